@@ -13,7 +13,7 @@ from railweave.model.config.addresses import Family
 
 @dataclass(frozen=True, slots=True)
 class EgressQuantization:
-    """Quality bands of DLB.
+    """Quality bands of DLB. A port's load and queue length determine its band.
 
     - ``min`` and ``max``: the load, in percent of line rate, of the best and the worst band.
     - ``rate_weightage``: the weight of the recent rate relative to the queue length.
@@ -48,7 +48,7 @@ class Dlb:
 
 @dataclass(frozen=True, slots=True)
 class Hash:
-    """Fields of the static hash, and its seed. If ``seed`` is None, each switch has its own."""
+    """Fields of the static hash, and its seed. If ``seed`` is None, each switch uses a seed of its own."""
 
     layer3: bool = True
     layer4: bool = True
@@ -63,10 +63,10 @@ class BalancingConfig:
     - ``spray_opcodes``: the RDMA opcodes that the design wants sprayed; empty means every packet.
     - ``random``: True if the platform sprays packets at random.
     - ``opcodes``: the RDMA opcodes to spray at random; empty means every packet.
-    - ``filtered_ports``: the ports on whose incoming packets the switch looks for ``opcodes``.
+    - ``filtered_ports``: the ports on which the switch checks incoming packets for ``opcodes``.
     - ``selective``: the RDMA opcodes to which DLB applies; empty means every packet.
     - ``global_role``: the device's role in global load balancing; empty if it has none.
-    - ``fast_reroute``: True if the hardware repairs a next-hop group.
+    - ``fast_reroute``: True if the hardware repairs a next-hop group after a link failure.
     """
 
     group_mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]

@@ -42,7 +42,8 @@ def bgp_config(
 ) -> Bgp | None:
     """Return the BGP configuration of a switch, or None if no link needs a session.
 
-    ``names`` maps its ports to their names on the system. ``form`` is the form in which colors are announced.
+    ``names`` maps the switch's ports in the design to their names on the system. ``form`` is the form in which colors are
+    announced.
     """
     links = [ends_of(cable, switch.name) for cable in network.cables_of(switch.name) if cable.kind == "fabric"]
     if not links:
@@ -114,7 +115,7 @@ def bgp_config(
 
 
 def _by_family(prefixes: tuple[Prefix, ...]) -> tuple[Prefix, ...]:
-    """Return the prefixes with IPv4 first, because some systems have one list per address family."""
+    """Return the prefixes with all IPv4 prefixes first, because some systems have one list per address family."""
     return tuple(sorted(prefixes, key=lambda prefix: prefix.family))
 
 
@@ -126,7 +127,10 @@ def _communities(term: Term) -> Iterator[str]:
 
 
 def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:
-    """Return the routing policy that decides which routes a switch advertises and accepts."""
+    """Return the routing policy of a switch: the routes that it advertises and accepts.
+
+    ``redistribute`` is True for systems with route-maps, where policies also decide which routes enter BGP.
+    """
     if switch.role == "leaf":
         policy = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
         return with_sites(policy) if fabric.interconnect and not fabric.dci else policy
@@ -165,7 +169,7 @@ def _group(
 
 
 def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, color: int | None) -> tuple[str, str]:
-    """Return the import and export policy of a group, by the role of its peers."""
+    """Return the names of the import and export policy for sessions from ``role`` to ``peer``, on links of a color (None: no color)."""
     if role == peer:
         return "from-sites", "to-sites"
     if peer == "super-spine":
@@ -176,7 +180,7 @@ def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, col
 
 
 def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
-    """Return the ECMP width that the file asks for, else the smallest value that the system accepts and that covers every uplink.
+    """Return the ECMP width: that of the fabric file, else the smallest value that the system accepts and that is at least ``width``.
 
     If no accepted value is large enough, return the largest.
     """
@@ -188,7 +192,10 @@ def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
 
 
 def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
-    """Return the prefixes that a leaf originates in the underlay, by path color: server prefixes or, with an overlay, those it needs."""
+    """Return the prefixes that a leaf originates in the underlay, by path color (None: no color).
+
+    These are server prefixes or, with an overlay, the prefixes that the overlay needs.
+    """
     if fabric.overlay is not None:
         return underlay_prefixes(fabric, switch)
     by_color: dict[int | None, tuple[Prefix, ...]] = {}
@@ -199,7 +206,7 @@ def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int 
 
 
 def routed_families(network: Network, switch: Switch) -> tuple[Family, ...]:
-    """Return the address families that a switch's underlay routes: those of its server prefixes, or that of the overlay's tunnels."""
+    """Return the address families that a switch's underlay routes: the family of the tunnels with an overlay, else those of its servers."""
     overlay = network.fabric(switch.fabric).overlay
     if overlay is not None:
         return (overlay.vtep,)
@@ -207,7 +214,7 @@ def routed_families(network: Network, switch: Switch) -> tuple[Family, ...]:
 
 
 def server_families(network: Network, switch: Switch) -> tuple[Family, ...]:
-    """The address families of the server prefixes of a switch's fabric."""
+    """Return the address families of the server prefixes of a switch's fabric."""
     fabric = network.fabric(switch.fabric)
     prefixes = [network.prefix for tenant in fabric.tenants for network in tenant.networks]
     there = {Prefix(prefix).family for prefix in prefixes} | network.families_of(fabric.name)

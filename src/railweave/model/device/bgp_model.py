@@ -46,9 +46,9 @@ class BgpGroup:
 
     - ``fabric_color``: the name of a color community (deterministic path forwarding).
     - ``aigp``: True if the AIGP attribute is sent and received (RFC 7311).
-    - ``peer_as_list``: the name of the list that must contain the AS of an auto-discovered neighbor.
-    - ``bfd``: the group's own BFD, if it differs from that of most groups (``Bgp.bfd``); not enabled means that the group has none. It
-      is only read from configurations: no design has it, and nothing renders it.
+    - ``peer_as_list``: the name of the AS list that must contain the AS of a discovered neighbor; None for configured neighbors.
+    - ``bfd``: the group's BFD settings if they differ from ``Bgp.bfd``; None inherits those. ``Bfd(enabled=False)`` means that
+      the group has no BFD. It is only read from configurations: no design sets it, and nothing renders it.
     """
 
     name: str
@@ -64,7 +64,10 @@ class BgpGroup:
 
 
 def with_bfd(groups: Iterable[BgpGroup], watched: Sequence[Bfd | None]) -> tuple[tuple[BgpGroup, ...], Bfd | None]:
-    """Return the groups, with their own BFD where it differs, and BFD of most groups. ``watched`` is BFD of each group."""
+    """Return the groups and the most frequent BFD settings. A group whose settings differ gets them in its ``bfd``.
+
+    ``watched`` holds the settings of each group, in the same order; None means no BFD.
+    """
     usual = max(watched, key=watched.count, default=None)
     return tuple(
         group if bfd == usual else replace(group, bfd=bfd or Bfd(enabled=False))
@@ -77,10 +80,10 @@ class Match:
     """Conditions of a policy term. All conditions that are set must hold.
 
     - ``community``: the name of a community that the route must carry.
-    - ``lengths``: with ``orlonger``, the minimum and maximum length of a route inside a listed prefix; None means any length. They are
-      only read from configurations: no design sets them, and nothing renders them.
-    - ``family``: only prefixes of the list in this address family match; without a list, only routes of this family. Route-maps of a
-      switch that routes both families have a term for each.
+    - ``lengths``: with ``orlonger``, the minimum and maximum length of a route inside a listed prefix; None means any length.
+      They are only read from configurations: no design sets them, and nothing renders them.
+    - ``family``: the address family of matching routes. If there is a prefix list, only its prefixes of this family count.
+      Route-maps of a switch that routes both families have a term for each.
     """
 
     protocol: Literal["direct", "bgp"] | None = None
@@ -140,7 +143,7 @@ class Community:
 
 @dataclass(frozen=True, slots=True)
 class PrefixEntry:
-    """One entry of a prefix list: the routes inside ``prefix`` with a length between the two ``lengths``, which it permits or denies."""
+    """One entry of a prefix list: it permits or denies routes inside ``prefix`` with a length between the two ``lengths``."""
 
     prefix: Prefix
     lengths: tuple[int, int]
@@ -149,7 +152,7 @@ class PrefixEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntryList:
-    """A prefix list of one address family whose entries count one by one: the first entry that matches a route decides."""
+    """A prefix list of one address family that is evaluated in order: the first entry that matches a route decides."""
 
     name: str
     family: Family
@@ -169,10 +172,10 @@ class FabricAdvertise:
 class Bgp:
     """The BGP configuration of a device.
 
-    - ``bfd``: that of groups without their own (``BgpGroup.bfd``).
+    - ``bfd``: the BFD settings of groups without their own (``BgpGroup.bfd``).
     - ``ttl_security``: RFC 5082, on the sessions of links. ``graceful_restart`` and ``authentication`` also apply to the overlay.
-    - ``entry_lists``: the prefix lists with an entry that denies, or whose entries differ in the lengths that they take. They hold in
-      place of the prefixes of the same name in ``prefix_lists``. Only read from configurations.
+    - ``entry_lists``: the prefix lists that must be evaluated entry by entry, because an entry denies or the entries match
+      different lengths. They replace the lists of the same name in ``prefix_lists``. Only read from configurations.
     """
 
     asn: int
@@ -195,7 +198,7 @@ class Bgp:
     entry_lists: Annotated[tuple[EntryList, ...], Rare] = ()
 
     def found_neighbors(self) -> bool:
-        """True if any session has no peer address, because its neighbor is discovered on the link."""
+        """True if any session has no peer address, because the neighbor is discovered on the link."""
         return any(session.peer_address is None for group in self.groups for session in group.sessions)
 
     def values(self, names: Iterable[str]) -> dict[str, str]:
@@ -204,7 +207,7 @@ class Bgp:
         return {name: by_name[name] for name in names if name in by_name}
 
     def family_of(self, match: Match) -> Family:
-        """Return the address family of a condition: its own, else the routed family.
+        """Return the address family of a condition: its own, else the first family that the device routes.
 
         If the device's text has lost its address families, use the family of the first prefix in the condition's list.
         """
@@ -213,7 +216,7 @@ class Bgp:
         return match.family or known[0]
 
     def entries(self, match: Match) -> tuple[PrefixEntry, ...]:
-        """Return the entries of a condition's prefix list if they count one by one; empty for other lists."""
+        """Return the entries of a condition's prefix list if the list is evaluated in order (``EntryList``); empty for other lists."""
         families = (match.family,) if match.family else self.families
         return tuple(
             entry
@@ -224,7 +227,7 @@ class Bgp:
 
 
 def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tuple[Policy, ...]:
-    """Return policies in the form of route-maps, where each condition has one family. With two families, split a term into one for each."""
+    """Return the policies as route-maps need them: each condition has one family. With two families, a term is split into one for each."""
     if len(families) < 2:
         return policies
 
@@ -241,23 +244,23 @@ def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tup
 
 
 def is_well_known(community: str) -> bool:
-    """Return whether routers act on a standard community by themselves, such as 65535:0, graceful shutdown (RFC 1997, RFC 8326)."""
+    """Return whether a standard community is well known, so that routers act on it (RFC 1997, RFC 8326: 65535:0, graceful shutdown)."""
     return community.startswith("65535:") and community.count(":") == 1
 
 
 def ways_to_one_as(groups: Iterable[BgpGroup], width: int) -> int:
-    """Return how many paths share load, at most ``width``, if all must have the same AS path.
+    """Return how many paths can share load, at most ``width``, if only paths with the same AS path may be combined.
 
-    If neighbors have several AS numbers, that is the most sessions to one of them.
+    If neighbors have several AS numbers, the result is the largest number of sessions to one AS.
     """
     counts = Counter(session.peer_as for group in groups for session in group.sessions)
     return min(width, max(counts.values())) if len(counts) > 1 else width
 
 
 def of_one_family(bgp: Bgp) -> Bgp:
-    """Return the BGP configuration without the families of terms if the switch routes only one family.
+    """Return the BGP configuration without the address family in conditions, if the switch routes only one family.
 
-    A condition about another family keeps it: no route matches.
+    A condition on a different family keeps its family, so that no route matches.
     """
     if len(bgp.families) > 1:
         return bgp
@@ -277,9 +280,10 @@ def _without_family(term: Term, routed: tuple[Family, ...]) -> Term:
 def of_families(
     names: Mapping[Family, str | None], policies: Iterable[Policy]
 ) -> tuple[str | None, tuple[Policy, ...]]:
-    """Return the policy that stands for one policy per address family, and a policy to add if no single one says the same.
+    """Return one policy name in place of one policy per address family, and a new policy of that name if no existing one is equivalent.
 
-    ``names`` are the policies of the families; None lets no route of its family pass. The terms of each policy are limited to its family.
+    ``names`` maps each family to the name of its policy; None lets no route of the family pass. The new policy joins the terms of
+    ``policies``, each limited to its family. The tuple is empty if all families use the same policy.
     """
     if len(set(names.values())) <= 1:
         return next(iter(names.values()), None), ()
@@ -297,24 +301,24 @@ def of_families(
 
 @dataclass(frozen=True, slots=True)
 class JointPolicies:
-    """The policies of a device's sessions that stand for one policy per address family (``of_families``), by name."""
+    """Policies of a device that each join one policy per address family (``of_families``), by their name."""
 
     families: dict[str, Mapping[Family, str | None]] = field(default_factory=dict[str, "Mapping[Family, str | None]"])
 
     def name(self, names: Mapping[Family, str | None]) -> str | None:
-        """Return the policy that stands for one policy per address family, and keep it if no single one says the same."""
+        """Return the name of the policy that joins one policy per address family. Record it for ``policies`` if it must be created."""
         joined, more = of_families(names, ())
         if more and joined:
             self.families[joined] = names
         return joined
 
     def policies(self, known: Sequence[Policy]) -> list[Policy]:
-        """Return the policies that were kept. ``known`` are those that they stand for."""
+        """Return the recorded joint policies. ``known`` holds the policies of the single families."""
         return [policy for names in self.families.values() for policy in of_families(names, known)[1]]
 
 
 def by_policy(bgp: Bgp) -> Bgp:
-    """Return the BGP configuration with groups split so that all sessions of a group have the same policies, as routing needs it."""
+    """Return the BGP configuration with groups split so that all sessions of a group have the same policies, as route computation needs."""
     if not any(session.import_policy or session.export_policy for group in bgp.groups for session in group.sessions):
         return bgp
     groups: list[BgpGroup] = []

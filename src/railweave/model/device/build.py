@@ -1,4 +1,4 @@
-"""The ``DeviceConfig`` of one switch from the ``Network``: intent per role, IS-IS, and without features that its platform lacks."""
+"""The ``DeviceConfig`` of one switch, from the ``Network``: settings by role, IS-IS, and omission of features that the platform lacks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def isis_config(
 
 
 def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list[str]]:
-    """Return the QoS configuration without features that the platform lacks, and the names of the features left out."""
+    """Return the QoS configuration without features that the platform lacks, and descriptions of the features left out."""
     out: list[str] = []
     if "shared-buffer" in lacks:
         out.append("shared-buffer partitions and dedicated buffers")
@@ -91,9 +91,10 @@ def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list
 def lowered_balancing(
     balancing: BalancingConfig, platform: Platform, entering: Sequence[str]
 ) -> tuple[BalancingConfig, list[str]]:
-    """Return load balancing adapted to the platform, and the features left out. ``entering`` are the ports where traffic comes in.
+    """Return load balancing adapted to the platform, and descriptions of the features left out.
 
-    If only some opcodes are to be sprayed and the platform cannot match packet contents, it sprays nothing.
+    ``entering`` holds the ports where traffic enters the fabric. If only some opcodes are to be sprayed and the platform cannot
+    match packet contents, nothing is sprayed.
     """
     lacks = platform.lacks
     if balancing.group_mode == "spray" and "random-spray" in platform.has:
@@ -111,9 +112,8 @@ def lowered_balancing(
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
     """Return the configuration of one switch for its own operating system, or for ``nos`` as if every switch ran that.
 
-    If switches of the fabric run FRR, which the lab runs unchanged, policies keep the form that all of the fabric's switches read.
-
-    Raises ``KeyError`` if there is no such switch.
+    If any switch of the fabric runs FRR, the policies have a form that all of the fabric's switches read, because the lab runs
+    FRR's configuration unchanged. Raises ``KeyError`` if there is no such switch.
     """
     with in_force(network.catalog):
         return _device_config(network, network.switch(name), nos)
@@ -226,7 +226,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
 
 
 def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
-    """Return the system's names of the ports without any QoS binding."""
+    """Return the names, on the system, of the ports that the file exempts from all QoS bindings."""
     ports = {f"{switch.name}:{port_qos.port}" for port_qos in switch.port_qos if not port_qos.bound}
     return (
         {interface.name for interface in interfaces if not ports.isdisjoint(interface.link.split("--"))}
@@ -236,7 +236,7 @@ def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
 
 
 def _pauses(port_qos: PortQos | None, *, usual: bool) -> bool:
-    """Return whether PFC is on for a port: ``usual``, unless the file has an exception for this port."""
+    """Return whether PFC is on for a port: ``usual``, unless the file makes an exception for this port."""
     if port_qos is None or (port_qos.bound and port_qos.pauses is None):
         return usual
     return port_qos.bound and bool(port_qos.pauses)
@@ -248,7 +248,7 @@ def _in_order(
     interfaces: Sequence[Interface],
     ends: Sequence[tuple[End, End, Cable]],
 ) -> tuple[Interface, ...]:
-    """Return the ports: server ports and edge ports first, sorted by number, then all other ports."""
+    """Return all ports: server ports and edge ports first, sorted by physical port and channel, then the other ports in their order."""
     places = {cable.name: (end.physical or 0, end.channel or 0) for end, _, cable in ends}
     places |= {edge_port.link: (edge_port.physical, edge_port.channel or 0) for edge_port in fabric.edge_ports}
     servers = [*edges, *(interface for interface in interfaces if interface.kind == "server")]
@@ -259,7 +259,7 @@ def _in_order(
 
 
 def _protected(network: Network, config: DeviceConfig, system: System) -> DeviceConfig:
-    """Return the configuration with rules for traffic to the switch itself, if the file asks for them."""
+    """Return the configuration with control-plane protection (rules for traffic to the switch itself), if the file asks for it."""
     security = network.management.security
     if security is None or security.control_plane is None:
         return config
@@ -298,9 +298,11 @@ def _interface(
     pauses: bool,
     copper: bool,
 ) -> Interface:
-    """Return the port at the local end of a cable. ``ends`` comes from ``ends_of``.
+    """Return the interface for the local end of a cable. ``ends`` comes from ``ends_of``.
 
-    ``of_segments`` tells whether server ports may be members of VLANs or tenants.
+    - ``of_segments``: True if server ports may be members of VLANs or tenants.
+    - ``pauses``: True if PFC is on for the port.
+    - ``copper``: True if the cable is copper.
     """
     end, far, cable = ends
     segment = None

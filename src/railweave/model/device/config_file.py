@@ -14,7 +14,7 @@ from railweave.model.device.model import DeviceConfig
 
 
 def to_json(config: DeviceConfig) -> str:
-    """The file form, ending in a newline."""
+    """Return the configuration in its file form, which ends in a newline."""
     return _adapter().dump_json(config, indent=1).decode() + "\n"
 
 
@@ -24,7 +24,7 @@ def from_json(data: bytes | str) -> DeviceConfig:
 
 
 def to_document(config: DeviceConfig) -> dict[str, Any]:
-    """The file form as mappings, lists and plain values."""
+    """Return the file form as mappings, lists and plain values."""
     return _adapter().dump_python(config, mode="json")
 
 
@@ -34,7 +34,7 @@ def from_document(document: dict[str, Any]) -> DeviceConfig:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the file (docs/device-config.schema.json)."""
+    """Return the JSON Schema of the file (docs/device-config.schema.json)."""
     schema = _adapter().json_schema()
     return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "config.json of railweave"}
 

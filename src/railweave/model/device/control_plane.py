@@ -39,9 +39,9 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class ControlRule:
-    """A rule that accepts packets. All conditions that are set must hold. If a condition has several values, one must match.
+    """A rule that accepts packets. All conditions that are set must hold. If a condition has several values, one of them must match.
 
-    - ``plane``: the ingress: ports of the fabric and of servers, or the management port.
+    - ``plane``: the ports on which the packets arrive: those of the fabric and of servers, or the management port.
     - ``sources`` and ``policer``: names of a ``Sources`` and a ``Policer``.
     - ``icmp_types``: ICMPv6 types if the family is IPv6.
     - ``hop_limit``: the required TTL or hop limit.
@@ -63,7 +63,7 @@ class ControlRule:
 
 @dataclass(frozen=True, slots=True)
 class ServerPortRule:
-    """A rule that drops packets on server ports. Control-plane rules cannot do this if they do not see the ingress port."""
+    """A rule that drops packets that arrive on server ports. It is needed if control-plane rules cannot match the ingress port."""
 
     name: str
     family: Family

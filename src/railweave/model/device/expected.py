@@ -1,4 +1,4 @@
-"""Expectations: each is about one object of one switch, and names the part of the fabric file that it follows from."""
+"""Expectations. Each is a state that one object of one switch must have, with the part of the fabric file that requires it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from railweave.model.device.timers import Bfd, RouterAdvertisements
 
 Keys = tuple[str, ...]
-"""The keys that lead to a part of the fabric file: ``("fabrics", "backend", "underlay")``."""
+"""A key path in the fabric file, for example ``("fabrics", "backend", "underlay")``."""
 
 PAM4_GBPS = (200, 400, 800)
 """Port speeds that use RS(544,514) forward error correction (IEEE 802.3, clause 119)."""
@@ -23,7 +23,7 @@ PAM4_GBPS = (200, 400, 800)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """A condition that must hold on ``device``. ``because`` has the keys of the fabric file that require it."""
+    """A condition that must hold on ``device``. ``because`` holds the key paths of the fabric file that require it."""
 
     device: str
     because: Keys

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 CLASS_NAMES, VLAN_NAMES = NAMES = ("qos.classes.name", "gateways.vlan_name")
-"""The names of these two fields in a system's ``unsaid``."""
+"""The two fields of names that some systems cannot express (``Reading.unsaid``): names of traffic classes and of VLANs."""
 
 
 def rename(document: dict[str, Any], like: dict[str, Any], unsaid: Collection[str]) -> None:
-    """Rename the classes and VLANs of ``document`` to the names that ``like`` has for the same queues and VLAN numbers.
+    """Rename the classes and VLANs of ``document`` to the names that ``like`` uses for the same queues and VLAN numbers.
 
-    Only names listed in ``unsaid`` are changed.
+    Only the kinds of names that are listed in ``unsaid`` are changed.
     """
     if CLASS_NAMES in unsaid and document["qos"] and like["qos"]:
         _rename_classes(document["qos"], like["qos"])
@@ -69,26 +69,26 @@ def _rename_vlans(document: dict[str, Any], like: dict[str, Any]) -> None:
 
 
 def _vlans(document: dict[str, Any]) -> Iterable[tuple[int, str]]:
-    """Yield the number and name of each VLAN."""
+    """Yield each VLAN as (number, name)."""
     yield from ((gateway["vlan"], gateway["vlan_name"]) for gateway in document["gateways"] if gateway["vlan"])
     yield from ((vlan["vlan"], vlan["name"]) for vlan in (document["mac_vrf"] or {"vlans": ()})["vlans"])
 
 
 def _unique(new: dict[str, str]) -> dict[str, str]:
-    """Return the map of old to new names, or an empty map if two new names are equal."""
+    """Return the map of old to new names unchanged, or an empty map if two of the new names are equal."""
     return new if len(set(new.values())) == len(new) else {}
 
 
 _NAMES = ("name", "interface", "port", "peer_address", "prefix", "address", "router", "vlan", "host", "dscp")
-"""Fields that can name a list entry. The first field that all entries have, with distinct values, is used."""
+"""Fields that can identify a list entry. The first of them that all entries have, with distinct values, is used."""
 
 ORDER = "order"
-"""The last element of a place that means: the entries are equal but in a different order."""
+"""The last element of a place if the entries are equal but in a different order."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """A field with different values in two configurations. A value is None if that configuration does not have the field."""
+    """A field that differs between two configurations: its place, and both values. A value is None if its configuration lacks the field."""
 
     place: tuple[str, ...]
     field: str
@@ -105,7 +105,10 @@ def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] =
 
 @dataclass(frozen=True)
 class _Without:
-    """Fields to leave out, and the conditions that limit them to some entries, by the field of the list."""
+    """Fields that a comparison ignores.
+
+    ``conditions`` holds the conditions that limit a list field to some of its entries, by the name of that field.
+    """
 
     fields: frozenset[str]
     conditions: Mapping[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]]
@@ -114,7 +117,7 @@ class _Without:
         return any(name in self.fields for name in names)
 
     def of_entry(self, names: tuple[str, ...], *records: object) -> tuple[str, ...]:
-        """Return the names of an entry's field, including the names with conditions that any of the records meets."""
+        """Return ``names``, plus each name with a condition that any of the records meets, for example ``interfaces[kind=server]``."""
         more = [
             name + selector
             for name in names
@@ -153,7 +156,7 @@ _CONDITION = re.compile(r"\[([^\]]+)\]")
 def _different(
     old: object, new: object, place: tuple[str, ...], names: tuple[str, ...], without: _Without, *, entry: bool = False
 ) -> Iterator[FieldDifference]:
-    """Yield the differences of a field. ``names`` has its plain name first, then its names with conditions.
+    """Yield the differences of a field. ``names`` holds its plain name first, then its names with conditions.
 
     ``entry`` is True if the field is an entry of a mapping.
     """
@@ -190,7 +193,7 @@ def _different(
 
 
 def _says(record: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without) -> bool:
-    """Return whether a record has any field that is not left out."""
+    """Return whether a record has any field that the comparison does not ignore."""
     return any(
         True
         for name, value in record.items()
@@ -212,14 +215,14 @@ def _of_mappings(
 
 
 def _inner(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Return the names of a field inside a record, from the names of the record."""
+    """Return the names of the field ``name`` of a record, one for each name of the record."""
     return tuple(f"{field}.{name}" if field else name for field in names)
 
 
 MAPPINGS = frozenset(
     {"bgp.prefix_lists", "bgp.as_lists", "qos.classes", "qos.marking", "management.users", "management.snmp.users"}
 )
-"""Fields whose value is a mapping with names that the user chooses as keys."""
+"""Fields whose value is a mapping with keys that the user chooses."""
 
 
 def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
@@ -227,7 +230,7 @@ def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
 
 
 def entries(value: object) -> dict[str, Any] | None:
-    """Return the entries of a list by the names that places use. Returns None if the value is not a list of entries."""
+    """Return the entries of a list by the names that places use. Returns None if the value is not a list of mappings."""
     keyed = _keyed(value, value)
     return keyed[0] if keyed else None
 
@@ -288,7 +291,7 @@ def _amended(designed: Any, before: Any, after: Any) -> Any:  # noqa: ANN401 - v
 
 
 def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return the designed entries by name, without those removed from the text and with those added to it."""
+    """Return the designed entries, by name, with the changes of the text: removed entries are left out, and added ones included."""
     made: dict[str, Any] = {}
     for name in dict.fromkeys([*designed, *after]):
         if name not in after:
@@ -302,9 +305,9 @@ def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, 
 
 
 def _order(names: list[Any], designed: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
-    """Return the names in the order of the text if that order is not the designed one.
+    """Return the entry names in the order of the text if the text's order was changed, else in the designed order.
 
-    A name that only the text has comes after the name that it follows there.
+    A name that exists only in the text follows the name that precedes it there.
     """
     both = [member for member in before if member in after]
     if both != [member for member in after if member in before]:

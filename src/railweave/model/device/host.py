@@ -38,7 +38,8 @@ _OF_PORT = re.compile(r"_P(\d+)$")
 def firmware(model: NicModel, qos: HostQos, ports: range | None = None) -> tuple[FirmwareOption, ...]:
     """Return the firmware settings of a NIC model on a fabric, in the catalog's order.
 
-    ``ports`` are the card's ports on this fabric, if the card is in two fabrics. Settings of its other ports are left out.
+    ``ports`` holds the card's port numbers on this fabric, if the card is connected to two fabrics. Settings of its other ports
+    are left out. None means that all ports are on this fabric.
     """
     return tuple(
         FirmwareOption(
@@ -60,8 +61,8 @@ def _is_of(setting: str, ports: range | None) -> bool:
 def sysctl(scope: HostScope, nics: Sequence[HostNic]) -> dict[str, str]:
     """Return kernel parameters with their values, named as in sysctl.d.
 
-    If systemd-networkd handles router advertisements, ``accept_ra`` is not set. networkd sets it to 0 on its interfaces and processes
-    advertisements itself; with 1, the kernel would process them a second time.
+    If systemd-networkd handles router advertisements, ``accept_ra`` is left out. networkd sets it to 0 and processes
+    advertisements itself. With 1, the kernel would process them a second time.
     """
     settings: dict[str, str] = {}
     if scope.hosts.router_advertisements == "kernel":
@@ -107,7 +108,10 @@ def _of_ipv6(nic: HostNic) -> int:
 
 
 def _neighbors(family: int, count: int) -> Iterator[tuple[str, str]]:
-    """Yield the three neighbor-table thresholds if double the count exceeds the kernel's limit. They keep the kernel's proportions."""
+    """Yield the three neighbor-table thresholds as (parameter, value), if twice the count exceeds the kernel's default limit.
+
+    The thresholds are scaled up in the proportions of the kernel's defaults.
+    """
     first, second, third = catalog().kernel.neighbor_gc_thresh
     wanted = _power_of_two(2 * count)
     if wanted <= third:
@@ -117,7 +121,7 @@ def _neighbors(family: int, count: int) -> Iterator[tuple[str, str]]:
 
 
 def _neighbor_count(scope: HostScope, nics: Sequence[HostNic], family: int) -> int:
-    """Return the number of neighbors that a server can learn on all its NICs.
+    """Return the number of neighbors that a server can learn on all its NICs, for the IP version ``family`` (4 or 6).
 
     They are every address of every other server on a NIC's segment, every gateway, and the link-local address of each.
     """
@@ -153,7 +157,7 @@ ECT0 = 2
 
 
 def host_configs(network: Network) -> dict[str, HostConfig]:
-    """The configuration of every server, by name."""
+    """Return the configuration of every server, by name."""
     return {server.name: host_config(network, server.name) for server in network.servers}
 
 
@@ -289,12 +293,12 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
 
 
 def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
-    """Return whether a NIC has its own routed link."""
+    """Return whether a NIC has a routed link to its leaf, not shared with other NICs."""
     return not nic.network and fabric.link_of(scope.segments[nic.name].vlan) == "routed"
 
 
 def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
-    """Return a default route through the leaf for every table, and a route to the prefix itself if servers in it are reached directly."""
+    """Return the routes of a NIC: in every table a default route through the leaf, and a direct route if servers share the prefix."""
     routing = fabric.host_routing
     routes: list[HostRoute] = []
     reach = "global" if _routed(scope, fabric, nic) else None
@@ -342,7 +346,7 @@ def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
 
 
 def _pools(fabric: Fabric, nic: HostNic) -> tuple[str, ...]:
-    """Return the address pools that contain the servers a NIC can reach on its fabric."""
+    """Return the address pools of all servers that a NIC can reach on its fabric."""
     return (*fabric.pools_of(nic.tenant), *fabric.other_pools)
 
 
@@ -393,15 +397,16 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
 
 
 def _lossy_priority(*taken: int) -> int:
-    """Return the priority of RDMA data that is not lossless: the best that is not taken. The last resort is that of all other traffic."""
+    """Return the priority of RDMA data that is not lossless: the first of ``LOSSY_PRIORITIES`` that is not in ``taken``."""
     return next(priority for priority in LOSSY_PRIORITIES if priority not in taken)
 
 
 def _other(dscp: int, *designed: int) -> int:
-    """Return the priority of a DSCP that the design does not use for RDMA.
+    """Return the NIC priority of a DSCP that the design does not use for RDMA.
 
     By default, NICs use the upper three bits of the DSCP (class selectors, RFC 2474, section 4.2.2; the default map of mlnx_qos).
-    A DSCP that would share a priority with RDMA data or congestion notification gets priority 0 instead.
+    If that priority is in ``designed``, which holds those of RDMA data and congestion notification, the DSCP gets priority 0
+    instead.
     """
     default = dscp >> 3
     return 0 if default in designed else default

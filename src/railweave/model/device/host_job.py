@@ -1,8 +1,8 @@
 """The environment variables of a collective job on a server.
 
 Sources: for path colors, the RDMA load-balancing document, "Running the NCCL Job" and Table 11. For AMD GPUs, the Thor2 guide,
-section 8.7.2. Neither document sets a traffic class, so its data leaves with DSCP 0 and misses the lossless queue. Both give
-the GID index as a number, which is not stable; here it is looked up when a job starts.
+section 8.7.2. Neither document sets a traffic class, so data would leave with DSCP 0 and miss the lossless queue. Both give the
+GID index as a number, which is not stable; here it is looked up when a job starts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 def address_range(pools: Iterable[str], addresses: Iterable[HostAddress]) -> str:
-    """Return the first pool that contains the addresses, else the longest prefix that does (layer-2 networks and other links)."""
+    """Return the first pool that contains all addresses, or else the longest prefix that contains them.
+
+    The latter is needed for layer-2 networks and for servers with a different link type.
+    """
     prefixes = list(dict.fromkeys(str(address.prefix) for address in addresses))
     networks = [_network(prefix) for prefix in prefixes]
     for pool in pools:
@@ -138,7 +141,7 @@ def used_addresses(nic: HostNic, family: Family | None) -> list[HostAddress]:
 
 
 def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:
-    """Return whether jobs load this project's net plugin, with its tuner: with NCCL, if paths are colored."""
+    """Return whether jobs load railweave's NCCL net plugin and its tuner. They do if the library is NCCL and paths are colored."""
     return _colored(nics) and scope.library == "NCCL" and scope.hosts.job.net_plugin in {None, PLUGIN}
 
 
@@ -158,7 +161,7 @@ def _plugin(wanted: Job) -> Variable:
 
 
 def _tuner(wanted: Job) -> list[Variable]:
-    """Return the variables of the tuner table. The table is always named, so that the log shows its choices, but used only on request."""
+    """Return the variables of the tuner table. Its file is always named, so that the log shows the choices, but used only on request."""
     variables = [
         Variable("RAILWEAVE_NET_TUNER_FILE", TUNER_FILE, "the plug-in's table of algorithms, the same on all servers")
     ]
@@ -188,7 +191,11 @@ def _devices(nics: Sequence[HostNic], fabric: Fabric, *, exact: bool) -> list[Va
 
 
 def _merged(library: str, *, own_plugin: bool) -> list[Variable]:
-    """Return the variables that merge the ports of a NIC (NCCL 2.20, ``NCCL_IB_MERGE_NICS``; 2.24, ``NCCL_NET_MERGE_LEVEL``)."""
+    """Return the variables that let the library treat all ports of a NIC as one device.
+
+    Sources: NCCL 2.20 (``NCCL_IB_MERGE_NICS``) and 2.24 (``NCCL_NET_MERGE_LEVEL``). ``own_plugin`` is True if jobs load
+    railweave's plugin, which needs no port failover of NCCL.
+    """
     variables = [
         Variable(
             "NCCL_IB_MERGE_NICS", "1", "the ports of a NIC are one device, over whose planes every message is split"
@@ -259,7 +266,7 @@ def _adaptive_routing() -> Variable:
 
 
 def _of_model(variables: Iterable[Variable], model: NicModel) -> list[Variable]:
-    """Return the variables, with values that the NIC's vendor documents replacing them in place. Other vendor variables come last."""
+    """Return the variables with the NIC vendor's documented values in place of the general ones. Further vendor variables come last."""
     overrides = {setting.name: Variable(setting.name, setting.value, setting.why) for setting in model.rccl}
     return [*(overrides.pop(variable.name, variable) for variable in variables), *overrides.values()]
 
@@ -304,7 +311,7 @@ def _library_path(wanted: Job, library: str, *, colored: bool) -> list[Variable]
 
 
 def _changed(variables: Iterable[Variable], changes: dict[str, str | int | None]) -> Iterable[Variable]:
-    """Yield the variables with the fabric file's changes: replaced in place, removed if null, and new variables last."""
+    """Yield the variables with the fabric file's changes: values are replaced in place, None removes a variable, new ones come last."""
     given = {name: str(value) for name, value in changes.items() if value is not None}
     why = "the fabric file says so (hosts.job.environment)"
     for variable in variables:

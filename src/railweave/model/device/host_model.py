@@ -13,11 +13,11 @@ from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 
 @dataclass(frozen=True, slots=True)
 class HostAddress:
-    """An address of a NIC with its routing: the leaf's address in the same prefix (``gateway``) and its own routing table.
+    """An address of a NIC with its routing: the leaf's address in the same prefix (``gateway``), and the address's routing table.
 
     - ``path``: the number of the address on its NIC, from 1.
     - ``color``: the number N of the path color ``color:0:N``; None if paths are not colored.
-    - ``traffic_class`` and ``service_level``: apply to this color only; None inherits the NIC's.
+    - ``traffic_class`` and ``service_level``: the values for this color; None means those of the NIC.
     """
 
     address: Address
@@ -34,7 +34,7 @@ class HostAddress:
 
     @property
     def prefix_length(self) -> int:
-        """The length of the prefix."""
+        """The length of the prefix in bits."""
         return self.prefix.length
 
 
@@ -110,7 +110,7 @@ class HostRoute:
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """A routing rule that chooses a table by source (``from_``) or destination (``to``). If ``priority`` is None, the kernel chooses."""
+    """A policy routing rule that selects a table by source (``from_``) or destination (``to``). ``priority`` None: the kernel chooses."""
 
     dev: str
     table: int
@@ -175,10 +175,10 @@ class HostQos:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of a job's environment.
+    """An environment variable of a job.
 
-    If ``resolve`` is True, the value is determined on the server when a job starts. ``$NAME`` in a value is replaced by the current value
-    of variable NAME on the server; if NAME is empty or unset, a colon after it is dropped too.
+    If ``resolve`` is True, the value is determined on the server when a job starts. ``$NAME`` in a value is then replaced by the
+    current value of variable NAME on the server. If NAME is empty or unset, a colon after ``$NAME`` is dropped too.
     """
 
     name: str
@@ -230,9 +230,9 @@ class HostConfig:
     versions: Versions = Versions()
 
     def qos_of(self, fabric: str) -> HostQos:
-        """The QoS of a fabric's NICs."""
+        """Return the QoS settings of the NICs on a fabric."""
         return next(fabric_qos for fabric_qos in self.qos if fabric_qos.fabric == fabric)
 
     def nics_of(self, fabric: str) -> list[HostNic]:
-        """The NICs on a fabric, by rail."""
+        """Return the NICs on a fabric, in rail order."""
         return [nic for nic in self.nics if nic.fabric == fabric]

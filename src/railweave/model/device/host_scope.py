@@ -1,4 +1,4 @@
-"""Inputs for the configuration of one server, and the demands of long links on a job.
+"""The inputs for the configuration of one server, and the settings that long links require of a job.
 
 ``host_config`` uses only a ``HostScope``, so a server with an unchanged scope has an unchanged configuration.
 """
@@ -24,13 +24,13 @@ PAYLOAD = 4096
 """Payload bytes of a full RDMA packet (long-haul article: "4096 worth of data")."""
 
 BESIDE_THE_WAY = 0.03
-"""The maximum delay of routers and NICs, as a fraction of the propagation delay (long-haul article, Delay Impact)."""
+"""The maximum delay added by routers and NICs, as a fraction of the propagation delay (long-haul article, Delay Impact)."""
 
 CHANNELS_PER_NIC = 2
-"""Channels between sites per NIC. In the article, NCCL used four channels with two NICs."""
+"""Channels per NIC between sites. In the article, NCCL used four channels with two NICs."""
 
 BUFFER_FACTOR = 8
-"""The ratio of the buffer size to the calculated size that fills the link.
+"""The factor between the buffer that the bandwidth-delay product requires and the buffer that is set.
 
 The value is fitted: the article found near-maximum throughput with 128 MB, although the calculation gives 12.6 MB per channel.
 """
@@ -38,10 +38,11 @@ The value is fitted: the article found near-maximum throughput with 128 MB, alth
 
 @dataclass(frozen=True, slots=True)
 class LongHaul:
-    """The demands of a fabric's longest link on a job, with the intermediate results.
+    """The settings that a fabric's longest link requires of a job, with the intermediate results.
 
-    - ``queue_pairs``: the number of queue pairs that fill a NIC. None without adaptive routing, because no window limits them.
-    - ``buffer_floor_bytes``: the calculated minimum buffer of a channel.
+    - ``queue_pairs``: the number of queue pairs that fill a NIC. None without adaptive routing, because no window limits a queue
+      pair then.
+    - ``buffer_floor_bytes``: the buffer that a channel needs according to the bandwidth-delay product.
     """
 
     one_way_us: float
@@ -56,13 +57,13 @@ class LongHaul:
 
 
 def one_way_us(length_m: float, delay_us: int | None) -> float:
-    """Return the one-way delay of a cable in microseconds: the measured delay if known, else calculated from the length."""
+    """Return the one-way delay of a cable in microseconds: ``delay_us`` if it is known, else calculated from the length."""
     physics = catalog().physics
     return delay_us if delay_us is not None else length_m / (physics.velocity_factor * physics.light_m_per_s) * 1e6
 
 
 def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
-    """Return the demands of a fabric that spans sites. None for other fabrics, and for fabrics without NICs."""
+    """Return the job settings that the longest link of a fabric between sites requires. None for a fabric in one site or without NICs."""
     far = [one_way_us(long_link.length_m, long_link.delay_us) for long_link in network.long_links(fabric.name)]
     if fabric.interconnect is None or not far or fabric.name not in network.most_nics:
         return None
@@ -86,7 +87,7 @@ def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
 
 
 def environment(haul: LongHaul) -> dict[str, tuple[str, str]]:
-    """Return the job variables that long links need, each with its value and reason."""
+    """Return the job variables for long links, as a map of variable to (value, reason)."""
     variables = {
         "NCCL_MIN_CTAS": (
             str(haul.channels),
@@ -122,8 +123,8 @@ class HostScope:
     - ``segments``: the segment of each NIC, by NIC name.
     - ``sharing``: the number of NICs that share a NIC's subnets, by NIC name.
     - ``families``: the address families of jobs, by fabric and tenant of its NICs.
-    - ``long_haul``: the demands of long links on jobs, for fabrics that have such links.
-    - ``port_names`` and ``cable_m``: other names of the leaf port, and the cable length, by the NIC at the other end.
+    - ``long_haul``: the job settings that long links require, for fabrics that have such links.
+    - ``port_names`` and ``cable_m``: alternative names of the leaf port, and the cable length in metres, by NIC.
     """
 
     network: str
@@ -145,7 +146,7 @@ class HostScope:
 
     @property
     def gpus(self) -> int:
-        """GPUs of the server."""
+        """The number of GPUs of the server."""
         return self.model.gpus
 
     @property
@@ -191,7 +192,7 @@ def host_scope(network: Network, name: str) -> HostScope:
 
 
 def _sharing(network: Network, fabric: Fabric, nic: Nic) -> int:
-    """Return the number of NICs reachable directly in a NIC's subnets, including itself. On a routed link, count only the NIC itself."""
+    """Return the number of NICs in a NIC's subnets, including itself. On a routed link, this is 1."""
     if fabric.server_link == "proxy-arp":  # every NIC of the fabric is in the subnet
         return sum(size for (fabric_name, _, _), size in network.rail_sizes.items() if fabric_name == nic.fabric)
     if nic.network:

@@ -166,7 +166,7 @@ class MacVrf:
 
 @dataclass(frozen=True, slots=True)
 class TunnelEndpoint:
-    """An address where VXLAN tunnels end. ``color`` is the name of its path color."""
+    """A VXLAN tunnel endpoint address (VTEP). ``color`` is the name of its path color."""
 
     address: Address
     color: str | None
@@ -294,7 +294,8 @@ class DeviceConfig:
     def maximum_ecmp(self) -> int | None:
         """Return the maximum width of a next-hop group, or None without a routing protocol.
 
-        BGP without sessions on links has only the device's AS number, for the overlay.
+        The value is that of the underlay's protocol. BGP without groups is ignored if IS-IS or OSPF runs, because it serves only
+        the overlay.
         """
         underlay = self.bgp if self.bgp and self.bgp.groups else None
         running = underlay or self.isis or self.ospf or self.bgp
@@ -310,10 +311,10 @@ class DeviceConfig:
         return tuple(dict.fromkeys((*(() if first is None or first in port.tagged else (first,)), *port.tagged)))
 
     def bare_vlans(self) -> tuple[int, ...]:
-        """Return the VLANs that ports carry with a tag and that have no gateway on this switch."""
+        """Return the VLANs that ports carry tagged and that have no gateway on this switch, sorted."""
         routed = {gateway.vlan for gateway in self.gateways}
         return tuple(sorted({vlan for port in self.interfaces for vlan in port.tagged} - routed))
 
     def fabric_interfaces(self) -> list[Interface]:
-        """Ports towards other switches."""
+        """Return the ports towards other switches."""
         return [interface for interface in self.interfaces if interface.kind == "fabric"]

@@ -38,7 +38,7 @@ PRIVATE_AS = 64512
 
 
 def all_large(fabric: Fabric) -> bool:
-    """Return whether every switch of a fabric supports large communities."""
+    """Return whether every switch of a fabric supports large BGP communities (RFC 8092)."""
     roles = (fabric.leaf, fabric.spine, *([fabric.super_spine] if fabric.super_spine else []))
     return all(catalog().systems[role.nos].large_communities for role in roles)
 
@@ -54,7 +54,7 @@ def in_form(communities: Iterable[Community], *, large: bool) -> tuple[Community
 
 
 def standard(value: str) -> str:
-    """Return railweave's large community ``A:B:C`` as the 32-bit community ``A:1000*B+C``.
+    """Return railweave's large community ``A:B:C`` as the 32-bit community ``A:(1000*B+C)``.
 
     If ``A`` needs more than 16 bits, a private AS number replaces it.
     """
@@ -64,13 +64,13 @@ def standard(value: str) -> str:
 
 MAC_VRF = "evpn-1"
 MAC_VRF_NUMBER = 65534
-"""The number of the bridging instance ``MAC_VRF`` in its route distinguisher. Juniper's validated configurations use the same name and number."""
+"""The number of the bridging instance ``MAC_VRF`` in its route distinguisher, as in Juniper's validated configurations."""
 
 
 def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: bool = True) -> OverlayConfig | None:
-    """Return the overlay of a switch, with loopback sessions to every neighboring switch. None if the fabric has no overlay.
+    """Return the overlay of a switch, with loopback sessions to all neighboring switches. None if the fabric has no overlay.
 
-    ``large`` is True if every switch supports large communities.
+    ``large`` is True if every switch of the fabric supports large communities.
     """
     if fabric.overlay is None:
         return None
@@ -154,7 +154,7 @@ def _link_name(switch: Switch, router: ExternalRouter, link: ExternalLink) -> st
 
 
 def _width(model: SwitchModel, link: ExternalLink | EdgePort) -> int:
-    """Return the number of electrical lanes of a link's port, or of its channel if the port is split."""
+    """Return the number of electrical lanes that a link uses: those of the whole port, or of one channel if the port is split."""
     group = model.group_of(link.physical)
     modes = (
         [mode for mode in group.modes() if mode.speed_gbps == link.speed_gbps and mode.channels > 1] if group else []
@@ -249,10 +249,10 @@ def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence
 
 
 def forwards_leaks(config: DeviceConfig) -> bool:
-    """Return whether a device forwards by routes that a VRF imports from a different VRF, including a VRF on the same device.
+    """Return whether a device can forward along routes that a VRF imports from another VRF (route leaking).
 
-    FRR, and systems that run FRR, do not install a route in the kernel if its VNI is not the VRF's own. They also import no routes from
-    VRFs on the same device.
+    FRR, and systems that run FRR, do not install a route in the kernel if its VNI is not the VRF's own. They also import no
+    routes from VRFs on the same device.
     """
     return catalog().systems[config.nos].has("leaks")
 

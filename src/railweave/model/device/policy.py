@@ -2,15 +2,16 @@
 
 There are three forms. All prefer the uplink of a prefix's color and keep the other uplinks as backup:
 
-- ``dpf``: BGP deterministic path forwarding, with ``fabric-color`` on groups and ``fabric-advertise`` on leaves (docs/path-colors.md).
-- ``local-preference``: the origin leaf tags each prefix with a large community of its color. A spine or leaf that receives the prefix
-  on the session of that color raises local preference.
+- ``dpf``: BGP deterministic path forwarding, with ``fabric-color`` on groups and ``fabric-advertise`` on leaves
+  (docs/path-colors.md).
+- ``local-preference``: the origin leaf tags each prefix with a large community of its color. A spine or leaf that receives the
+  prefix on the session of that color raises local preference.
 - ``aigp``: the same tag. The receiver sets AIGP 1 on the session of that color and 100 on others (FRR, RFC 7311).
 
-In every form, leaves do not re-advertise learned routes. Spines mark routes to leaves with the community ``local`` and reject
-routes that carry it, in case a leaf re-advertises them anyway. Super-spines mark routes to spines in the same way. A spine
-sends no marked route up, so routes that came down stay down. Super-spines ignore colors: a prefix keeps its color community and
-its AIGP on the way through them.
+In every form, leaves do not re-advertise learned routes. Spines add the community ``local`` to routes that they send to leaves,
+and reject routes that carry it, in case a leaf re-advertises them anyway. Super-spines do the same with routes to spines. A spine
+sends no route with that community up, so routes that came down stay down. Super-spines ignore colors: a prefix keeps its color
+community and its AIGP on the way through them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ PREFERRED_AIGP, OTHER_AIGP = 1, 100
 
 @dataclass(frozen=True)
 class RoutingPolicy:
-    """The policy part of a device's BGP configuration. Imports and exports are by color index (None: not colored)."""
+    """The policy part of a device's BGP configuration. ``imports`` and ``exports`` map a color index (None: no color) to a policy name."""
 
     imports: dict[int | None, str]
     exports: dict[int | None, str]
@@ -71,10 +72,10 @@ def _communities(fabric: Fabric, form: Form) -> tuple[Community, ...]:
 def leaf_policy(
     fabric: Fabric, form: Form, originated: Mapping[int | None, tuple[Prefix, ...]], *, redistribute: bool
 ) -> RoutingPolicy:
-    """Return the policy that decides which routes a leaf advertises and accepts.
+    """Return the policy of a leaf: the routes that it advertises and accepts.
 
-    - ``originated``: the prefixes that the leaf originates, by the index of their path color.
-    - ``redistribute``: True if the system originates routes by redistribution and not by export.
+    - ``originated``: the prefixes that the leaf originates, by the index of their path color (None: no color).
+    - ``redistribute``: True if the system originates routes by redistribution instead of an export policy.
     """
     colors = {color.index: color for color in fabric.colors}
     lists = _local(fabric)
@@ -115,7 +116,7 @@ def leaf_policy(
 
 
 def spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> RoutingPolicy:
-    """Return the policy that decides which routes a spine advertises and accepts.
+    """Return the policy of a spine: the routes that it advertises and accepts.
 
     ``redistribute`` is True if the spine originates its loopback by redistribution.
     """
@@ -159,10 +160,10 @@ def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
 
 
 def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
-    """Return the policy that decides which routes a router of the interconnect advertises and accepts, independent of colors.
+    """Return the policy of an interconnect router: the routes that it advertises and accepts, independent of colors.
 
-    The router marks the routes of its own spines with ``local`` and passes them to other sites. Routes from other sites go only down to the
-    spines. So no site carries traffic between two others, and no router uses one site to reach the next.
+    The router marks the routes of its own spines with ``local`` and passes them to other sites. Routes from other sites go only
+    down to the spines. So no site carries traffic between two others, and no router uses one site to reach the next.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
@@ -190,7 +191,7 @@ def with_sites(policy: RoutingPolicy) -> RoutingPolicy:
 
 
 def super_spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> RoutingPolicy:
-    """Return the policy that decides which routes a super-spine advertises and accepts, independent of colors.
+    """Return the policy of a super-spine: the routes that it advertises and accepts, independent of colors.
 
     ``redistribute`` is True if the super-spine originates its loopback by redistribution.
     """
@@ -228,7 +229,10 @@ def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
 
 
 def _connected(redistribute: bool) -> tuple[Policy, ...]:
-    """Return the redistribution policy, which admits the switch's own prefixes in the fabric's list. Empty without redistribution."""
+    """Return the redistribution policy, which admits only the switch's own prefixes that are in the fabric's prefix list.
+
+    Returns an empty tuple without redistribution.
+    """
     local_term = Term("own", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True))
     return (Policy("connected", (local_term, _reject_rest())),) if redistribute else ()
 
@@ -248,7 +252,7 @@ def _advertised(
 
 
 def _local(fabric: Fabric) -> dict[str, tuple[Prefix, ...]]:
-    """Return the prefix list that covers all prefixes of the fabric."""
+    """Return a map with one prefix list: its name, and all prefixes of the fabric."""
     return {LOCAL: tuple(map(Prefix, fabric.local_prefixes))}
 
 
@@ -276,21 +280,21 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
 
 
 TIMES = 4
-"""The number of AS prepends. It exceeds the extra length of any detour: up to a super-spine and down again is two."""
+"""The number of times that a drained device prepends its AS. A detour is never that much longer: up to a super-spine and down is two."""
 BESIDE = "-drained"
-"""The name suffix of a policy that some sessions use instead of their group's policy."""
+"""The suffix of the name of a changed policy copy, which only the sessions on drained links use."""
 MARK = "drained"
-"""The community that replaces a color's community if a term adds no other community."""
+"""The name of the community that a term of a drained device adds if its color community was its only one."""
 PASSES_ON = "forward"
-"""The first part of the names of terms by which spines, super-spines and interconnect routers pass routes on."""
+"""The prefix of the names of terms by which spines, super-spines and interconnect routers forward learned routes."""
 _TAGGED = frozenset(("local-preference", "aigp"))
 """The forms in which a community carries the path color of a prefix."""
 
 
 def drained_links(network: Network, device: str) -> frozenset[str]:
-    """Return the links on which a device tells its neighbors that it is drained.
+    """Return the links on which a device must advertise routes as drained.
 
-    They are all fabric links of a drained device, or the drained links of any other device.
+    For a drained device, these are all its fabric links; for any other device, its drained links.
     """
     if not network.drained:
         return frozenset()
@@ -343,7 +347,7 @@ def drained(
 
 
 def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]) -> frozenset[str]:
-    """Return the path colors whose links on a device are all in ``links``."""
+    """Return the names of path colors all of whose links on a device are in ``links``."""
     by_color: dict[int, set[str]] = {}
     for cable in network.cables_of(device):
         if cable.kind == "fabric" and cable.color is not None:
@@ -352,7 +356,10 @@ def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]
 
 
 def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ...]:
-    """Return the color advertisements, led by a working color if a prefix's own color is drained. Remote devices then use that color."""
+    """Return the color advertisements with each drained color replaced by its first working backup color.
+
+    Remote devices then use that color. ``off`` holds the names of drained colors, which become the last backups.
+    """
 
     def reorder(old: FabricAdvertise) -> FabricAdvertise:
         on = [color for color in old.backup_colors if color not in off]
@@ -373,9 +380,10 @@ def _of_drained_neighbors(network: Network, device: str) -> frozenset[str]:
 def _changed(
     bgp: Bgp, links: Collection[str], which: Literal["import_policy", "export_policy"], how: Callable[[Policy], Policy]
 ) -> Bgp:
-    """Return BGP with changed policies for the sessions on some links.
+    """Return the BGP configuration with policies changed by ``how`` for the sessions on ``links``.
 
-    A policy that no other session uses is changed in place. Otherwise a changed copy is added next to it.
+    ``which`` selects the import or export policy. If no other session uses a policy, it is changed in place. Otherwise a changed
+    copy is added next to it.
     """
     sessions = [(group, session) for group in bgp.groups for session in group.sessions]
     there = {getattr(group, which) for group, member in sessions if member.link in links}
@@ -397,7 +405,7 @@ def _changed(
 def _group(
     group: BgpGroup, links: Collection[str], which: Literal["import_policy", "export_policy"], beside: Mapping[str, str]
 ) -> BgpGroup:
-    """Return a group whose sessions on some links use the copy of their policy that ``beside`` names."""
+    """Return a group whose sessions on ``links`` use a copy of their policy. ``beside`` maps a policy to its copy."""
     name = beside.get(getattr(group, which))
     if name is None or not any(session.link in links for session in group.sessions):
         return group
@@ -412,14 +420,19 @@ def _group(
 
 
 def _told(policy: Policy, asn: int, tags: Collection[str], *, strip: bool) -> Policy:
-    """Return a policy that advertises routes as the last choice."""
+    """Return the policy, changed to advertise routes such that neighbors use them only as a last resort.
+
+    The arguments are those of ``_term``.
+    """
     return replace(policy, terms=tuple(_term(term, asn, tags, strip=strip) for term in policy.terms))
 
 
 def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
-    """Return a term that advertises its routes as the last choice.
+    """Return the term, changed to advertise its routes with a longer AS path and without color communities.
 
-    If the term passes on routes of others, the mark ``drained`` replaces their color community.
+    - ``asn``: the AS number to prepend.
+    - ``tags``: the color communities.
+    - ``strip``: True to replace the color community of learned routes, too, by ``drained``.
     """
     action = term.action
     if not action.accept:
@@ -433,7 +446,7 @@ def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
 
 
 def _taken_last(policy: Policy) -> Policy:
-    """Return a policy that accepts routes with the lowest local preference."""
+    """Return the policy, changed to give accepted routes the lowest local preference."""
     terms = (replace(term, action=replace(term.action, local_preference=0)) for term in policy.terms)
     return replace(
         policy,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def described(far: End) -> str:
-    """Return the description of a port as used in every switch's configuration: device and port at the far end of its cable."""
+    """Return the description of a port, used in every switch's configuration: the device and port at the far end of its cable."""
     return f"{far.device} {far.port}"
 
 
@@ -28,31 +28,37 @@ _ROUTER = re.compile(rf"({_DEVICE}), tenants? \S.*", re.ASCII)
 
 
 def far_end(description: str) -> tuple[str, str]:
-    """Return the device and port that a port's description names in the form of ``described``. Both are empty for other words."""
+    """Return the device and port in a description that has the form of ``described``. Both are empty for other descriptions."""
     match = _FAR_END.fullmatch(description)
     return (match[1], match[2]) if match else ("", "")
 
 
 def router_of(description: str) -> str:
-    """Return the router that the description of an external port names in the form of ``external_ports``, or an empty string."""
+    """Return the router in the description of an external port (see ``external_ports``), or an empty string for other descriptions."""
     match = _ROUTER.fullmatch(description)
     return match[1] if match else ""
 
 
 def neighbor_of(description: str) -> str:
-    """Return the device that the description of a session names: a name alone, or as a port has it. It is empty for other words."""
+    """Return the device that a session's description names: the whole text is a device name, or has the form of ``described``.
+
+    Returns an empty string for other descriptions.
+    """
     return description if re.fullmatch(_DEVICE, description, re.ASCII) else far_end(description)[0]
 
 
 def switch_port_names(network: Network, end: End, far: End) -> tuple[str, ...]:
-    """Return all names of a switch's port: the design's name, its alias, and its description. ``far`` is the far end of its cable."""
+    """Return all names of a switch port: its name in the design, its alias on the system, and its description.
+
+    ``far`` is the other end of its cable.
+    """
     system = network.catalog.systems[network.switch(end.device).nos]
     alias = system.alias_of(end.physical, end.channel) if end.physical is not None else ""
     return (end.port, alias, described(far))
 
 
 def nic_names(nic: Nic) -> tuple[str, ...]:
-    """Return all names of a NIC: its Linux interface, the design's name, and its MAC address if that is known."""
+    """Return all names of a NIC: its Linux interface, its name in the design, and its MAC address if that is known."""
     return (nic.netdev, nic.name, "" if nic.mac_is_placeholder else nic.mac)
 
 
@@ -77,7 +83,7 @@ class Macsec:
 
 @dataclass(frozen=True, slots=True)
 class TaggedUnit:
-    """A further VRF's link on a port to an external router, with its own VLAN tag."""
+    """A second or further VLAN tag on a port to an external router, with its VRF and its addresses."""
 
     vlan: int
     vrf: str
@@ -147,7 +153,7 @@ class Interface:
 
 
 def with_parts(ports: Iterable[Interface]) -> tuple[Interface, ...]:
-    """Return the ports, with several tags of one external-router port merged into one, in order of first appearance."""
+    """Return the ports, with the entries of one port (one per VLAN tag) merged into one. The order of first appearance is kept."""
     by_name: dict[str, Interface] = {}
     for port in ports:
         first = by_name.get(port.name)

@@ -1,4 +1,4 @@
-"""Prefix lists as texts have them, entry by entry: what a term that names one matches."""
+"""Prefix lists as configuration texts define them, entry by entry, and the conditions of terms that refer to them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from railweave.model.device.bgp_model import Term
 
 _Entry = tuple[PrefixEntry, bool]
-"""An entry, and whether words on lengths follow its prefix."""
+"""An entry, and whether words such as ``ge`` or ``le`` follow its prefix in the text."""
 
 
 @dataclass
 class PrefixLists:
-    """The prefix lists of a device by name and address family: ``ip`` and ``ipv6`` lists of one name are two lists.
+    """The prefix lists of a device, by name and address family. An ``ip`` and an ``ipv6`` list of the same name are two lists.
 
-    ``strange`` are the lists with an entry that is not understood.
+    ``strange`` holds the lists with an entry that is not understood.
     """
 
     _entries: dict[tuple[str, Family], dict[int, _Entry]] = field(
@@ -32,9 +32,10 @@ class PrefixLists:
     strange: set[tuple[str, Family]] = field(default_factory=set[tuple[str, "Family"]])
 
     def add(self, name: str, family: Family, sequence: int | None, prefix: Prefix | None, words: Sequence[str]) -> bool:
-        """Add an entry: ``permit`` or ``deny``, then the words after its prefix. Return False if it is not understood.
+        """Add an entry to a list. Return False if the entry is not understood.
 
-        Without a sequence number it gets the next multiple of five.
+        ``words`` are ``permit`` or ``deny``, then the words after the prefix. If ``sequence`` is None, the entry gets the next
+        multiple of five.
         """
         entries = self._entries.setdefault((name, family), {})
         between = lengths(prefix, words[1:]) if prefix is not None and prefix.family == family and words else None
@@ -46,7 +47,7 @@ class PrefixLists:
         return True
 
     def hold(self, name: str, prefixes: Iterable[Prefix]) -> None:
-        """Add a list that permits some prefixes exactly."""
+        """Add entries to a list that permit each of the prefixes, without longer ones."""
         for prefix in prefixes:
             self.add(name, prefix.family, None, prefix, ("permit",))
 
@@ -55,30 +56,36 @@ class PrefixLists:
         return tuple(dict.fromkeys(name for name, _ in self._entries))
 
     def prefixes(self, name: str) -> tuple[Prefix, ...]:
-        """Return the prefixes that the lists of a name permit, IPv4 first."""
+        """Return the prefixes that the lists of this name permit, IPv4 first."""
         entries = (entry for family in FAMILIES for entry, _ in self._in_order(name, family))
         return tuple(entry.prefix for entry in entries if entry.permit)
 
     def match(self, name: str, family: Family | None) -> Match:
-        """Return the condition of a term that names a list."""
+        """Return the condition of a term that refers to a list. ``family`` None means the lists of both families."""
         shapes = [self._shape(name, each) for each in (FAMILIES if family is None else (family,))]
         told = {shape for shape in shapes if shape is not None}
         orlonger, between = told.pop() if len(told) == 1 else (False, None)
         return Match(prefix_list=name, orlonger=orlonger, lengths=between, family=family)
 
     def is_plain(self, name: str) -> bool:
-        """Return whether the prefixes of a list say all that it does: no entry denies, differs from others or is not understood."""
+        """Return whether a list is fully described by the prefixes that it permits.
+
+        It is not if an entry denies, matches different lengths than the other entries, or is not understood.
+        """
         return all(name != strange for strange, _ in self.strange) and not self.entry_lists((name,))
 
     def passed(self, terms: Sequence[Term]) -> tuple[Prefix, ...]:
-        """Return the prefixes that the terms of a route-map permit by its lists; none if that does not say all that they do."""
+        """Return the prefixes that the terms of a route-map permit by their lists.
+
+        Empty if the prefixes do not fully describe these lists, or if a term is not fully understood.
+        """
         lists = [term.match.prefix_list for term in terms if term.action.accept and term.match.prefix_list]
         if any(term.unknown for term in terms) or not all(map(self.is_plain, lists)):
             return ()
         return tuple(prefix for name in lists for prefix in self.prefixes(name))
 
     def entry_lists(self, names: Collection[str | None]) -> tuple[EntryList, ...]:
-        """Return those of the named lists whose entries count one by one."""
+        """Return the named lists that must be evaluated entry by entry, because an entry denies or the entries match different lengths."""
         return tuple(
             EntryList(name, family, tuple(entry for entry, _ in entries))
             for name in self.names()
@@ -88,14 +95,17 @@ class PrefixLists:
         )
 
     def _in_order(self, name: str, family: Family) -> list[_Entry]:
-        """Return the entries by sequence number, without those at the end that deny what no entry permits anyway."""
+        """Return the entries by sequence number. Final entries that deny are left out, because a list denies all other prefixes anyway."""
         entries = [entry for _, entry in sorted(self._entries.get((name, family), {}).items())]
         while entries and not entries[-1][0].permit:
             entries.pop()
         return entries
 
     def _shape(self, name: str, family: Family) -> tuple[bool, Lengths | None] | None:
-        """Return whether a list matches longer prefixes, and the lengths; None if it is empty or its entries count one by one."""
+        """Return the matching rule of a list as (whether it matches longer prefixes, the lengths), the same for all entries.
+
+        Returns None if the list is empty or must be evaluated entry by entry.
+        """
         entries = self._in_order(name, family)
         if not entries or not all(entry.permit for entry, _ in entries):
             return None

@@ -63,7 +63,7 @@ TCP needs no such list, because every TCP reply is accepted (TACACS+, for exampl
 
 @dataclass(frozen=True)
 class _Peers:
-    """Peers of one kind and address family, and the types of session that the device has with them."""
+    """Peers of one kind and address family, and the types of sessions (BGP, BFD) that the device has with them."""
 
     sources: Sources
     bgp: bool = True
@@ -76,9 +76,10 @@ def control_plane(
     """Return the control-plane rules of a device.
 
     - ``management``: the prefixes from which the device is managed.
-    - ``sees_interfaces``: the system's rules can match the interface on which a packet arrived.
-    - ``holds_sessions``: the system's rules can protect routing sessions at all.
-    - ``in_kernel``: the rules also see packets of VXLAN tunnels before decapsulation, so these tunnels need rules of their own.
+    - ``sees_interfaces``: True if the system's rules can match the interface on which a packet arrived.
+    - ``holds_sessions``: True if the system's rules can protect routing sessions at all.
+    - ``in_kernel``: True if the rules also see packets of VXLAN tunnels before decapsulation, so that these need rules of their
+      own.
     """
     peers = list(_peers(config))
     managers = list(_sources("management", management, ()))
@@ -102,7 +103,7 @@ def control_plane(
 
 
 def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...]) -> Iterator[Sources]:
-    """Yield the prefixes as one group of sources for each address family."""
+    """Yield the prefixes as permitted sources, one group for each address family. ``name`` is the start of the groups' names."""
     every = tuple(dict.fromkeys(prefixes))
     for family in FAMILIES:
         if matching := tuple(prefix for prefix in every if prefix.family == family):
@@ -110,7 +111,7 @@ def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...])
 
 
 def _tunnels(config: DeviceConfig) -> Iterator[Sources]:
-    """Yield the sources of VXLAN packets for each address family: any address, on the fabric interfaces."""
+    """Yield the permitted sources of VXLAN packets for each address family of the tunnels: any address, on the fabric interfaces."""
     fabric = tuple(fabric_interface.name for fabric_interface in config.fabric_interfaces())
     ends = config.overlay.endpoints if config.overlay else ()
     families: dict[Family, None] = dict.fromkeys(end.address.family for end in ends)
@@ -218,7 +219,8 @@ def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
 def _server_ports(config: DeviceConfig, peers: Sequence[_Peers], *, sessions: bool) -> Iterator[ServerPortRule]:
     """Yield rules that drop BGP and BFD packets from servers.
 
-    The rules cover link-local addresses if peers use them. With ``sessions`` they also cover the gateway and loopback addresses.
+    ``sessions`` is True if the rules must also protect the gateway and loopback addresses. They protect link-local addresses if
+    peers use them, or if ``sessions`` is True and a gateway has an IPv6 address.
     """
     if not config.gateways:
         return

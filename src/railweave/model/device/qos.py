@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def qos_config(
     fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system: System, release: str
 ) -> QosConfig | None:
-    """Return the QoS of a switch, or None if its system supports no QoS or no port is cabled."""
+    """Return the QoS of a switch, or None if its system supports no QoS or no port has a cable."""
     if not system.has("qos", release) or not interfaces:
         return None
     qos = fabric.intent(switch).qos
@@ -75,7 +75,7 @@ def qos_config(
 
 
 def _partition(buffers: Buffers, system: System) -> Buffers:
-    """Return the buffer partition. The egress values are the defaults if ``egress`` is ``system`` but the system cannot configure them."""
+    """Return the buffer partition, with default egress values if ``egress`` is ``system`` but the system cannot divide that buffer."""
     if buffers.egress != "system" or system.parts_egress:
         return buffers
     usual = Buffers()
@@ -108,9 +108,9 @@ def marking_of(ecn: Ecn, default: SystemMarking) -> Marking:
 def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, TrafficClass]:
     """Return classes with queue numbers that the system can use.
 
-    Queue numbers are local to a switch. If PFC works on queues, a lossless class has the queue of its priority. The class ``cnp``
-    then goes first. A class whose queue is taken gets the next lower free queue, or else a higher one. A strict class goes to the
-    top if it would be below a class that shares and the system does not allow that.
+    Queue numbers are local to a switch. If the system applies PFC to queues, a lossless class gets the queue of its priority. The
+    other classes are then assigned, ``cnp`` first. A class whose queue is taken gets the next lower free queue, or else a higher
+    one. A strict class moves to the highest queues if it would be below a weighted class and the system does not allow that.
     """
     if not system.pfc_by_queue:
         return dict(classes)

@@ -83,7 +83,7 @@ class Watchdog:
 class PfcProfile:
     """The PFC settings of ports with the same cable length, MRU and speed.
 
-    ``headroom_bytes`` is the most headroom that one of these ports may take, in whole buffer cells.
+    ``headroom_bytes`` is the maximum headroom of one of these ports, in whole buffer cells.
     """
 
     name: str
@@ -94,9 +94,10 @@ class PfcProfile:
 
 
 def pfc_profiles(ports: Mapping[tuple[int, int, int], tuple[int, Sequence[str]]]) -> tuple[PfcProfile, ...]:
-    """Return one profile, with its headroom, for each combination of cable length, MRU and speed.
+    """Return one profile for each combination of cable length, MRU and speed.
 
-    A profile's name includes the MRU or the speed only if the profiles would otherwise have equal names.
+    ``ports`` maps (length in metres, MRU in bytes, speed in Gb/s) to (headroom in bytes, port names). A profile's name includes
+    the MRU or the speed only if the names would otherwise be equal.
     """
     mrus = {mru for _, mru, _ in ports}
     speeds = Counter((length, mru) for length, mru, _ in ports)

@@ -1,9 +1,8 @@
 """The number of queue pairs that NCCL uses per connection, and whether NCCL splits each message over all of them.
 
-One proxy posts the parts of a split message one after the other, at 0.67 us each (``model.catalog.rdma``).
-Unsplit messages take the queue pairs in turn, and messages in flight together also fill all paths.
-So splitting helps only if one queue pair cannot send fast enough.
-``tests/prediction/simulation/test_splitting.py`` compares this rule with predictions.
+NCCL's proxy posts the parts of a split message one after the other, at 0.67 us each (``model.catalog.rdma``). Whole messages use
+the queue pairs in turn, so several messages in flight also fill all paths. Splitting therefore helps only if one queue pair
+cannot send fast enough. ``tests/prediction/simulation/test_splitting.py`` compares this rule with predictions.
 """
 
 from __future__ import annotations
@@ -18,9 +17,11 @@ if TYPE_CHECKING:
 
 
 def queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str, str]]:
-    """Return NCCL's variables for queue pairs and long links, each with its value and its reason.
+    """Return NCCL's variables for queue pairs and long links, as a map of variable to (value, reason).
 
-    ``colors`` is the number of path colors of a NIC, or 0 without path colors.
+    - ``colors``: the number of path colors of a NIC, or 0 without path colors.
+    - ``far``: the settings for long links; None if there are none.
+
     The number of queue pairs from the fabric file or the path colors overrides the number that long links need.
     """
     variables = _own(wanted, colors, far)
@@ -29,7 +30,7 @@ def queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tup
 
 
 def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str, str]]:
-    """Return the two variables for queue pairs, or an empty dictionary to keep NCCL's default.
+    """Return the two variables for queue pairs as in ``queue_pairs``, or an empty dictionary to keep NCCL's default.
 
     With path colors, messages are always split, because the net plugin balances paths by splitting messages.
     """
@@ -55,9 +56,9 @@ def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str,
 
 
 def splits(network: Network, colors: int) -> bool:
-    """Return whether the design splits messages, regardless of the variables in the fabric file.
+    """Return whether the design makes NCCL split messages. Variables that the fabric file sets by name are ignored.
 
-    ``colors`` is the number of paths of a NIC.
+    ``colors`` is the number of path colors of a NIC.
     """
     return _decided(network, colors).get(SPLIT) == "1"
 
@@ -71,7 +72,7 @@ def _decided(network: Network, colors: int) -> dict[str, str]:
 def designed_variables(network: Network, colors: int) -> dict[str, str]:
     """Return NCCL's variables for long links and queue pairs, as they appear in the servers' ``nccl.env``.
 
-    ``colors`` is the number of paths of a NIC.
+    ``colors`` is the number of path colors of a NIC.
     """
     values, job = _decided(network, colors), network.hosts.job
     for name in (QUEUE_PAIRS, SPLIT):

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class _Same:
-    """A part of the fabric file that is compared by identity, so that it can be a cache key.
+    """A wrapper that compares a part of the fabric file by identity, so that the part can be a cache key.
 
     All switches of a fabric share the same objects, so each part is converted only once.
     """
@@ -75,7 +75,7 @@ class ReadStatement:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The number of understood, irrelevant and unknown statements in one part of a configuration."""
+    """The number of understood, irrelevant and unknown statements in a part of a configuration."""
 
     understood: int = 0
     irrelevant: int = 0
@@ -83,7 +83,7 @@ class Share:
 
     @property
     def percent(self) -> float:
-        """The percentage of all statements that are understood or known not to matter."""
+        """The percentage of statements that are understood or known to be irrelevant."""
         known = self.understood + self.irrelevant
         return 100 * known / (known + self.unknown) if known or self.unknown else 100.0
 
@@ -102,7 +102,7 @@ class Reading:
 
     @property
     def not_understood(self) -> tuple[ReadStatement, ...]:
-        """Statements that are neither understood nor known not to matter."""
+        """The statements that are neither understood nor known to be irrelevant."""
         return tuple(statement for statement in self.statements if statement.kind == "unknown")
 
     def shares(self) -> dict[str, Share]:
@@ -117,10 +117,10 @@ class Reading:
 def classify_statements(
     file: str, lines: Iterable[tuple[int, str, str, bool]], irrelevant: Mapping[str, str]
 ) -> Iterator[ReadStatement]:
-    """Yield each statement as understood, irrelevant or unknown.
+    """Yield each statement, classified as understood, irrelevant or unknown.
 
-    ``lines`` holds tuples of line number, hierarchy, path and whether the statement was understood.
-    The keys of ``irrelevant`` are patterns that match from the start of a path.
+    ``lines`` holds tuples of (line number, hierarchy, path, whether the statement was understood). The keys of ``irrelevant`` are
+    patterns that match from the start of a path.
     """
     patterns = tuple(irrelevant)
     for line, hierarchy, path, understood in lines:
@@ -129,7 +129,10 @@ def classify_statements(
 
 
 def is_irrelevant(nos: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a statement of a system changes nothing, by its path (see ``classify_statements``)."""
+    """Return a function that takes a statement's path and tells whether the statement is irrelevant on a system.
+
+    See ``classify_statements``.
+    """
     patterns = tuple(catalog().systems[nos].reads.irrelevant)
     return lambda path: _any(patterns).match(path) is not None
 
