@@ -36,7 +36,7 @@ class Finding(JsonObject):
 
 
 def by_severity(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings with errors first, then warnings, then notes. The order within each severity is kept."""
+    """Return the findings with errors first, then warnings, then notes. The order within each severity is unchanged."""
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 

@@ -1,4 +1,4 @@
-"""The rules: the common properties of all findings with one id, and the check that looks for them, if there is one.
+"""The rules. A rule holds the common properties of all findings with one id, and the check that reports them, if there is one.
 
 A module defines each of its rules as a constant, with ``Rule(...)`` or by decorating the check function with ``@check(...)``.
 Rules need no registration: ``rules_of`` walks the modules of a package and collects their rules.
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FindingPlace:
-    """The properties of a single finding: the place, the fault, the user's line, and any differences from its rule."""
+    """A fault that a check found: its place, its description, and the values that differ from those of the rule.
+
+    ``file`` and ``line`` are the place in the user's input. None means the rule's value.
+    """
 
     where: str
     what: str
@@ -38,12 +41,12 @@ class FindingPlace:
 class Rule:
     """The common properties of all findings with one id.
 
-    - ``applies``: the subject of the rule: ``design``, ``rendering``, ``build``, ``network``, ``folder``, ``validator``, ``report``,
-      or an operating system whose configurations are read.
+    - ``applies``: the subject of the rule: ``design``, ``rendering``, ``build``, ``network``, ``folder``, ``validator``,
+      ``report``, or an operating system whose configurations are read.
     - ``says``: the fault, in general terms. A rule has either ``says`` or ``holds``.
     - ``holds``: the requirement that a finding violates.
-    - ``sometimes``: a second severity, for cases that the sentence or the code names.
-    - ``slow``: true for a check that ``build`` skips.
+    - ``sometimes``: a second severity, used in some cases; the rule's text or its code names them.
+    - ``slow``: True for a check that ``build`` skips.
     """
 
     id: str
@@ -74,7 +77,8 @@ class Rule:
     ) -> Finding:
         """Return a finding of this rule. Omitted values come from the rule.
 
-        Raises ``ValueError`` without ``message`` if the rule has only ``holds``, because a requirement does not describe the fault.
+        Raises ``ValueError`` without ``message`` if the rule has only ``holds``, because a requirement is no description of a
+        fault.
         """
         if not (message or self.says):
             raise ValueError(f"a finding of {self.id} has to say what was found")
@@ -90,7 +94,7 @@ class Rule:
         )
 
     def run(self, read: object, where: str = "", file: str = "") -> Iterator[Finding]:
-        """Yield the findings of the rule's check. Faults without a place of their own are reported at ``where`` and ``file``."""
+        """Yield the findings of the rule's check on ``read``. A fault without a place of its own gets ``where`` and ``file``."""
         for fault in self.check(read) if self.check else ():
             if isinstance(fault, Finding):
                 yield fault

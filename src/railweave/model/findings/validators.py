@@ -21,7 +21,7 @@ Item = TypeVar("Item")
 MOST_VALIDATED = 64
 """The largest number of files that are all validated.
 
-From a larger set, a sample of this size is validated: one file of each shape and an even selection of the others.
+If there are more files, a sample of this size is validated: one file of each shape, and an even selection of the others.
 """
 
 
@@ -68,11 +68,11 @@ class ValidatorReport:
 
 @dataclass(frozen=True)
 class Validator:
-    """One validator: the ``file`` of a device that it reads, and the ``option`` that locates the tool or its data.
+    """A validator: the ``file`` of a device that it reads, and the ``option`` that gives the location of the tool or its data.
 
     ``run`` takes four arguments: the files of all devices, the value of the option or None, the largest number of files to read
-    (None: all), and the releases of the devices.
-    Without ``always``, the validator is left out of the report if no device has its file.
+    (None: all), and the releases of the devices. If ``always`` is False, the validator is left out of the report when no device
+    has its file.
     """
 
     name: str
