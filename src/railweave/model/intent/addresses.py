@@ -101,7 +101,7 @@ AddressList = Annotated[
 
 
 class AddressLists(Model):
-    """The addresses of leaves and spines, in the order of their numbers. Host lists such as 10.0.0.[1-4] are allowed."""
+    """The addresses of leaves and spines, in the order of the switches' numbers. Host lists such as 10.0.0.[1-4] are allowed."""
 
     leaf: AddressList = Field(default=(), description="of leaves")
     spine: AddressList = Field(default=(), description="of spines")
@@ -112,7 +112,7 @@ class AddressLists(Model):
 
 
 class RouterIdLists(AddressLists):
-    """The router ids of switches by role, in the order of their numbers. Host lists such as 10.0.0.[1-4] are allowed."""
+    """The router IDs of switches by role, in the order of the switches' numbers. Host lists such as 10.0.0.[1-4] are allowed."""
 
     super_spine: AddressList = Field(default=(), description="of super-spines")
     dci: AddressList = Field(default=(), description="of routers of the interconnect")

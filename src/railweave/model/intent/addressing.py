@@ -24,7 +24,7 @@ ServerList = Annotated[
 
 
 class FieldBits(Model):
-    """The number of bits that each index takes in a server prefix, after the bits of the pool."""
+    """The number of bits that each number (stripe, rail, color and so on) takes in a server prefix, after the bits of the pool."""
 
     stripe: int = Field(ge=0, le=32, description="bits of the stripe number")
     rail: int = Field(ge=0, le=32, description="bits of the rail number")
@@ -66,7 +66,7 @@ class SecondFamily(Model):
 
 
 class OtherLink(Model):
-    """Servers whose link type differs from that of the other servers, with their own link type and pools."""
+    """Servers with a different link type from the fabric's other servers: their names, their link type and their pools."""
 
     servers: ServerList = Field(description="servers, or host lists such as storage-[01-04]")
     server_link: Literal["access", "trunk", "routed"] = Field(
@@ -98,7 +98,7 @@ class OtherLink(Model):
         return (self.server_pool,) if self.dual_stack is None else (self.server_pool, self.dual_stack.server_pool)
 
     def beside(self, usual: Addressing) -> Addressing:
-        """Return the addressing of these servers, derived from ``usual``, the addressing of the fabric's other servers."""
+        """Return ``usual``, the addressing of the fabric's other servers, changed to the link type and pools of these servers."""
         length = self.prefix_length
         if length is None:
             length = 64 if ":" in self.server_pool else 31 if self.server_link == "routed" else 24
@@ -231,12 +231,12 @@ class Addressing(Model):
         return self
 
     def of_server(self, server: str) -> Addressing:
-        """Return the addressing that assigns a server's prefixes: this one, or that of the server's other link."""
+        """Return the addressing of a server: that of the other link that lists it, or else this one."""
         link = next((other_link for other_link in self.other_links.values() if server in other_link.servers), None)
         return self if link is None else link.beside(self)
 
     def length(self) -> int:
-        """The length of a server prefix."""
+        """The length of a server prefix in bits."""
         return self.prefix_length if self.server_prefix is None else length_of(self.server_prefix)
 
     def pools(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from railweave.model.intent.profiles import LOAD_BALANCING, known_profile, with_
 
 
 class EgressQuantization(Model):
-    """The load bounds between the quality bands by which DLB chooses a port."""
+    """The settings of DLB's quality bands, by which it chooses a port: loads in percent, and the weight of the rate."""
 
     min: Percent = Field(default=20, ge=1, le=100, description="load below this is the best band, percent of line rate")
     max: Percent = Field(
@@ -123,7 +123,7 @@ class LoadBalancing(Model):
 
     - ``rlb`` (RDMA-aware load balancing) gives each queue pair of a connection its own path color, and so its own uplink.
     - ``within_color`` selects the method inside a color that spans several uplinks.
-    - The other modes spread flows, flowlets or packets over all uplinks alike.
+    - The other modes spread flows, flowlets or packets over all uplinks, without colors.
     """
 
     profile: str | None = Field(
@@ -195,5 +195,5 @@ class LoadBalancing(Model):
         return self
 
     def group_mode(self) -> Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]:
-        """Return the mode that shares traffic among the members of a next-hop group."""
+        """Return the mode in which a switch distributes traffic over the members of a next-hop group."""
         return self.within_color if self.mode == "rlb" else self.mode

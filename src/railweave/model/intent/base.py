@@ -1,7 +1,7 @@
 """The base class of every model in the fabric file, and its field types: quantities, names and references to secrets.
 
-This module converts each quantity once, by the rules of ``model.config.quantities``. ``400G`` becomes 400 (Gb/s), and
-``128us`` becomes 128 (microseconds). After that, the field's type names the unit. A bare number has the unit of the type.
+Each quantity is converted once, here, by the rules of ``model.config.quantities``. ``400G`` becomes 400 (Gb/s), and ``128us``
+becomes 128 (microseconds). After that, the field's type names the unit. A bare number has the unit of the type.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class WrongValueError(ValueError):
 
 
 _STRICT = {"int": {"strict": True}, "bool": {"strict": True}, "float": {"strict": True, "allow_inf_nan": False}}
-"""The pydantic options for values of these types.
+"""The pydantic options for values of these types, so that ``true`` is not accepted as 1, nor ``yes`` as true.
 
-A list may replace a tuple, but ``true`` is not accepted as 1, nor ``yes`` as true.
+They are set per type, because a tuple must still accept a list.
 """
 
 
 def _make_strict(schema: Any) -> None:  # noqa: ANN401 - pydantic's own tree
-    """Make the plain types of a schema strict at every depth. The schemas of other models are already strict."""
+    """Make the plain types of a pydantic schema strict, at every depth. Nested models are skipped, because they are already strict."""
     below: list[Any] = [schema]
     while below:
         part = below.pop()
@@ -183,7 +183,7 @@ Percent = Annotated[int, _written(quantities.PERCENT)]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 
 LONGEST = 63
-"""The greatest length of a name, and of each part of a name between dots (RFC 1123, section 2.1, on host name labels)."""
+"""The greatest length of a name, and of each part of a name between dots (RFC 1123, section 2.1: host name labels)."""
 MOST_NAMES = 65_536
 """The largest number of names that a host list may give: sixteen times the servers of the largest fabric that is tested."""
 
@@ -192,7 +192,7 @@ _BOUNDS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 
 def check_name(name: str) -> str:
-    """Return the name unchanged. Raise ``ValueError`` if it is not a valid name for a host or a file."""
+    """Return the name unchanged. Raise ``ValueError`` if it is not valid as the name of a host and of a file."""
     if re.fullmatch(NAME, name) is None:
         shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
         raise WrongValueError(
@@ -207,7 +207,7 @@ Name = Annotated[str, AfterValidator(check_name), WithJsonSchema({"type": "strin
 
 
 def expand(pattern: str) -> list[str]:
-    """Return the names that a pattern describes, in order. A plain name gives itself.
+    """Return the names that a pattern describes, in order. A name without a range gives a list of only that name.
 
     ``H100-[01-03]`` gives ``H100-01, H100-02, H100-03``, with numbers as wide as the first. Raises ``ValueError`` if a range is
     malformed or backward, if names are too long, or if there are more than ``MOST_NAMES`` names.
@@ -268,8 +268,8 @@ def check_most(subject: str, count: int) -> None:
 def expand_all(value: object, repeated: str, fix: str) -> list[str]:
     """Return the names that a host list, or a list of host lists, describes.
 
-    Raises ``ValueError`` for an invalid name or a repeated name. For a repeated name, the message is ``repeated`` with the name
-    in place of ``{}``, and ``fix`` is the suggested correction.
+    Raises ``ValueError`` for an invalid or a repeated name. ``repeated`` is the message for a repeated name, with ``{}`` in place
+    of the name, and ``fix`` is the suggested correction.
     """
     items = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
     names: list[str] = []

@@ -34,7 +34,7 @@ COLOR_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,31}$"
 
 
 class ColorName(base.Model):
-    """A path color: its name, and its number in the color community ``color:0:N``."""
+    """A path color: its name, and the number N in the color community ``color:0:N``."""
 
     name: Annotated[str, AfterValidator(_color_name), WithJsonSchema({"type": "string", "pattern": COLOR_NAME})] = (
         Field(description="used in community and group names")
@@ -171,7 +171,7 @@ class ServerGroup(base.Model):
 
 
 class FabricFile(base.Model):
-    """A fabric file: one or more fabrics that share servers."""
+    """The fabric file: one or more fabrics that share servers."""
 
     name: base.Name = Field(description="name of the whole")
     description: base.Line = Field(default="", description="free text")
@@ -199,7 +199,10 @@ class FabricFile(base.Model):
     @field_validator("servers", mode="before")
     @classmethod
     def _not_endless(cls, value: object) -> object:
-        """Check the number of server names before any host list is expanded, because a file may have thousands of groups."""
+        """Return the groups unchanged. Raise an error if they have too many server names in total.
+
+        This check comes before any host list is expanded, because a file may have thousands of groups.
+        """
         groups = cast("list[Any]", value) if isinstance(value, list) else []
         lists = [cast("dict[str, Any]", group).get("names") for group in groups if isinstance(group, dict)]
         names = [

@@ -20,7 +20,7 @@ FIELDS = ("stripe", "rail", "color", "server", "tenant")
 
 _TERM = r"(?:[a-z_]+(?:\*\d{1,10})?|\d{1,10})"  # the number of a route target has 32 bits
 _SUM = re.compile(rf"\{{(-?{_TERM}(?:[+-]{_TERM})*)\}}")
-"""The pattern of a sum or difference in braces. Its terms are numbers and fields, and a field may have a factor."""
+"""The pattern of an expression in braces: a sum of numbers and fields, each with a sign. A field may have a factor."""
 
 
 def fields_of(formula: str) -> set[str]:
@@ -29,7 +29,7 @@ def fields_of(formula: str) -> set[str]:
 
 
 def length_of(formula: str) -> int:
-    """Return the length of the prefixes that a formula gives."""
+    """Return the prefix length at the end of a formula, in bits."""
     return int(formula.rpartition("/")[2])
 
 
@@ -39,7 +39,7 @@ def fill(formula: str, values: Mapping[str, int]) -> str:
 
 
 def filled(formula: str, values: Mapping[str, int | str], form: str = "d") -> str:
-    """Return the formula's text with each expression replaced by its value, formatted by ``form``.
+    """Return the formula's text with each expression replaced by its value. ``form`` is the format: ``d`` decimal, ``x`` hexadecimal.
 
     A field with a text value must be the only term in its braces. Raises ``ValueError`` if a sum is below 0.
     """
@@ -66,7 +66,7 @@ def check_formula(
 ) -> None:
     """Raise ``WrongValueError`` if a formula is malformed, uses an unknown field, or gives a result that ``check`` rejects.
 
-    ``values`` holds an example value for each permitted field. ``like`` is a correct formula for the error message.
+    ``values`` holds an example value for each permitted field. ``like`` is a correct formula, which the error message shows.
     """
     rest = _SUM.sub("", formula)
     if "{" in rest or "}" in rest:
@@ -140,7 +140,7 @@ def _target_formula(formula: str) -> str:
 
 
 def target_of(text: str) -> str:
-    """Return the canonical text of a route target with a 16-bit AS number (RFC 4360, section 3.1). Raise an error for other text."""
+    """Return the canonical text of a route target with a 16-bit AS number (RFC 4360, section 3.1). Raise ``ValueError`` for other text."""
     first, colon, second = text.partition(":")
     if colon and first.isdecimal() and second.isdecimal() and 1 <= int(first) <= MOST_SHORT and int(second) < 1 << 32:
         return f"{int(first)}:{int(second)}"
@@ -167,7 +167,7 @@ LoopbackFormula = Annotated[
 
 
 def pair_formula(example: str, *fields: str) -> AfterValidator:
-    """Return a validator of a formula that gives prefixes of two addresses, or for IPv4 also of four addresses."""
+    """Return a validator of a formula that gives prefixes of two addresses (/31 or /127), or for IPv4 also of four (/30)."""
 
     def check(formula: str) -> str:
         def pair(text: str) -> None:

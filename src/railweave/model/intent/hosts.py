@@ -38,8 +38,8 @@ MainRoute = Annotated[str, AfterValidator(_main_route)]
 class HostRouting(Model):
     """Source routing on a server: one routing table per NIC address, selected by a rule on the source address.
 
-    Without source routing, Linux replies and sends through any NIC, regardless of the address that a queue pair is bound to
-    (RLB document, Tables 8 to 10; Thor2 guide, section 2.4).
+    Without source routing, Linux may send through any NIC, regardless of the address that a queue pair is bound to (RLB document,
+    Tables 8 to 10; Thor2 guide, section 2.4).
     """
 
     first_table: int | None = Field(
@@ -147,7 +147,7 @@ class Job(Model):
 
 
 Version = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+~:-]{0,63}$")]
-"""A version without spaces, as the tool that reports it prints it."""
+"""A version without spaces, exactly as the software's own tool prints it."""
 
 
 class Versions(Model):

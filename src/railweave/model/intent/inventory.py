@@ -29,7 +29,7 @@ TO_FILL_IN = ("device", "interface", "mac", "serial", "netdev", "rdma", "length"
 COLUMNS = (*TO_FILL_IN, "part")
 """All columns of an inventory. The command ``railweave inventory fill`` writes the part numbers of modules."""
 MOST_TOLD = 100
-"""The largest number of mistakes that are reported for one file."""
+"""The largest number of errors that are reported for one file."""
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 
@@ -54,7 +54,7 @@ class Inventory:
     items: dict[tuple[str, str], Item] = field(default_factory=dict[tuple[str, str], Item])
 
     def get(self, device: str, interface: str = "") -> Item:
-        """Return the known facts; an empty item if nothing is known."""
+        """Return the known facts about an interface, or a device if ``interface`` is empty. The item is empty if nothing is known."""
         return self.items.get((device, interface), _NOTHING)
 
 
@@ -109,7 +109,7 @@ def _read(path: Path, reader: csv.DictReader[str]) -> Inventory:
 
 
 def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]]:
-    """Return a row as an item, and a list of its faults, each with a correction."""
+    """Return (the row as an item, its faults as pairs of message and correction)."""
     wrong: list[tuple[str, str]] = []
     mac = cells["mac"].lower().replace("-", ":")
     if mac and not _MAC.fullmatch(mac):
@@ -127,9 +127,9 @@ def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]
 
 
 def _unique(key: tuple[str, str], item: Item) -> Iterator[str]:
-    """Yield the values of a row that no other row may repeat.
+    """Yield the values of a row that no other row may have.
 
-    They are the MAC address, the device and interface, and the Linux interface name and RDMA name on the device.
+    They are the MAC address, the pair of device and interface, and the Linux and RDMA interface names on the device.
     """
     if item.mac:
         yield f"MAC address {item.mac}"

@@ -1,4 +1,4 @@
-"""The job file for ``railweave sim --job``: the model, its division over GPUs, the servers and the storage."""
+"""The job file for ``railweave sim --job``: the model, its parallelism, the servers and the storage."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Checkpoint(Storage):
         return value
 
     def steps(self, step_ps: int) -> float:
-        """Return the number of steps between checkpoints, if a step takes ``step_ps`` picoseconds."""
+        """Return the number of training steps between checkpoints, if a step takes ``step_ps`` picoseconds."""
         match = _STEPS.fullmatch(self.every)
         return int(match[1]) if match else max(quantities.SECONDS.parse(self.every) * 10**12 / max(step_ps, 1), 1.0)
 
@@ -138,7 +138,7 @@ class ModelShape(Model):
 
 
 class Parallel(Model):
-    """The division of a job over GPUs. If ``data`` is left out, it follows from the number of GPUs."""
+    """The parallelism of a job. If ``data`` is left out, it follows from the number of GPUs."""
 
     tensor: int = Field(default=1, ge=1, description="ranks that share each matrix (TP)")
     sequence: bool = Field(
@@ -155,7 +155,7 @@ class Parallel(Model):
 
 
 class Batch(Model):
-    """The number of sequences in a training step and in a micro-batch."""
+    """The number of sequences in a training step (global batch) and in a micro-batch."""
 
     size: int = Field(ge=1, le=1 << 30, alias="global", description="sequences of a step, over all replicas")
     micro: int = Field(default=1, ge=1, le=1 << 20, description="sequences of a micro-batch")
@@ -177,7 +177,7 @@ class Overlap(Model):
 
 
 class GpuRates(Model):
-    """The performance of a GPU, in place of the catalog's values. Efficiencies are fractions of the peak, from 0 to 1."""
+    """The performance of a GPU, instead of the catalog's values. Efficiencies are fractions of the peak, from 0 to 1."""
 
     bf16_tflops: float | None = Field(default=None, gt=0, description="10^12 operations a second, dense")
     fp8_tflops: float | None = Field(default=None, gt=0, description="the same in 8 bits")
@@ -295,11 +295,11 @@ class ReadJobs:
     """True if the file is a single job, without ``jobs:``."""
 
     def beside(self, name: str) -> Path:
-        """Return the path of a file that the job file names, relative to the job file's folder."""
+        """Return the path of a file that is named in the job file. A relative name starts at the job file's folder."""
         return Path(self.document.file).parent / name
 
     def location(self, number: int, *parts: str | int) -> tuple[str | int, ...]:
-        """Return the location of a part of a job in the file."""
+        """Return the key path, in the file, of a part of job ``number`` (from 0)."""
         return parts if self.single else ("jobs", number, *parts)
 
 

@@ -28,7 +28,7 @@ MOST_SLOTS = 1 << 24
 class Lock:
     """The slots by pool and name. ``used`` collects the names that the current design requested.
 
-    With ``compacting``, a request for slots of a pool first removes the names that the request does not contain.
+    With ``compacting``, a request for slots of a pool first removes the names that are not in the request.
     """
 
     pools: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
@@ -38,7 +38,8 @@ class Lock:
     def allot(self, pool: str, names: Iterable[str], *, shared: bool = False) -> dict[str, int]:
         """Return the slot of each name, counted from 1. Names without a slot get the lowest free slots, in order.
 
-        ``names`` must be all names that the design has in the pool, unless several fabrics share the pool (``shared``).
+        ``names`` must be all names that the design has in the pool. If several fabrics share the pool (``shared``), other names
+        keep their slots.
         """
         names = list(names)
         slots = self.pools.setdefault(pool, {})
@@ -60,9 +61,10 @@ class Lock:
         return result
 
     def move(self, name: str, home: str, family: str) -> None:
-        """Keep a name in only one pool of a family: ``home``. Its slots in other pools stay reserved under a different name.
+        """Move a name's slot to the pool ``home``, so that it has a slot in no other pool whose name starts with ``family``.
 
-        So no other server takes the slot of a server that moves to a different stripe. The server gets its slot back if it returns.
+        Its slots in other pools stay reserved under a different name. So no other server takes the slot of a server that moves to
+        a different stripe. If the server returns, it gets its slot back.
         """
         for pool, slots in self.pools.items():
             if pool != home and name in slots and pool.startswith(family):
@@ -119,7 +121,7 @@ def read_lock(path: Path) -> Lock:
 
 
 def _wrong(pools: Any) -> Iterator[str]:  # noqa: ANN401 - JSON values
-    """Yield each fault that makes a lock's pools unusable."""
+    """Yield a message for each fault that makes the pools of a lock unusable."""
     if not isinstance(pools, dict):
         yield "pools are not a map"
         return

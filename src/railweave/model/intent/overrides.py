@@ -31,7 +31,7 @@ class Rack(Model):
 
 
 class Racks(Model):
-    """The racks of a room. Cables between racks run over the tops of the racks, along and across the rows."""
+    """The racks of a room. Cables between racks run over the tops of the racks, lengthwise along a row and crosswise between rows."""
 
     slack: Metres = Field(default=2, description="added to every cable, for both its ends together")
     step: Metres = Field(default=1, gt=0, description="lengths are rounded up to whole multiples of it")
@@ -103,11 +103,11 @@ class DeviceOverride(Model):
     )
 
     def own_equipment(self) -> frozenset[str]:
-        """Return the keys in this override that change the switch's equipment or settings, apart from its numbers."""
+        """Return the keys of this override that change the switch's hardware, software or settings, not its names, numbers or addresses."""
         return frozenset(key for key in _EQUIPMENT if getattr(self, key) is not None)
 
     def only_release(self) -> DeviceOverride:
-        """Return the part of this override that applies to a switch of a different model with the same operating system."""
+        """Return an override with only the release, for a switch whose model is replaced and whose operating system stays the same."""
         return DeviceOverride(release=self.release)
 
     def applied(self, role: Role, qos: Qos) -> Role:
@@ -189,7 +189,7 @@ class Overrides(Model):
         return {name: key for key in self.devices for name in expand(key)}
 
     def of_device(self, name: str) -> tuple[str, DeviceOverride | None]:
-        """Return the key in the file that covers a switch, and the fixed settings of that switch (None if it has none)."""
+        """Return (the key in the file that covers a switch, its override or None). The key is a switch name or a host list."""
         key = self._key_of.get(name, name)
         return key, self.devices.get(key)
 

@@ -88,7 +88,7 @@ QOS: dict[str, Profile] = {
 
 
 def with_profile(known: dict[str, Profile], given: object) -> object:
-    """Return the profile's values with the file's own values merged over them, or ``given`` unchanged if it names no known profile."""
+    """Return the profile's values with the file's own values merged over them. Return ``given`` unchanged if it names no known profile."""
     if not isinstance(given, dict):
         return given
     whole = cast("dict[str, Any]", given)
@@ -99,7 +99,7 @@ def with_profile(known: dict[str, Profile], given: object) -> object:
 def _without_egress(values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Return a profile's values, without the egress partition if the file sets ``egress: system``.
 
-    The file's setting overrides the profile, as any field next to `profile:` does.
+    That setting overrides the profile, like every field next to ``profile:``.
     """
     buffers = given.get("buffers")
     if not isinstance(buffers, dict) or cast("dict[str, Any]", buffers).get("egress") != "system":
@@ -116,7 +116,7 @@ def known_profile(known: dict[str, Profile], name: str | None) -> str | None:
 
 
 def _over(base: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return ``given`` merged over ``base``, recursively."""
+    """Return the two maps merged recursively. Values of ``given`` override those of ``base``."""
     result = dict(base)
     for key, value in given.items():
         below = result.get(key)

@@ -122,7 +122,7 @@ class TrafficClass(Model):
 
     @property
     def nic_share(self) -> int | None:
-        """The class's share of a NIC's scheduler, percent, or None if the file sets no share.
+        """The class's share of a NIC's scheduler in percent, or None if the file sets no share.
 
         The share is at most 99, because traffic other than RDMA is in a different class.
         """
@@ -254,7 +254,7 @@ class Qos(Model):
     def _with_removed(
         self, value: dict[str, TrafficClass], handler: SerializerFunctionWrapHandler
     ) -> dict[str, object]:
-        """Write removed default classes as None, because reading the file again would otherwise add them."""
+        """Return the classes to write to a file, with removed default classes as None. Without them, reading would add these again."""
         return {**handler(value), **{name: None for name in DEFAULT_CLASSES if name not in value}}
 
     @field_validator("profile")
@@ -346,10 +346,10 @@ class Qos(Model):
         return next((traffic_class for traffic_class in self.classes.values() if traffic_class.lossless), None)
 
     def nic_shares(self, data: int | None = None) -> dict[str, int]:
-        """Return the share of bandwidth that a NIC's scheduler gives to each lossless class, in percent, by class name.
+        """Return the percentage of bandwidth that a NIC's scheduler gives to each lossless class, by class name.
 
-        The share of a class is its ``nic_share``. Classes without a ``nic_share`` and the lossy traffic divide the rest evenly; the share of a
-        class is at least 1. ``data``, if given, replaces the share of the class of RDMA data, if that class is lossless.
+        A class gets its ``nic_share``. Classes without one and the lossy traffic divide the rest evenly, with at least 1 for each
+        class. ``data``, if given, replaces the share of the class of RDMA data, if that class is lossless.
         """
         given = {
             name: traffic_class.nic_share for name, traffic_class in self.classes.items() if traffic_class.lossless

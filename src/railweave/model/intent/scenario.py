@@ -42,8 +42,8 @@ class Kind:
     """A kind of fault.
 
     - ``needs``: the fields of ``Fault`` that this kind requires in addition to ``at``. Other target fields are not allowed.
-    - ``lasts``: true if a fault of this kind may end, by ``until`` or ``for``.
-    - ``sim``, ``lab``, ``campaign``: the reason that this runner cannot produce the fault. Empty if it can.
+    - ``lasts``: True if a fault of this kind can end, by ``until`` or ``for``.
+    - ``sim``, ``lab``, ``campaign``: the reason why this runner cannot produce the fault. Empty if it can.
     """
 
     meaning: str
@@ -159,7 +159,7 @@ class Fault(Model):
 
 
 TARGETS = ("link", "device", "plane", "neighbor", "daemon", "port", "nic", "rate", "loss", "period", "count")
-"""The fields that define the target and the size of a fault."""
+"""The fields of a fault that give its target and its size."""
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -54,7 +54,7 @@ Pattern = Annotated[
 
 @lru_cache(maxsize=256)
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Return a function that tests whether a name matches a pattern: a host list, or text in which ``*`` matches any characters."""
+    """Return a function that tells whether a name matches a pattern: a host list, or text in which ``*`` matches any characters."""
     parts = expand(pattern) if "[" in pattern else [pattern]
     if "*" not in pattern:
         return frozenset(parts).__contains__

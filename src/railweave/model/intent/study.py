@@ -93,7 +93,7 @@ class Goal(Model):
 
 
 class Limits(Model):
-    """The limits that a trial must meet with every seed. A trial that exceeds a limit cannot win."""
+    """The limits that a trial must meet for every seed. A trial that exceeds a limit cannot win."""
 
     drops: int = Field(default=0, ge=0, description="packets that are dropped, at most")
     pauses: int | None = Field(default=None, ge=0, description="PFC pauses, at most; empty: any number")

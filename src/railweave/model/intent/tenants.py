@@ -235,9 +235,9 @@ class Overlay(base.Model):
 
 
 class Tenant(base.Model):
-    """A tenant: servers, or single NICs of servers, that reach only each other.
+    """A tenant: servers, or single NICs of servers, that reach only each other. Other products use the term routing zone.
 
-    Other products call a tenant a routing zone. Its NICs either have their own routed segments (``members``) or share a network.
+    Its NICs either have their own routed segments (``members``) or share a layer-2 network (``networks``).
     """
 
     members: Members = Field(

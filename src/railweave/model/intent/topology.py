@@ -74,7 +74,7 @@ MOST_EXTRA = 1 << 18
 """The greatest length of the operator's own statements for a role, in characters: a few thousand lines."""
 
 MOST_PLANES = 4
-"""The largest number of NIC ports that NCCL merges into one device with a net interface up to version 11."""
+"""The largest number of NIC ports that NCCL merges into one device with version 11 or older of its net interface."""
 
 DEFAULT_SYSTEM = "junos"
 """The system that switches run if a fabric file does not name one."""
@@ -147,7 +147,7 @@ class Role(base.Model):
 
 
 def _count_or_names(value: object) -> object:
-    """Return a count unchanged, and expand a list of names or a host list into names."""
+    """Return a number unchanged. Expand a host list, or a list of names and host lists, into names."""
     if isinstance(value, list | tuple) or (isinstance(value, str) and "[" in value):
         return base.expand_all(cast("object", value), "{} is listed twice", "name each stripe or spine once")
     if value is None or isinstance(value, dict):  # of another kind, which pydantic says
@@ -312,11 +312,7 @@ class Mtu(base.Model):
 
 
 class Naming(base.Model):
-    """The naming patterns of devices.
-
-    Braces hold fields: {fabric}, {stripe}, {plane} and {leaf} (a number) for a leaf, {spine} for a spine. They may also hold
-    sums of numbers, with a number of digits: leaf{stripe_number*2+leaf-2:02d}.
-    """
+    """A release of a network operating system. Releases are ordered by their leading numbers."""
 
     leaf: Annotated[
         str,
@@ -354,5 +350,5 @@ class Naming(base.Model):
     )
 
     def name_of(self, patterned: str) -> str:
-        """Return the name of a switch: the entry for its patterned name in ``switches``, or the patterned name itself."""
+        """Return the final name of a switch: its entry in ``switches``, or else the name that the pattern gives (``patterned``)."""
         return self.switches.get(patterned, patterned)

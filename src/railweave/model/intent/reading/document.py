@@ -48,10 +48,10 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One mistake in a document: the faulty part, the fault, and the correction.
+    """A mistake in a document: the faulty part, the fault, and the correction.
 
     - ``places``: alternatives to ``at``. The error points at the first of them that is present in the document.
-    - ``earlier``: the part that this one repeats.
+    - ``earlier``: an earlier part whose value this part repeats.
     """
 
     at: Location
@@ -64,8 +64,8 @@ class Mistake:
 def mistakes(model: type[BaseModel], value: Any, errors: Iterable[ErrorDetails]) -> list[Mistake]:  # noqa: ANN401 - plain YAML
     """Return the mistakes in ``value``, from pydantic's errors for ``model``, in words for the file's author.
 
-    If a value matches none of several permitted kinds, pydantic reports one error for each kind. These errors become one mistake.
-    They are dropped if a kind matches and the mistake is deeper in the value.
+    If a value matches none of several permitted types, pydantic reports one error for each type. These errors become one mistake.
+    They are dropped if the value has one of these types and the real mistake is deeper inside it.
     """
     located = [(_present(value, detail["loc"]), detail) for detail in errors]
     inside = {path[:depth] for path, _ in located for depth in range(len(path))}
@@ -111,7 +111,7 @@ def _mistake(model: type[BaseModel], value: Any, path: Location, detail: ErrorDe
 
 
 def _meant(value: object, expected: str) -> str:
-    """Return a suggestion of the permitted word closest to ``value``, or an empty string if none is close.
+    """Return "did you mean ...?" with the permitted word closest to ``value``, or an empty string if none is close.
 
     ``expected`` lists the permitted words in quotes, such as ``'all', 'server' or 'fabric'``.
     """
@@ -125,7 +125,7 @@ _BOUNDS = {
     "greater_than": ("gt", "more than"),
     "greater_than_equal": ("ge", "at least"),
 }
-"""Pydantic's errors for numbers out of bounds: the name of each bound, and its wording in messages."""
+"""Pydantic's errors for numbers out of bounds: for each error type, the key of the bound and its wording in messages."""
 
 
 def _plain_words(detail: ErrorDetails) -> str:
@@ -214,7 +214,7 @@ def _at(value: Any, path: Location) -> Any:  # noqa: ANN401 - walks plain YAML
 
 
 def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walks plain YAML
-    """Return the parts of a pydantic location that exist in the file. Names of union branches and defaults are left out."""
+    """Return the part of a pydantic location that exists in the file, without names of union branches and of defaults."""
     path: list[Key] = []
     for part in location:
         if isinstance(value, dict) and part in value:
@@ -228,7 +228,7 @@ def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walk
 
 
 def _models_at(model: type[BaseModel], path: Location) -> list[type[BaseModel]]:
-    """Return the models that are possible at a path, by following fields, lists, maps and unions."""
+    """Return the models that a value at a path can have. Fields, lists, maps and unions are followed from ``model``."""
     frontier: list[Any] = [model]
     for part in path:
         step: list[Any] = []
@@ -281,14 +281,14 @@ class Document:
     """True if every value keeps its written text."""
 
     def line(self, location: Iterable[Key]) -> int:
-        """Return the line of a part, counted from 1. For a part that is absent from the file, return the line of its nearest parent."""
+        """Return the line of a part, counted from 1. If the file does not contain the part, return the line of its nearest parent."""
         path = tuple(location)
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
     def problem(self, location: Iterable[Key], message: str, fix: str = "") -> Problem:
-        """Return a problem located at a part of this file."""
+        """Return a problem with the file and line of a part."""
         return Problem(FileLine(self.file, self.line(location)), message, fix)
 
 
@@ -317,7 +317,7 @@ def _nearby(path: Path) -> str:
 
 
 def _construct(node: Any, path: Location, document: Document, around: tuple[int, ...]) -> Any:  # noqa: ANN401 - YAML
-    """Return the plain value of a node. ``around`` holds the ids of the enclosing nodes, to detect circular aliases."""
+    """Return the plain value of a YAML node. ``around`` holds the ids of the enclosing nodes, to detect circular aliases."""
     document.lines.setdefault(path, node.start_mark.line + 1)
     document.values += 1 if not isinstance(node, yaml.ScalarNode) else _names_in(node.value)
     if document.values > MOST_VALUES:
@@ -360,7 +360,7 @@ def _construct(node: Any, path: Location, document: Document, around: tuple[int,
 
 
 def _names_in(text: str) -> int:
-    """Return the number of names that a text gives as a host list, or 1 for any other text or an invalid host list."""
+    """Return the number of names in a host list. Return 1 for any other text, and for an invalid host list."""
     try:
         return prod(max(1, count_of(part)) for part in text.split(":", 1)) if "[" in text else 1
     except ValueError:

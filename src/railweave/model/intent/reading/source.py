@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def changed(value: Any, changes: Mapping[str, str]) -> None:  # noqa: ANN401 - what a file holds
-    """Set fields in a file's plain value by path, such as ``topology.spines`` or ``servers.0.stripe``. Values are YAML text.
+    """Set fields in the plain value of a file. Keys of ``changes`` are paths such as ``topology.spines`` or ``servers.0.stripe``.
 
-    Missing maps on the path are created. If a path cannot be followed, nothing is changed, and validation reports the fault.
+    Values are YAML text. Missing maps on a path are created. If a path cannot be followed, its field is not changed, and
+    validation reports the fault.
     """
     for path, text in changes.items():
         *names, last = path.split(".")
@@ -51,7 +52,7 @@ class Source:
     inventory: Inventory
     lock: Lock
     as_written: Mapping[tuple[str, str], Role] = field(default_factory=dict[tuple[str, str], "Role"])
-    """The roles as the fabric file defines them, by fabric and role name, if this source replaces their switches with others."""
+    """The roles as the fabric file defines them, by (fabric, role), if ``--device`` has replaced their switches in this source."""
 
 
 def companion(path: Path, suffix: str) -> Path:
