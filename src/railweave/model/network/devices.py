@@ -29,14 +29,15 @@ def alternating(stripes: Mapping[str, str]) -> list[str]:
 
 
 def crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
-    """Return the number of hops between different stripes in a ring over servers in this order."""
+    """Return the number of hops between servers of different stripes, in a ring over the servers in this order."""
     return sum(stripes[server] != stripes[other] for server, other in zip(order, [*order[1:], *order[:1]], strict=True))
 
 
 def fewest_crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
     """Return the smallest possible number of hops between stripes in a ring over these servers.
 
-    This is one hop out of each stripe, reached if the servers of a stripe are adjacent, or 0 for a single stripe.
+    With several stripes, this is their number: one hop out of each, if its servers are adjacent in the ring. With one stripe it
+    is 0.
     """
     count = len({stripes[server] for server in order})
     return count if count > 1 else 0
@@ -50,7 +51,7 @@ RoleName = Literal["leaf", "spine", "super-spine", "dci"]
 
 @dataclass(frozen=True, slots=True)
 class Color:
-    """A path color. ``number`` is N of the community ``color:0:N``. ``index`` (from 1) is the color's number in server prefixes."""
+    """A path color. ``number`` is N of the community ``color:0:N``. ``index`` counts a fabric's colors from 1, for server prefixes."""
 
     index: int
     number: int
@@ -103,18 +104,18 @@ class Fabric:
     adapters: Annotated[int | None, Rare] = None
     """The number of NICs in each server if NICs have several ports, or None if each NIC has one port.
 
-    First ports are on rails 1 to ``adapters``, and second ports are on the next rails.
+    The first ports of the NICs are on rails 1 to ``adapters``, the second ports on the next rails, and so on.
     """
 
     other_link: Annotated[Literal["", "access", "trunk", "routed"], Rare] = ""
-    """The link type of some servers, if it differs from the others' ``server_link``. One of the two types is ``routed``."""
+    """The link type of servers whose link differs from ``server_link``, or empty. One of the two types is ``routed``."""
     other_pools: Annotated[tuple[str, ...], Rare] = ()
     """The server pools of the servers with the link type ``other_link``."""
     tagged_vlans: Annotated[tuple[int, ...], Rare] = ()
     edge_ports: Annotated[tuple[EdgePort, ...], Rare] = ()
 
     def link_of(self, vlan: int | None) -> str:
-        """Return the link type of a NIC on its leaf. ``vlan`` is the NIC's VLAN, or None if the NIC has a routed port."""
+        """Return the link type of a NIC with the VLAN ``vlan``. None means a routed port."""
         if self.other_link and (self.server_link == "routed") != (vlan is None):
             return self.other_link
         return self.server_link
@@ -134,7 +135,7 @@ class Fabric:
         return pools or self.server_pools
 
     def apart(self, name: str, other: str) -> bool:
-        """Return whether two tenants must be separated: they are different, and the file does not let them leak into each other."""
+        """Return whether traffic between two tenants must be blocked: they differ, and the file lets no prefixes leak between them."""
         first_tenant = next((tenant for tenant in self.tenants if tenant.name == name), None)
         return name != other and (first_tenant is None or other not in first_tenant.leaks)
 
@@ -181,18 +182,19 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True)
 class InactivePart:
-    """An inactive switch, server or cable, by name, with its status."""
+    """A planned, drained or failed switch, server or cable, by name."""
 
     name: str
     status: Status | Literal["draining"]
-    """The status. ``draining`` is a drained device as seen during a change: the device is present, with a drain configuration."""
+    """The status of the part. ``draining`` is a drained device during a change: it is present, but its configuration diverts traffic."""
 
 
 @dataclass(frozen=True, slots=True)
 class PortQos:
-    """An exception to the quality of service of one port.
+    """An exception to the QoS of one port.
 
-    ``pauses`` is whether PFC pauses on the port (None: as on other ports), and ``bound`` is whether QoS is bound to the port.
+    ``pauses`` tells whether PFC pauses traffic on the port (None: as on other ports). ``bound`` is False if the port has no QoS
+    at all.
     """
 
     port: str
@@ -205,13 +207,13 @@ class Switch:
     """A switch.
 
     - ``rails``: the rails that a leaf serves. Empty on a spine.
-    - ``pod``: the pod of a leaf or spine under super-spines.
-    - ``plane``: the plane of a leaf or spine that serves one rail, or of a super-spine and the spines that it joins.
+    - ``pod``: the pod of a leaf or spine, in a fabric with super-spines.
+    - ``plane``: the plane of a leaf or spine. On a super-spine, the plane of spines that it connects.
     - ``loopback``: the address of the overlay sessions, if the fabric has an overlay.
     - ``endpoints``: the tunnel endpoints of a leaf, if the fabric has an overlay.
     - ``extra``: the operator's own statements for this switch, by operating system. They replace those of the role.
     - ``buffers``: the partition of the packet buffer, if it differs from the role's.
-    - ``marking``: the fill level at which marking starts, by class, if the default of the platform differs from the role's.
+    - ``marking``: the fill level at which marking starts, by class, for classes whose level differs from the role's.
     """
 
     name: str
@@ -259,7 +261,7 @@ class Subnet:
 
     @property
     def routed_by(self) -> Prefix:
-        """The prefix of the routes that lead to this leaf's servers."""
+        """The prefix in the routes to this leaf's servers: the host prefix of ``tunnel`` if it is set, or else the subnet's prefix."""
         return Address(self.tunnel).prefix if self.tunnel else Prefix(self.prefix)
 
 
@@ -300,7 +302,7 @@ class Segment:
         return (self.fabric, self.stripe, self.rail, self.tenant, self.nic)
 
     def subnet_of(self, address: NicAddress) -> Subnet:
-        """Return the subnet of this segment with the path color and address family of a NIC's address."""
+        """Return the subnet with the path color and address family of a NIC's address, or else the first subnet with that color."""
         return next(
             (subnet for subnet in self.subnets if (subnet.color, subnet.family) == (address.color, address.family)),
             next(subnet for subnet in self.subnets if subnet.color == address.color),
@@ -309,7 +311,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class NicAddress:
-    """An address of a NIC. ``origin`` is how it is assigned: by SLAAC, statically, or statically by a user's override."""
+    """An address of a NIC. ``origin`` tells how it is assigned: by SLAAC, statically by the design, or statically by a user's override."""
 
     address: str
     prefix_length: int
@@ -343,9 +345,9 @@ class Nic:
     network: Annotated[str, Rare] = ""
 
     def addresses_of(self, family: Family | None) -> tuple[NicAddress, ...]:
-        """Return the addresses that queue pairs use: those of one family, or all addresses if the NIC has none of that family.
+        """Return the addresses that queue pairs use: those of ``family``, or all addresses if the NIC has none of that family.
 
-        Without ``family``, the family of the NIC's first address applies.
+        If ``family`` is None, the family of the NIC's first address applies.
         """
         if not self.addresses:
             return ()
@@ -423,7 +425,7 @@ class Cable:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of a device: its rack, and the lowest rack unit that it occupies."""
+    """The position of a device: its rack, and the lowest rack unit that it occupies, counted from the bottom."""
 
     rack: str
     unit: int

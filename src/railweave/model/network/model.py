@@ -49,7 +49,7 @@ class Network:
     schema: int = SCHEMA
     not_active: Annotated[tuple[InactivePart, ...], Rare] = ()
     hardware: Annotated[Hardware, Field(exclude_if=lambda models: models.empty)] = field(default_factory=Hardware)
-    """The hardware models of the network's devices that are not in the packaged catalog, so that the design can be read anywhere."""
+    """The models of the network's devices that are not in the packaged catalog. With them, ``design.json`` can be read on any machine."""
 
     def to_json(self) -> bytes:
         """Return the file form, which ends with a newline."""
@@ -144,7 +144,7 @@ class Network:
 
     @cached_property
     def drained(self) -> frozenset[str]:
-        """The names of drained devices and links. Their routing is that of a drain, whether they are treated as absent or present."""
+        """The names of drained devices and links, including those that are ``draining``."""
         return frozenset(inactive.name for inactive in self.not_active if inactive.status in {"drained", "draining"})
 
     @cached_property
@@ -162,7 +162,7 @@ class Network:
 
     @cached_property
     def most_nics(self) -> dict[str, tuple[int, int]]:
-        """The largest number of NICs per server and the speed of the fastest NIC in Gb/s, for each fabric."""
+        """The largest number of NICs per server, and the highest NIC speed in Gb/s, as a pair for each fabric."""
         result: dict[str, tuple[int, int]] = {}
         for server in self.servers:
             for fabric, count in Counter(nic.fabric for nic in server.nics).items():
@@ -201,7 +201,7 @@ class Network:
                         yield fabric, tenant, router, link
 
     def dangling(self) -> str:
-        """Return a phrase about the first reference to a name that does not exist, or an empty string if every reference is valid."""
+        """Return a description of the first reference to a device or fabric that does not exist, or an empty string if there is none."""
         devices = {device.name for device in (*self.switches, *self.servers)}
         leaves = {switch.name for switch in self.switches if switch.role == "leaf"}
         fabrics = {fabric.name for fabric in self.fabrics}
@@ -238,7 +238,7 @@ class Network:
         return self._long_links.get(fabric, [])
 
     def families_of(self, fabric: str) -> frozenset[Family]:
-        """Return the address families of a fabric's server prefixes, without layer-2 networks."""
+        """Return the address families of the server prefixes of a fabric. Layer-2 networks are ignored."""
         return frozenset(self._families.get(fabric, ()))
 
     def families_of_tenant(self, fabric: str, tenant: str) -> frozenset[Family]:
@@ -247,15 +247,16 @@ class Network:
         return both.intersection(*self._of_tenants.get((fabric, tenant), ()))
 
     def job_family(self, fabric: str, tenant: str) -> Family | None:
-        """Return the address family that jobs use, or None to use the family of each NIC's first address.
+        """Return the address family that jobs of a tenant use, or None: then each NIC uses the family of its first address.
 
-        The family is the one that the file requests. If the NICs of the tenant share only one family, that family is used instead.
+        This is the family that the file requests. If the NICs of the tenant have only one family in common, that family is used
+        instead.
         """
         wanted, every = self.hosts.job.address_family, self.families_of_tenant(fabric, tenant)
         return wanted if wanted in every or len(every) != 1 else next(iter(every))
 
     def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
-        """Return the operating systems and releases of the switches in a fabric that use path colors: all but super-spines."""
+        """Return (operating system, release) of every switch in a fabric that uses path colors, which are all switches but super-spines."""
         return self._systems.get(fabric, frozenset())
 
     def cables_of(self, device: str) -> list[Cable]:

@@ -10,9 +10,9 @@ from pydantic import Field
 from railweave.model.intent.underlay import Bfd
 
 Rare = Field(exclude_if=lambda value: value in ("", None, ()))
-"""The field options for a part that most networks lack. An empty value is left out of the file form."""
+"""The options of a field that most networks leave empty. An empty value is left out of the file form."""
 RareFlag = Field(exclude_if=lambda value: value is False)
-"""The field options for a flag that is false in most networks. A false value is left out of the file form."""
+"""The options of a flag that is False in most networks. False is left out of the file form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class ExternalLink:
 
 
 EDGE = "edge-port"
-"""The placeholder for the far port of an edge port, which has no name in the design."""
+"""The device name that stands for the unknown equipment at the far end of an edge port."""
 
 
 @dataclass(frozen=True, slots=True)
 class EdgePort:
-    """A routed port of a leaf to equipment that is not a server in the file and runs no BGP.
+    """A routed port of a leaf to equipment without BGP that is not a server of the file.
 
     The prefixes of the port are in its segment.
     """
@@ -70,7 +70,7 @@ class EdgePort:
 
     @property
     def nic(self) -> str:
-        """The replacement for ``server:nic`` in the edge port's segment."""
+        """The value of the segment's field ``nic`` for an edge port, in place of ``server:nic``."""
         return f"{self.name}:{EDGE}"
 
 
@@ -78,7 +78,8 @@ class EdgePort:
 class ExternalRouter:
     """A router outside the fabric.
 
-    The fabric accepts exactly the prefixes in ``accept``. It advertises the prefixes in ``advertise`` and any inside them.
+    The fabric accepts exactly the prefixes in ``accept``. It advertises the prefixes in ``advertise`` and the more specific ones
+    inside them.
     """
 
     name: str
@@ -90,7 +91,7 @@ class ExternalRouter:
 
 @dataclass(frozen=True, slots=True)
 class TenantLeaf:
-    """The settings of a tenant's VRF on a leaf: the route distinguisher (empty: by the tenant's slot), and the loopbacks."""
+    """The settings of a tenant's VRF on a leaf: the route distinguisher (empty: derived from the tenant's slot), and the loopbacks."""
 
     leaf: str
     route_distinguisher: str = ""
@@ -111,9 +112,9 @@ class Tenant:
     server_pools: Annotated[tuple[str, ...], Rare] = ()
     """The pools for the prefixes of the tenant's routed members. If empty, the fabric's pools are used."""
     leaks: Annotated[tuple[str, ...], Rare] = ()
-    """The tenants with which this tenant exchanges prefixes, because the file says so."""
+    """The tenants with which this tenant exchanges prefixes, as requested in the file."""
     on_leaves: Annotated[tuple[TenantLeaf, ...], Rare] = ()
-    """The settings of the tenant's VRFs, if route distinguishers follow a formula or VRFs have loopbacks."""
+    """The VRF settings on each leaf. Empty unless route distinguishers follow a formula or VRFs have loopbacks."""
 
     def on(self, leaf: str) -> TenantLeaf:
         """Return the settings of the tenant's VRF on a leaf."""

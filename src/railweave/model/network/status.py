@@ -1,4 +1,4 @@
-"""The present part of a network: everything except what ``status:`` in the fabric file marks planned, drained or failed.
+"""The present part of a network: everything except the parts that ``status:`` in the fabric file marks planned, drained or failed.
 
 Absent parts are designed and rendered too. Routes, and everything that depends on routes, ignore them.
 """
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 SHOWN = 3
-"""The number of names that a sentence lists before it gives only the count."""
+"""The largest number of names that a sentence lists. After these, it gives only the count."""
 
 
 def present(network: Network) -> Network:
-    """Return the network without absent switches, servers, NICs and cables. If nothing is absent, return the same value.
+    """Return the network without absent switches, servers, NICs and cables. If nothing is absent, return the same object.
 
     A NIC is removed with its cable or its leaf, and a server with its last NIC. Names, numbers and addresses stay the same.
     """
@@ -50,9 +50,10 @@ def present(network: Network) -> Network:
 
 
 def reachable(network: Network) -> Network:
-    """Return the network with drained devices marked ``draining``: they are present, and their routing is that of a drain.
+    """Return the network with ``draining`` in place of ``drained``: these devices are present, and their configuration diverts traffic.
 
-    An operator who changes the network needs this view. If nothing is drained, the same value is returned.
+    A change of the running network needs this view, because it also changes drained devices. If nothing is drained, the same
+    object is returned.
     """
     if not network.drained:
         return network
@@ -66,7 +67,7 @@ def reachable(network: Network) -> Network:
 
 
 def lost_nics(network: Network) -> dict[str, list[str]]:
-    """Return the absent NICs of each present server. Their cable or their leaf is absent."""
+    """Return the absent NICs of each present server, by server name. A NIC is absent if its cable or its leaf is."""
     there = {server.name: {nic.name for nic in server.nics} for server in present(network).servers}
     return {
         server.name: lost
