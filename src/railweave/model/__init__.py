@@ -1,6 +1,7 @@
 """The typed values that the rest of the package works with.
 
 Takes: fabric files, inventories, locks, scenarios, jobs, studies, saved captures; hardware facts with their sources.
+
 Gives:
 
 - ``network``: the ``Network``.

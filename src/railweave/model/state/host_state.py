@@ -32,7 +32,7 @@ def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
 
 
 def _named(ports: Value) -> list[tuple[str, Value]]:
-    """Return the ports with their names. The name is a key in ``json`` and a field in ``json0``."""
+    """Return the neighbor entries as (local port, entry). The port's name is a key in the form ``json`` and a field in ``json0``."""
     name = ports.get("name").text() if {"name", "port"} <= ports.keys else None
     return [(name, ports)] if name else ports.entries()
 
@@ -50,7 +50,7 @@ def _neighbor(heard: Value) -> LldpNeighbor:
 
 
 def _chassis(chassis: Value) -> tuple[str | None, Value]:
-    """Return the neighbor's name, and the value that describes its chassis. The name is None if the neighbor sent none.
+    """Return (the neighbor's system name, the value that describes its chassis). The name is None if the neighbor sent none.
 
     The name is a key or a field, depending on the form of the answer.
     """
@@ -168,7 +168,7 @@ class HostState:
 
 
 def read_hosts(capture: Capture, servers: Iterable[str]) -> dict[str, HostState]:
-    """Return the state of every server whose answer is in the capture, by name."""
+    """Return the state of every server that has an answer in the capture, by server name."""
     return {name: read_host(name, texts) for name in servers if HOST.name in (texts := capture.texts(name))}
 
 

@@ -47,7 +47,7 @@ class AdvertisedPrefix:
 
 @dataclass(frozen=True, slots=True)
 class HeardAdvertisement:
-    """The last router advertisement of one neighbor.
+    """The last router advertisement received from a neighbor.
 
     ``conflicts`` are the fields that, according to the device, disagree with its own advertisement.
     """
@@ -60,10 +60,10 @@ class HeardAdvertisement:
 
 @dataclass(frozen=True, slots=True)
 class RouterAdvertising:
-    """The router advertisements on an interface: the numbers sent and received, the contents sent, and the neighbors' last ones.
+    """The router advertisements on an interface: how many were sent and received, their contents, and the last one of each neighbor.
 
-    ``interval_s`` is the longest time between two advertisements, and ``lifetime_s`` is the router lifetime, both in seconds.
-    The other fields are those of RFC 4861, section 4.2.
+    ``interval_s`` is the longest time between two advertisements, and ``lifetime_s`` is the router lifetime, both in seconds. The
+    other fields are those of RFC 4861, section 4.2.
     """
 
     sent: int | None = None
@@ -154,7 +154,7 @@ class IsisAdjacency:
 
 @dataclass(frozen=True, slots=True)
 class NextHop:
-    """One next hop. ``active`` is whether the device forwards packets to it. ``vtep`` is the far end of a tunnel."""
+    """A next hop. ``active`` tells whether the device forwards packets to it. ``vtep`` is the far end of a VXLAN tunnel."""
 
     address: str | None = None
     interface: str | None = None
@@ -187,9 +187,9 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route that was asked for.
+    """A route that the capture asked for.
 
-    - ``next_hops``: those of the selected route. Empty if the device has no route to the prefix.
+    - ``next_hops``: the next hops of the selected route. Empty if the device has no route to the prefix.
     - ``installed``: whether the device reports that it forwards by this route.
     - ``drops``: the device's term for a next hop that drops every packet.
     """

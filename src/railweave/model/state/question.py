@@ -27,7 +27,7 @@ class Question:
     - ``name``: the name of the answer's file, without its suffix.
     - ``asked``: the command or request, by protocol.
     - ``form``: the format of the answer.
-    - ``optional``: true if an error is not a fault. For example, a switch without an overlay has no VNIs.
+    - ``optional``: True if an error message is an acceptable answer. For example, a switch without an overlay has no VNIs.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Question:
         return self.name.partition("-")[0] == CONFIGURATION
 
     def words(self) -> str:
-        """Return the command that a person types over SSH, or the request of another protocol if there is no such command."""
+        """Return the command that a person types over SSH. If there is none, return the request of a different protocol."""
         return self.asked.get("ssh") or next(iter(self.asked.values()))
 
 
@@ -65,7 +65,7 @@ def about(kind: str, vrf: str, prefix: str) -> str:
 
 
 def asked_about(name: str) -> tuple[str, str, str] | None:
-    """Return the kind, VRF and prefix of a question about one prefix, or None for any other question."""
+    """Return (kind, VRF, prefix) from the name of a question about a prefix, or None for any other question."""
     parts = name.split("@")
     if len(parts) != 3 or not all(parts):
         return None
@@ -76,7 +76,7 @@ _NOT_RUNNING = re.compile(r"\b(\w+)(?: subsystem)? is not running\b")
 
 
 def not_running(why: str) -> str:
-    """Return the daemon whose absence is the reason for a refusal (FRRouting's ``bgpd``, Junos' ``routing``), or an empty string."""
+    """Return the daemon that is not running according to an error message (``bgpd``, or Junos' ``routing``), or an empty string."""
     match = _NOT_RUNNING.search(why)
     return match[1] if match else ""
 

@@ -1,7 +1,8 @@
 """Streaming telemetry: metrics and their series, subscriptions, and the leaves of the OpenConfig models.
 
 A series is one metric of one part of a device, such as a port, a queue of a port, or a session. Values are integers or floats.
-States are numbers too: 1 is up and 0 is down. A BGP session has the number of its state (BGP4-MIB: 1 idle to 6 established).
+States are numbers too: 1 is up and 0 is down. For a BGP session, the value is the number of its state (BGP4-MIB: 1 idle to 6
+established).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Elements = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """A decoded path: the names of its elements, each with its keys."""
 Kind = Literal["counter", "gauge", "state"]
 Fold = Literal["mean", "max", "min"]
-"""The rule that combines several values of a series into one for longer storage: the worst state, or the highest peak."""
+"""The function that combines several values of a series into one for long-term storage, for example ``max`` for the highest peak."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Subscription:
     target: str = ""
     """The ``target`` of the prefix, if the system uses it to select a database."""
     of: str = ""
-    """The purpose of the subscription, in plain words."""
+    """The purpose of the subscription, as text for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Column:
 
 
 PORT_NAMES = "1.3.6.1.2.1.31.1.1.1.1"
-"""``ifName`` (RFC 2863): the name of each port, by ifIndex."""
+"""The OID of ``ifName`` (RFC 2863), the name of each port by ifIndex."""
 PORTS_BY_SNMP = (
     Column("1.3.6.1.2.1.2.2.1.8", "port_up", "IF-MIB", {1: 1, 2: 0, 3: 0, 5: 0, 6: 0, 7: 0}),
     Column("1.3.6.1.2.1.31.1.1.1.6", "in_octets", "IF-MIB"),
@@ -208,7 +209,7 @@ _WORDS: Mapping[str, Mapping[str, int]] = {"bgp_state": _BGP, "storming": {"stor
 
 
 def number_of(metric: str, word: str) -> float | None:
-    """Return the number that a device's text represents for this metric, or None for text such as ``N/A``."""
+    """Return the number that a device's text means for this metric, or None for a text that is no value, such as ``N/A``."""
     word = word.strip()
     try:
         number = float(word.removesuffix("dBm").removesuffix("%"))
@@ -252,7 +253,10 @@ LEAVES: Mapping[str, tuple[str, str, str]] = {
     f"{_CHANNEL}/output-power/instant": ("tx_power", "component", "channel"),
     f"{_CHANNEL}/laser-bias-current/instant": ("bias", "component", "channel"),
 }
-"""The metric of each OpenConfig leaf, the element whose key is the port, and the element whose key is the index."""
+"""The meaning of each OpenConfig leaf, by path: (metric, element whose key is the port, element whose key is the index).
+
+An element is empty if the leaf has no port or no index.
+"""
 
 _NUMBERED = {"queue", "priority", "lane"}
 _NUMBER = re.compile(r"(\d+)$")
@@ -260,7 +264,7 @@ _MODULE = re.compile(r"[a-z][\w.-]*:")
 
 
 def schema(elements: Elements) -> tuple[str, dict[str, str]]:
-    """Return a path without keys and module names, and the first key of each of its elements."""
+    """Return (the path without keys and module names, the first key of each of its elements by element name)."""
     names: list[str] = []
     keys: dict[str, str] = {}
     for name, values in elements:
@@ -272,7 +276,7 @@ def schema(elements: Elements) -> tuple[str, dict[str, str]]:
 
 
 def series(elements: Elements, leaves: Mapping[str, tuple[str, str, str]] = LEAVES) -> Series | None:
-    """Return the series to which a leaf's value belongs, or None if the leaf is not used."""
+    """Return the series to which the value at a path belongs, or None if the leaf at this path is not used."""
     path, keys = schema(elements)
     leaf = leaves.get(path)
     if leaf is None:

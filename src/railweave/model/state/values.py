@@ -1,8 +1,9 @@
 """Safe reading of device answers: values of any type are converted to the expected type without raising exceptions.
 
-A device may answer with anything: the format of a different release, an error in place of a table, truncated text, garbage.
-A value that does not have the expected type becomes a ``Note`` with the question and the place, and then counts as absent.
-XML is converted to the tree of Junos' own JSON (each element a list, a leaf under ``data``), so both formats read alike.
+A device may answer with anything: the format of a different release, an error in place of a table, truncated text, garbage. A
+value that does not have the expected type becomes a ``Note`` with the question and the place, and then counts as absent. XML is
+converted to the same tree as Junos' own JSON (each element is a list, and text is under ``data``), so that one reader serves
+both.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ _FLAGS = {"true": True, "yes": True, "up": True, "on": True, "enabled": True} | 
 
 
 class Answers:
-    """The answers of one device by question, and notes on the parts that could not be read."""
+    """The answers of a device by question, and notes on the parts that could not be read."""
 
     def __init__(self, device: str, texts: Mapping[str, str]) -> None:
         self.device = device
@@ -108,7 +109,7 @@ class Answers:
         return self.texts.get(question)
 
     def tree(self, question: str) -> Value | None:
-        """Return an answer in JSON or XML as a value. Return None if there is no answer, or note the fault if it has neither format."""
+        """Return an answer in JSON or XML as a value. Return None if there is no answer, or if it cannot be parsed, which is noted."""
         if question not in self._trees:
             self._trees[question] = self._parsed(question)
         return self._trees[question]
@@ -153,7 +154,7 @@ class Value:
 
     @property
     def there(self) -> bool:
-        """True if the device gave a value here."""
+        """True if the device gave this value."""
         return self.raw is not None
 
     def note(self, reason: str) -> None:
@@ -164,7 +165,10 @@ class Value:
         return Value(self._answers, self._question, raw, self, key)
 
     def _map(self) -> dict[str, Any]:
-        """Return the value as a map. If the value is a list, as everywhere in Junos, return its first value as a map."""
+        """Return the value as a map. If the value is a list, as everywhere in Junos, return its first entry as a map.
+
+        Returns an empty map for an absent value. Any other value also gives an empty map, and a note.
+        """
         raw = self._alone()
         if isinstance(raw, dict):
             return cast("dict[str, Any]", raw)
@@ -173,7 +177,7 @@ class Value:
         return {}
 
     def _alone(self) -> object:
-        """Return the value, or its first entry if the value is a list."""
+        """Return the value. If it is a list, return its first entry, or None if the list is empty."""
         raw: object = self.raw
         if isinstance(raw, list):
             several = cast("list[object]", raw)
@@ -194,7 +198,7 @@ class Value:
         return frozenset(map(str, cast("dict[Any, Any]", raw))) if isinstance(raw, dict) else frozenset()
 
     def first(self, *keys: str) -> Value:
-        """Return the value under the first of these keys that is present."""
+        """Return the value under the first of these keys that is present. If none is present, return an absent value."""
         for key in keys:
             value = self.get(key)
             if value.there:
@@ -215,11 +219,11 @@ class Value:
         return [self]
 
     def entries(self) -> list[tuple[str, Value]]:
-        """Return the keys of this value with the values under them."""
+        """Return (key, value) for every key of this map. The result is empty if the value is absent."""
         return [(str(key), self._below(str(key), value)) for key, value in self._map().items()]
 
     def find(self, tag: str) -> list[Value]:
-        """Return every value under this key at any depth, because the number of wrappers around an answer varies.
+        """Return every value under this key at any depth, because the number of elements around an answer varies by release.
 
         The search does not continue inside a value that was found.
         """
@@ -313,7 +317,7 @@ class Value:
 
 
 def _leaf(raw: object) -> object:
-    """Return the plain content of a value, without a list around a single entry and without the wrapper of ``data``."""
+    """Return the plain content of a value, without a list around a single entry and without Junos' key ``data`` around text."""
     content: object = raw
     for _ in range(2):
         if isinstance(content, list):
