@@ -18,7 +18,7 @@ LINES = 6
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a chart: its name, and a value for each place on the horizontal axis. None means that the value is unknown."""
+    """A line of a chart: its name, and a value for each position on the horizontal axis. None means that the value is unknown."""
 
     name: str
     values: Sequence[float | None]
@@ -26,7 +26,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Point:
-    """A circle that belongs to the line with index ``line``, with a tooltip."""
+    """A circle at (``x``, ``y``) in the color of the line with index ``line``, with a tooltip."""
 
     line: int
     x: float
@@ -36,7 +36,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Axis:
-    """A horizontal axis: its places and their unit. ``marks`` are times with descriptions of the events at these times."""
+    """A horizontal axis: its positions and their unit. ``marks`` holds events as pairs of position and description."""
 
     places: Sequence[float]
     unit: str
@@ -44,7 +44,7 @@ class Axis:
 
 
 def ticks(most: float) -> list[float]:
-    """Return round values from 0 up to at least ``most``."""
+    """Return the values for the marks of a vertical axis: round, equally spaced, from 0 up to at least ``most``."""
     if most <= 0:
         return [0.0, 1.0]
     power = 10.0 ** int(log10(most) - (1 if most < 1 else 0))
@@ -66,7 +66,10 @@ def lines(
     most: float | None = None,
     points: Sequence[Point] = (),
 ) -> str:
-    """Return a chart of lines over an axis, with a legend below. ``points`` are circles in the colors of their lines."""
+    """Return a line chart with a legend below. ``unit`` is that of the values, and ``height`` is in pixels.
+
+    ``most`` is the top of the vertical axis; None means the largest value. ``points`` are circles in the colors of their lines.
+    """
     top = max((value for line in several for value in line.values if value is not None), default=0.0)
     top = max(top, *(point.y for point in points)) if points else top
     scale = ticks(top if most is None else most)
@@ -104,7 +107,7 @@ def lines(
 
 
 def columns(axis: Axis, values: Sequence[float], unit: str, *, height: float = 150.0) -> str:
-    """Return a chart with one column for each place on the axis."""
+    """Return a chart with one column for each position on the axis. ``unit`` is that of the values, and ``height`` is in pixels."""
     scale = ticks(max(values, default=0.0))
     across, up = _frame(axis, scale, height)
     step = (across(axis.places[-1]) - LEFT) / max(len(axis.places), 1)
@@ -119,7 +122,7 @@ def columns(axis: Axis, values: Sequence[float], unit: str, *, height: float = 1
 
 
 def heatmap(axis: Axis, rows: Sequence[tuple[str, Sequence[float]]]) -> str:
-    """Return a heat map with one row for each name and one cell for each place. Values are fractions from 0 to 1."""
+    """Return a heat map with one row for each name and one cell for each position. Values are fractions from 0 to 1."""
     row, left = 15.0, 330.0
     height = TOP + row * len(rows) + BOTTOM
     width = WIDTH * 1.6
@@ -158,9 +161,9 @@ def bars(
     left: float = 330.0,
     width: float = WIDTH * 1.6,
 ) -> str:
-    """Return a chart with one bar for each row: name, value and tooltip. ``show`` formats the value.
+    """Return a bar chart. Each row is (name, value, tooltip), ``most`` is the value of a full bar, and ``show`` formats the value.
 
-    ``left`` is the width for the names, ``width`` the width of the chart.
+    ``left`` is the width of the names and ``width`` that of the chart, in pixels.
     """
     row = 19.0
     height = TOP + row * len(rows) + 6

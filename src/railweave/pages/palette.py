@@ -1,9 +1,8 @@
-"""The hues and dashes of path colors in drawings.
+"""The hues and dash patterns of path colors in drawings.
 
-A path color is known by its name, and an operator who names a path color ``red`` expects it to be red. So a name of a CSS
-color chooses the hue, and every other name takes the next free hue. The shades stand out from paper and from a dark
-screen. They also stay apart from each other for readers with color-vision deficiency (hues after Okabe and Ito, "Color
-Universal Design"). Colors that share a hue differ in their dashes.
+An operator who names a path color ``red`` expects it to be red. So a name that is a CSS color determines the hue, and every other
+name gets the next free hue. The shades are readable on paper and on a dark screen, and readers with color-vision deficiency can
+tell them apart (hues after Okabe and Ito, "Color Universal Design"). Path colors that share a hue have different dash patterns.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ HUES: dict[str, tuple[str, str]] = {
     "grey": ("#6b7686", "#a5b0bf"),
     "black": ("#1c2531", "#eef2f7"),
 }
-"""The shades of each hue, on a light and on a dark background."""
+"""The shades of each hue as (on a light background, on a dark background)."""
 
 CSS_NAMES: dict[str, str] = {
     **{hue: hue for hue in HUES if hue != "sky"},
@@ -56,7 +55,7 @@ class Color(Protocol):
 
     @property
     def index(self) -> int:
-        """The place of the color in its fabric, from 1."""
+        """The number of the color in its fabric, from 1."""
         ...
 
     @property
@@ -99,7 +98,7 @@ class Stroke:
 
 
 def strokes(colors: Sequence[Color], fabric: int) -> dict[int, Stroke]:
-    """Return the stroke of every path color of a fabric by ``Color.index``. ``fabric`` is the number of the fabric, from 1."""
+    """Return the stroke of every path color of a fabric, by ``Color.index``. ``fabric`` is the fabric's position in the network, from 1."""
     named = {color.index: CSS_NAMES.get(color.name.lower()) for color in colors}
     free = [hue for hue in TURN if hue not in named.values()] or list(TURN)
     used: dict[str, int] = {}
@@ -122,7 +121,7 @@ def network_strokes(network: Network) -> dict[str, dict[int, Stroke]]:
 
 
 def stroke_rules(all_strokes: dict[str, dict[int, Stroke]]) -> str:
-    """Return the CSS of all strokes in light and dark shades: ``.k1-2`` is the class of a line, ``.s1-2`` the class of a swatch."""
+    """Return the CSS rules of all strokes, for light and dark pages: ``.k1-2`` is a line's class, ``.s1-2`` the class of its swatch."""
     every = [stroke for by_index in all_strokes.values() for stroke in by_index.values()]
     light = [
         f".{stroke.css_class}{{stroke:{stroke.light}{f';stroke-dasharray:{stroke.dash}' if stroke.dash else ''}}}"
@@ -137,7 +136,7 @@ def stroke_rules(all_strokes: dict[str, dict[int, Stroke]]) -> str:
 
 
 def swatch_class(stroke: Stroke) -> str:
-    """Return the CSS class of a swatch in the stroke's color."""
+    """Return the CSS class of the swatch for a stroke: a small area in its color."""
     return "s" + stroke.css_class[1:]
 
 

@@ -20,10 +20,10 @@ ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uf
 """Characters that XML 1.0 forbids or discourages, even if escaped."""
 
 UNSAFE = re.compile("[&<>\"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""The characters of ``ILLEGAL``, and those that must be escaped. Most texts have none of them, as a single search shows."""
+"""Characters that ``text`` must replace: those of ``ILLEGAL``, and those to escape. One search finds out that most texts have none."""
 
 CHARACTER_EM = 0.6
-"""The assumed mean width of a character of a sans-serif font, in em. It is large enough that texts always fit their estimated width."""
+"""The assumed mean width of a character in a sans-serif font, in em. It is high enough that texts never exceed their estimated width."""
 
 
 def text(value: object) -> str:
@@ -64,7 +64,7 @@ def element(tag: str, *children: str, **attributes: object) -> str:
 
 
 def width(value: str, size: float) -> float:
-    """Return the estimated width in pixels of a text in a sans-serif font of ``size`` pixels."""
+    """Return the estimated width of a text in pixels, in a sans-serif font of ``size`` pixels."""
     return len(value) * size * CHARACTER_EM
 
 
@@ -75,7 +75,7 @@ def json_for_script(value: object) -> str:
 
 
 def asset(name: str, package: str = "railweave.pages") -> str:
-    """Return the text of a style sheet or script from a package. The default package has those of all pages."""
+    """Return the text of a style sheet or script in a package. ``railweave.pages`` has those that all pages share."""
     return files(package).joinpath(name).read_text(encoding="utf-8").strip()
 
 
@@ -83,10 +83,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 """The content security policy of a page. With it, the browser refuses all network requests."""
 
 SMALLEST = 0.8
-"""The smallest scale at which page.css shows a picture. In a narrower window the picture scrolls."""
+"""The smallest scale at which page.css shows a picture. If the window is too narrow for that, the picture scrolls."""
 
 MARGINS = 58
-"""The width in pixels left and right of a picture: the page's margins and the picture's border."""
+"""The space beside a picture in pixels, both sides together: the page's margins and the picture's border."""
 
 
 def html_page(
@@ -139,7 +139,7 @@ def html_page(
 
 
 def _link(where: str, name: str, here: str) -> str:
-    """Return a link of the navigation to a section or a page."""
+    """Return a navigation link to a section (an ID) or a page (a path with a leading slash). ``here`` is the path of the current page."""
     if not where.startswith("/"):
         return element("a", text(name), href=f"#{where}")
     current = where == here
@@ -155,7 +155,7 @@ def section(name: str, title: str, about: str, content: str) -> str:
 
 
 def still_picture(svg: str) -> tuple[str, str]:
-    """Return the markup of a topology for a page without script, and its style. A hint appears if the window is too narrow."""
+    """Return a drawing for a page without scripts, as (markup, CSS). A hint to scroll appears if the window is too narrow."""
     match = re.search(r"--natural:([\d.]+)px", svg)
     narrow = (float(match[1]) * SMALLEST if match else 0.0) + MARGINS
     hint = element("p", "The picture is wider than this window: scroll it sideways.", class_="wider")

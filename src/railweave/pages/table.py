@@ -19,13 +19,13 @@ LONG = 16
 """The number of rows above which a table on a page may get its own scroll bar (``Table.scrolls``)."""
 
 NOTHING = "–"
-"""The text of a cell without a value, if other cells have one."""
+"""The text of a cell whose value is None."""
 
 
 class Column(NamedTuple):
     """A column. ``kind`` sets the style of its cells: numbers are right-aligned, others left-aligned; ``mono`` uses a monospaced font.
 
-    ``key`` names the column in CSV and JSON. Without a key, the title is used.
+    ``key`` is the column's name in CSV and JSON. Without a key, the title is used.
     """
 
     title: str
@@ -34,12 +34,12 @@ class Column(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the column for programs."""
+        """The name of the column in CSV and JSON."""
         return self.key or self.title
 
 
 class Cell(NamedTuple):
-    """A cell whose text differs from its value. ``css`` is its class; ``markup`` is its content on a page (default: the text)."""
+    """A cell whose text differs from its value. ``css`` is its CSS class; ``markup`` is its HTML content (default: the text)."""
 
     value: object
     text: str
@@ -51,13 +51,13 @@ class Cell(NamedTuple):
 class Table:
     """Rows under columns.
 
-    - ``name``: the ID of the table on a page.
+    - ``name``: the HTML ID of the table.
     - ``caption``: its heading on a page.
-    - ``row_css``: the class of each row.
+    - ``row_css``: the CSS class of each row.
     - ``remarks``: sentences below a row, each on its own line, by the index of the row.
     - ``left_out``: the number of rows that are not among ``rows``.
-    - ``scrolls``: whether a long table gets its own scroll bar.
-    - ``stacks``: whether a narrow window shows the cells of a row below each other, each after its column's title.
+    - ``scrolls``: True if a long table gets its own scroll bar.
+    - ``stacks``: True if a narrow window shows the cells of a row below each other, each after its column's title.
     """
 
     columns: Sequence[Column]
@@ -71,16 +71,17 @@ class Table:
     stacks: bool = False
 
     def first(self, most: int) -> Table:
-        """Return the table with at most ``most`` rows. The others are counted as left out."""
+        """Return the table with only its first ``most`` rows. The other rows are counted in ``left_out``."""
         rest = len(self.rows) - most
         return self if rest <= 0 else replace(self, rows=self.rows[:most], left_out=self.left_out + rest)
 
     def to_text(
         self, indent: str = "", *, head: bool = True, styled: Callable[[str, str], str] | None = None
     ) -> list[str]:
-        """Return the lines for a terminal, or no line if there are no rows. Columns are as wide as their longest text, with two blanks between.
+        """Return the lines for a terminal, or no lines if there are no rows. Columns fit their longest text, with two blanks between.
 
-        ``styled`` adds color to the text of a cell, given the text and the class of the cell.
+        ``head`` False omits the header line. ``styled`` takes the text and the CSS class of a cell, and returns the text with
+        terminal colors.
         """
         if not self.rows:
             return []
@@ -100,7 +101,7 @@ class Table:
         return [*lines, f"{indent}… and {self.left_out:,} more"] if self.left_out > 0 else lines
 
     def _line(self, texts: Sequence[str], colored: Sequence[str], widths: Sequence[int]) -> str:
-        """Return one line of colored texts, padded to the widths of their columns."""
+        """Return a line of cells, padded to the widths of their columns. ``texts`` are the cells without color, whose lengths count."""
         cells: list[str] = []
         for column, plain, color, width in zip(self.columns, texts, colored, widths, strict=True):
             blanks = " " * (width - len(plain))
@@ -127,7 +128,7 @@ class Table:
         ) + (element("p", text(more), class_="about") if more else "")
 
     def to_markdown(self) -> list[str]:
-        """Return the lines of a Markdown table; a bar inside a cell is escaped."""
+        """Return the lines of a Markdown table. A vertical bar inside a cell is escaped."""
         titles = [column.title for column in self.columns]
         lines = (
             titles,
@@ -147,7 +148,7 @@ class Table:
 
 
 def csv_text(heads: Iterable[Column], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV under the names of their columns; rows may be too many to hold at once."""
+    """Return rows as CSV with a header line. ``rows`` may be a generator, so that they need not all be in memory."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in heads])
@@ -162,7 +163,7 @@ def columns(*titles: str, numbers: Iterable[str] = ()) -> tuple[Column, ...]:
 
 
 def joined(head: Column, tables: Sequence[tuple[str, Table]]) -> Table:
-    """Return tables of the same columns as one, with the name of each in a first column; a single table stays as it is."""
+    """Return several tables with the same columns as one, with an added first column for the name of each. One table stays unchanged."""
     first = tables[0][1]
     if len(tables) == 1:
         return first
@@ -174,21 +175,21 @@ def joined(head: Column, tables: Sequence[tuple[str, Table]]) -> Table:
 
 
 def formatted(value: float | None, form: str = ",.1f") -> Cell | None:
-    """Return a cell with a number and its text in the given format, or None for None."""
+    """Return a cell with a number and its text in the format ``form``. Return None for None."""
     return None if value is None else Cell(value, format(value, form))
 
 
 def long_text(words: str) -> Cell:
-    """Return a cell with a text that always gets a wide column on a page."""
+    """Return a cell with a text that gets a wide column on a page."""
     return Cell(words, words, "said")
 
 
 EMPTY = Cell(None, "")
-"""A cell in which no value makes sense. A cell with an unknown value is None instead."""
+"""A cell where a value would make no sense. A cell whose value is unknown is None instead."""
 
 
 def shown(cell: object) -> str:
-    """Return the text of a cell, as people see it."""
+    """Return the text of a cell for people."""
     if isinstance(cell, Cell):
         return cell.text
     if cell is None:
@@ -197,7 +198,7 @@ def shown(cell: object) -> str:
 
 
 def value_of(cell: object) -> Any:  # noqa: ANN401 - any value
-    """Return the value of a cell, as programs see it."""
+    """Return the value of a cell for programs."""
     return cell.value if isinstance(cell, Cell) else cell
 
 
@@ -210,7 +211,10 @@ def html_table(
     scrolls: bool = False,
     stacks: bool = False,
 ) -> str:
-    """Return a table of rows that are already markup. With ``scrolls``, a high table has its own scroll bar."""
+    """Return an HTML table from rows that are already markup. With ``scrolls``, a high table gets its own scroll bar.
+
+    ``stacks`` shows the cells of a row below each other in a narrow window.
+    """
     top = element("thead", element("tr", *_titles(heads)))
     label = element("caption", text(caption)) if caption else ""
     css = "plain stacks" if stacks else "plain"

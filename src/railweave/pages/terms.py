@@ -1,4 +1,4 @@
-"""Terms that the pages use, explained on the page itself, because pages are often read without the documentation."""
+"""Explanations of terms. They are on the page itself, because pages are often read without the documentation."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def term_id(term: str) -> str:
 
 
 def linked(label: str, terms: tuple[tuple[str, str], ...], term: str = "") -> str:
-    """Return a label as markup, linked to its explanation if there is one. ``term`` is the term in the list, if it differs from the label."""
+    """Return a label as markup, with a link to the explanation of ``term`` (default: the label) if ``terms`` contains it."""
     name = term or label
     if name not in dict(terms):
         return text(label)
@@ -125,5 +125,5 @@ def glossary(terms: tuple[tuple[str, str], ...]) -> str:
 
 
 def tile(value: str, label: str) -> str:
-    """Return a figure with its label."""
+    """Return a list item for a prominent number with its label."""
     return element("li", element("b", text(value)), element("span", linked(label, PREDICTION)))
