@@ -1,6 +1,6 @@
 """From a fabric file to a ``Network``: one module per decision.
 
-``design(source)`` is a pure function of fabric file, inventory and lock: the same three give the same bytes.
+``design(source)`` is a pure function of fabric file, inventory and lock: the same inputs give an identical ``design.json``.
 
 Imports: ``host``, ``model``, ``nics``.
 """
@@ -52,10 +52,11 @@ __all__ = ["Network", "design"]
 
 
 def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None = None) -> tuple[Network, Lock]:
-    """Design the network that a source describes, and return it with the lock that holds every allocation made.
+    """Design the network that a source describes. Return it with the lock that holds every allocation.
 
-    The hardware comes from the catalog in force; ``described`` gives the file and line of models that are not the package's. The
-    source's own lock does not change. Raises ``DesignError`` with file and line of every problem that prevents the design.
+    The hardware comes from the current catalog. ``described`` gives the file and line of models that are not in the packaged
+    catalog. The source's own lock does not change. Raises ``DesignError`` with file and line of every problem that prevents the
+    design.
     """
     context = Context(source, source.lock.copy())
     note_words(context, source.spec)
@@ -213,13 +214,13 @@ def _overlay(intent: OverlayIntent, tenants: tuple[Tenant, ...]) -> Overlay:
 
 
 def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool) -> tuple[str, ...]:
-    """Return the pools that the underlay carries for an overlay: loopbacks and, if ``colored``, the tunnel endpoints of path colors."""
+    """Return the pools that the underlay routes for an overlay: loopbacks and, if ``colored``, the tunnel endpoints of path colors."""
     loopbacks = router_ids if overlay.vtep == "ipv4" else overlay.loopbacks
     return (loopbacks, overlay.endpoint_pool()) if colored else (loopbacks,)
 
 
 def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[RoleName, RoleIntent]:
-    """Return the intent of every role. Roles without switches in the fabric are included, but cause no findings."""
+    """Return the intent of every role. Roles without switches in the fabric are included, but produce no findings."""
     spec = layout.spec
     given: dict[RoleName, tuple[str, Role]] = {
         "leaf": ("leaf", spec.leaf),
@@ -248,9 +249,9 @@ def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[
 
 
 def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
-    """Return the site of a server: the one in the file, or, in a fabric that spans sites, the site of its stripe.
+    """Return the site of a server: that of its stripe in a fabric that spans sites, or else the one in the file (empty if not given).
 
-    Raises ``DesignError`` if the two differ.
+    Raises ``DesignError`` if the file names a different site.
     """
     for nic in nics:
         across = context.source.spec.fabrics[nic.fabric].topology.interconnect
@@ -266,7 +267,10 @@ def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
 
 
 def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, ...]:
-    """Return every server, in file order, with its NICs on all fabrics. Notes a problem for each override of an unknown NIC."""
+    """Return every server, in file order, with its NICs on all fabrics. Notes a problem for each override of an unknown NIC.
+
+    ``nics_of`` holds the NICs by server name.
+    """
     sites = next(iter(context.source.spec.sites))
     known = {f"{server}:{nic.name}" for server, made in nics_of.items() for nic in made}
     for key in context.source.spec.overrides.nics:

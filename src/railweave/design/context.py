@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Context:
-    """The state that the modules of one design run share. ``lock`` is a working copy to which allocations are added."""
+    """The state that the modules of a design run share. ``lock`` is a working copy to which allocations are added."""
 
     source: Source
     lock: Lock
@@ -30,13 +30,13 @@ class Context:
     findings: list[Finding] = field(default_factory=list[Finding])
 
     def problem(self, location: Iterable[Key], message: str, fix: str) -> None:
-        """Note a requirement that cannot be met; design stops at the next ``check``."""
+        """Note a requirement that cannot be met. The next call of ``check`` raises it."""
         problem = self.source.document.problem(location, message, fix)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def inventory_problem(self, line: int, message: str, fix: str) -> None:
-        """Note an inventory line that contradicts the design; design stops at the next ``check``."""
+        """Note an inventory line that contradicts the design. The next call of ``check`` raises it."""
         problem = Problem(FileLine(self.source.inventory.file, line), message, fix)
         if problem not in self.problems:
             self.problems.append(problem)

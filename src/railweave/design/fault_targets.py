@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class FaultTarget:
     """A fault with its targets.
 
-    - ``links``: the links, as ``Cable.name``, that ``link``, ``nic`` or the fault's sessions denote; may be empty.
-    - ``devices``: the switches and servers that ``device`` or ``plane`` denotes.
+    - ``links``: the names of the links that the fault's ``link``, ``nic`` or sessions refer to; may be empty.
+    - ``devices``: the switches and servers that the fault's ``device`` or ``plane`` refers to.
     """
 
     fault: Fault
@@ -29,7 +29,7 @@ class FaultTarget:
 
 
 class _UnknownError(ValueError):
-    """A name that does not exist on the network, with the field that holds it, the problem and the fix."""
+    """An error for a name that does not exist on the network: the field that contains it, the message and the fix."""
 
     def __init__(self, field: str, message: str, fix: str) -> None:
         super().__init__(field, message, fix)
@@ -86,7 +86,7 @@ def _target(network: Network, fault: Fault) -> FaultTarget:
 
 
 def _plane(network: Network, text: str) -> tuple[str, ...]:
-    """Return the switches of a plane, written ``plane2`` or ``FABRIC/plane2``."""
+    """Return the names of the switches in a plane, which is written ``plane2`` or ``FABRIC/plane2``."""
     fabric, _, name = text.rpartition("/")
     planes: dict[str, list[str]] = {}
     for switch in network.switches:
@@ -107,7 +107,7 @@ def _plane(network: Network, text: str) -> tuple[str, ...]:
 
 
 def _links(network: Network, text: str) -> tuple[str, ...]:
-    """Return the links that ``A:port--B:port`` or ``A--B`` denotes; either end may come first."""
+    """Return the names of the links that ``A:port--B:port`` or ``A--B`` matches. Either end may come first."""
     near, dashes, far = text.partition("--")
     names = {cable.name for cable in network.cables}
     for name in (text, f"{far}--{near}"):

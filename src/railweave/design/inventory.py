@@ -1,7 +1,7 @@
 """Device positions and the cable lengths between them, and checks of the inventory against the design.
 
-An inventory row whose device or port is no longer in the design gives a finding. A NIC that its server model does not have is
-a mistake.
+An inventory row whose device or port is no longer in the design gives a finding. A row for a NIC that the server's model does not
+have gives an error.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def _heights(context: Context, layouts: Iterable[Layout]) -> dict[str, int]:
 def cable_length(spec: Racks, places: Mapping[str, Position], device: str, other: str) -> float | None:
     """Return the length of a cable between two devices in metres, or None if either device has no position.
 
-    In one rack the cable runs from unit to unit. Between racks it rises to the top of each and runs along and across the rows.
+    In one rack the cable runs from unit to unit. Between racks it rises to the top of each rack, and runs along and across the
+    rows.
     """
     near, far = places.get(device), places.get(other)
     if near is None or far is None:
@@ -115,7 +116,7 @@ INVENTORY_UNUSED = Rule(
 def check_inventory(
     context: Context, servers: Sequence[Server], switches: Sequence[Switch], cables: Sequence[Cable]
 ) -> None:
-    """Note inventory rows for an unknown device or interface, and interface names that Linux would refuse."""
+    """Note a problem or finding for inventory rows of unknown devices or interfaces, and for interface names that Linux would refuse."""
     if not context.source.inventory.items:
         return
     models = {server.name: context.catalog.servers[server.model] for server in servers}
@@ -151,7 +152,7 @@ def check_inventory(
 
 
 def _check_apart(context: Context, server: Server) -> None:
-    """Check that no two NICs of a server share an interface or RDMA device name, from the inventory or the server model."""
+    """Note a problem if two NICs of a server have the same interface or RDMA device name, from the inventory or the server model."""
     for column in ("netdev", "rdma"):
         owners: dict[str, str] = {}
         for nic in server.nics:

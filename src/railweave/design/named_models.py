@@ -1,4 +1,4 @@
-"""Models by short names in the fabric file: ``device: qfx5240-64`` means the same model as ``init --switch qfx5240-64``."""
+"""Short names for models in the fabric file: ``device: qfx5240-64`` means the same model as ``init --switch qfx5240-64``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OUTSIDE = Rule(
 def used_hardware(
     context: Context, switches: Iterable[Switch], servers: Iterable[Server], cables: Iterable[Cable]
 ) -> Hardware:
-    """Return the models that the network uses and that are not part of the package's catalog."""
+    """Return the models that the network uses and that are not in the packaged catalog."""
     own_hardware = context.catalog.own_hardware
     if own_hardware.empty:
         return own_hardware
@@ -52,7 +52,7 @@ def used_hardware(
 
 
 def note_outside(context: Context, used: Hardware, places: Mapping[tuple[str, str], FileLine]) -> None:
-    """Note models that come from files other than the fabric file."""
+    """Report models that come from files other than the fabric file."""
     outside = [
         f"{name} ({place.file.rpartition('/')[2]}:{place.line})"
         for section in ("switches", "servers", "nics", "optics")
@@ -105,9 +105,9 @@ _ROLES = ("leaf", "spine", "super_spine", "dci")
 
 
 def with_catalog_names(spec: FabricFile, catalog: Catalog) -> FabricFile:
-    """Return the fabric file with short names replaced by the models that they mean. A word without a match stays.
+    """Return the fabric file with short names replaced by the models that they mean. A word that matches no model stays.
 
-    A role without ``nos`` in the file runs the default system or, if its model does not run that, the model's first system.
+    A role without ``nos`` in the file gets the default system or, if its model does not run that, the model's first system.
     ``init --switch`` and ``--device`` choose in the same way.
     """
     chosen = {at: means[0] for at, _, means in _words(spec, catalog)}
@@ -146,7 +146,7 @@ def _with_system(role: Role, catalog: Catalog) -> Role:
 
 
 def note_words(context: Context, spec: FabricFile) -> None:
-    """Note the short names in a file that match several models."""
+    """Report the short names in a file that match several models."""
     for at, word, means in _words(spec, context.catalog):
         if len(means) > 1:
             message = f"{word!r} means {', '.join(means)}: {means[0]} is taken"
@@ -154,7 +154,7 @@ def note_words(context: Context, spec: FabricFile) -> None:
 
 
 def _words(spec: FabricFile, catalog: Catalog) -> Iterator[tuple[Location, str, list[str]]]:
-    """Yield each short name used instead of a model's name: its place, the word, and the matching models."""
+    """Yield (place, short name, matching models) for each short name in the file. The first match is used."""
     places: list[tuple[Location, str]] = [
         (("fabrics", name, role, "device"), given.device)
         for name, fabric in spec.fabrics.items()

@@ -1,4 +1,4 @@
-"""Checks that sites, stripes, servers and NIC groups that the fabric file refers to exist exactly once."""
+"""Checks that every site, stripe, server and NIC group to which the fabric file refers exists exactly once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_references(context: Context) -> None:
 
 
 def _check_sites(context: Context) -> None:
-    """Check that every fabric and server group names its site if there are several sites."""
+    """Note a problem if there are several sites, and a fabric or server group does not name its own."""
     spec = context.source.spec
     items: list[tuple[Location, str, str | None]] = [
         (("fabrics", name), f"fabric {name!r}", fabric.site)
@@ -44,7 +44,7 @@ def _check_sites(context: Context) -> None:
 
 
 def _check_servers(context: Context) -> None:
-    """Check that each server is defined once, and that the fabrics it refers to exist."""
+    """Note a problem for each server that is defined twice, and for each missing fabric that a group refers to."""
     spec = context.source.spec
     seen: dict[str, int] = {}
     for index, group in enumerate(spec.servers):
@@ -68,7 +68,7 @@ def _check_servers(context: Context) -> None:
 
 
 def check_color_names(context: Context, fabrics: Iterable[Fabric]) -> None:
-    """Check that each path color with its own DSCP under ``color_dscp`` exists."""
+    """Note a problem for each path color under ``color_dscp`` that does not exist."""
     known = sorted({color.name for fabric in fabrics for color in fabric.colors})
     for name in context.source.spec.hosts.job.color_dscp:
         if name not in known:
@@ -77,7 +77,7 @@ def check_color_names(context: Context, fabrics: Iterable[Fabric]) -> None:
 
 
 def _check_versions(context: Context) -> None:
-    """Check that the NIC models and drivers with a required version are in the catalog."""
+    """Note a problem for each NIC model and driver with a required version that is not in the catalog."""
     versions, nics = context.source.spec.hosts.versions, context.catalog.nics
     drivers = {nic.driver for nic in nics.values()}
     for key, asked, known in (
@@ -91,7 +91,7 @@ def _check_versions(context: Context) -> None:
 
 
 def _check_nic_groups(context: Context) -> None:
-    """Check that each NIC is on only one fabric: fabrics that connect the same group of NICs must have different servers."""
+    """Note a problem if a NIC would be on two fabrics: fabrics that connect the same NIC group must have different servers."""
     spec = context.source.spec
     for (name, first), (other, second) in combinations(spec.fabrics.items(), 2):
         if first.nics != second.nics or first.site != second.site:

@@ -1,7 +1,7 @@
-"""Design of a fabric file with other switches than the file names: ``--device leaf=MODEL:NOS``.
+"""Design of a fabric file with different switches from those that it names: ``--device leaf=MODEL:NOS``.
 
-The file's port ranges, overrides and inventory are written for its own switches. Ports are matched by position: the third port
-stays the third port, whatever its name on the new switch.
+The file's port ranges, overrides and inventory refer to its own switches. Ports are matched by position: the third port stays the
+third port, whatever its name on the new switch.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ HOW = "write [[FABRIC/]ROLE=]MODEL:NOS[:RELEASE], for example leaf=qfx5240-64od:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The model and system that the switches of a role get.
+    """The new model and system for the switches of a role.
 
-    An empty ``fabric`` or ``role`` means every fabric or every role. An empty ``model`` or ``nos`` keeps its value if the
-    combination is possible, or else changes to a value that fits.
+    An empty ``fabric`` or ``role`` means every fabric or every role. An empty ``model`` or ``nos`` keeps the present one if the
+    combination is possible, or else changes to one that fits.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    """Return the target that ``[[FABRIC/]ROLE=]MODEL:NOS[:RELEASE]`` describes. Raises ``InputError``."""
+    """Return the target that ``[[FABRIC/]ROLE=]MODEL:NOS[:RELEASE]`` describes. Raises ``InputError`` if the text is not valid."""
     match = _FORM.fullmatch(text)
     parts = {key: value or "" for key, value in match.groupdict().items()} if match else {}
     if not parts.get("model") and not parts.get("nos"):
@@ -82,7 +82,7 @@ def _wrong(text: str, message: str, fix: str) -> InputError:
 
 
 def retargeted(source: Source, words: Iterable[str]) -> Source:
-    """Return the source with every target applied; later targets override earlier ones. Raises ``InputError``."""
+    """Return the source with every target applied. Later targets override earlier ones. Raises ``InputError`` if a target is not valid."""
     targets = [parse_target(word) for word in words]
     if not targets:
         return source
@@ -128,9 +128,9 @@ def _roles(fabric: Fabric) -> dict[RoleName, Role]:
 
 
 def _other(role: Role, target: Target) -> Role:
-    """Return a role changed to the target's model and system.
+    """Return a role with the target's model and system.
 
-    The release is the catalog's, unless the target gives one or the system stays the same.
+    The release is the catalog's default, unless the target gives one or the system stays the same.
     """
     known = catalog()
     old = known.switches.get(role.device)
@@ -152,9 +152,9 @@ def _other(role: Role, target: Target) -> Role:
 
 
 def _like(name: str, old: SwitchModel, target: Target) -> str:
-    """Return the model if it runs the target's system, or else the most similar model that does.
+    """Return ``name`` if the model runs the target's system, or else the most similar model that does.
 
-    A similar model has ports of the same speed, preferably as many, or else more; if none has enough, the design reports that.
+    A similar model has ports of the same speed, preferably the same number or more. If all have fewer, the design reports that.
     """
     if target.nos in old.systems:
         return name
@@ -173,14 +173,14 @@ def _like(name: str, old: SwitchModel, target: Target) -> str:
 
 
 def _shape(model: SwitchModel) -> tuple[int, int]:
-    """Return the number of a model's ports and their speed, Gb/s."""
+    """Return a model's (number of ports, port speed in Gb/s)."""
     return model.ports[0].count, model.ports[0].speed_gbps
 
 
 def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
     """Translate the port names in overrides, external links and the inventory for switches that ``--device`` replaced.
 
-    The layouts returned, and the source of ``context``, have the new names.
+    Returns the layouts with the new names. The source in ``context`` is changed, too.
     """
     source = context.source
     overrides = source.spec.overrides
@@ -251,7 +251,7 @@ def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
 
 
 def _names(before: Role, now: Role) -> dict[str, str]:
-    """Return the new name of each port by its old name, in every breakout mode. Ports without a counterpart are left out."""
+    """Return a map of old to new port names, for every breakout mode. Ports without a counterpart are left out."""
     known = catalog()
     old, new = known.switches[before.device], known.switches[now.device]
     offset = new.ports[0].first - old.ports[0].first

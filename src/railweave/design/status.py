@@ -1,4 +1,4 @@
-"""The parts of the network that the fabric file's ``status:`` declares as not active."""
+"""The parts of the network that ``status:`` in the fabric file marks as not active."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ TREATED_AS_ABSENT = Rule(
 def not_active(
     context: Context, switches: Sequence[Switch], servers: Sequence[Server], cables: Sequence[Cable]
 ) -> tuple[InactivePart, ...]:
-    """Return every switch, server and link whose status is not ``active``, in this order. Later lines override earlier ones.
+    """Return every switch, server and link whose status is not ``active``: switches first, then servers, then links.
 
-    Notes a problem for a line that matches nothing, and a finding for each line that makes something absent.
+    Later lines override earlier ones. Notes a problem for a line that matches nothing, and a finding for each line that makes
+    something absent.
     """
     if not context.source.spec.status:
         return ()
@@ -79,14 +80,14 @@ def _short(planes: Iterable[str]) -> list[str]:
 
 
 def _by_rdma(pattern: str, servers: Sequence[Server]) -> str:
-    """Return advice to use the NIC's name if a pattern uses its RDMA device or interface; empty otherwise."""
+    """Return advice to use the NIC's name in the design if a pattern contains its RDMA device or Linux interface. Empty otherwise."""
     name, _, port = pattern.partition(":")
     nic = next((server.nic(port) for server in servers if server.name == name), None)
     return f"a NIC is named by its name here: write {name}:{nic.name}" if nic else ""
 
 
 def _unknown(pattern: str, names: Sequence[str]) -> str:
-    """Return the part of a pattern without a match: the whole pattern, or one name of a host list. Empty if everything matches."""
+    """Return the part of a pattern that matches nothing: the whole pattern, or a name of a host list. Empty if everything matches."""
     if "[" in pattern and not set("*:") & set(pattern) and "--" not in pattern:
         return next((name for name in expand(pattern) if name not in names), "")
     return "" if names else pattern

@@ -28,11 +28,11 @@ MANAGEMENT_ADDRESS_TAKEN = Rule(
 )
 
 FIRST_MANAGEMENT_HOST = 10
-"""The first host of the management pool that a switch can get; lower ones are for the gateway and for servers such as NTP and DNS."""
+"""The first host number of the management pool that a switch can get. Lower ones are for the gateway and for servers (NTP, DNS)."""
 
 
 class _Entry(NamedTuple):
-    """A switch that has no AS number and no addresses yet."""
+    """A switch before its AS number and addresses are allocated."""
 
     role: RoleName
     name: str
@@ -128,7 +128,10 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
 
 
 def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str:
-    """Return advice to resize a pool of AS numbers to ``number``: widen it, or move it if it would then overlap another pool."""
+    """Return advice to resize a pool of AS numbers to ``number`` entries: widen it, or move it if it would then overlap another pool.
+
+    ``first`` is the start of the pool, and ``others`` are the other pools as (first, last).
+    """
     last = first + number - 1
     if all(last < low or first > high for low, high in others):
         return f"widen it to at least {first}-{last}"
@@ -137,10 +140,10 @@ def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str
 
 
 def _beside_lists(slots: Mapping[str, int], owners: Mapping[int, str], device: str) -> int:
-    """Return the host part of a switch's router ID in the pool: by default its slot.
+    """Return the host number, in the router-ID pool, of a switch that is not in a list. By default this is the switch's slot.
 
-    ``owners`` gives, by host part, the switches whose router ID comes from a list. If a list gives the slot's address to another
-    switch, that switch's own slot is free, and this switch takes it. So all other switches keep their router IDs.
+    ``owners`` gives, by host number, the switches whose router ID comes from a list. If a list gives the number to a different
+    switch, this switch takes that switch's slot, which is free. So all other switches keep their router IDs.
     """
     host = slots[device]
     while host in owners:
@@ -157,9 +160,10 @@ def listed(
     number: int,
     device: str,
 ) -> str:
-    """Return the address that a list gives to the ``number``-th switch of a role, or an empty string if the role has no list.
+    """Return the address that a list gives to the ``number``-th switch of a role (from 1). Empty if there is no list for the role.
 
-    Notes a problem if the list is too short, or if the address is not in its pool.
+    ``part`` is the key path of the lists in the fabric's section. Notes a problem if the list is too short, or if the address is
+    not in its pool.
     """
     addresses, at = lists.of(role), ("fabrics", layout.name, *part, role.replace("-", "_"))
     if not addresses:
@@ -186,7 +190,7 @@ def _loopbacks(layout: Layout) -> str:
 
 
 def _check_management(context: Context, pool: ipaddress.IPv4Network | ipaddress.IPv6Network) -> None:
-    """Check that every management address that an override fixes is in the management pool."""
+    """Note a problem for each management address in an override that is not in the management pool."""
     for device, override in context.source.spec.overrides.devices.items():
         address = override.management_address
         if address is not None and ipaddress.ip_address(address) not in pool:
@@ -248,7 +252,10 @@ def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
 
 
 def _given_at(context: Context, attribute: str, switch: Switch, other: str) -> Location:
-    """Return the place in the file that gives two switches the same value: an override, a list of router IDs, or the pool."""
+    """Return the place in the file that gives two switches the same value: an override, a list of router IDs, or the pool.
+
+    ``other`` is the name of the second switch.
+    """
     spec = context.source.spec
     place = next((n for n in (switch.name, other) if n in spec.overrides.devices), switch.name)
     lists = spec.fabrics[switch.fabric].pools.router_ids
@@ -268,7 +275,7 @@ def _both_on_top(switch: Switch, other: Switch, middle: set[tuple[str, str]]) ->
 
 
 def check_management(context: Context, all_switches: Sequence[Switch], servers: Sequence[Server]) -> None:
-    """Note each management address of a switch that a gateway, a management server or a GPU server's NIC also has."""
+    """Note a problem for each switch whose management address belongs to a gateway, a management server or a server's NIC, too."""
     wanted = context.source.spec.management
     taken: dict[str, tuple[str, Location]] = {}
     named: list[tuple[str, str, str]] = [

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def edge_segments(context: Context, layout: Layout) -> list[Segment]:
-    """Return a segment for each edge port; the leaf has its first address. Notes a problem for each unknown leaf or tenant."""
+    """Return a segment for each edge port, in which the leaf has the first address. Notes a problem for each unknown leaf or tenant."""
     leaves = {leaf.name: leaf for leaf in layout.leaves}
     overlay = layout.spec.evpn() is not None
     segments: list[Segment] = []
@@ -65,7 +65,7 @@ def edge_length(layout: Layout, intent: EdgePortIntent) -> float:
 
 
 def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tuple[EdgePort, ...]:
-    """Return the edge ports of a fabric. Notes a problem for each port that is taken or does not exist."""
+    """Return the edge ports of a fabric. Notes a problem for each port that is in use or does not exist."""
     if not layout.spec.edge_ports:
         return ()
     panels = panels_of(layout, cables)
@@ -89,7 +89,7 @@ def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tup
 
 
 ENDPOINTS_PER_LEAF = 64
-"""The endpoint addresses reserved for each leaf, the most ``paths_per_nic`` allows; so a further path color moves no address."""
+"""The number of endpoint addresses reserved for each leaf. It is the maximum of ``paths_per_nic``, so adding a color moves no address."""
 
 
 def with_endpoints(
@@ -144,7 +144,7 @@ def with_endpoints(
 
 
 def with_tunnels(segments: Sequence[Segment], switches: Sequence[Switch]) -> tuple[Segment, ...]:
-    """Return the segments; those of layer-2 networks get the tunnel endpoint of their leaf."""
+    """Return the segments. In those of layer-2 networks, the subnets get the tunnel endpoint of their leaf."""
     endpoint = {switch.name: switch.endpoints[0].address for switch in switches if switch.endpoints}
     return tuple(
         replace(segment, subnets=tuple(replace(subnet, tunnel=endpoint[segment.leaf]) for subnet in segment.subnets))
@@ -155,7 +155,7 @@ def with_tunnels(segments: Sequence[Segment], switches: Sequence[Switch]) -> tup
 
 
 class Pair(NamedTuple):
-    """The addresses of a link's lower and upper end, with the prefix length."""
+    """The addresses of the lower and the upper end of a link, and their prefix length."""
 
     low: str
     high: str
@@ -163,17 +163,17 @@ class Pair(NamedTuple):
 
 
 class _Numbered(NamedTuple):
-    """A cable between two switches, with its number among the parallel cables of that pair (from 1)."""
+    """A cable between two switches, with its number among the parallel cables of these switches (from 1)."""
 
     cable: Cable
     link: int
 
 
 def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> list[Cable]:
-    """Give every leaf-spine cable an address pair for numbered peering (RFC 3021, RFC 6164).
+    """Return the cables, where every cable between switches has an address pair for numbered peering (RFC 3021, RFC 6164).
 
-    Addresses that ``overrides.cables`` fixes come first; the other cables get theirs from the pool as ``pools`` says. Notes a problem
-    if a pool is too small.
+    Addresses in ``overrides.cables`` come first. The other cables get addresses from the pool as ``pools`` specifies. Notes a
+    problem if a pool is too small.
     """
     fixed = {
         (*cable.between, cable.link): cable.addresses
@@ -217,10 +217,10 @@ def _at(layout: Layout, key: str) -> Location:
 
 
 def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
-    """Return a function that computes an address pair from the leaf's number and its uplink port, so that pairs never move.
+    """Return a function that computes an address pair from the leaf's number and its uplink port, so that a pair never changes.
 
-    If there is a tier above the spines, links from spines to it use the second half of the pool. Links between routers of two sites
-    use its last quarter.
+    If there is a tier above the spines, links between spines and that tier use the second half of the pool. Links between routers
+    of two sites use its last quarter.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
     half = pool.num_addresses // 2
@@ -256,9 +256,9 @@ def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
 
 
 def _by_cable(context: Context, layout: Layout, between: Sequence[_Numbered]) -> Callable[[_Numbered], Pair]:
-    """Return a function that gives address pairs in cable order. The lock keeps each pair.
+    """Return a function that gives a cable its address pair. Pairs are allocated in cable order, and the lock keeps each pair.
 
-    A cable whose addresses an override fixes keeps its pair reserved as well.
+    A cable with addresses from an override has a reserved pair as well.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
     slots = context.lock.allot(f"{layout.name}/links", [_label(numbered) for numbered in between])

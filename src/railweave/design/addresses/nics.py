@@ -33,17 +33,17 @@ TABLES_PER_FABRIC = 1000
 """The routing table numbers reserved for each fabric on a server, if the file does not number the tables."""
 
 LAST_TABLE = 2**32 - 1
-"""The highest routing table number: they have 32 bits (rtnetlink, RTA_TABLE)."""
+"""The highest routing table number, because table numbers have 32 bits (rtnetlink, RTA_TABLE)."""
 
 LAST_RULE = 32765
-"""The last rule priority before that of the main table, 32766."""
+"""The last rule priority before that of the kernel's rule for the main table, 32766."""
 
 RESERVED = range(253, 256)
 """The kernel's own routing tables: default, main and local (iproute2, rt_tables)."""
 
 
 def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequence[Server]) -> None:
-    """Note a problem if routing tables of a server would share a number or a name, or if its rules would not act as intended."""
+    """Note a problem if routing tables of a server would share a number or a name, or if its rules would be in the wrong order."""
     for designed_fabric in fabrics:
         _check_priority(context, designed_fabric)
     used: dict[str, int] = {}
@@ -93,9 +93,9 @@ def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequ
 
 
 def _check_priority(context: Context, fabric: Fabric) -> None:
-    """Check that ``rule_priority`` leaves room on routed links for a second rule, which must come after all others.
+    """Note a problem if ``rule_priority`` leaves no room for a second rule on routed links, which must follow all other rules.
 
-    That rule, one number higher, sends traffic that is not bound to an address into the fabric.
+    The second rule, whose priority is one higher, sends traffic that is not bound to an address into the fabric.
     """
     priority = fabric.host_routing.rule_priority
     if fabric.server_link == "routed" and (priority is None or priority >= LAST_RULE):
@@ -158,9 +158,9 @@ def eui64(prefix: str, mac: str) -> str:
 
 
 class _Half(NamedTuple):
-    """Half of an IPv6 address, as bits and as text.
+    """Half of an IPv6 address (64 bits), as bits and as text.
 
-    A network with a zero group has no text, because the way to compress it depends on the other half.
+    The text is empty for a network half with a group of zeros, because its shortest form depends on the other half.
     """
 
     bits: bytes
@@ -176,7 +176,7 @@ def _network(prefix: str) -> _Half:
 
 @lru_cache(maxsize=64)
 def _interface(mac: str) -> _Half:
-    """Return the interface half of a MAC's SLAAC addresses; cached, because a NIC has the same one in each of its prefixes."""
+    """Return the interface half of a MAC address's SLAAC addresses. It is cached, because it is the same in every prefix of a NIC."""
     octets = bytes.fromhex(mac.replace(":", ""))
     bits = bytes([octets[0] ^ 0x02]) + octets[1:3] + b"\xff\xfe" + octets[3:]
     return _Half(bits, ":".join(f"{group:x}" for group in struct.unpack(">4H", bits)))
@@ -196,7 +196,10 @@ def nics(
     colors: Sequence[Color],
     owners: Mapping[str, Owner],
 ) -> dict[str, list[Nic]]:
-    """Return the NICs of every server on a fabric, with their addresses, by server name."""
+    """Return the NICs of every server on a fabric, with their addresses, by server name.
+
+    ``owners`` gives the tenant of each NIC by ``server:nic``.
+    """
     segment_of = {segment.key[1:]: segment for segment in segments}
     usual = layout.spec.addressing
     mixed = bool(usual.other_links)
@@ -319,9 +322,9 @@ def _addresses(
 
 
 def _fixed(fixed: Mapping[str, str], label: str, subnet: Subnet, both: bool) -> str | None:
-    """Return the address that an override fixes in a subnet, or None.
+    """Return the address that an override gives a NIC for a path color (``label``), or None.
 
-    For a NIC with ``both`` address families, an address of the other family than the subnet's does not count.
+    ``both`` is True if the NIC has two address families. An address of the other family than the subnet's is then ignored.
     """
     given = fixed.get(label)
     if given is not None and both and (":" in given) != (":" in subnet.prefix):
@@ -337,14 +340,14 @@ def _length(addressing: Addressing, subnet: Subnet) -> int:
 
 
 def _length_at(layout: Layout, tenant: str, subnet: Subnet) -> Location:
-    """Return the place in the file that sets the length of prefixes like this one."""
+    """Return the place in the file that sets the length of the prefixes that are cut from the pool of a subnet."""
     version = 6 if ":" in subnet.prefix else 4
     pool = next(tenant_pool for tenant_pool in tenant_pools(layout, tenant) if tenant_pool.network.version == version)
     return (*pool.at, "server_prefix" if pool.addressing.server_prefix else "prefix_length")
 
 
 def _static(subnet: Subnet, number: int) -> str | None:
-    """Return the ``number``-th address of a prefix, the gateway not counted, or None if there is no such address."""
+    """Return the ``number``-th address of a prefix (from 1), without counting the gateway. None if there is no such address."""
     network = ipaddress.ip_network(subnet.prefix)
     host = number - 1 if network.num_addresses == 2 else number
     gateway = int(ipaddress.ip_address(subnet.gateway)) - int(network.network_address)
@@ -353,7 +356,7 @@ def _static(subnet: Subnet, number: int) -> str | None:
 
 
 def check_addresses(context: Context, servers: Sequence[Server]) -> None:
-    """Note each address that two NICs share. Only overrides can cause this: all other addresses are numbered or derived from MACs."""
+    """Note a problem for each address of two NICs. Only overrides can cause this: other addresses are numbered or derived from MACs."""
     overrides = context.source.spec.overrides.nics
     owners: dict[str, str] = {}
     for server in servers if overrides else ():

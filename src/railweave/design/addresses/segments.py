@@ -29,11 +29,14 @@ if TYPE_CHECKING:
     """A prefix that is allotted, to whom, and where the file says from what."""
 
 BLOCKS = 8
-"""The number of parts into which a shared pool is cut: a power of two, so that prefixes are cut evenly."""
+"""The number of parts into which a shared pool is divided. It is a power of two, so that each part is a prefix."""
 
 
 def with_own_pools(context: Context) -> dict[str, FabricSpec]:
-    """Return the fabrics by name, each with its own part of every shared pool. Notes a problem for each pool that cannot be shared."""
+    """Return the fabrics by name, each with its own part of every pool that several fabrics use.
+
+    Notes a problem for each pool that cannot be divided.
+    """
     fabrics = dict(context.source.spec.fabrics)
     if len(fabrics) < 2 and "fabrics" not in context.lock.pools:
         return fabrics
@@ -70,7 +73,7 @@ def with_own_pools(context: Context) -> dict[str, FabricSpec]:
 
 
 def _value(fabric: FabricSpec, part: str, key: str) -> tuple[int, int] | str | None:
-    """Return the pool of a fabric under ``key``, or None if the fabric takes nothing from it."""
+    """Return the pool of a fabric under ``part`` and ``key``, or None if the fabric allocates nothing from it."""
     if part == "overlay":
         overlay = fabric.evpn()
         networks = any(tenant.networks for tenant in fabric.tenants.values())
@@ -112,7 +115,7 @@ def check_apart(
     segments: Sequence[Segment],
     cables: Sequence[Cable],
 ) -> None:
-    """Note prefixes that overlap or are allocated twice, across all fabrics and the management network."""
+    """Note a problem for each prefix that overlaps another or is allocated twice, across all fabrics and the management network."""
     held = sorted(
         _held(context, fabrics, switches, segments, cables),
         key=lambda holding: (holding[0].version, int(holding[0].network_address), holding[0].prefixlen),
@@ -194,7 +197,7 @@ def _of_tenants(fabrics: Sequence[Fabric]) -> Iterator[Held]:
 
 
 def check_tagged(context: Context, layout: Layout, all_segments: Iterable[Segment]) -> None:
-    """Note each tagged VLAN whose number is also a segment's: trunk ports would carry that number both tagged and untagged."""
+    """Note a problem for each tagged VLAN that is also a segment's VLAN. Trunk ports would carry it both tagged and untagged."""
     tagged = layout.spec.addressing.tagged_vlans
     if not tagged:
         return
@@ -225,7 +228,7 @@ def segments(
 ) -> tuple[Segment, ...]:
     """Return the segments of every leaf with their VLANs and prefixes: one per rail of a stripe, or one per NIC on routed links.
 
-    ``owners`` gives the tenant of each NIC (``server:nic``).
+    ``owners`` gives the tenant of each NIC by ``server:nic``.
 
     - Each tenant's NICs have their own segments. NICs on a layer-2 network share one segment per leaf.
     - In a fabric with an overlay, NICs without a tenant are in a segment without subnets.
@@ -290,7 +293,7 @@ def segments(
 
 
 def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple[Cutters, dict[str, Cutters]]:
-    """Return the functions that cut prefixes from the fabric's pools, and from the pools of each tenant that has its own."""
+    """Return the functions that cut prefixes: those for the fabric's pools, and those for pools of tenants, by tenant name."""
     of_fabric = tuple(
         server_prefixes.cutter(context, layout, colors, pool) for pool in server_prefixes.fabric_pools(layout)
     )
@@ -306,9 +309,9 @@ def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
 
 
 def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> dict[str, Cutters]:
-    """Return the functions that cut prefixes for servers with other links, by the name of the other link.
+    """Return the functions that cut prefixes for servers with a different link type, by the name of their entry in ``other_links``.
 
-    Notes a problem if a fabric has both other links and tenants, and for each unknown server.
+    Notes a problem if a fabric has both such servers and tenants, and for each unknown server.
     """
     others = layout.spec.addressing.other_links
     at = ("fabrics", layout.name, "addressing", "other_links")
@@ -332,14 +335,14 @@ def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) ->
 
 
 def _kinds(layout: Layout) -> Callable[[str], str]:
-    """Return a function that gives the name of a server's other link, or an empty string if the server has none."""
+    """Return a function that gives the name of a server's entry in ``other_links``, or an empty string if the server has none."""
     others = layout.spec.addressing.other_links
     by_server = {server: name for name, other_link in others.items() for server in other_link.servers}
     return lambda server: by_server.get(server, "")
 
 
 def _shared(fabric: str, leaf: Leaf, here: Sequence[PlacedServer], owners: Mapping[str, Owner]) -> list[Segment]:
-    """Return a segment for each layer-2 network that has members on this leaf."""
+    """Return a segment for each layer-2 network that has members on this leaf. ``here`` holds the servers of the leaf's stripe."""
     first: dict[tuple[str, VirtualNetwork], int] = {}
     for rail in leaf.rails:
         for server in here:
@@ -358,9 +361,9 @@ def _shared(fabric: str, leaf: Leaf, here: Sequence[PlacedServer], owners: Mappi
 
 
 def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant | None) -> int:
-    """Return the VLAN of a rail: different in every stripe or, with tenants, in every tenant.
+    """Return the VLAN of a rail. VLANs differ between stripes or, with tenants (``owner``), between tenants.
 
-    Stripes of one tenant share VLAN numbers, because routes connect them and VLANs do not.
+    Stripes of one tenant share VLAN numbers, because only routes connect them.
     """
     first, last = layout.spec.pools.vlan
     group = leaf.stripe_slot if owner is None else owner.slot
@@ -408,7 +411,7 @@ def _check_gateway(context: Context, layout: Layout, all_segments: Sequence[Segm
 
 
 def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
-    """Check that no NIC gets the network or broadcast address of the pool with proxy ARP, because NICs see the pool as one subnet."""
+    """Note a problem if a NIC would get the network or broadcast address of the pool with proxy ARP, where the pool is one subnet."""
     addressing = layout.spec.addressing
     if addressing.server_link != "proxy-arp":
         return
@@ -426,7 +429,7 @@ def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segmen
 
 
 def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segments: Iterable[Segment]) -> None:
-    """Check that prefixes of a formula do not overlap, as they do if the formula omits a number that distinguishes segments."""
+    """Note a problem if prefixes of a formula overlap. They do if the formula omits a number that distinguishes segments."""
     version = pool.network.version
     nets = sorted(
         (
@@ -453,7 +456,7 @@ def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segment
 
 
 def _check_local_prefixes(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
-    """Check that the local prefixes contain every server prefix, because a leaf originates nothing outside them."""
+    """Note a problem if a server prefix is not in the local prefixes, because a leaf originates nothing outside them."""
     local = [ipaddress.ip_network(prefix) for prefix in layout.spec.addressing.local_prefixes]
     if layout.spec.evpn() is not None or not local:
         return  # tenants' prefixes go by EVPN, the underlay has loopbacks only

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 LENGTHS = {4: 24, 6: 64}
-"""The prefix lengths of a tenant's own pool, by IP version, if the fabric has no pool of that family. Routed IPv4 links use /31."""
+"""The prefix lengths, by IP version, in a tenant's own pool if the fabric has no pool of this family. Routed IPv4 links use /31."""
 
 
 class ServerPool(NamedTuple):
     """A server pool.
 
-    - ``addressing``: the addressing that says how the pool is cut.
+    - ``addressing``: the addressing that specifies how prefixes are cut from the pool.
     - ``at``: the place of the pool in the file.
     - ``tenant``: the tenant that owns the pool; empty for the fabric's pools.
     """
@@ -36,17 +36,17 @@ class ServerPool(NamedTuple):
 
     @property
     def network(self) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-        """The pool itself."""
+        """The prefix of the pool."""
         return ipaddress.ip_network(self.addressing.server_pool)
 
     @property
     def slaac(self) -> bool:
-        """True if NICs form their own addresses from the prefix (SLAAC); IPv4 addresses are numbered in every mode."""
+        """True if NICs form their own addresses from the prefix (SLAAC). This is never the case for IPv4."""
         return self.addressing.server_mode == "slaac" and self.network.version == 6
 
 
 def fabric_pools(layout: Layout) -> tuple[ServerPool, ...]:
-    """Return the pools of a fabric, that of ``server_pool`` first. With dual stack there is one for each address family."""
+    """Return the pools of a fabric, ``server_pool`` first. With dual stack there is one for each address family."""
     addressing, at = layout.spec.addressing, ("fabrics", layout.name, "addressing")
     second = addressing.of_second()
     first = ServerPool(addressing, at)
@@ -54,7 +54,7 @@ def fabric_pools(layout: Layout) -> tuple[ServerPool, ...]:
 
 
 def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
-    """Return the pools of servers with other links, by the name of the other link."""
+    """Return the pools of servers with a different link type, by the name of their entry in ``other_links``."""
     base, pools = layout.spec.addressing, dict[str, tuple[ServerPool, ...]]()
     for name, other_link in base.other_links.items():
         at: Location = ("fabrics", layout.name, "addressing", "other_links", name)
@@ -65,7 +65,7 @@ def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
 
 
 def every_pool(layout: Layout) -> tuple[ServerPool, ...]:
-    """Return the pools of a fabric, followed by those of its other links."""
+    """Return the pools of a fabric, followed by those of its servers with a different link type."""
     return (*fabric_pools(layout), *(pool for pools in other_pools(layout).values() for pool in pools))
 
 
@@ -95,7 +95,7 @@ def tenant_pools(layout: Layout, tenant: str) -> tuple[ServerPool, ...]:
 
 
 def check_slaac(context: Context, layout: Layout) -> None:
-    """Note a problem if NICs are to form their own addresses (SLAAC) and the pools do not give them IPv6 prefixes of length 64."""
+    """Note a problem if SLAAC is requested but the pools have no IPv6 prefixes of length 64."""
     pools = fabric_pools(layout)
     if pools[0].addressing.server_mode != "slaac":
         return
@@ -113,7 +113,7 @@ def check_slaac(context: Context, layout: Layout) -> None:
 
 
 def check_own_pools(context: Context, layout: Layout) -> None:
-    """Note each tenant pool that overlaps the fabric's pools or another tenant's, because both could yield the same prefix."""
+    """Note a problem for each tenant pool that overlaps the fabric's pools or another tenant's, because prefixes could then be equal."""
     known = [(fabric_pool, "the fabric's server pool") for fabric_pool in fabric_pools(layout)]
     for pool in _own(layout):
         for other, whose in known:
@@ -141,7 +141,10 @@ MOST_BITS = 32
 
 
 def cutter(context: Context, layout: Layout, colors: Sequence[Color], pool: ServerPool) -> Callable[[Place], Subnet]:
-    """Return the function that cuts prefixes from a pool, and note problems if the pool is too small."""
+    """Return the function that cuts a prefix from a pool for a place (stripe, rail, color and so on).
+
+    Notes a problem if the pool is too small.
+    """
     if pool.addressing.server_prefix:
         return _formula(context, pool)
     return _bits(context, layout, colors, pool)
@@ -207,7 +210,7 @@ def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
 
 
 def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerPool) -> Callable[[Place], Subnet]:
-    """Return a function that computes prefixes by writing numbers into bit fields after the pool's prefix."""
+    """Return a function that computes prefixes: the pool's prefix, then the stripe, rail and other numbers in bit fields."""
     addressing, pool = of.addressing, of.network
     length = addressing.prefix_length
     free = length - pool.prefixlen
@@ -238,7 +241,7 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerP
 
 
 def usual_bits(free: int, *, routed: bool, tenants: bool) -> FieldBits:
-    """Return the default split of the bits between a pool and its prefixes, for a fabric file that gives none."""
+    """Return the default widths of the bit fields, which divide ``free`` bits between the pool's prefix and the server prefixes."""
     return _routed_bits(free) if routed else _tenant_bits(free) if tenants else _default_bits(free)
 
 
@@ -253,7 +256,7 @@ def _default_bits(free: int) -> FieldBits:
 
 
 def _tenant_bits(free: int) -> FieldBits:
-    """Return the default bit fields if tenants share the pool."""
+    """Return the default bit fields for a pool that tenants share."""
     if free >= 40:
         more = max(0, free - 32 - MOST_BITS)
         return _capped(tenant=free - 32 - more, stripe=16 + more, rail=8, color=8)
@@ -263,7 +266,7 @@ def _tenant_bits(free: int) -> FieldBits:
 
 
 def _routed_bits(free: int) -> FieldBits:
-    """Return the default bit fields if every NIC has its own prefix."""
+    """Return the default bit fields if every NIC has its own prefix (routed links)."""
     color = 8 if free >= 40 else 4 if free >= 20 else 0
     rail = min(4, free - color)
     server = min(16 if free >= 40 else 8, free - color - rail)
@@ -272,7 +275,7 @@ def _routed_bits(free: int) -> FieldBits:
 
 
 def _capped(*, stripe: int, rail: int, color: int, server: int = 0, tenant: int = 0) -> FieldBits:
-    """Return the fields with at most 32 bits each. Excess bits go to fields with room, as long prefixes in a short IPv6 pool need."""
+    """Return the fields, none wider than 32 bits. Excess bits go to fields with room, which occurs in short IPv6 pools."""
     from railweave.model.intent.addressing import FieldBits
 
     bits = {"rail": rail, "color": color, "server": server, "stripe": stripe, "tenant": tenant}
@@ -316,7 +319,7 @@ def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, co
 
 
 def _tenants(context: Context, layout: Layout) -> int:
-    """Return the highest tenant number."""
+    """Return the highest tenant number in the lock for the tenants of a fabric."""
     return max(context.lock.allot(f"{layout.name}/tenants", layout.spec.tenants).values())
 
 
@@ -326,5 +329,5 @@ def inside(inner: Prefix, outer: Prefix) -> bool:
 
 
 def stripes(layout: Layout) -> int:
-    """Return the highest stripe number."""
+    """Return the highest stripe number of a fabric."""
     return max(leaf.stripe_slot for leaf in layout.leaves)

@@ -54,7 +54,7 @@ def choose(
 
     - ``channels``: the number of links that the port carries.
     - ``measured_on``: the inventory line with the measured length, or 0 if the length is planned.
-    - ``copper``: whether copper assemblies may be chosen. They connect a switch and a NIC, not two switches.
+    - ``copper``: True if copper assemblies may be chosen. They connect a switch and a NIC, not two switches.
 
     Notes a problem if ``asked`` does not fit, and a finding if the catalog has no optic that fits.
     """
@@ -119,7 +119,10 @@ OPTIC_MISMATCH = Rule(
 def settled(
     context: Context, fabric: str, cables: list[Cable], needs: Mapping[tuple[str, str], OpticRequirement]
 ) -> list[Cable]:
-    """Return the cables with optics that interoperate; report a finding if the catalog has none. ``needs`` is keyed by device and port."""
+    """Return the cables with optics that interoperate. Report a finding if the catalog has none.
+
+    ``needs`` holds the requirements of each cable end by (device, port).
+    """
     known = context.catalog.optics
 
     def apart(cable: Cable) -> bool:
@@ -150,7 +153,7 @@ def settled(
 
 
 def _one_a_module(catalog: Catalog, cables: Sequence[Cable]) -> dict[Module, str]:
-    """Return one optic for each module whose channels chose different ones: the optic with the longest reach among them."""
+    """Return one optic for each module whose links have different optics so far: the optic with the longest reach among them."""
     known = catalog.optics
     best: dict[Module, str] = {}
     differ: set[Module] = set()
@@ -223,7 +226,7 @@ class _Tier(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A switch with its place among the neighbors of a switch in the other tier; the place decides which port it gets there."""
+    """A switch, and its place among the neighbors of a switch in the other tier. The place determines its port there."""
 
     name: str
     place: int
@@ -316,7 +319,7 @@ class _Cabler:
         return made
 
     def _up(self, tier: _Tier, lower: _Place, uppers: list[_Place]) -> list[Cable | None]:
-        """Return the cables from a switch to each of its neighbors in the tier above."""
+        """Return the cables from a lower switch to each of its neighbors in the tier above."""
         links = range(1, tier.links + 1)
         return [self._fabric_cable(tier, lower, upper, link) for upper in uppers for link in links]
 
@@ -391,7 +394,7 @@ class _Cabler:
         )
 
     def _most_above(self, role: RoleName) -> int:
-        """Return the highest position of an upper switch with this role; a lower switch needs uplink ports up to that position."""
+        """Return the highest position of an upper switch of a role. A lower switch needs uplink ports for positions 1 to this."""
         if role == "spine":
             return max(spine.position for spine in self.layout.spines)
         if role == "super-spine":
@@ -399,9 +402,9 @@ class _Cabler:
         return max(border.position for border in self.layout.borders)
 
     def _most_below(self, role: RoleName) -> int:
-        """Return the highest number that selects ports on an upper switch for a lower switch of a role. It needs ports for each number.
+        """Return the highest place that a lower switch of a role can have below an upper switch, which needs ports for all places.
 
-        It is the place of a leaf, or the number of a spine's pod; with border switches, the position of a spine.
+        The place is that of a leaf, the pod number of a spine or, with interconnect routers, the position of a spine.
         """
         if role == "leaf":
             return max(leaf.place for leaf in self.layout.leaves)
@@ -410,7 +413,7 @@ class _Cabler:
         return max(pod_number(spine.pod) for spine in self.layout.spines)
 
     def _planned(self, intent: CableIntent, fixed: FixedCable | None, device: str, other: str) -> float:
-        """Return the planned length of a cable in metres: from an override, or else from rack positions, or else the default of its kind."""
+        """Return the planned length of a cable in metres: from an override, else from rack positions, else the default of its kind."""
         if fixed and fixed.override.length is not None:
             return fixed.override.length
         across = intent is self.layout.spec.cabling.interconnect
@@ -438,9 +441,10 @@ class _Cabler:
         *,
         far: bool = False,
     ) -> str:
-        """Return the optic of one cable end; ``of`` is its device and port.
+        """Return the optic of the cable end with device and port ``of``.
 
-        An override of this cable comes first, then the optic requested for cables of its kind, then the shortest optic that fits.
+        An override of this cable comes first, then the optic requested for cables of its kind, then the optic with the shortest
+        reach that fits. ``far`` is True for the upper end of the cable.
         """
         intent: CableIntent = getattr(self.layout.spec.cabling, kind)
         at = ("fabrics", self.layout.name, "cabling", kind, "far_optic" if far else "optic")

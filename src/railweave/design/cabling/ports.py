@@ -1,6 +1,6 @@
-"""The ports of a device: those that are taken, and the one that each cable gets.
+"""The ports of a device: those in use, and the port of each cable.
 
-A port depends only on a slot number, so that adding or removing a neighbor moves no other cable.
+A port depends only on a slot number, so adding or removing a neighbor moves no other cable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 PortKind = Literal["server_ports", "uplink_ports", "leaf_ports"]
-"""The port ranges of a role: a leaf's ports to servers, ports to the tier above, and a spine's or super-spine's ports down."""
+"""The kinds of port ranges: a leaf's ports to servers, ports to the tier above, and ports down to the next lower switches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,10 @@ class Range:
         return max(0, self.last - self.first + 1) * self.channels
 
     def port(self, slot: int, link: int, links: int) -> Port | None:
-        """Return the port of a parallel link to a neighbor, or None if the range has no room.
+        """Return the port of a parallel link to a neighbor, or None if the range is too small.
 
-        ``link`` counts from 0 and is one of ``links``; ``slot`` is the neighbor's number, from 1.
+        ``link`` is the number of the link, from 0, and ``links`` is how many there are to each neighbor. ``slot`` is the
+        neighbor's number, from 1.
         """
         if self.spread:
             ports_each = -(-links // self.channels)
@@ -81,7 +82,7 @@ class Range:
 
 
 def slowed(port: Port, speed_gbps: int) -> Port | None:
-    """Return the port for a link slower than its range, split as that speed requires, or None if the port cannot do that speed."""
+    """Return the port, split differently, for a link that is slower than its range. None if the port does not support the speed."""
     mode = next((mode for mode in port.group.modes() if mode.speed_gbps == speed_gbps), None)
     if mode is None:
         return None
@@ -92,7 +93,10 @@ def slowed(port: Port, speed_gbps: int) -> Port | None:
 def resolve(
     model: SwitchModel, ports: PortRange, breakout: Breakout, first: int, last: int | None = None
 ) -> Range | None:
-    """Return a port range with its defaults filled in, or None if its first port does not exist."""
+    """Return a port range with missing values filled in, or None if its first port does not exist.
+
+    ``first`` and ``last`` are the defaults; ``last`` None means the end of the port group.
+    """
     start = first if ports.first is None else ports.first
     group = model.group_of(start)
     if group is None:
@@ -115,9 +119,9 @@ def capacity(model: SwitchModel, ports: PortRange, breakout: Breakout, topology:
 
 
 class Owner(NamedTuple):
-    """The owner of a port, and the range that the port belongs to.
+    """The owner of a port: a description, and the kind of range that the port belongs to.
 
-    ``fixed_at`` is the place of an override in the file; None if the owner follows from the range.
+    ``fixed_at`` is the place of an override in the file; None if the port follows from the range.
     """
 
     text: str
@@ -134,7 +138,7 @@ class Conflict(NamedTuple):
 
 @dataclass
 class Panel:
-    """The taken ports of one device, with their owners and the split of each physical port."""
+    """The ports in use on a device, with the owner of each and the split of each physical port."""
 
     device: str
     model: SwitchModel
@@ -142,7 +146,7 @@ class Panel:
     splits: dict[int, tuple[int, Owner]] = field(default_factory=dict[int, tuple[int, Owner]])
 
     def take(self, port: Port, owner: Owner) -> Conflict | None:
-        """Take a port, or return the conflict that prevents it."""
+        """Reserve a port for an owner. Return None, or the conflict that prevents it."""
         key = (port.physical, port.channel)
         if key in self.owners:
             return Conflict(f"is taken by {self.owners[key].text}", self.owners[key])
@@ -157,7 +161,10 @@ class Panel:
 def port_named(
     context: Context, at: Location, device: str, model: SwitchModel, system: System, name: str, speed_gbps: int
 ) -> Port | None:
-    """Return the port that ``name`` denotes on a device model at a given link speed. Notes a problem and returns None if there is none."""
+    """Return the port with this name on a device model at a link speed. Notes a problem and returns None if there is none.
+
+    ``at`` is the place in the file to report.
+    """
     ports = list(ports_of(model, system))
     fitting = {port_name: port for port_name, port, speed in ports if speed == speed_gbps}
     if name in fitting:
@@ -180,7 +187,7 @@ def port_named(
 
 
 def ports_of(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, int]]:
-    """Yield the name, port and speed of every channel of every port, in each breakout mode."""
+    """Yield (name, port, speed in Gb/s) for every channel of every port, in each breakout mode."""
     for group in model.ports:
         for physical in range(group.first, group.last + 1):
             for mode in group.modes():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FixedCable:
-    """An override that fixes attributes of a cable, and its place in the fabric file."""
+    """An override that sets attributes of a cable, and its place in the fabric file."""
 
     at: Location
     override: CableOverride
@@ -71,7 +71,7 @@ LINK_SLOWER = Rule(
 
 
 def port_ranges(context: Context, layout: Layout) -> dict[tuple[Equipment, PortKind], Range]:
-    """Return the port range of each model in each role of the fabric, by kind of port.
+    """Return the port range for each kind of equipment and each kind of port that it needs.
 
     Raises ``DesignError`` if a device has no such ports.
     """
@@ -95,7 +95,7 @@ def _kinds(layout: Layout, equipment: Equipment) -> tuple[PortKind, ...]:
 
 
 def _check_common_speed(context: Context, layout: Layout) -> None:
-    """Check that each kind of switch shares a link speed with each kind in the tier above."""
+    """Note a problem if a kind of switch has no link speed in common with a kind in the tier above."""
     wanted, tiers = layout.spec.topology.link_speed, layout.tiers
     for lower in layout.kinds():
         for upper in layout.kinds():
@@ -176,7 +176,7 @@ def _halves(model: SwitchModel, role: Role, kind: PortKind, breakout: Breakout) 
 
 
 def _exist(context: Context, at: Location, device: str, model: SwitchModel, ports: PortRange) -> bool:
-    """Return whether the device has the first and the last port of a range, and note a problem if not."""
+    """Return whether the device has the first and the last port of a range. Notes a problem at ``at`` if not."""
     for key, port in (("first", ports.first), ("last", ports.last)):
         if port is not None and model.group_of(port) is None:
             known = ", ".join(f"{group.first} to {group.last}" for group in model.ports)
@@ -188,7 +188,7 @@ def _exist(context: Context, at: Location, device: str, model: SwitchModel, port
 def _cannot_split(
     context: Context, at: Location, device: str, model: SwitchModel, ports: PortRange, speed: int
 ) -> None:
-    """Note the reason why the ports of a range cannot provide a link speed."""
+    """Note a problem that gives the reason why the ports of a range cannot provide a link speed."""
     group = model.group_of(ports.first or model.ports[0].first)
     can = [str(mode) for mode in group.modes()] if group else []
     message, fix = (
@@ -204,7 +204,7 @@ def _cannot_split(
 
 
 def _before_servers(layout: Layout, leaf: Role, model: SwitchModel) -> int | None:
-    """Return the last port for uplinks if server ports come after them; None if server ports come first."""
+    """Return the last uplink port if server ports come after the uplink ports; None if server ports come first."""
     servers = leaf.server_ports.first
     if servers is None:
         servers = default_server_first(model, layout.spec.topology)
@@ -216,7 +216,7 @@ _KINDS: tuple[PortKind, ...] = ("server_ports", "leaf_ports", "uplink_ports")
 
 
 class PortPosition(NamedTuple):
-    """A port of a range, with its name and electrical lanes. All switches of one kind have it at the same place."""
+    """A port of a range, with its name and electrical lanes. It is the same on all switches of one kind."""
 
     port: Port
     name: str
@@ -224,7 +224,7 @@ class PortPosition(NamedTuple):
 
 
 class SwitchPorts:
-    """The ports of a fabric's switches. Notes problems in the context."""
+    """The port allocation of a fabric's switches. Notes problems in the context."""
 
     def __init__(self, context: Context, layout: Layout) -> None:
         self.context = context
@@ -236,7 +236,7 @@ class SwitchPorts:
         self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], PortPosition | None] = {}
 
     def check(self) -> None:
-        """Note ports that belong to two ranges, and switches that use more ports than their silicon supports."""
+        """Note a problem for ports that belong to two ranges, and for switches that use more ports than their silicon supports."""
         self._check_overlaps()
         self._check_silicon()
 
@@ -265,7 +265,11 @@ class SwitchPorts:
     def spot(
         self, device: str, kind: PortKind, slot: int, link: int, links: int, speed: int | None = None
     ) -> PortPosition | None:
-        """Return the port of a link in a range, or None if it has no room. A link between switches may be slower than the range."""
+        """Return the port of a link from the range of its kind, or None if the range is too small.
+
+        ``slot``, ``link`` and ``links`` are those of ``Range.port``. ``speed`` is set if a link between switches is slower than
+        the range.
+        """
         equipment = self.layout.equipment[device]
         key = (equipment, kind, slot, link, links, speed)
         if key not in self.spots:
@@ -284,7 +288,10 @@ class SwitchPorts:
     def take(
         self, device: str, kind: PortKind, spot: PortPosition | None, owner: str, fixed: FixedCable | None, speed: int
     ) -> PortPosition | None:
-        """Take and return the switch port of a cable. Notes a problem and returns None if no port is available."""
+        """Reserve the switch port of a cable and return it. Notes a problem and returns None if no port is available.
+
+        ``fixed`` is the cable's override, whose port replaces ``spot``.
+        """
         fixed_at = None
         if fixed and device in fixed.override.ports:
             fixed_at = (*fixed.at, "ports", device)
@@ -313,7 +320,7 @@ class SwitchPorts:
         return None
 
     def too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int) -> None:
-        """Note, once for each kind of switch, that a range has fewer ports than ``neighbors`` with ``links`` links each need."""
+        """Note a problem, once per kind of switch: a range has too few ports for ``links`` links to each of ``neighbors`` neighbors."""
         equipment = self.layout.equipment[device]
         if (equipment, kind) in self.short:
             return

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch], cables: Sequence[Cable]) -> None:
-    """Note QoS exceptions on ports that no link uses, and those on only one end of a link between switches."""
+    """Note a problem for a QoS exception on a port without a link, or on only one end of a link between switches."""
     qos_by_port = {(switch.name, each.port): each for switch in switches for each in switch.port_qos}
     if not qos_by_port:
         return
@@ -64,10 +64,10 @@ STEP = 1000
 
 
 def with_lengths(context: Context, qos: Qos, role: Role, speed_gbps: int, at: Location) -> Qos:
-    """Return a role's QoS with ECN fill levels converted to queue lengths, if the role's system counts bytes.
+    """Return a role's QoS with ECN fill levels converted to queue lengths, if the role's system uses bytes.
 
-    ``at`` is the place of the QoS in the file. If the file gives no fill level, the system's own lengths stay, with the probability
-    of the file. Each conversion gives a finding.
+    ``at`` is the place of the QoS in the file. If the file gives no fill level, the system's own queue lengths stay, and only the
+    probability of the file is used. Each conversion produces a finding.
     """
     system, model = context.catalog.systems[role.nos], context.catalog.switches[role.device]
     if system.marking is None:
@@ -135,7 +135,7 @@ LOSSLESS_POOL_IDLE = Rule(
 
 
 def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
-    """Report lossless classes without a DSCP, and those without a share of the NIC's bandwidth."""
+    """Report lossless classes without a DSCP, and lossless classes without a share of the NIC's bandwidth."""
     shares = qos.nic_shares(context.source.spec.hosts.roce_bandwidth)
     for name, traffic_class in qos.classes.items():
         if not traffic_class.lossless:
@@ -149,7 +149,7 @@ def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -
 
 
 def check_roles(context: Context, layout: Layout, roles: Mapping[RoleName, RoleIntent]) -> None:
-    """Report roles that treat a lossless class differently from the leaves, and buffer settings that nothing uses."""
+    """Report roles with different settings for a lossless class than the leaves, and buffer settings without effect."""
     at = ("fabrics", layout.name)
     able: list[RoleName] = [name for name in layout.tiers if context.catalog.systems[roles[name].nos].queues]
     leaf = roles["leaf"].qos if "leaf" in able else None

@@ -44,7 +44,7 @@ def check_strict_queues(context: Context, system: System, qos: Qos, base: Locati
 
 
 def _sharing_above(qos: Qos, queue: int) -> list[str]:
-    """Return the classes with a weighted share of the port and a higher queue number."""
+    """Return the classes that have a weighted share of the port and a higher queue number than ``queue``."""
     return [
         name
         for name, traffic_class in qos.classes.items()
@@ -111,7 +111,10 @@ def _check_range(context: Context, system: System, part: object, field: str, tak
 
 
 def _numbers(part: object, field: list[str]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield the place and value of each number of a field. ``*`` in the field matches every name; unset values are left out."""
+    """Yield (key path, number) for each number that a field path matches below ``part``. ``*`` matches every name.
+
+    Values that are not set are left out.
+    """
     if not field:
         if isinstance(part, int):
             yield (), part
@@ -138,7 +141,7 @@ def check_watchdog(context: Context, system: System, qos: Qos, base: Location, r
 
 
 def _refused(dog: Watchdog, takes: WatchdogTimes) -> Iterator[tuple[str, str, str]]:
-    """Yield each rejected watchdog field with the problem and the fix."""
+    """Yield (field, problem, fix) for each watchdog field that the system rejects."""
     timeout = dog.poll_interval * dog.detection
     times = (
         ("poll_interval", "poll_interval", dog.poll_interval, takes.poll_ms, 1),
@@ -207,7 +210,10 @@ KERNEL_MAX_ADDRESSES = Rule(
 
 
 def tunnel_overhead_bytes(vtep: str) -> int:
-    """Return the bytes that VXLAN adds to a frame: outer Ethernet, IP, UDP and VXLAN headers (RFC 7348, section 5)."""
+    """Return the number of bytes that VXLAN adds to a frame: outer Ethernet, IP, UDP and VXLAN headers (RFC 7348, section 5).
+
+    ``vtep`` is the address family of the tunnels.
+    """
     return 14 + (20 if vtep == "ipv4" else 40) + 8 + 8
 
 
@@ -217,7 +223,7 @@ def ecmp_width(layout: Layout) -> int:
 
 
 def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colors: Sequence[Color]) -> None:
-    """Note problems for exceeded catalog limits, and findings for limits that are near and defaults that interfere."""
+    """Note a problem for each exceeded limit of the catalog, and findings for limits that are near and defaults that interfere."""
     _check_ecmp(context, layout)
     check_flowsets(context, layout)
     check_ranges(context, layout)
@@ -234,7 +240,7 @@ def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colo
 
 
 def _ports(layout: Layout, cables: Sequence[Cable]) -> dict[Equipment, list[tuple[str, Cable]]]:
-    """Return the cabled ports of each kind of switch, as switch name and cable."""
+    """Return the ports with a cable for each kind of switch, as (switch name, cable)."""
     ports: dict[Equipment, list[tuple[str, Cable]]] = {}
     for cable in cables:
         for device in (cable.a.device, cable.b.device):
@@ -245,7 +251,7 @@ def _ports(layout: Layout, cables: Sequence[Cable]) -> dict[Equipment, list[tupl
 
 
 def _qos_at(layout: Layout, kind: Equipment) -> Location:
-    """Return the place in the file of a switch's QoS: that of its role if set, or else the fabric's."""
+    """Return the place of a switch's QoS in the file: that of its role if the role has its own, or else the fabric's."""
     base = ("fabrics", layout.name)
     return (*base, kind.role_name.replace("-", "_"), "qos") if layout.roles[kind.role_name].role.qos else (*base, "qos")
 
@@ -289,7 +295,10 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
 
 
 def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool) -> None:
-    """Check the QoS of one kind of switch. ``again`` skips checks of classes that another kind of the same role already had."""
+    """Note a problem for each QoS setting that a kind of switch does not support.
+
+    ``again`` is True if the role's classes were already checked for a different kind of switch.
+    """
     role, role_name = kind.role, kind.role_name
     qos = role.qos or layout.spec.qos
     system = context.catalog.systems[role.nos]
@@ -328,7 +337,7 @@ def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool
 
 
 def _check_host_qos(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
-    """Note the QoS settings that the servers' NICs cannot follow."""
+    """Report the QoS settings that the servers' NICs do not support."""
     data, cnp = qos.rdma_class(), qos.cnp_class()
     at = (*base, "classes")
     if data is not None and not data.dscp:

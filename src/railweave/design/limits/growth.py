@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 def size_of(catalog: Catalog, layout: Layout) -> Size | None:
-    """Return the size of a two- or three-tier fabric, or None if it has a feature that sizing does not support.
+    """Return the size of a two- or three-tier fabric as sizing counts it, or None if the fabric has a feature that sizing does not support.
 
-    Sizing does not support:
+    These features are not supported:
 
     - several models of switches or servers
     - links at a different speed than the NICs
-    - ports or servers that the file places
+    - ports or servers whose positions the file sets
     - several rails on a leaf
     - several sites
     """
@@ -94,7 +94,7 @@ RANK_ORDER_CROSSES = Rule(
 
 
 def note_rank_order(context: Context, layout: Layout) -> None:
-    """Note if the server order makes a ring cross the spines more often than necessary; jobs of tenants have their own order."""
+    """Report a server order in which a ring crosses the spines more often than necessary. Jobs of tenants have their own order."""
     if layout.spec.tenants or layout.rails < 2:  # rings run where servers have a NIC for each GPU, or for a few of them
         return
     stripes = {server.name: server.stripe for server in layout.servers}
@@ -105,7 +105,7 @@ def note_rank_order(context: Context, layout: Layout) -> None:
 
 
 def note_empty_stripes(context: Context, layout: Layout) -> None:
-    """Note stripes without servers, unless the fabric has no servers at all."""
+    """Report stripes without servers, unless the fabric has no servers at all."""
     if not layout.servers:
         return
     used = {server.stripe for server in layout.servers}
@@ -156,11 +156,11 @@ PINNED_TO_THE_SPINE = Rule(
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The room to grow of one fabric.
+    """The growth reserves of a fabric.
 
     - ``top``: the role of the top tier.
     - ``ports`` and ``used``: all ports (at link speed) and used ports of the fullest switch in the top tier.
-    - ``free_stripes``: the number of further stripes that fit without moving a cable.
+    - ``free_stripes``: the number of further stripes that can be added without moving a cable.
     - ``pinned``: the part of the path that a queue pair is pinned to: one ``link`` in each hop, the uplinks of its ``color``, or
       only the way up to the ``spine``.
     """
@@ -182,9 +182,9 @@ class Growth:
 def growth(
     fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], colors: Sequence[Color], *, by_port: bool = False
 ) -> Growth:
-    """Return the room to grow of a fabric, from its switches and the cables between them.
+    """Return the growth reserves of a fabric, from its switches and the cables between them.
 
-    ``by_port``: planes are those of NIC ports, and each plane connects all rails.
+    ``by_port`` is True if the planes are those of NIC ports, so that each plane connects all rails.
     """
     roles = {switch.role for switch in switches}
     top: RoleName = "super-spine" if "super-spine" in roles else "spine" if "spine" in roles else "leaf"
@@ -221,7 +221,7 @@ def growth(
 
 
 def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, int]:
-    """Return the number of stripes (or pods) below the fullest switch of the top tier, and the number of all stripes."""
+    """Return (the number of stripes or pods below the fullest switch of the top tier, the number of all stripes)."""
     stripes = len({switch.stripe for switch in switches if switch.role == "leaf"})
     if shape == "super-spines":
         return len({switch.pod for switch in switches if switch.role == "spine" and switch.plane == top.plane}), stripes
@@ -286,7 +286,7 @@ def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None
 
 
 def ways_out(layout: Layout, fabric_growth: Growth) -> str:
-    """Return ways for a full fabric to grow: the steps that sizing computes for twice the servers, or else general advice."""
+    """Return the possible ways to extend a full fabric, as text: the growth steps for twice the servers, or else general advice."""
     counted = size_of(catalog(), layout)
     if counted is not None:
         return "; or ".join(growth_lines(growth_steps(catalog(), counted, 2.0, every=True), 2.0))

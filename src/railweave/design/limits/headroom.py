@@ -34,7 +34,7 @@ INTERCONNECT_LOSSY = Rule(
 
 
 def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Report the headroom that the fullest router would need if the links between sites, which are not paused, were."""
+    """Report the headroom that the fullest router would need if PFC also paused the links between sites, which it does not."""
     across = layout.spec.topology.interconnect
     if across is None or across.pfc or (layout.spec.qos.lossless_class() is None):
         return
@@ -61,9 +61,9 @@ def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -
 
 
 THIN_HEADROOM = 0.75
-"""The share of the headroom partition above which a design is near the limit, for models without figures on dedicated buffers.
+"""The used share of the headroom partition above which it counts as scarce, for models without public figures on dedicated buffers.
 
-Such figures say how much of a model's packet buffer is dedicated to ports. Partitions here are shares of the whole buffer; the
+Such figures tell how much of a model's packet buffer is dedicated to ports. Partitions here are shares of the whole buffer; the
 switch takes them from the shared part.
 """
 
@@ -99,9 +99,10 @@ HEADROOM_SHARED = Rule(
 def check_headroom(
     context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]], qos_at: Location
 ) -> None:
-    """Report if the ports of a kind of switch need more headroom than their switch has, or almost all of it.
+    """Report a kind of switch whose ports need more headroom than the switch has, or almost all of it.
 
-    ``ports`` are the cabled ports, as switch name and cable; edge ports count too. ``qos_at`` is the place of their QoS in the file.
+    ``ports`` are the cabled ports, as (switch name, cable). Edge ports are added. ``qos_at`` is the place of their QoS in the
+    file.
     """
     model, qos = kind.model, kind.role.qos or layout.spec.qos
     priorities = sum(1 for traffic_class in qos.classes.values() if traffic_class.lossless)
@@ -169,7 +170,7 @@ def check_headroom(
 def _needs(
     context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]]
 ) -> dict[str, list[PortHeadroom]]:
-    """Return the headroom of every port that pauses, by switch."""
+    """Return the headroom of every port on which PFC pauses traffic, by switch name."""
     model, qos = kind.model, kind.role.qos or layout.spec.qos
     need: dict[str, list[PortHeadroom]] = {}
     known: dict[tuple[float, int, str], PortHeadroom] = {}

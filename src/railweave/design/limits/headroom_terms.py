@@ -1,6 +1,6 @@
-"""The PFC headroom of each switch against its partition of the packet buffer, term by term.
+"""The PFC headroom of each switch compared with its partition of the packet buffer, term by term.
 
-The sum is the one that design checks (``design.limits.headroom``).
+The design checks use the same sum (``design.limits.headroom``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A group of ``ports`` on a device that need the same headroom. ``port`` is the need of one port per lossless priority."""
+    """The number of ports (``ports``) of a device that need the same headroom. ``port`` is what one of them needs per lossless priority."""
 
     kind: str
     ports: int
@@ -31,9 +31,9 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """The headroom that one switch needs, and the headroom that it has.
+    """The headroom that a switch needs, and the headroom that it has.
 
-    - ``partition_bytes``: the headroom that the switch's buffer allocates, split according to ``buffers``.
+    - ``partition_bytes``: the headroom partition of the switch's buffer, as ``buffers`` divides it.
     - ``published_bytes``: the same without the dedicated buffers, by published figures; None if no figures are published.
     - ``taken_first``: a description of the part that the system reserves before it partitions the buffer.
     """
@@ -61,23 +61,26 @@ class Headroom:
 
     @property
     def used(self) -> float:
-        """The ratio of needed to allocated headroom."""
+        """The needed headroom divided by the headroom partition."""
         return self.need_bytes / max(1, self.partition_bytes)
 
     @property
     def is_thin(self) -> bool:
-        """True if dedicated buffers take the remaining headroom (by published figures) or may take it (without such figures)."""
+        """True if the headroom may not suffice once the dedicated buffers are subtracted.
+
+        With published figures, this is computed. Without them, it is assumed above ``THIN_HEADROOM``.
+        """
         if self.published_bytes is not None:
             return self.need_bytes > self.published_bytes
         return self.used > THIN_HEADROOM
 
     @property
     def shared_needed_mb(self) -> float:
-        """The part of the packet buffer (MB) that must be shared for the partition to hold the needed headroom."""
+        """The size in MB of the shared buffer that would be needed for its headroom partition to hold the needed headroom."""
         return self.need_bytes / 1e4 / max(1, self.partition_percent)
 
     def longest_m(self, kind: str, have_bytes: int) -> float | None:
-        """Return the greatest length in metres that all cables of a kind can have within ``have_bytes`` of headroom.
+        """Return the greatest length in metres that all cables of a kind may have, so that ``have_bytes`` of headroom suffice.
 
         Cables of other kinds keep their lengths. Returns None if no cable has the kind.
         """
@@ -126,7 +129,10 @@ def _published(model: SwitchModel, buffers: Buffers, nos: str) -> int | None:
 
 
 def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | None:
-    """Return the headroom of the role's switch that uses the greatest share of its headroom, or None if no switch needs any."""
+    """Return the headroom of the switch that uses the greatest part of its partition, among those of a role, or None.
+
+    The result is None if no switch of the role needs headroom.
+    """
     candidates = headrooms(network, fabric, role)
     return max(candidates, key=lambda candidate: candidate.used, default=None)
 

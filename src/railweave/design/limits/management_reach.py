@@ -33,7 +33,7 @@ BY_NAME = Rule(
 
 
 def check_reach(context: Context) -> None:
-    """Note each host that the control-plane filter blocks. The filter admits its prefixes or, without any, the management pool."""
+    """Report each host that the control-plane filter blocks. The filter admits its own prefixes or, if it has none, the management pool."""
     management = context.source.spec.management
     control_plane = management.security.control_plane if management.security else None
     if control_plane is None:
@@ -55,7 +55,7 @@ def _is_address(value: str) -> bool:
 
 
 def _holds(prefix: str, value: str) -> bool:
-    """Return whether a prefix holds an address or another prefix."""
+    """Return whether a prefix contains an address or another prefix."""
     outer, inner = ip_network(prefix), ip_network(value)
     if isinstance(outer, IPv6Network):
         return isinstance(inner, IPv6Network) and inner.subnet_of(outer)
@@ -63,9 +63,9 @@ def _holds(prefix: str, value: str) -> bool:
 
 
 def _asked(management: Management) -> Iterator[tuple[str, str, Location]]:
-    """Yield every host that answers a switch or queries it, as description, address (or prefix or name), and place in the file.
+    """Yield (description, address or prefix or name, place in the file) for every host that a switch queries or that queries a switch.
 
-    Syslog servers and SNMP trap receivers are left out: they only receive.
+    Syslog servers and SNMP trap receivers are left out, because they only receive.
     """
     for place, host in enumerate(management.ntp):
         yield "NTP server", host, ("management", "ntp", place)

@@ -26,14 +26,14 @@ NOT_RENDERED = Rule(
     fix="leave the field out, configure it by `extra:`, or use another system",
 )
 ROLES = {"leaf": "leaf", "spine": "spine", "super_spine": "super-spine", "dci": "dci"}
-"""The role that each part of a fabric applies to, by its key in the file."""
+"""The role that a section of a fabric applies to, by the section's key in the file."""
 
 LEAVES_ONLY = frozenset({"addressing", "router_advertisements", "tenants"})
 """The parts of a fabric that apply to leaves only."""
 
 
 def note_not_rendered(context: Context, layout: Layout) -> None:
-    """Note the fields of a fabric and of management for which a system of its switches has no statement."""
+    """Report the fields of a fabric and of management for which a system of its switches has no statement."""
     roles: dict[str, set[str]] = {}
     for kind in layout.kinds():
         roles.setdefault(kind.role.nos, set()).add(kind.role_name)
@@ -55,7 +55,7 @@ def note_not_rendered(context: Context, layout: Layout) -> None:
 
 
 def _given(value: object, above: Location) -> Iterator[tuple[Location, object]]:
-    """Yield the values in a part of the file, each with its place."""
+    """Yield (place, value) for every value below the place ``above`` in the fabric file."""
     for key in above:
         value = cast("dict[Key, object]", value).get(key) if isinstance(value, dict) else None
     yield from _below(value, above)
@@ -73,7 +73,7 @@ def _below(value: object, at: Location) -> Iterator[tuple[Location, object]]:
 
 
 def _field(at: Location, roles: set[str]) -> str:
-    """Return the field at a place in the file, as ``not_rendered`` names it; empty if it does not apply to any of ``roles``."""
+    """Return the name that ``not_rendered`` uses for the field at a place in the file. Empty if it applies to none of ``roles``."""
     keys = [str(key) for key in (at[2:] if at[0] == "fabrics" else at)]
     if keys and keys[0] in ROLES:
         return ".".join(keys[1:]) if ROLES[keys[0]] in roles else ""
@@ -81,7 +81,7 @@ def _field(at: Location, roles: set[str]) -> str:
 
 
 def _is(field: str, pattern: str) -> bool:
-    """Return whether a field matches a pattern, or is inside a field that does."""
+    """Return whether a field path matches a pattern, or is below a field that matches."""
     words, wanted = field.split("."), pattern.split(".")
     return len(words) >= len(wanted) and all(
         wanted_word in {"*", word} for wanted_word, word in zip(wanted, words, strict=False)
@@ -99,7 +99,7 @@ PORTS_UNUSED = Rule(
 
 
 def note_unused_ports(context: Context, layout: Layout) -> None:
-    """Note port ranges, of roles and of single switches, that no link uses."""
+    """Report port ranges, of roles and of single switches, that no link uses."""
     document = cast("dict[str, Any]", context.source.document.value)
     fabric = cast("dict[str, Any]", document["fabrics"][layout.name])
     for key, role in ROLES.items():
@@ -122,7 +122,7 @@ def _note(context: Context, layout: Layout, given: object, role: str, at: Locati
 
 
 def _taken(layout: Layout, role: RoleName) -> set[str]:
-    """Return the names of the port ranges that links of a role use."""
+    """Return the names of the port ranges that links of a role use, for example ``uplink_ports``."""
     across = layout.spec.topology.interconnect
     above = {
         "leaf": bool(layout.spines) or across is not None,
@@ -149,7 +149,10 @@ def with_platform_defaults(qos: Qos, device: str) -> Qos:
 
 
 def own_marking(qos: Qos, usual: str, device: str) -> tuple[tuple[str, int], ...]:
-    """Return the classes, with fill level, that a switch marks at a different level than its role, because its model differs."""
+    """Return the classes that a switch marks at a different fill level than its role, because its model has a different default.
+
+    The result holds (class name, fill level in percent). ``usual`` is the role's model and ``device`` the switch's.
+    """
     if usual == device:
         return ()
     here, there = with_platform_defaults(qos, device), with_platform_defaults(qos, usual)

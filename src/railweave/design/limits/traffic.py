@@ -1,4 +1,4 @@
-"""Limits of load balancing, and of the jobs that use it."""
+"""The limits of load balancing, and of the jobs that depend on it."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ JOB_SPLIT_DATA = Rule(
 _TRAFFIC_CLASSES = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
 _GID_INDEXES = ("NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX")
 _BY_VALUE = {-1, "auto"}
-"""The values that make NCCL and UCX find an index on their own."""
+"""The values with which NCCL and UCX determine an index themselves."""
 
 
 def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
-    """Note job settings in the file that do not suit the fabrics of the GPUs' NICs.
+    """Report job settings in the file that do not suit the fabrics of the GPUs' NICs.
 
     The RDMA load-balancing document ("Running the NCCL Job") uses one queue pair for each path. The Thor2 guide, section 2.5,
     requires matching settings on NIC and switch, so a traffic class must be set. NCCL's default for both is 0.
@@ -115,9 +115,10 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
 def _check_splitting(
     context: Context, fabric: Fabric, models: Sequence[ServerModel], pairs: int, where: Sequence[Key]
 ) -> None:
-    """Note if splitting messages over queue pairs costs too much, for the NICs with the highest cost.
+    """Report if splitting messages over queue pairs costs too much, for the NICs with the highest cost.
 
-    Links between sites are not checked: there the distance limits the data in flight.
+    ``pairs`` is the number of queue pairs per connection. Links between sites are not checked, because there the distance limits
+    the data in flight.
     """
     job = context.source.spec.hosts.job
     asked = SPLIT in job.environment
@@ -143,7 +144,7 @@ def _check_splitting(
 
 
 def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
-    """Note variables that make NCCL treat each port of a NIC as a separate NIC."""
+    """Report variables that make NCCL treat each port of a NIC as a separate NIC."""
     environment = context.source.spec.hosts.job.environment
     apart = {"NCCL_IB_MERGE_NICS": "0", "NCCL_NET_MERGE_LEVEL": "LOC"}
     for name, value in apart.items():
@@ -157,7 +158,7 @@ def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
 
 
 def _check_family(context: Context, used: Sequence[Fabric]) -> None:
-    """Note a problem if NICs have no address of the family that jobs are to use."""
+    """Note a problem if NICs have no address of the family that jobs are set to use."""
     wanted = context.source.spec.hosts.job.address_family
     for fabric in used if wanted else ():
         owners = [tenant.name for tenant in fabric.tenants] or [""]
@@ -181,13 +182,13 @@ def _number(value: str | int) -> int | None:
 
 
 MOST_LEAVES = 64
-"""The most leaves of a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""
+"""The largest number of leaves in a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""
 
 NIC_ADAPTIVE_ROUTING = "nic-adaptive-routing"
-"""The feature of switch models that documents describe with NICs that use adaptive routing."""
+"""The name of the switch feature that a document describes the switch model together with NICs that use adaptive routing."""
 
 SPRAYING = ("dlb-per-packet", "spray")
-"""The modes that send packets of one queue pair over several paths; NICs then use adaptive routing."""
+"""The modes that send packets of one queue pair over several paths. They require adaptive routing on NICs."""
 
 SELECTIVE_DLB_ABSENT = Rule(
     id="selective-dlb-absent",
@@ -239,7 +240,7 @@ SHORTEST_TRIED_US = 128
 
 
 def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Note switches that lack a requested form of load balancing, and topologies that rule it out."""
+    """Report switches that lack a requested kind of load balancing, and topologies in which it cannot work."""
     wanted = layout.spec.load_balancing
     at = ("fabrics", layout.name, "load_balancing")
     if wanted.global_balancing:
@@ -274,7 +275,7 @@ def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -
 
 
 def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Note next-hop groups with uplinks of different speeds. With path colors, each color of a switch is a group."""
+    """Report next-hop groups whose uplinks have different speeds. With path colors, each color of a switch is a group."""
     group_speeds: dict[tuple[str, int | None], set[int]] = {}
     for cable in cables:
         if cable.kind == "fabric":
@@ -292,7 +293,7 @@ def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> 
 
 
 def _check_adaptive_routing(context: Context, layout: Layout) -> None:
-    """Note switch models whose NICs would use adaptive routing although no document describes the model with it."""
+    """Report switch models that no document describes with adaptive routing of NICs, if NICs would use it."""
     if layout.spec.load_balancing.group_mode() not in SPRAYING:
         return
     nics = {context.catalog.nics[server.nics.nic].vendor for server in layout.servers}
@@ -306,7 +307,7 @@ def _check_adaptive_routing(context: Context, layout: Layout) -> None:
 
 
 def _without(context: Context, layout: Layout, feature: str) -> list[str]:
-    """Return the descriptions of the models and releases that lack a feature. Emulated switches are not considered."""
+    """Return descriptions of the models, with their releases, that lack a feature. Emulated switches are ignored."""
     systems = context.catalog.systems
     return list(
         dict.fromkeys(

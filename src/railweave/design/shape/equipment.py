@@ -32,10 +32,10 @@ OVERRIDE_LEFT_OUT = Rule(
 
 @dataclass(frozen=True, eq=False)
 class Equipment:
-    """The equipment of one or more switches of a role.
+    """The equipment that one or more switches of a role have: model, software and settings.
 
-    ``own_keys`` are the keys that an override sets, and ``at`` is the place of that override. Switches with the same equipment share
-    one object, so that each kind is derived once and its problems are reported once.
+    ``own_keys`` are the keys that an override sets, and ``at`` is the place of that override. Switches with the same equipment
+    share one object, so that each kind of equipment is processed once and its problems are reported once.
     """
 
     role_name: RoleName
@@ -51,7 +51,7 @@ class Equipment:
         return (*(self.at if key in self.own_keys or ports_of_another else self.role_at), key)
 
     def link_speeds(self, kind: PortKind, wanted_gbps: int) -> set[int]:
-        """Return the speeds in Gb/s, up to ``wanted_gbps``, that a port range can give a link between switches."""
+        """Return the speeds in Gb/s, up to ``wanted_gbps``, that links between switches can have on ports of a kind."""
         ports: PortRange = getattr(self.role, kind)
         mode = link_breakout(self.model, ports, wanted_gbps)
         group = self.model.group_of(ports.first or self.model.ports[0].first)

@@ -1,7 +1,7 @@
-"""The routers that connect sites, and the links of each to its peers.
+"""The switches that connect sites, and the links of each to its peers.
 
-At every site they are either dedicated routers above the site's spines, or the site's only leaf. Each has parallel links to
-every router of the other sites.
+At every site they are either dedicated routers above the site's spines, or the site's only leaf. Each has parallel links to every
+such switch of the other sites.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A switch that connects its site to others, before allocation of addresses. ``number`` counts over all sites by slot."""
+    """A switch that connects its site to others, before addresses are allocated. ``number`` counts all sites' switches in slot order."""
 
     name: str
     site: str
@@ -60,7 +60,7 @@ def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Lea
 
 
 def peers(borders: Sequence[Border], router: Border) -> list[tuple[Border, int]]:
-    """Return the neighbors of a router at other sites, with their places among its neighbors (from 1), which decide the ports."""
+    """Return the neighbors of a router at other sites, each with its place among the neighbors (from 1), which determines the port."""
     each = max(border.position for border in borders)
     return [
         (other, (other.site_slot - 1 - (other.site_slot > router.site_slot)) * each + other.position)

@@ -1,4 +1,4 @@
-"""The place of each server: its stripe, and its slot in the stripe."""
+"""The placement of servers: the stripe of each, and its slot in the stripe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlacedServer:
-    """A server on a fabric with its stripe, its NICs, and its slot in the stripe, which decides its ports."""
+    """A server on a fabric with its stripe, its NICs, and its slot in the stripe, which determines its ports."""
 
     name: str
     stripe: str
@@ -33,7 +33,7 @@ class PlacedServer:
 def room_of(
     fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return the number of servers that fit in each stripe: as the file says, or as many as its leaf with the fewest ports takes."""
+    """Return the number of servers that fit in each stripe: ``servers_per_stripe``, or as many as its leaf with the fewest ports allows."""
     asked = fabric.topology.servers_per_stripe
     room: dict[str, int] = {}
     for leaf in leaves:
@@ -50,7 +50,7 @@ def room_of(
 
 
 def _stripes_of(room: dict[str, int]) -> str:
-    """Return the stripes in words, counted by their number of servers: ``2 stripes of 16 and 1 stripes of 8``."""
+    """Return the stripes in words, grouped by how many servers they hold: ``2 stripes of 16 and 1 stripes of 8``."""
     return " and ".join(f"{count} stripes of {servers}" for servers, count in Counter(room.values()).items())
 
 
@@ -63,8 +63,8 @@ def place(
 ) -> list[PlacedServer]:
     """Return the servers, each with a stripe and a slot in it. ``room`` is the number of servers that fit in each stripe.
 
-    A server is in the stripe that its group names, or else in the one that the lock has. The others are spread evenly, in order. If
-    the file sets ``servers_per_stripe``, they fill one stripe after another up to that number instead.
+    The stripe is the one that the server's group names, or else the one in the lock. The remaining servers are spread evenly, in
+    order. If the file sets ``servers_per_stripe``, they fill one stripe after another up to that number instead.
     """
     members: dict[str, list[tuple[str, ServerGroup, NicGroup]]] = {stripe: [] for stripe in stripes}
     floating: list[tuple[int, str, ServerGroup, NicGroup]] = []
@@ -125,7 +125,7 @@ def _fitting(
     nics: NicGroup,
     members: Mapping[str, list[tuple[str, ServerGroup, NicGroup]]],
 ) -> list[str]:
-    """Return the stripes that a group's servers may be in: at their site and, if possible, with NICs of the same speed."""
+    """Return the stripes in which a group's servers can be: at their site and, if possible, with NICs of the same speed."""
     across = context.source.spec.fabrics[name].topology.interconnect
     here = [
         member for member in members if across is None or group.site is None or across.site_of(member) == group.site
@@ -141,7 +141,10 @@ def _check_lock(
     members: Mapping[str, list[tuple[str, ServerGroup, NicGroup]]],
     homes: Mapping[str, str],
 ) -> None:
-    """Note a problem if the lock keeps more servers in a stripe than ``servers_per_stripe`` allows."""
+    """Note a problem if the lock assigns more servers to a stripe than ``servers_per_stripe`` allows.
+
+    ``homes`` gives the stripe in the lock by server name.
+    """
     asked = context.source.spec.fabrics[name].topology.servers_per_stripe
     lock = context.source.path.with_suffix(".lock").name
     for stripe, servers in members.items():

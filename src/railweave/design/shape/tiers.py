@@ -2,11 +2,11 @@
 
 There are four shapes:
 
-- One set of spines joins all leaves.
-- Each rail has its own spines (``planes: rail``). A path from rail to rail exists only inside a server.
-- Each port of NICs has its own spines (``planes: 2``), with all rails in each set.
-- Each pod of stripes has its own spines. Super-spines join the spines that have the same number in all pods: there is a plane
-  of super-spines for each number.
+- One set of spines connects all leaves.
+- Each rail has its own spines (``planes: rail``). Then rails are connected only inside a server.
+- Each NIC port has its own spines (``planes: 2``), and every set of spines connects all rails.
+- Each pod of stripes has its own spines. Super-spines connect the spines with the same number in all pods; the super-spines of
+  one such number are a plane.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{s
 
 
 def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fields: str | int) -> str:
-    """Return the name of a switch by the pattern of its role, or its individual name. Notes a problem if the pattern gives no name."""
+    """Return the name of a switch: its individual name in the file, or else the name by the pattern of its role.
+
+    Notes a problem if the pattern gives no valid name.
+    """
     try:
         return naming.name_of(named(getattr(naming, role), fabric=fabric, **fields))
     except ValueError as error:
@@ -45,7 +48,7 @@ def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fiel
 
 
 def check_names(context: Context, layouts: Sequence[Layout]) -> None:
-    """Note names that two devices would share: the first for each naming pattern."""
+    """Note a problem for each naming pattern that gives two devices the same name; only the first such name is reported."""
     groups = enumerate(context.source.spec.servers)
     servers = {name.casefold(): index for index, group in groups for name in group.names}
     owners: dict[str, str] = {}
@@ -68,7 +71,7 @@ def check_names(context: Context, layouts: Sequence[Layout]) -> None:
 
 
 def _check_renamed(context: Context, layout: Layout) -> None:
-    """Check that each switch with an individual name exists."""
+    """Note a problem for each switch with an individual name that does not exist."""
     there = set(layout.equipment)
     for patterned, name in layout.spec.naming.switches.items():
         if name not in there:
@@ -87,7 +90,7 @@ def _check_servers(context: Context, servers: dict[str, int], names: Sequence[st
 
 
 def _check_length(context: Context, fabric: str, role: str, names: Sequence[str]) -> None:
-    """Check that no host name is too long; a pattern can give longer names than the example it was validated with."""
+    """Note a problem if a host name is too long. A pattern can give longer names than the example with which it was validated."""
     longest = max(names, key=len, default="")
     if len(longest) > LONGEST:
         context.problem(
@@ -113,7 +116,7 @@ def _note(context: Context, fabric: str, role: str, name: str, other: str) -> No
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf before allocation of addresses.
+    """A leaf before addresses are allocated.
 
     ``number`` counts the leaves of all stripes by slot, so it never changes. ``place`` counts the leaves that share its spines.
     """
@@ -130,13 +133,13 @@ class Leaf:
 
     @property
     def block(self) -> str:
-        """The pod or rail plane whose leaves share this leaf's spines; empty if all leaves share them."""
+        """The pod or the rail plane of the leaves that share this leaf's spines; empty if all leaves share them."""
         return self.pod or self.plane
 
 
 @dataclass(frozen=True, slots=True)
 class Spine:
-    """A spine before allocation of addresses. ``position`` counts the spines that a leaf sees; ``number`` counts all in the fabric."""
+    """A spine before addresses are allocated. ``position`` counts the spines of one leaf; ``number`` counts all spines of the fabric."""
 
     name: str
     key: str
@@ -147,13 +150,13 @@ class Spine:
 
     @property
     def block(self) -> str:
-        """The pod or rail plane whose leaves this spine joins; empty if the spine joins all leaves."""
+        """The pod or the rail plane of the leaves that this spine connects; empty if it connects all leaves."""
         return self.pod or self.plane
 
 
 @dataclass(frozen=True, slots=True)
 class SuperSpine:
-    """A super-spine before allocation of addresses. It connects the spines of ``plane``, one in each pod."""
+    """A super-spine before addresses are allocated. It connects the spines of ``plane``, one in each pod."""
 
     name: str
     plane: str
@@ -164,10 +167,10 @@ class SuperSpine:
 def block_of(
     topology: Topology, stripe: str, slot: int, position: int, each: int, leaves_of_plane: int
 ) -> tuple[str, str]:
-    """Return the pod and the plane of the leaf at ``position`` in the stripe with this ``slot``; ``each`` is its number of rails.
+    """Return (pod, plane) of the leaf at ``position`` (from 1) in the stripe with this ``slot``; each is empty if there is none.
 
-    In a fabric that spans sites, each site is a pod, with its own spines. Each plane of NIC ports has ``leaves_of_plane`` leaves in
-    every stripe; leaves of the first plane come first.
+    ``each`` is the leaf's number of rails. In a fabric that spans sites, each site is a pod. Each plane of NIC ports has
+    ``leaves_of_plane`` leaves in every stripe; leaves of the first plane come first.
     """
     if topology.interconnect:
         return topology.interconnect.site_of(stripe), ""
@@ -179,9 +182,10 @@ def block_of(
 
 
 def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int) -> int:
-    """Return the place of a leaf among those that share its spines, from 1. The place decides which spine ports it uses.
+    """Return the place of a leaf among those that share its spines, from 1. The place determines the spine ports that it uses.
 
-    ``leaves_of_plane`` is the number of leaves in a stripe. If NIC ports are divided into planes, it is that of one plane in a stripe.
+    ``leaves_of_plane`` is the number of leaves in a stripe or, if NIC ports are divided into planes, the number per plane in a
+    stripe.
     """
     if topology.planes == "rail":
         return slot
@@ -234,5 +238,5 @@ def super_spines_of(context: Context, name: str, fabric: Fabric, spines: Sequenc
 
 
 def pod_number(pod: str) -> int:
-    """Return the number of a pod, which decides the super-spines' ports."""
+    """Return the number of a pod, which determines the super-spines' ports."""
     return int(pod.removeprefix("pod"))

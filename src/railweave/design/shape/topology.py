@@ -56,7 +56,7 @@ LINKS_AMONG_SERVERS = Rule(
 
 
 def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
-    """Note path colors, tenants or addresses that IS-IS or an interconnect of leaves does not support."""
+    """Note a problem for path colors, tenants or addresses that IS-IS or an interconnect of leaves does not support."""
     at = ("fabrics", name)
     colored = fabric.load_balancing.mode == "rlb"
     if fabric.underlay.protocol == "isis":
@@ -97,7 +97,7 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
 
 
 def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
-    """Note switches whose operating system lacks the underlay's protocol, or is not documented to support its path colors."""
+    """Report switches whose operating system lacks the underlay's protocol, or is not documented to support its path colors."""
     equipment = list(equipment)
     if fabric.underlay.path_color == "dpf" and fabric.load_balancing.mode == "rlb":
         _note_dpf(context, name, equipment)
@@ -126,7 +126,7 @@ def _note_dpf(context: Context, name: str, equipment: Iterable[Equipment]) -> No
 
 
 def _note_links(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
-    """Note link addresses that overlap server pools, and IPv6 routes over IPv4 sessions on systems not known to support them."""
+    """Report link addresses that overlap server pools, and IPv6 routes over IPv4 sessions on systems not known to support them."""
     underlay, overlay, links = fabric.underlay, fabric.evpn(), fabric.pools.fabric_links
     if underlay.protocol != "bgp" or underlay.peering != "numbered":
         return
@@ -152,9 +152,9 @@ def _overlap(pool: str, other: str) -> bool:
 
 
 MOST_SWITCHES = 16_384
-"""The most switches of a fabric: twelve times those of 32,768 GPUs under super-spines."""
+"""The largest number of switches in a fabric: twelve times the number that 32,768 GPUs under super-spines need."""
 MOST_LINKS = 524_288
-"""The most links between the switches of a fabric."""
+"""The largest number of links between the switches of a fabric."""
 
 
 def check_extent(context: Context, name: str, fabric: Fabric, leaves: int) -> None:
@@ -181,7 +181,7 @@ def check_extent(context: Context, name: str, fabric: Fabric, leaves: int) -> No
 
 
 def _blocks(topology: Topology, leaves: int) -> int:
-    """Return the largest possible number of sets of spines."""
+    """Return the number of separate sets of spines that a topology with this number of leaves has at most."""
     if topology.interconnect is not None:
         return len(topology.interconnect.sites)
     stripes = len(topology.stripe_names())
@@ -272,7 +272,7 @@ def _bandwidth_up(layout: Layout, leaf: Leaf) -> int:
 
 
 def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
-    """Return a spine's bandwidth in Gb/s to all leaves that can be below it, and to super-spines."""
+    """Return a spine's bandwidth in Gb/s as (down to all leaves that can be below it, up to super-spines)."""
     topology = layout.spec.topology
     leaves = [leaf for leaf in layout.leaves if leaf.block == spine.block]
     most = max(layout.link_speed(leaf.name, spine.name) for leaf in leaves)
@@ -288,7 +288,7 @@ def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Layout:
-    """The skeleton of one fabric. ``roles`` is the equipment of switches without overrides; ``equipment`` is that of each switch."""
+    """The skeleton of a fabric. ``roles`` holds the equipment of switches without overrides by role; ``equipment`` that of each switch."""
 
     name: str
     spec: Fabric
@@ -317,13 +317,13 @@ class Layout:
         return ("leaf", *(role for role, there in above if there))
 
     def kinds(self) -> list[Equipment]:
-        """Return the kinds of equipment in each tier, lowest tier first; a tier without overrides has one kind."""
+        """Return the kinds of equipment, lowest tier first. A tier without overrides has one kind."""
         there = dict.fromkeys(self.equipment.values())
         kinds = [kind for role in self.tiers for kind in there if kind.role_name == role]
         return kinds if self.leaves else [self.roles["leaf"], *kinds]
 
     def link_speed(self, lower: str, upper: str) -> int:
-        """Return the speed of links between two switches, in Gb/s: the highest, up to the requested one, that both can do; 0 if none."""
+        """Return the speed of links between two switches in Gb/s: the highest, up to the requested one, that both support; 0 if none."""
         below, above = self.equipment[lower], self.equipment[upper]
         if (below, above) not in self._speeds:
             wanted = self.spec.topology.link_speed
@@ -336,7 +336,7 @@ class Layout:
         return {}
 
     def server_speed(self, equipment: Equipment) -> int:
-        """Return the speed of links from servers to leaves of a kind; every kind of leaf has only one (``_by_speed``)."""
+        """Return the speed of links between servers and leaves with this equipment. Each speed has separate equipment (``_by_speed``)."""
         stripes = (leaf.stripe for leaf in self.leaves if self.equipment[leaf.name] is equipment)
         return self.nic_speeds[next(stripes, next(iter(self.nic_speeds)))]
 
@@ -365,7 +365,7 @@ class Layout:
 
 
 def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
-    """Place stripes, leaves, spines and servers of one fabric. Notes problems in the context."""
+    """Place the stripes, leaves, spines and servers of a fabric. Notes problems in the context."""
     check_underlay(context, name, fabric)
     check_sites(context, name, fabric)
     groups = _served_groups(context, name, fabric)
@@ -460,7 +460,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
 
 
 def _places(context: Context, name: str, topology: Topology, stripes: dict[str, int]) -> dict[str, int]:
-    """Return the places of stripes on their spines' ports: their slots or, if each site has spines, their slots at that site."""
+    """Return the place of each stripe on the spines' ports: its slot, or its slot at its site if each site has its own spines."""
     if topology.interconnect is None or not topology.spine_names():
         return stripes
     places: dict[str, int] = {}
@@ -474,9 +474,9 @@ def _at(name: str) -> tuple[str, str]:
 
 
 def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[int, ServerGroup, NicGroup]]:
-    """Return the server groups that a fabric connects, with their place in the file and their NICs.
+    """Return the server groups that a fabric connects, as (index in the file, group, its NICs).
 
-    These groups have NICs for the fabric, are on its site, and do not exclude it.
+    These groups have NICs for the fabric, are at its site, and do not exclude the fabric.
     """
     result: list[tuple[int, ServerGroup, NicGroup]] = []
     for index, group in enumerate(context.source.spec.servers):
@@ -496,7 +496,7 @@ def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[in
 
 
 def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> tuple[int, int]:
-    """Return the number of rails, which must be the same for all servers, and the NIC speed of the first servers in Gb/s."""
+    """Return (number of rails, which must be the same for all servers; NIC speed of the first server group in Gb/s)."""
     if not groups and any(group.model not in context.catalog.servers for group in context.source.spec.servers):
         return 1, 400  # what NICs there are is not known until the models are right
     if not groups:
@@ -521,7 +521,10 @@ def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, Nic
 
 
 def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> dict[str, int]:
-    """Return the NIC speed in each stripe that the file assigns servers to. Notes a problem if a stripe would have two speeds."""
+    """Return the NIC speed in Gb/s of each stripe to which the file assigns servers.
+
+    Notes a problem if a stripe would have two speeds.
+    """
     speeds: dict[str, int] = {}
     for index, group, nics in groups:
         stripe = group.stripe.get(name) if isinstance(group.stripe, dict) else group.stripe
@@ -538,7 +541,7 @@ def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGr
 def _by_speed(
     leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
 ) -> dict[str, Equipment]:
-    """Return the equipment by switch, with a separate object for each NIC speed among leaves of one kind."""
+    """Return the equipment by switch. If leaves with the same equipment have different NIC speeds, each speed gets its own object."""
     kinds: dict[tuple[Equipment, int], Equipment] = {}
     used: set[Equipment] = set()
     result = dict(equipment)
@@ -552,7 +555,7 @@ def _by_speed(
 
 
 def _check_speeds(context: Context, layout: Layout) -> None:
-    """Check that servers that the design placed in a stripe have NICs of the stripe's speed."""
+    """Note a problem for servers that the design placed in a stripe with a different NIC speed."""
     for server in layout.servers:
         speed, wanted = context.catalog.nics[server.nics.nic].speed_gbps, layout.nic_speeds[server.stripe]
         if speed != wanted:

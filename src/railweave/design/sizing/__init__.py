@@ -1,1 +1,1 @@
-"""Sizing: from a number of GPUs to a fabric file. Counts every shape before there is a design, and the cost of growth."""
+"""Sizing: from a number of GPUs to a fabric file. It compares all shapes, before there is a design, and computes the cost of growth."""

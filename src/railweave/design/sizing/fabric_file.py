@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 LEAST_SHARED = 0.5
-"""The share of the packet buffer that is divided into partitions, if no source says how much a model dedicates to its ports.
+"""The assumed shared part of the packet buffer, as a fraction, if no source tells how much a model dedicates to its ports.
 
 Of the models with public figures, the QFX5240 shares least: 86 of 165 MB (``dedicated`` in the catalog).
 """
 
 
 def shared_bytes(catalog: Catalog, size: Size) -> float:
-    """Return the size in bytes of the part of a switch's packet buffer that is divided into partitions."""
+    """Return the size in bytes of the shared part of a switch's packet buffer, which is divided into partitions."""
     model = catalog.switches[size.wanted.switch]
     if model.dedicated is not None:
         return model.dedicated.shared_bytes(None, None)
@@ -36,7 +36,7 @@ def shared_bytes(catalog: Catalog, size: Size) -> float:
 
 
 def headroom_need(catalog: Catalog, size: Size) -> int:
-    """Return the headroom in bytes of the switch that needs the most."""
+    """Return the headroom in bytes that the switch with the greatest need requires."""
     lengths, mtu, speed = Cabling(), Mtu(), size.ports.speed_gbps
     lossless = sum(traffic_class.lossless for traffic_class in Qos().classes.values())
     model = catalog.switches[size.wanted.switch]
@@ -47,7 +47,7 @@ def headroom_need(catalog: Catalog, size: Size) -> int:
 
 
 def headroom_percent(catalog: Catalog, size: Size) -> int:
-    """Return the headroom partition in percent that holds the needed headroom, at least the default."""
+    """Return the headroom partition in percent of the buffer: the default, or more if the needed headroom requires it."""
     need = headroom_need(catalog, size)
     return max(Qos().buffers.headroom, math.ceil(100 * need / shared_bytes(catalog, size)))
 
@@ -57,10 +57,11 @@ LOWEST = 1
 
 
 def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
-    """Return the highest ingress threshold with which all other ports pause before a queue with the ``MOST_THRESHOLD`` is full.
+    """Return the highest ingress threshold with which all other ports pause before a queue with ``MOST_THRESHOLD`` is full.
 
     ``ports`` is the number of links that a switch can have, so that the value holds when all are in use. The shares of lossless
-    classes are percentages of the packet buffer. The check ``lossless-queue-full`` compares the same two amounts.
+    classes (``lossless`` at ingress, ``egress_lossless``) are percentages of the packet buffer. The check ``lossless-queue-full``
+    makes the same comparison.
     """
     queue = egress_lossless * held_share(MOST_THRESHOLD)
     fits = (index for index in range(MOST_THRESHOLD, LOWEST, -1) if lossless * held_share(index, ports - 1) <= queue)
@@ -68,7 +69,7 @@ def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
 
 
 def system_of(catalog: Catalog, switch: str) -> str:
-    """Return the operating system for a switch model in a sized file: the default if the model runs it, or else the model's first."""
+    """Return the operating system for a switch model in a sized file: the default system if the model runs it, or else its first one."""
     systems = catalog.switches[switch].systems
     return DEFAULT_SYSTEM if DEFAULT_SYSTEM in systems else systems[0]
 
@@ -84,11 +85,11 @@ def server_names(size: Size, first: int = 1, last: int = 0) -> str:
 
 
 def fabric_text(catalog: Catalog, size: Size, qps: int = 0, tenants: int = 0, server: str = "") -> str:
-    """Return the fabric file of a size; at most 17 lines, and one more for each tenant.
+    """Return the fabric file of a size. It has at most 17 lines, and one more for each tenant.
 
-    - ``qps``: queue pairs per connection; 0 for one per path color.
+    - ``qps``: queue pairs per connection; 0 means one per path color.
     - ``tenants``: the number of tenants that share the servers equally.
-    - ``server``: the text that describes a server in the file, if its model is not enough.
+    - ``server``: the description of a server in the file if the model's name is not enough.
     """
     wanted, ports = size.wanted, size.ports
     topology: dict[str, object] = {"stripes": size.stripes}
@@ -141,7 +142,7 @@ def fabric_text(catalog: Catalog, size: Size, qps: int = 0, tenants: int = 0, se
 
 
 def _tenants(size: Size, tenants: int) -> list[str]:
-    """Return the lines that divide the servers among tenants. The first tenants get one more if the number does not divide evenly."""
+    """Return the lines that divide the servers among tenants. If the number does not divide evenly, the first tenants get one more."""
     if not tenants:
         return []
     each, more = divmod(size.servers, tenants)
@@ -154,14 +155,14 @@ def _tenants(size: Size, tenants: int) -> list[str]:
 
 
 def inventory_text(catalog: Catalog, size: Size) -> str:
-    """Return an inventory template with a row for each NIC of every server, in which to fill in MAC addresses."""
+    """Return an inventory template with a row for each NIC of every server, for the MAC addresses."""
     names = catalog.servers[size.wanted.server].nics["gpu"].names
     digits = len(str(size.wanted.grown(size.servers)))
     return template((f"gpu-{number:0{digits}d}", nic) for number in range(1, size.servers + 1) for nic in names)
 
 
 def _load_balancing(catalog: Catalog, size: Size, system: str) -> list[str]:
-    """Return the load-balancing line, for fabrics without spines (no paths to color) and for systems without dynamic load balancing."""
+    """Return the load-balancing line if the default does not fit: without spines, or if the system has no flowlet balancing."""
     if not size.spines:
         return ["    load_balancing: {mode: ecmp}"]
     if not catalog.systems[system].has("dlb-flowlet"):
@@ -170,11 +171,11 @@ def _load_balancing(catalog: Catalog, size: Size, system: str) -> list[str]:
 
 
 FIRST_ASN = 4200300001
-"""The first AS number for roles whose default pool is too small; it is after all default pools."""
+"""The first AS number for roles whose default pool is too small. It is higher than all default pools."""
 
 
 def _pools(size: Size) -> list[str]:
-    """Return the line of AS number pools, for roles that will have more switches after growth than their default pool has numbers.
+    """Return the line of AS number pools for roles that outgrow their default pool. Empty if there are none.
 
     Each such pool has room for at least ten times as many switches, because pools may be widened later but not moved.
     """
@@ -195,11 +196,11 @@ def _pools(size: Size) -> list[str]:
 
 
 def _qos(catalog: Catalog, size: Size, system: str) -> list[str]:
-    """Return the line of QoS settings that differ from the defaults.
+    """Return the line of QoS settings that differ from the defaults. It can contain:
 
-    - PFC headroom beyond its default share, at the expense of lossless traffic.
-    - The same share at egress, on models that require it.
-    - Thresholds at which ports pause before a lossless queue is full, on systems that give these queues a threshold.
+    - a larger headroom partition, at the expense of lossless traffic;
+    - the same share at egress, on models that require equal shares;
+    - thresholds with which ports pause before a lossless queue is full, on systems that give these queues a threshold.
     """
     usual, headroom = Buffers(), headroom_percent(catalog, size)
     lossless = 100 - usual.lossy - headroom

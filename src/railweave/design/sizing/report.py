@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int, int | None]]:
-    """Return the quantities that have a limit, as rows of name, count and maximum (None if the maximum is unknown)."""
+    """Return the quantities that have a limit, as (name, count, maximum or None if it is unknown)."""
     server, model = catalog.servers[size.wanted.server], catalog.switches[size.wanted.switch]
     nic, kernel, colors = catalog.nics[server.nics["gpu"].nic], catalog.kernel, size.colors
     rails = {"rail-planes": 1, "port-planes": size.ports.nics}.get(size.shape, size.ports.rails)
@@ -54,9 +54,9 @@ def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """The result of sizing: the requested shapes, the best of them, and other models that match the request.
+    """The result of sizing: the sizes of the requested shapes, the best of them, and other models that match the request.
 
-    ``other_servers`` and ``other_switches`` also match ``nic`` and ``switch``, which hold the text of the request.
+    ``other_servers`` and ``other_switches`` match the texts ``nic`` and ``switch`` of the request, too.
     """
 
     shapes: dict[Shape, Size | RefusedShape]
@@ -105,7 +105,7 @@ def _models(catalog: Catalog, sized: Sizing) -> Iterator[str]:
 
 
 def optics_of(catalog: Catalog, size: Size) -> dict[str, str]:
-    """Return the optics that the file's design chooses by default, by the cable end that they are for."""
+    """Return the optics that the design chooses by default, by the kind of cable end in words."""
     wanted, ports, lengths = size.wanted, size.ports, Cabling()
     nic = catalog.nics[catalog.servers[wanted.server].nics["gpu"].nic]
     cage = catalog.switches[wanted.switch].ports[0].cage

@@ -1,4 +1,4 @@
-"""A request for a fabric, with the models that it matches and the shape that is chosen for it."""
+"""A request for a fabric, the models that it matches, and the shape that is chosen for it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a request, with a catalog that contains its server, and the text for that server in a fabric file."""
+    """The answer to a request, with a catalog that contains its server model, and the description of that server in a fabric file."""
 
     request: Request
     catalog: Catalog
@@ -57,12 +57,12 @@ class Answer:
         return f"rail-{self.request.gpus}"
 
     def fabric(self) -> str:
-        """The fabric file of the chosen shape."""
+        """Return the fabric file of the chosen shape."""
         asked = self.request
         return fabric_text(self.catalog, self.sized.best, asked.qps, asked.tenants, self.server)
 
     def fabrics(self) -> dict[Shape, str]:
-        """The fabric file of each shape that fits, without tenants."""
+        """Return the fabric file of each shape that fits, without tenants."""
         shapes = self.sized.shapes.items()
         return {
             shape: fabric_text(self.catalog, candidate, server=self.server)
@@ -71,7 +71,7 @@ class Answer:
         }
 
     def inventory(self) -> str:
-        """The inventory template of the chosen shape, to be filled in."""
+        """Return the inventory template of the chosen shape."""
         return inventory_text(self.catalog, self.sized.best)
 
 
@@ -114,7 +114,7 @@ def answer(known: Catalog, request: Request) -> Answer:
 
 
 def _server(known: Catalog, model: str, request: Request) -> tuple[Catalog, str, str]:
-    """Return the catalog with the requested server added, the server's name there, and its text for a fabric file."""
+    """Return (the catalog with the requested server model, the model's name, its description in a fabric file)."""
     counts = {"gpus": request.gpus_per_server, "gpu_nics": request.nics_per_server}
     given = {key: count for key, count in counts.items() if count is not None}
     words = ", ".join([f"model: {model}", *(f"{key}: {count}" for key, count in given.items())])
@@ -130,7 +130,10 @@ def _nothing_fits(
     candidates: dict[Shape, Size | RefusedShape],
     asked: dict[Shape, Size | RefusedShape],
 ) -> Problem:
-    """Return the problem that none of the requested shapes fits, with the reasons and a fix."""
+    """Return the problem that none of the requested shapes fits, with the reasons and a fix.
+
+    ``candidates`` are the results for all shapes, ``asked`` those for the requested ones.
+    """
     why = "; ".join(f"{name}: {candidate.why}" for name, candidate in asked.items() if not isinstance(candidate, Size))
     fix = "take a larger switch, or fewer GPUs"
     if wanted.stripes and choose(sizes(known, replace(wanted, stripes=0))):

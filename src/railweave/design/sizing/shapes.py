@@ -1,18 +1,18 @@
-"""Sizing: from "I have so many GPUs and these switches" to a fabric. Counts every shape, the choice, and the cost of growth.
+"""Sizing: from "I have so many GPUs and these switches" to a fabric. It compares all shapes, chooses one, and computes its growth.
 
 Everything is arithmetic on the catalog. Except for ``one-leaf``, shapes are rail-optimised with one leaf per rail and stripe:
 
-- ``port-planes``: only for NICs with several ports. The first ports of all NICs are on a separate network, and so are the
-  second ports. Each of these planes has two tiers, or one leaf if all its ports fit.
+- ``port-planes``: only for NICs with several ports. The first ports of all NICs are on a separate network, and so are the second
+  ports. Each of these planes has two tiers, or one leaf if all its ports fit.
 - ``one-leaf``: every NIC on one switch.
-- ``two-tier``: one set of spines joins all leaves. The shape reaches its limit when a spine has no port for another leaf.
-- ``rail-planes``: each rail has its own spines, so the fabric can have as many times more leaves as there are rails. There is no
-  path from rail to rail. A rail of one leaf needs no spines, and all its ports may go to servers.
+- ``two-tier``: one set of spines connects all leaves. The shape is full when a spine has no port for another leaf.
+- ``rail-planes``: each rail has its own spines. So the fabric can have more leaves than ``two-tier``, by a factor of the number
+  of rails. There is no path from rail to rail. A rail of one leaf needs no spines, and all its ports may go to servers.
 - ``super-spine``: pods of stripes have their own spines. Half of each spine's ports go up to super-spines.
 
-Stripes are as few as the ports allow, and equally full. Spines are the fewest that carry the stripes at the requested
-oversubscription. Each spine has the same number of links to every leaf that it joins, and no more than its ports allow after
-growth. So growth up to the requested size moves no cable.
+There are as few stripes as the ports allow, equally full. Spines are the fewest that carry the stripes at the requested
+oversubscription. Each spine has the same number of links to every leaf below it, and no more than its ports allow after growth.
+So growth up to the requested size moves no cable.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
-    """Return how a switch's ports serve a server's NICs.
+    """Return how many links of a switch can serve servers and spines, for the NICs of the requested server.
 
     Raises ``ValueError`` if the switch and the NICs have no speed in common.
     """
@@ -66,7 +66,7 @@ def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
 
 
 def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None = None) -> Size | RefusedShape:
-    """Size one shape for a request, or explain why it does not fit.
+    """Return the size of one shape for a request, or the reason why it does not fit.
 
     ``there`` is the fabric to grow from. The result keeps its stripes with their servers, its number of uplinks, and its pods.
     """
@@ -126,10 +126,10 @@ def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedSh
 
 
 def choose(candidates: dict[Shape, Size | RefusedShape]) -> Size | None:
-    """Return the first shape that fits, or None.
+    """Return the preferred shape of those that fit, or None.
 
-    NICs with several ports get a plane for each port, because jobs survive the failure of a network only with planes. Each of the
-    other shapes costs more, or guarantees less, than the one before.
+    NICs with several ports get a plane for each port, because only with planes do jobs survive the failure of a network.
+    Otherwise the first shape is taken; each later one costs more, or guarantees less, than the one before.
     """
     return next((candidate for candidate in candidates.values() if isinstance(candidate, Size)), None)
 
@@ -139,7 +139,10 @@ def _grown(wanted: SizeRequest) -> str:
 
 
 def _other_stripes(base: Size, down: int) -> str:
-    """Return the reason why servers are not spread over the requested number of stripes."""
+    """Return the reason why the servers cannot be spread over the requested number of stripes.
+
+    ``down`` is the number of servers for which the leaves of a stripe have ports.
+    """
     servers, asked = counted(base.servers, "server"), base.wanted.stripes
     if asked < base.stripes:
         return f"{servers} take {base.stripes} stripes: the leaves of a stripe have ports for {down}"
@@ -147,13 +150,18 @@ def _other_stripes(base: Size, down: int) -> str:
 
 
 def _most(ports: Ports, shape: Shape) -> int:
-    """Return the largest number of GPUs of a two-tier shape, at its oversubscription."""
+    """Return the largest number of GPUs that a two-tier shape can connect, at the requested oversubscription."""
     leaves = ports.total * {"rail-planes": ports.rails, "port-planes": ports.nic_ports}.get(shape, 1)
     return leaves // ports.rails * ports.down * ports.gpus_per_server
 
 
 def _super_spine(base: Size, later: int, need: int, there: Size | None) -> Size | RefusedShape:
-    """Return the cheapest size with super-spines: the fewest switches above leaves, then the fewest pods, then the fewest cables."""
+    """Return the cheapest size with super-spines: the fewest switches above the leaves, then the fewest pods, then the fewest cables.
+
+    - ``later``: the number of stripes after growth.
+    - ``need``: the number of uplinks that a leaf needs.
+    - ``there``: the fabric to grow from, or None.
+    """
     ports = base.ports
     per_pod = ports.half // ports.rails
     if per_pod == 0:
@@ -177,7 +185,7 @@ def _super_spine(base: Size, later: int, need: int, there: Size | None) -> Size 
 
 
 def _pods(base: Size, later: int, need: int, sizes_of_pods: range) -> Iterator[tuple[Size, int, Size]]:
-    """Yield, for each pod size that fits, the fabric after growth, its number of cables, and the fabric now."""
+    """Yield (the fabric after growth, its number of cables, the fabric now) for each pod size that fits."""
     ports = base.ports
     for per_pod in sizes_of_pods:
         pods, down = -(-later // per_pod), per_pod * ports.rails
@@ -202,7 +210,7 @@ def _pods(base: Size, later: int, need: int, sizes_of_pods: range) -> Iterator[t
 
 @dataclass(frozen=True, slots=True)
 class RelaidCables:
-    """The existing cables that growth moves: ``elsewhere`` to another switch, ``ports`` to another port of the same switch."""
+    """The numbers of existing cables that growth moves: ``elsewhere`` to another switch, ``ports`` to other ports of the same switch."""
 
     elsewhere: int = 0
     ports: int = 0
@@ -254,7 +262,7 @@ def grow(catalog: Catalog, before: Size, factor: float, shape: Shape | None = No
 
 
 def growth_steps(catalog: Catalog, current: Size, factor: float, *, every: bool = False) -> list[Step]:
-    """Return the growth in the present shape; if it does not fit, or with ``every``, also by a change to other shapes that fit."""
+    """Return the growth in the present shape. If it does not fit, or with ``every``, add changes to the other shapes that fit."""
     first = grow(catalog, current, factor)
     if isinstance(first.size, Size) and not every:
         return [first]
@@ -268,7 +276,7 @@ def default_growth(current: Size) -> float:
 
 
 def _laid(before: Size, after: Size) -> RelaidCables:
-    """Return the cables between switches that growth moves.
+    """Return the numbers of cables between switches that growth moves.
 
     A switch's ports follow from its own number, its neighbor's number and the number of links to each neighbor. If the number of
     links changes, the ports change.
@@ -293,15 +301,16 @@ def _laid(before: Size, after: Size) -> RelaidCables:
 
 
 def _place(size: Size, stripe: int) -> tuple[int, int]:
-    """Return the pod of a stripe and its place in that pod, both counted from 0."""
+    """Return (pod of a stripe, place of the stripe in that pod), both counted from 0."""
     return divmod(stripe, size.stripes_per_pod) if size.stripes_per_pod else (0, stripe)
 
 
 def _of_one(place: int, links: tuple[int, int], uppers: tuple[int, int], *, same: bool) -> RelaidCables:
-    """Return the links of one switch that growth moves; ``place`` is the switch's place below its upper switches, from 0.
+    """Return the numbers of links of one switch that growth moves. ``place`` is its place below its upper switches, from 0.
 
-    ``links`` and ``uppers`` are pairs: before and after growth. ``same`` is True if the switch keeps its place. Link n to upper
-    switch u has port u x links + n on this switch, and port place x links + n on the upper switch.
+    ``links`` (per upper switch) and ``uppers`` (number of upper switches) are pairs: before and after growth. ``same`` is True if
+    the switch keeps its place. Link n to upper switch u has port u x links + n on this switch, and port place x links + n on the
+    upper switch.
     """
     total, both = links[0] * uppers[0], min(uppers)
     between = both * min(links)

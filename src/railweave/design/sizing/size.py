@@ -13,31 +13,31 @@ if TYPE_CHECKING:
 
 
 MOST_COLORS = 8
-"""The most path colors per NIC; with more uplinks, a color spans several (Linux allows 16 addresses, link-local included)."""
+"""The most path colors per NIC. With more uplinks, a color has several (Linux allows 16 addresses, including the link-local one)."""
 
 LEAST_COLORS = 4
-"""The fewest path colors per NIC; with fewer, hashing would decide too much of the distribution."""
+"""The fewest path colors per NIC. With fewer, the distribution of traffic would depend too much on hashing."""
 
 MOST_LINKS = 64
-"""The most parallel links between two switches (``links_per_spine``)."""
+"""The largest number of parallel links between two switches (``links_per_spine``)."""
 
 
 def colors_of(uplinks: int) -> int:
-    """Return the path colors per NIC for a number of uplinks: one each up to eight, or else the most that divide them equally."""
+    """Return the number of path colors per NIC: one for each uplink up to eight, or else the largest number that divides the uplinks."""
     return next((count for count in range(min(uplinks, MOST_COLORS), 0, -1) if uplinks % count == 0), 1)
 
 
 def shared(uplinks: int) -> bool:
-    """Return whether path colors share this number of uplinks equally and are not too few."""
+    """Return whether ``uplinks`` gives enough path colors: at least ``LEAST_COLORS``, or one for each uplink."""
     return colors_of(uplinks) >= min(uplinks, LEAST_COLORS)
 
 
 def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[int, int]:
-    """Return the fewest upper switches, and the fewest links to each, that carry ``need`` links of a lower switch.
+    """Return (number of upper switches, links to each), the fewest that carry ``need`` links of a lower switch.
 
     The lower switch has ports for at most ``most`` links, and an upper switch takes at most ``links`` of them. There are at least
-    two upper switches, so that one may fail. Path colors share ``colored`` uplinks equally. Raises ``ValueError`` if no numbers
-    fit, which cannot happen if ``most`` is 1.
+    two upper switches, so that one may fail. With ``colored``, path colors must divide the uplinks equally. Raises ``ValueError``
+    if no numbers fit, which cannot happen if ``most`` is 1.
     """
     links = min(links, MOST_LINKS)
     for count in range(max(-(-need // links), min(2, most)), most + 1):
@@ -48,7 +48,7 @@ def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[i
 
 
 def default_server_first(model: SwitchModel, topology: Topology) -> int:
-    """Return the default first server port. Uplinks take the ports before it, in proportion to the oversubscription."""
+    """Return the default first server port. Uplinks take the ports before it; the oversubscription determines how many these are."""
     group = model.ports[0]
     if topology.spine_names() == []:
         across = topology.interconnect  # the first ports lead to other sites
@@ -88,13 +88,13 @@ class SizeRequest:
 class Ports:
     """The use of switch ports, counted in links at ``speed_gbps``.
 
-    - ``total``: the links of a switch; without spines, all may go to servers.
+    - ``total``: the links of a switch. Without spines, all may go to servers.
     - ``down_built``: the links of a leaf that face servers.
-    - ``up``: the most links of a leaf to spines, a number that path colors share equally.
+    - ``up``: the most links of a leaf to spines, a number that path colors divide equally.
     - ``down``: the links to servers for which ``up`` uplinks suffice.
     - ``per_module``: the links that a pluggable at a switch carries.
     - ``rails``: the NIC ports of a server, ``nic_ports`` on each NIC.
-    - ``group``: the widest group of next hops.
+    - ``group``: the maximum width of a next-hop group.
     """
 
     speed_gbps: int
@@ -115,7 +115,7 @@ class Ports:
 
     @property
     def half(self) -> int:
-        """The number of links of a spine that go down under super-spines; as many go up."""
+        """The number of links of a spine that go down in a fabric with super-spines. As many go up."""
         return self.total // self.per_module // 2 * self.per_module
 
 
@@ -124,8 +124,8 @@ class Size:
     """The size of a fabric of one shape.
 
     - ``servers_per_stripe``: the servers of the fullest stripe.
-    - ``spines``: the spines that a leaf sees.
-    - ``super_spines``: the super-spines that a spine sees.
+    - ``spines``: the spines to which each leaf connects.
+    - ``super_spines``: the super-spines to which each spine connects.
     """
 
     shape: Shape
@@ -238,7 +238,7 @@ class Size:
 
     @property
     def room(self) -> int:
-        """The number of links to servers that a leaf has ports for."""
+        """The number of ports of a leaf for links to servers."""
         return self.ports.down_built if self.spines else self.ports.total
 
     @property
@@ -248,7 +248,7 @@ class Size:
 
     @property
     def spare_leaf_ports(self) -> int:
-        """The number of free server ports that the existing uplinks can carry at the requested oversubscription."""
+        """The number of unused server ports that the existing uplinks can also carry, at the requested oversubscription."""
         carried = math.floor(self.uplinks * self.wanted.ratio) if self.spines else self.room
         return self.leaf_switches * min(self.room, carried) - self.server_cables
 
@@ -272,7 +272,7 @@ class Size:
 
     @property
     def spare_top_ports(self) -> int:
-        """The number of free ports on each switch of the top tier, to which further leaves or pods can be cabled."""
+        """The number of free ports on each switch of the top tier, for further leaves or pods."""
         return self.ports.total - self.top_used if self.spines else 0
 
 

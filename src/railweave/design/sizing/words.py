@@ -20,7 +20,7 @@ TITLES: dict[Shape, str] = {
 
 
 def reason(size: Size) -> str:
-    """Return a description of the connectivity that a shape provides at this size, with its limits."""
+    """Return a description of the connectivity of a shape at this size, with its limits."""
     if size.shape == "port-planes":
         return _of_port_planes(size)
     if size.shape == "one-leaf":
@@ -59,7 +59,7 @@ def switches(leaves: int, spines: int, super_spines: int) -> str:
 
 
 def cost(step: Step) -> str:
-    """Return the cost of a growth step in words. Raises ``TypeError`` if the growth does not fit the step's shape."""
+    """Return the cost of a growth step in words. Raises ``TypeError`` if the step's size is a refused shape."""
     before, after = step.before, step.size
     if isinstance(after, RefusedShape):
         raise TypeError(after.why)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Shared = dict[tuple[str, str], list[tuple[str, int, int | None]]]
-"""The links to external routers by leaf and port: router, speed and VLAN tag of each."""
+"""The links to external routers by (leaf, port): (router, speed in Gb/s, VLAN tag or None) for each."""
 
 DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
 
@@ -44,7 +44,7 @@ def with_external(
 ) -> tuple[Tenant, ...]:
     """Return the tenants with their external routers.
 
-    Notes a problem if a link's port is taken or does not exist, or if a router's AS number is already in use.
+    Notes a problem if a link's port is in use or does not exist, or if a router's AS number is already in use.
     """
     if not any(layout.spec.tenants[tenant.name].external for tenant in tenants):
         return tuple(tenants)
@@ -88,7 +88,7 @@ def with_external(
 
 
 def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int) -> tuple[str, ...]:
-    """Return a tenant's prefixes of one IP version. A server pool replaces all prefixes that were cut from it."""
+    """Return a tenant's prefixes of one IP version, where each server pool replaces all prefixes that were cut from it."""
     networks = [network for network in map(ipaddress.ip_network, prefixes) if network.version == version]
     pools = [tenant_pool.network for tenant_pool in tenant_pools(layout, tenant)]
     covering = [next((pool for pool in pools if inside(network, pool)), network) for network in networks]
@@ -96,7 +96,7 @@ def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int)
 
 
 def _beside(link: tuple[str, int, int | None], router: str, speed: int, vlan: int) -> bool:
-    """Return whether a link with tag ``vlan`` can share a port with ``link``: same router, same speed, a different tag."""
+    """Return whether a link can share a port with the existing ``link``: same router, same speed, and a different VLAN tag."""
     return link[0] == router and link[1] == speed and link[2] not in {None, vlan}
 
 
@@ -167,7 +167,7 @@ def _refused(
 
 
 def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict[str, tuple[VirtualNetwork, ...]]:
-    """Return the layer-2 networks of each tenant that has any, by slot.
+    """Return the layer-2 networks of each tenant that has any, by tenant name, in slot order.
 
     Notes a problem if two networks share a name, a VLAN, a VNI or addresses, or if a pool of numbers is too small.
     """
@@ -215,7 +215,7 @@ def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict
 def _numbers(
     context: Context, layout: Layout, overlay: Overlay, name: str, slot: int, intent: Intent
 ) -> tuple[int, int]:
-    """Return the VLAN and the VNI of a layer-2 network: as given in the file, or else from the pools.
+    """Return the (VLAN, VNI) of a layer-2 network: as given in the file, or else from the pools.
 
     VLANs come from the end of their pool, because rails take theirs from the beginning. VNIs are taken in order.
     """
@@ -234,7 +234,7 @@ def _numbers(
 
 
 def _rail_vlans(context: Context, layout: Layout) -> dict[int, str]:
-    """Return the VLANs of the tenants' rails, with descriptions; empty on routed links, where NICs share no VLAN."""
+    """Return a description of each VLAN of the tenants' rails, by VLAN ID. Empty on routed links, which have no VLANs."""
     if layout.spec.addressing.server_link == "routed":
         return {}
     first, _ = layout.spec.pools.vlan
@@ -304,13 +304,13 @@ def _nics_of_slices(
 
 
 FIRST_BRIDGED = 60_000
-"""The first number that bridged VLANs and their instance use as second half of a route distinguisher, after the router ID."""
+"""The first number for bridged VLANs and their instance in route distinguishers, after the router ID."""
 
 
 def with_leaves(
     context: Context, layout: Layout, tenants: Sequence[Tenant], segments: Sequence[Segment], switches: Sequence[Switch]
 ) -> tuple[Tenant, ...]:
-    """Return the tenants with their settings on each leaf that has their VRF. Notes a problem if values of two VRFs collide."""
+    """Return the tenants with the VRF settings on each leaf. Notes a problem if the values of two VRFs are equal."""
     overlay, spec = layout.spec.evpn(), layout.spec
     if overlay is None:
         return tuple(tenants)
@@ -387,7 +387,7 @@ class Owner(NamedTuple):
 
 
 def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[str, Owner]]:
-    """Return the tenants of a fabric by slot, and the owner of each NIC (``server:nic``) that has one.
+    """Return (the tenants of a fabric by slot, the owner of each NIC that has one, by ``server:nic``).
 
     Notes a problem if a member does not exist or has two tenants, or if VNIs run out or are used twice.
     """
@@ -443,7 +443,7 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
 
 
 def _check_name(context: Context, layout: Layout, tenant: str) -> None:
-    """Note a problem if the systems of the leaves cannot use a tenant's name as a VRF name."""
+    """Note a problem if a system of the leaves does not accept the tenant's name as a VRF name."""
     at: Location = ("fabrics", layout.name, "tenants", tenant)
     for nos in dict.fromkeys(layout.equipment[leaf.name].role.nos for leaf in layout.leaves):
         system = context.catalog.systems[nos]
@@ -508,7 +508,10 @@ def _members(context: Context, layout: Layout, known: dict[str, Tenant]) -> dict
 
 
 def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> None:
-    """Note NICs whose ports are in two tenants: both would use the same GPU, and libraries cannot merge ports of two jobs."""
+    """Note a problem if the ports of a NIC belong to two tenants, because both would use the same GPU.
+
+    Also, libraries cannot merge the ports of a NIC if they belong to two jobs.
+    """
     noted: set[str] = set()
     for server in layout.servers:
         names = server.nics.names
@@ -526,7 +529,7 @@ def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> N
 
 
 def _nics(context: Context, layout: Layout, at: Location, members: tuple[str, ...]) -> list[str]:
-    """Return the NICs (``server:nic``) that members denote. Notes a problem for each member that does not exist."""
+    """Return the NICs (``server:nic``) that ``members`` describe. Notes a problem for each member that does not exist."""
     nics = {server.name: server.nics.names for server in layout.servers}
     member_nics: list[str] = []
     for member in members:
