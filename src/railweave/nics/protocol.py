@@ -32,9 +32,9 @@ ONLY_WITH_FIRMWARE = "nvm_script"
 
 @dataclass(frozen=True, slots=True)
 class NicTransport:
-    """The transport of a vendor's NICs in the simulator, in addition to the settings that all NICs share.
+    """The congestion control of a vendor's NICs in the simulator, in addition to the settings that all NICs share.
 
-    - ``dcqcn``: the engine's set of DCQCN parameters (``dcqcn`` of ``PacketEngine``).
+    - ``dcqcn``: the name of the engine's DCQCN parameter set (``dcqcn`` of ``PacketEngine``).
     - ``note``: the assumptions about that set.
     - ``parameters``: further host parameters, by the engine's names.
     """
@@ -93,7 +93,7 @@ class Vendor(Protocol):
         ...
 
     def transport(self, model: str) -> NicTransport:
-        """Return the transport of a NIC model."""
+        """Return the simulator's congestion control for a NIC model."""
         ...
 
     @property
@@ -110,12 +110,12 @@ class Vendor(Protocol):
         return {}
 
     def qos_variables(self, config: HostConfig, fabric: str) -> list[str]:
-        """Return additional lines of ``nic-qos.sh`` for a fabric's design, which this vendor's functions read."""
+        """Return additional lines of ``nic-qos.sh`` for a fabric, with variables that this vendor's functions read."""
         del config, fabric
         return []
 
 
 def missing_parts(name: str) -> list[str]:
-    """Return the names in ``PARTS`` that a vendor does not define. Raise ``KeyError`` if the vendor has no folder."""
+    """Return the names in ``PARTS`` that a vendor's folder does not define. Raise ``KeyError`` if the vendor has no folder."""
     given = type(vendor(name))
     return [part for part in PARTS if getattr(given, part, None) in (None, getattr(Vendor, part))]

@@ -24,11 +24,11 @@ class Amd(Vendor):
 
     @property
     def rdma_devices(self) -> str:
-        """The pattern of AMD's RDMA device names, such as ``ionic_0``."""
+        """The regular expression of AMD's RDMA device names, such as ``ionic_0``."""
         return r"ionic_\d+"
 
     def checklist(self) -> list[str]:
-        """Return the checklist items: the RDMA drivers and nicctl are installed, and nicctl's settings are lost at a reboot."""
+        """Return the checklist items for AMD: RDMA drivers and nicctl must be installed, and nicctl's settings are lost at a reboot."""
         return [
             "- [ ] AMD's drivers are loaded, ionic and ionic_rdma, and nicctl is installed (AMD Pensando host software): without",
             "      nicctl, nic-qos.sh sets nothing. What it sets is gone after a reboot, so it runs at each boot.",
@@ -37,15 +37,15 @@ class Amd(Vendor):
         ]
 
     def qos_script(self) -> str:
-        """Return the shell functions ``apply_amd`` and ``show_amd``."""
+        """Return the shell functions ``apply_amd`` and ``show_amd``, which set and show the QoS of AMD's NICs."""
         return script("amd", "nic_qos.sh")
 
     def nvm_script(self) -> str:
-        """Return the shell function ``amd``."""
+        """Return the shell function ``amd``, which handles the settings in the NICs' flash."""
         return script("amd", "nic_nvm.sh")
 
     def transport(self, model: str) -> NicTransport:
-        """Return DCQCN, with the reaction of ConnectX."""
+        """Return DCQCN as the transport, with the reaction of ConnectX."""
         return NicTransport(
             "connectx",
             f"{model}: DCQCN by AMD's recommended values, whose units are not public: ConnectX's reaction is assumed",

@@ -30,11 +30,11 @@ class Broadcom(Vendor):
 
     @property
     def rdma_devices(self) -> str:
-        """The pattern of Broadcom's RDMA device names, such as ``bnxt_re0``."""
+        """The regular expression of Broadcom's RDMA device names, such as ``bnxt_re0``."""
         return r"bnxt_re\d+"
 
     def checklist(self) -> list[str]:
-        """Return the checklist item: both drivers are loaded, in the version that was installed."""
+        """Return the checklist item for Broadcom: both drivers must be loaded, in the version that was installed."""
         return [
             "- [ ] Broadcom's drivers are loaded, in the version that was installed: bnxt_en, bnxt_re. Thor2 guide, section 2.6,",
             "      item 1, and section 2.2.1.2.",
@@ -43,15 +43,15 @@ class Broadcom(Vendor):
         ]
 
     def qos_script(self) -> str:
-        """Return the shell functions ``apply_broadcom`` and ``show_broadcom``."""
+        """Return the shell functions ``apply_broadcom`` and ``show_broadcom``, which set and show the QoS of Broadcom's NICs."""
         return script("broadcom", "nic_qos.sh")
 
     def nvm_script(self) -> str:
-        """Return the shell function ``broadcom``."""
+        """Return the shell function ``broadcom``, which sets and shows the settings in the NICs' flash."""
         return script("broadcom", "nic_nvm.sh")
 
     def transport(self, model: str) -> NicTransport:
-        """Return DCQCN-P, with the reaction of ConnectX and a fitted time between rate cuts."""
+        """Return DCQCN-P as the transport, with the reaction of ConnectX and a fitted time between rate cuts."""
         note = (
             f"{model}: DCQCN-P's values are not public: ConnectX's reaction is assumed, but {CUT_INTERVAL_US} us between cuts (fitted); "
             "2 packets an ACK"
@@ -60,19 +60,19 @@ class Broadcom(Vendor):
 
     @property
     def driver_file_paths(self) -> tuple[str, ...]:
-        """Return the path of the file that the package bnxt_re_conf reads."""
+        """The path of ``bnxt_re.conf``, which Broadcom's package bnxt_re_conf reads."""
         from railweave.nics.broadcom.driver_file import PATH
 
         return (PATH,)
 
     def driver_files(self, config: HostConfig) -> dict[str, dict[str, str]]:
-        """Return the driver's file if the server has Broadcom NICs."""
+        """Return the settings of ``bnxt_re.conf`` by path if the server has Broadcom NICs, or else an empty dictionary."""
         from railweave.nics.broadcom.driver_file import files
 
         return files(config)
 
     def qos_variables(self, config: HostConfig, fabric: str) -> list[str]:
-        """Return the lines that set ``IN_FILE``, which tells whether the driver's file holds the design of this fabric."""
+        """Return the lines that set ``IN_FILE``: ``yes`` if ``bnxt_re.conf`` holds the settings of this fabric, or else ``no``."""
         from railweave.nics.broadcom.driver_file import variables
 
         return variables(config, fabric)

@@ -20,7 +20,10 @@ def files(config: HostConfig) -> dict[str, dict[str, str]]:
 
 
 def variables(config: HostConfig, fabric: str) -> list[str]:
-    """Return the lines of ``nic-qos.sh`` for a fabric's design, or an empty list if the fabric has no Broadcom NICs."""
+    """Return the lines of ``nic-qos.sh`` for a fabric: ``IN_FILE`` tells whether ``bnxt_re.conf`` holds this fabric's settings.
+
+    Returns an empty list if the fabric has no Broadcom NICs.
+    """
     wanted = _by_fabric(config)
     if fabric not in wanted:
         return []
@@ -30,9 +33,9 @@ def variables(config: HostConfig, fabric: str) -> list[str]:
 
 
 def _by_fabric(config: HostConfig) -> dict[str, dict[str, str]]:
-    """Return the required contents of the file for each fabric.
+    """Return the required contents of the file for each fabric, by fabric name.
 
-    A server has only one such file. It holds the contents for the first fabric.
+    A server has only one such file, which holds the contents for the first fabric.
     """
     fabrics = dict.fromkeys(nic.fabric for nic in config.nics if nic.vendor == "Broadcom")
     return {fabric: bnxt_re_conf(config.qos_of(fabric)) for fabric in fabrics}

@@ -13,7 +13,7 @@ from railweave.nics import script
 from railweave.nics.protocol import NicTransport, Vendor
 
 ACK_EVERY = 4
-"""The number of packets for each acknowledgement.
+"""The number of packets per acknowledgement.
 
 With an acknowledgement for each packet, a ring over 400G would get at most 380 GB/s, but 386.8 GB/s are published
 (docs/validation.md, "What was fitted").
@@ -25,11 +25,11 @@ class Nvidia(Vendor):
 
     @property
     def rdma_devices(self) -> str:
-        """The pattern of NVIDIA's RDMA device names, such as ``mlx5_0``, or `mlx4_0` for a ConnectX-3 in the same server."""
+        """The regular expression of NVIDIA's RDMA device names, such as ``mlx5_0``, or `mlx4_0` for a ConnectX-3 in the same server."""
         return r"mlx[45]_\d+"
 
     def checklist(self) -> list[str]:
-        """Return the checklist item: the RDMA driver is loaded."""
+        """Return the checklist item for NVIDIA: the RDMA driver must be loaded."""
         return [
             "- [ ] NVIDIA's RDMA driver is loaded, mlx5_ib: as item 1 of the Thor2 guide, section 2.6, has it for Broadcom's.",
             "      check: `lsmod | grep '^mlx5_ib '`; `rdma link show`",
@@ -37,15 +37,15 @@ class Nvidia(Vendor):
         ]
 
     def qos_script(self) -> str:
-        """Return the shell functions ``apply_nvidia`` and ``show_nvidia``."""
+        """Return the shell functions ``apply_nvidia`` and ``show_nvidia``, which set and show the QoS of NVIDIA's NICs."""
         return script("nvidia", "nic_qos.sh")
 
     def nvm_script(self) -> str:
-        """Return the shell function ``nvidia``."""
+        """Return the shell function ``nvidia``, which sets and shows the settings in the NICs' flash."""
         return script("nvidia", "nic_nvm.sh")
 
     def transport(self, model: str) -> NicTransport:
-        """Return DCQCN, with the limit on notification packets applied per port.
+        """Return DCQCN as the transport, with the limit on notification packets applied per port.
 
         The vendor's mlxconfig describes `MIN_TIME_BETWEEN_CNPS` as "from the port".
         """
