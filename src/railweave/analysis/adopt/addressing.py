@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 FIELDS = ("tenant", "stripe", "server", "rail", "color")
-"""The fields that number a prefix, in the order of their bits."""
+"""The fields whose numbers determine a prefix, in the order of their bits."""
 
 
 MOST_BITS = 32
@@ -34,7 +34,7 @@ MOST_BITS = 32
 
 @dataclass(frozen=True, slots=True)
 class NumberedPrefix:
-    """A server prefix with its tenant, stripe, server, rail and color numbers, in the order of ``FIELDS``."""
+    """A server prefix with its tenant, stripe, server, rail and color numbers (``numbers``, in the order of ``FIELDS``)."""
 
     numbers: tuple[int, ...]
     prefix: Prefix
@@ -50,8 +50,8 @@ def rule(
 ) -> dict[str, object] | None:
     """Return the ``addressing`` values that produce all these prefixes, or None if no rule does.
 
-    The result is a pool with its bits if possible, otherwise a formula. ``pools`` are the prefixes that leaves let through;
-    the pool is probably one of these.
+    The result is a pool with bit fields if possible, otherwise a formula. ``pools`` are the prefixes that the leaves' policies
+    accept; the pool is probably one of them.
     """
     lengths = {cut.prefix.length for cut in cuts}
     if len(lengths) != 1:
@@ -80,10 +80,10 @@ def rule(
 
 
 def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *, routed: bool) -> dict[str, list[str]]:
-    """Return the pools of tenants that need their own, by tenant; ``tenants`` maps slots to names.
+    """Return the pools of tenants that need their own, by tenant name. ``tenants`` maps slots to names.
 
-    Tenants are tried in the order of their slots. A tenant needs its own pools if no rule gives its prefixes together with those of
-    the tenants before it.
+    Tenants are tried in the order of their slots. A tenant needs its own pools if no rule gives its prefixes together with those
+    of the tenants before it.
     """
     families = sorted({cut.prefix.family for cut in cuts})
     together: set[int] = set()
@@ -104,7 +104,7 @@ def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *
 
 
 def _own_pool(cuts: Sequence[NumberedPrefix], *, routed: bool) -> str:
-    """Return the pool that a tenant's prefixes are cut from by stripe and rail only, or an empty string if there is none."""
+    """Return the pool from which a tenant's prefixes are cut by stripe and rail only, or an empty string if there is none."""
     lengths = {cut.prefix.length for cut in cuts}
     around = _common(cuts)
     for bits in range(around.prefixlen, 7, -1) if len(lengths) == 1 else ():
@@ -141,9 +141,9 @@ def _by_bits(
 
 
 def _factors(cuts: Sequence[NumberedPrefix]) -> tuple[int, ...] | None:
-    """Return how much an increase of 1 in each number adds to a prefix, or None if no such sum gives the prefixes.
+    """Return, for each field, the amount that one more adds to the prefix. None if no sum of multiples gives all prefixes.
 
-    A number that is the same in every prefix adds 0.
+    A field that is the same in every prefix adds 0.
     """
     factors: dict[int, int] = {}
     for _ in FIELDS:
@@ -158,9 +158,9 @@ def _factors(cuts: Sequence[NumberedPrefix]) -> tuple[int, ...] | None:
 
 
 def _pairs(cuts: Sequence[NumberedPrefix], place: int, known: dict[int, int]) -> Iterator[int]:
-    """Yield the factor of the number at ``place``, once for each pair of prefixes that shows it.
+    """Yield the factor of the field at ``place``, once for each pair of prefixes from which it can be computed.
 
-    The two prefixes of a pair differ in this number. Otherwise they differ only in numbers whose factors are known.
+    The two prefixes of a pair differ in this field. Otherwise they differ only in fields whose factors are ``known``.
     """
     seen: dict[tuple[int, ...], NumberedPrefix] = {}
     for cut in cuts:
@@ -181,7 +181,7 @@ def _start(cut: NumberedPrefix, factors: tuple[int, ...]) -> int:
 def _bits(
     factors: tuple[int, ...], length: int, pool: ipaddress.IPv4Network | ipaddress.IPv6Network
 ) -> FieldBits | None:
-    """Return the bits of each field that correspond to its factor, or None if no bits do. A field with factor 0 gets no bits."""
+    """Return the bit fields that correspond to the factors, or None if there are none. A field with factor 0 gets no bits."""
     unit = pool.max_prefixlen - length
     top = length - pool.prefixlen
     widths = dict.fromkeys(FIELDS, 0)
@@ -199,9 +199,9 @@ def _bits(
 
 
 def _formula(cuts: Sequence[NumberedPrefix], factors: tuple[int, ...], six: bool, length: int) -> str | None:
-    """Return an address formula that gives the prefixes, or None if there is none.
+    """Return a formula that gives the prefixes, or None if there is none.
 
-    Each group of the formula (one byte in IPv4, 16 bits in hexadecimal in IPv6) counts some of the numbers.
+    Each group of the formula (one byte in IPv4, 16 bits in hexadecimal in IPv6) is a sum of some of the fields.
     """
     width, groups = (16, 8) if six else (8, 4)
     used: list[list[str]] = [[] for _ in range(groups)]
@@ -232,7 +232,7 @@ VLANS = Pools().vlan
 
 
 def rails_by_vlan(shape: Shape, configs: Mapping[str, DeviceConfig]) -> dict[tuple[str, str], int]:
-    """Return the rail of the NICs on each VLAN or port of a leaf, by leaf and name of the VLAN or port."""
+    """Return the rail of the NICs behind each VLAN or port of a leaf, by (leaf, name of the VLAN or port)."""
     rail_of = rails_of(shape.wiring.servers.values())
     result: dict[tuple[str, str], int] = {}
     for stripe in shape.stripes:
@@ -265,7 +265,10 @@ def addressing(
 ) -> dict[str, list[str]]:
     """Write ``addressing`` and the pool of VLANs. Return the pools of tenants that have their own, by VRF.
 
-    ``pools`` are prefixes that leaves let through. ``tenants`` are the slots of tenants by VRF.
+    - ``leaf_colors``: the path colors by leaf. ``order``: the index of each color.
+    - ``pools``: the prefixes that the leaves' policies accept.
+    - ``tenants``: the slots of tenants by VRF.
+    - ``slaac``: True if servers form their own addresses.
     """
     gateways = [(name, gateway) for name in shape.leaves for gateway in configs[name].gateways if not gateway.mac]
     part = draft.at("addressing")
@@ -304,7 +307,7 @@ def addressing(
 
 
 def _gateway_host(draft: Draft, part: dict[str, Any], gateways: Sequence[tuple[str, Gateway]], family: Family) -> None:
-    """Write the host part of gateway addresses of one family, if it is not the default."""
+    """Write ``gateway_host``, the host number of most gateway addresses of a family, if it differs from the default."""
     hosts = Counter(
         int(ipaddress.ip_address(str(address.address))) - int(ipaddress.ip_network(str(address.prefix)).network_address)
         for _, gateway in gateways

@@ -1,4 +1,4 @@
-"""Import a network: find and write its fabric file, design it, and score the design against what was read."""
+"""Import of a network: derive its fabric file, design it, and compare the design with the configurations that were read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Score:
-    """The comparison of one switch's statements with its design.
+    """The comparison of a switch's statements with its design.
 
     - ``equal``: the number of statements that both have.
     - ``equivalent``: the number of statements that differ only in names.
@@ -82,7 +82,7 @@ class Score:
         return not (self.lost or self.extra or self.reordered)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the score as plain values."""
+        """Return the score as JSON values."""
         return {
             "device": self.device,
             "equal": self.equal,
@@ -110,10 +110,10 @@ def score(
     trees: Mapping[str, ConfigTree] | None = None,
     ports: Mapping[str, str] | None = None,
 ) -> Score:
-    """Compare a switch's configuration as read with its design.
+    """Compare a switch's configuration (``read``) with its design.
 
-    ``trees`` are the trees of the saved texts; without them, trees are made from ``read``. ``ports`` maps port names in the texts to
-    port names in the design. Statements that differ only by such names are equivalent.
+    ``trees`` are the trees of the saved texts; without them, trees are made from ``read``. ``ports`` maps port names in the texts
+    to port names in the design. Statements that differ only by such names are equivalent.
     """
     read_system = system(read.nos)
     statements = list(
@@ -141,7 +141,7 @@ def nothing_of(name: str, read: DeviceConfig, trees: Mapping[str, ConfigTree] | 
 
 
 def _moved(lines: Iterable[str], ports: Mapping[str, str]) -> dict[str, str]:
-    """Return the statements that name a renamed port, each with its text under the new port name."""
+    """Return a map of each statement that names a renamed port to its text with the new port name."""
     names = {old: new for old, new in ports.items() if old != new}
     if not names:
         return {}
@@ -152,7 +152,10 @@ def _moved(lines: Iterable[str], ports: Mapping[str, str]) -> dict[str, str]:
 
 
 def _take(left: list[str], come: list[str], form: Callable[[str], str]) -> int:
-    """Remove pairs of matching statements from both lists and return the number of pairs. Statements match if their forms are equal."""
+    """Remove pairs of matching statements from both lists, and return the number of pairs.
+
+    Two statements match if ``form`` returns the same text for both.
+    """
     there: dict[str, list[str]] = {}
     for line in come:
         there.setdefault(form(line), []).append(line)
@@ -206,7 +209,7 @@ def _lines(nodes: Iterable[Node], above: str) -> Iterator[str]:
 
 
 def _renames(read: DeviceConfig, designed: DeviceConfig) -> dict[str, str]:
-    """Map names that were read to names in the design: VLANs, groups, policies with their terms and lists, communities, classes."""
+    """Return a map of old to new names: VLANs, groups, policies with their terms and lists, communities, classes."""
     renames: dict[str, str] = {}
     vlans = {gateway.vlan: gateway.vlan_name for gateway in designed.gateways}
     renames |= {gateway.vlan_name: vlans[gateway.vlan] for gateway in read.gateways if gateway.vlan in vlans}
@@ -244,7 +247,7 @@ def _sessions(group: BgpGroup) -> tuple[str, ...]:
 
 
 def secrets_alike(statement: str, other: str) -> bool:
-    """Return whether two statements are the same except for values in the place of secrets."""
+    """Return whether two statements are the same, if values and references of secrets count as equal."""
     return alike(statement, other) is not False
 
 
@@ -261,7 +264,7 @@ def fabric_text(document: Mapping[str, Any]) -> str:
 
 
 class _Plain(yaml.SafeDumper):
-    """A YAML dumper that repeats shared values instead of using aliases, and writes multi-line text as blocks."""
+    """A YAML dumper that writes shared values in full instead of using aliases, and multi-line text as blocks."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401 - PyYAML's
         del data
@@ -277,7 +280,7 @@ _Plain.add_representer(str, _text)
 
 
 def _ordered(value: Any, model: type[BaseModel]) -> Any:  # noqa: ANN401 - YAML values
-    """Return a part of the fabric file with its keys, and those of nested parts, in the order of the reference."""
+    """Return a part of the fabric file with its keys, at every depth, in the order of the reference."""
     if not isinstance(value, dict):
         return value
     part = cast("dict[str, Any]", value)
@@ -294,7 +297,7 @@ def _ordered(value: Any, model: type[BaseModel]) -> Any:  # noqa: ANN401 - YAML 
 
 
 def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - a type
-    """Return the model of the fabric file part that a field holds or maps names to, or None if it holds none."""
+    """Return the first model class in a field's type annotation, or None if there is none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((model for argument in get_args(annotation) if (model := _inner(argument)) is not None), None)
@@ -303,8 +306,8 @@ def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - a type
 def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapping[str, DeviceConfig]) -> str:
     """Return the statements that all the given switches have and their designs lack, as the system prints them; empty if there are none.
 
-    ``read`` has the trees of each switch by file, ``designed`` the design of each switch. A statement that the design has with a
-    different value is left out, because both cannot be configured.
+    ``read`` holds the trees of each switch by file, ``designed`` the design of each switch. A statement that the design has with
+    a different value is left out, because a switch can have only one value.
     """
     reader = system(nos).reader
     if reader is None or not read:
@@ -329,7 +332,7 @@ def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapp
 
 
 def _added(designed: ConfigTree, read: ConfigTree) -> list[Node]:
-    """Return the statements that a design lacks, each with its enclosing statements and nothing else."""
+    """Return the statements that a design lacks, each as a tree with its parents only."""
     return [alone(step.node, step.above, read.nodes) for step in compare(designed, read).steps if step.kind == "add"]
 
 
@@ -340,8 +343,8 @@ _SCORES = ("equal", "equivalent", "extra", "lost")
 class ImportedNetwork:
     """An existing network as a fabric file, with its lock, its inventory and the quality of the import.
 
-    ``notes`` list the facts that the files could not express. ``network`` is the design of the file. ``scores`` compares it with
-    the configurations read, switch by switch.
+    ``notes`` lists the facts that the files cannot express. ``network`` is the design of the file. ``scores`` compares it with
+    the configurations that were read, one score per switch.
     """
 
     fabric: str
@@ -353,7 +356,7 @@ class ImportedNetwork:
 
     @property
     def table(self) -> Table:
-        """A table of statement counts (equal, equivalent, extra, lost), with one row per incompletely restored switch and a total."""
+        """A table of statement counts (equal, equivalent, extra, lost): one row per switch with differences, and a total."""
         counts = [(score.equal, score.equivalent, len(score.extra), len(score.lost)) for score in self.scores]
         rows = [(score.device, *row) for score, row in zip(self.scores, counts, strict=True) if not score.whole]
         return Table(
@@ -361,7 +364,7 @@ class ImportedNetwork:
         )
 
     def differences(self) -> list[str]:
-        """Return lost statements, extra statements and reordered policies, each once, with its switches."""
+        """Return lost statements, extra statements and reordered policies as text, each once, with its switches."""
         seen: dict[tuple[str, str], list[str]] = {}
         for switch_score in self.scores:
             moved = [f"terms of policy {name} are in another order" for name in switch_score.reordered]
@@ -385,7 +388,7 @@ class ImportedNetwork:
         return list(written)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as plain values."""
+        """Return the result as JSON values."""
         return {
             "switches": len(self.scores),
             "equal": sum(switch_score.equal for switch_score in self.scores),
@@ -446,7 +449,7 @@ def imported(
 
 
 def _in_file(problem: Problem, file: Path) -> Problem:
-    """Return the same problem with its line in the file that was written."""
+    """Return the same problem with its line in the fabric file that was written."""
     place = problem.place
     return replace(problem, place=FileLine(str(file), place.line)) if isinstance(place, FileLine) else problem
 
@@ -507,9 +510,10 @@ def imported_folder(
     draft: Path | None = None,
     progress: Callable[[str], None] = silent,
 ) -> ImportedNetwork:
-    """Return a folder of saved configurations as a fabric file. Statements that no reader understood are noted, and lost.
+    """Return a folder of saved configurations as a fabric file. Unknown statements are noted, and are not in the file.
 
-    Raises ``InputError`` if the folder is no capture or a text cannot be read (with file and line), and whenever ``imported`` does.
+    Raises ``InputError`` if the folder is no capture or a text cannot be read (with file and line), and whenever ``imported``
+    does.
     """
     progress(f"reading {folder}")
     capture = read_capture(folder)
@@ -543,7 +547,7 @@ def _design(fabric_files: Files) -> tuple[Network, Lock]:
 
 
 def _settled(fabric_files: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network, Lock, Files]:
-    """Design the network. Then set the fields whose defaults contradict the configurations, and return the result."""
+    """Return the design, after setting the fields whose defaults contradict the configurations."""
     network, lock = _design(fabric_files)
     changed = False
     for fabric in network.fabrics:

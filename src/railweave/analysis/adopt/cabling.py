@@ -33,10 +33,11 @@ def link_addresses(
     model: Mapping[str, str],
     lower: Sequence[_Port],
 ) -> set[_Port]:
-    """Write the pool of link addresses, if links have addresses. Return the links whose addresses the pool does not give.
+    """Write the pool of link addresses, if links have addresses. Return the link ports whose addresses the pool does not produce.
 
-    ``lower`` are the lower ends of all links, by switch and port. An address follows from the number of the lower switch and its port.
-    Links of spines to higher tiers have the second half of the pool. Links between routers of two sites have its last quarter.
+    ``lower`` holds the lower ends of all links, as (switch, port). An address follows from the number of the lower switch and its
+    port. Links of spines to higher tiers have the second half of the pool. Links between routers of two sites have its last
+    quarter.
     """
     tiers = [
         shape.numbers,
@@ -83,7 +84,7 @@ def link_addresses(
 
 @dataclass(frozen=True, slots=True)
 class LinkPort:
-    """A switch port with a link: parallel link number ``link`` (from 0) to the neighbor in ``slot`` (from 1)."""
+    """A switch port with a link: it is parallel link ``link`` (from 0) to the neighbor with the number ``slot`` (from 1)."""
 
     device: str
     slot: int
@@ -92,7 +93,10 @@ class LinkPort:
 
 
 def port_range(model: str, taken: Sequence[LinkPort], links: int) -> tuple[dict[str, object], list[LinkPort]]:
-    """Return the port range, as in a fabric file, that covers most of the ports, and the ports outside this range."""
+    """Return (the port range that covers most of the ports, in fabric-file form; the ports outside this range).
+
+    ``links`` is the number of parallel links to each neighbor.
+    """
     if not taken:
         return {}, []
     best: tuple[int, dict[str, object], list[LinkPort]] | None = None
@@ -106,7 +110,7 @@ def port_range(model: str, taken: Sequence[LinkPort], links: int) -> tuple[dict[
 
 
 def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[dict[str, object]]:
-    """Yield port ranges that could cover at least one of the ports: lowest ports first, packed before spread."""
+    """Yield port ranges that could contain at least one of the ports: those for the lowest ports first, packed before spread."""
     hardware = catalog().switches[model]
     for taken_port in sorted(taken, key=lambda each: each.place.key)[:8]:
         channels = taken_port.place.channels
@@ -130,7 +134,7 @@ def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[d
 
 
 def _gives(model: str, given: dict[str, object], taken_port: LinkPort, links: int) -> bool:
-    """Return whether a port range assigns this port to this link, with the breakout that the link's speed needs."""
+    """Return whether a port range would give this link this port, with the breakout that the link's speed needs."""
     hardware = catalog().switches[model]
     ports = PortRange.model_validate(given)
     group = hardware.group_of(ports.first or 0)
@@ -179,7 +183,7 @@ def cabling(
 
 
 class _Tier(NamedTuple):
-    """The links of one kind, each as its lower and upper end, with the role and port range of both ends.
+    """The links of one kind as (lower end, upper end), with the (role, port range) of either end.
 
     ``place`` returns the position of a far switch among the neighbors of a switch.
     """
@@ -220,9 +224,9 @@ def _ports(
     tier: _Tier,
     wrong: dict[tuple[str, str, int], dict[str, str]],
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Write the port ranges of one kind of link. Return the ports of the links of each pair of switches, in order.
+    """Write the port ranges of one kind of link. Return the (lower port, upper port) pairs of each (lower switch, upper switch), in order.
 
-    Ports outside all ranges are added to ``wrong``, by the two switches and the number of the link.
+    Ports outside all ranges are added to ``wrong``, by (lower switch, upper switch, number of the link).
     """
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for end, there in tier.ends:

@@ -29,7 +29,7 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def as_number(config: DeviceConfig) -> int:
-    """Return the AS number that a switch uses with its fabric neighbors, or 0 if it has none."""
+    """Return the AS number that a switch uses with its fabric neighbors, or 0 if there is none."""
     if config.bgp is None:
         return 0
     towards = {group.local_as for group in config.bgp.groups if group.sessions} - {0}
@@ -37,7 +37,7 @@ def as_number(config: DeviceConfig) -> int:
 
 
 def numbering(config: DeviceConfig) -> tuple[int, int]:
-    """Return a sort key for the switches of a role: the AS number, or the lowest link address if there is no AS number."""
+    """Return a sort key for the switches of a role: (AS number or 0, lowest link address if there is no AS number)."""
     asn = as_number(config)
     links = [
         int(ipaddress.ip_interface(at).ip)
@@ -55,7 +55,7 @@ def common_start(names: Sequence[str]) -> str:
 
 
 def given(value: object, default: BaseModel) -> dict[str, Any]:
-    """Return the fields of a device's settings that differ from the same fields in the fabric file's defaults."""
+    """Return the fields of a device's settings that differ from the fabric file's defaults, by field name."""
     changed: dict[str, Any] = {}
     for part_field in dataclasses.fields(value):  # type: ignore[arg-type]
         if not hasattr(default, part_field.name):
@@ -86,7 +86,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
 
 
 def _default(part_field: dataclasses.Field[Any]) -> object:
-    """Return the default of a field; if the field has none, a value that equals nothing (``MISSING``)."""
+    """Return the default of a field. If the field has none, return ``MISSING``, which equals no value."""
     if part_field.default_factory is not dataclasses.MISSING:
         return part_field.default_factory()
     return part_field.default
@@ -101,7 +101,7 @@ def _plain_model(value: object) -> Any:  # noqa: ANN401 - YAML values
 
 
 def common(values: list[Any]) -> tuple[Any, int]:
-    """Return the most common value, and the number of values that differ from it."""
+    """Return (the most common value, the number of values that differ from it)."""
     keys = [repr(value) for value in values]
     most = max(dict.fromkeys(keys), key=keys.count)
     return values[keys.index(most)], len(keys) - keys.count(most)
@@ -111,7 +111,8 @@ def common(values: list[Any]) -> tuple[Any, int]:
 class Note:
     """A fact that the fabric file cannot express.
 
-    If ``part`` names a configuration field, the note applies only if the design differs in this field. Otherwise ``part`` is empty.
+    If ``part`` names a configuration field, the note matters only if the design differs in this field. An empty ``part`` means
+    always.
     """
 
     text: str
@@ -120,7 +121,7 @@ class Note:
 
 @dataclass
 class Draft:
-    """The draft of one fabric. ``whole`` is the file, which several fabrics share; ``fabric`` is the part for this fabric."""
+    """The draft of a fabric. ``whole`` is the fabric file, which all fabrics share; ``fabric`` is this fabric's part of it."""
 
     name: str
     whole: dict[str, Any]
@@ -150,6 +151,6 @@ class Draft:
         return self.lock.setdefault(f"{self.name}/{pool}" if per_fabric else pool, {})
 
     def note(self, text: str, part: str = "") -> None:
-        """Note a fact that the file cannot express. With ``part``, the note applies only if the design differs in this field."""
+        """Note a fact that the file cannot express. With ``part`` (a field), the note matters only if the design differs in that field."""
         if Note(text, part) not in self.notes:
             self.notes.append(Note(text, part))

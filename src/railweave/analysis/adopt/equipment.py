@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 USUAL_GBPS = 400
-"""The assumed speed in Gb/s of a NIC whose port is unknown, and of a stand-in's port if no neighbor's model gives its speed."""
+"""The assumed speed in Gb/s of a NIC on an unknown port, and of a stand-in's port if no neighbor's model gives its speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Place:
     - ``physical``: the number of the physical port.
     - ``channel``: the breakout channel, or None if the port is not split.
     - ``channels``: the number of channels of the physical port.
-    - ``speed_gbps``: the speed of each channel in Gb/s.
+    - ``speed_gbps``: the speed of this port or channel in Gb/s.
     """
 
     physical: int
@@ -44,7 +44,7 @@ class Place:
 
 
 def _places(nos: str, model: str) -> dict[str, tuple[Place, ...]]:
-    """Return the places that each port name can stand for on a switch model."""
+    """Return the positions that each port name can mean on a switch model, by port name."""
     hardware = catalog().switches[model]
     return _places_on(nos, hardware.ports, hardware.cards)
 
@@ -66,9 +66,9 @@ def _places_on(nos: str, ports: tuple[PortGroup, ...], cards: int | None) -> dic
 
 
 def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
-    """Return the place of each port of a switch, by port name. Ports that the model lacks are left out.
+    """Return the position of each port of a switch, by port name. Ports that the model lacks are left out.
 
-    If a name fits several breakouts, the configured breakout decides, then the lanes, then whether other channels are in use.
+    If a name can have several breakouts, the configured breakout decides, then the lanes, then whether other channels are in use.
     """
     known = _places(config.nos, model)
     used = Counter(there[0].physical for port in config.interfaces if (there := known.get(port.name)))
@@ -123,7 +123,7 @@ def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[st
 
 
 def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
-    """Return the model of each switch of a role. Switches that fit no model are left out.
+    """Return the model of each switch of a role, by switch. Switches that fit no model are left out.
 
     The result has as few different models as possible. A switch may state its model. Otherwise its ports decide, and then the
     statements that a model requires or lacks.
@@ -163,7 +163,7 @@ def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
 
 
 def _unlike(model: str, config: DeviceConfig) -> int:
-    """Count the properties of a configuration that contradict a model that has its ports."""
+    """Return the number of a configuration's properties that contradict a model. The model has all ports of the configuration."""
     known = catalog().switches[model]
     whole = {split.physical: split.speed_gbps for split in config.splits if split.channels == 1}
     marks = [any((group := known.group_of(port)) and group.speed_gbps == speed for port, speed in whole.items())]
@@ -196,7 +196,10 @@ def has_ports(model: str, config: DeviceConfig) -> bool:
 
 
 def asked_models(words: Iterable[str]) -> dict[str, str]:
-    """Return the models by role from words such as ``leaf=MODEL``. Raises ``InputError`` for malformed words and unknown models."""
+    """Return the switch models by role from arguments such as ``leaf=MODEL``.
+
+    Raises ``InputError`` for malformed arguments and unknown models.
+    """
     role_models: dict[str, str] = {}
     for word in words:
         target = parse_target(word)

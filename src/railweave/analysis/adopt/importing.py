@@ -1,4 +1,4 @@
-"""Fabric file and lock of an existing network, derived from its switch configurations, with number pools and management."""
+"""The fabric file and lock of an existing network, derived from its switch configurations: fabrics, number pools and management."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def as_numbers(
 ) -> tuple[int, int]:
     """Write the AS number pool of a role, and an override for each switch whose number the pool does not give. Return the pool.
 
-    ``numbers`` are the switch numbers from which AS numbers follow. If neighbors accept a range of AS numbers for the role, this range
-    is the preferred pool.
+    ``numbers`` holds the number of each switch, from which AS numbers follow. If neighbors accept a range of AS numbers for the
+    role, this range is the preferred pool. Returns (first, last).
     """
     key = f"{role.replace('-', '_')}_asn"
     usual: tuple[int, int] = getattr(USUAL, key)
@@ -87,7 +87,7 @@ def as_numbers(
 
 
 def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig]) -> list[tuple[int, int]]:
-    """Return the AS number ranges that switches accept and that contain one of ``asns``, the most common range first."""
+    """Return the AS number ranges that switches accept and that contain any of ``asns``, the most common range first."""
     ranges = [
         asn_range
         for name in draft.switches
@@ -100,9 +100,9 @@ def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig])
 
 
 def _first(config: DeviceConfig, role: str) -> int:
-    """Return the first part of a spine's large communities, or 0 if there is no single one.
+    """Return the first part of a spine's large communities. Return 0 for other roles, and if the communities do not agree.
 
-    In designs of railweave, this number is the AS number of the first spine.
+    In railweave's designs, this number is the AS number of the first spine.
     """
     if role != "spine" or config.bgp is None:
         return 0
@@ -114,7 +114,7 @@ def _first(config: DeviceConfig, role: str) -> int:
 
 
 def apart_by_role(draft: Draft) -> None:
-    """Shorten each role's AS number pool so that it ends before the next role's pool. Switches outside their pool have overrides."""
+    """Shorten each role's AS number pool so that it ends before the next role's. Switches outside their pool already have overrides."""
     pools = draft.fabric.get("pools", {})
     ranges: list[tuple[int, int, str]] = []
     topology = draft.at("topology")
@@ -132,10 +132,11 @@ def apart_by_role(draft: Draft) -> None:
 
 
 def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
-    """Write the prefix from which router IDs are taken (``pools: router_id``), and the number of each switch in this prefix (the lock).
+    """Write the pool of router IDs (``pools: router_id``), and the number of each switch in it (the lock).
 
-    All fabrics share the prefix. It is the first of the prefixes ``known`` and of the usual prefix that contains all router IDs, or else the
-    longest prefix that contains them with room for growth. A switch whose router ID does not fit gets it under ``overrides:``.
+    All fabrics share the pool. It is the first prefix of ``known``, or else the default pool, that contains all router IDs. If
+    none does, it is the longest prefix that contains them with room for growth. A switch whose router ID does not fit gets it
+    under ``overrides:``.
     """
     ids = {
         name: str(config.bgp.router_id if config.loopback == NO_LOOPBACK and config.bgp else config.loopback.address)
@@ -159,7 +160,7 @@ def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], kno
 
 
 def apart(drafts: Sequence[Draft]) -> None:
-    """End each fabric's number pools before those of the next fabric. Otherwise fabrics with the same pool get an eighth of it each."""
+    """End each fabric's number pools before those of the next fabric. If pools were equal, each fabric would get an eighth of the pool."""
     usual = {("pools", key): getattr(USUAL, key) for key in ("leaf_asn", "spine_asn")}
     usual |= {("overlay", key): getattr(Overlay(), key) for key in ("vni", "network_vni")}
     for (part, key), default in usual.items():
@@ -205,7 +206,10 @@ def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> s
 
 
 def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -> str:
-    """Return a prefix that contains all the addresses: a known one, the usual one, or else the longest with room for growth."""
+    """Return a prefix that contains all the addresses: one of ``known``, ``usual``, or else the longest with room for growth.
+
+    Room for growth means ``spare`` times as many addresses as there are.
+    """
     addresses = [ipaddress.ip_address(value) for value in values]
     for text in (*known, usual):
         net = ipaddress.ip_network(text)
@@ -240,11 +244,14 @@ def management(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, A
 
 
 _SECRETS = frozenset({"root_password", "password", "community", "auth", "privacy", "key", "grpc_certificate"})
-"""Keys whose values are secrets; the fabric file holds only references to them."""
+"""Keys whose values are secrets. The fabric file holds only references to them."""
 
 
 def _as_references(draft: Draft, value: Any, name: str) -> Any:  # noqa: ANN401 - YAML values
-    """Return the value with each plain-text secret replaced by ``secret:NAME``, because fabric files hold no secrets."""
+    """Return the value with each plain-text secret replaced by ``secret:NAME``, because fabric files hold no secrets.
+
+    ``name`` is the start of the names. A note is added for each secret.
+    """
     if isinstance(value, list):
         value = cast("list[Any]", value)
         return [_as_references(draft, element, f"{name}-{at}") for at, element in enumerate(value, 1)]
@@ -270,16 +277,16 @@ def _is_reference(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Files:
-    """A fabric file as plain values, with the pools of its lock, lengths of single cables, and notes on facts that it lacks."""
+    """A fabric file as plain values, with its lock, the lengths of single cables, and notes on facts that the file cannot express."""
 
     document: dict[str, Any]
     lock: dict[str, dict[str, int]]
     lengths: dict[tuple[str, str], int]
     notes: list[Note]
     configs: Mapping[str, DeviceConfig]
-    """The configurations read, with the port names of the design."""
+    """The configurations that were read, with the design's port names."""
     ports: Mapping[str, Mapping[str, str]]
-    """By switch, the design's names of ports that have a different name in the switch's text."""
+    """The design's port names by switch and by port name in the switch's text. Only ports with different names are included."""
 
 
 def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Mapping[str, str] | None = None) -> Files:
@@ -324,7 +331,7 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
 
 
 def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:
-    """Name each secret whose value is hidden in the text after its place in the file. ``build --secrets`` uses these names."""
+    """Name each secret that the text hides after its place in the file. ``build --secrets`` uses these names."""
     for key, value in part.items():
         if isinstance(value, dict):
             _name_secrets(cast("dict[str, Any]", value), (*at, key))
@@ -333,7 +340,7 @@ def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:
 
 
 def _fabric_names(sets: Sequence[Sequence[str]]) -> list[str]:
-    """Return fabric names: the common start of each fabric's switch names if these differ, otherwise numbered names."""
+    """Return a name for each fabric: the common start of its switch names if these starts differ, otherwise numbered names."""
     if len(sets) == 1:
         return ["backend"]
     heads = [re.sub(r"[^A-Za-z0-9]+[^-_.]*$", "", common_start(names)) for names in sets]
@@ -350,7 +357,7 @@ def _fabric(
     lengths: dict[tuple[str, str], int],
     local: list[str],
 ) -> FabricServers:
-    """Write one fabric of the file and return its servers."""
+    """Write one fabric of the file, and return its servers. ``local`` holds the prefixes that most of its switches accept."""
     _equipment(draft, tiers, configs, model)
     own_wiring = with_servers(draft.name, network_wiring, configs, tiers.get("leaf", []))
     there = shape(configs, own_wiring, tiers, model)
@@ -428,7 +435,7 @@ def _equipment(
 
 
 def _up(fabric_shape: Shape) -> dict[str, int]:
-    """Return the uplink capacity in Gb/s by stripe. The leaf with the least capacity counts."""
+    """Return the uplink capacity of each stripe in Gb/s, by stripe name: that of the leaf with the least capacity."""
     carried: Counter[str] = Counter()
     for end, _ in fabric_shape.wiring.between(fabric_shape.leaves, fabric_shape.spines):
         place = fabric_shape.places.get((end.device, end.port))

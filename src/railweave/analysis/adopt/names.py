@@ -32,7 +32,7 @@ def as_name(text: str) -> str:
 
 
 def name_leaves(draft: Draft, shape: Shape) -> None:
-    """Name the stripes and find the name pattern of leaves."""
+    """Name the stripes, and write the name pattern of leaves."""
     best: tuple[int, str, list[str]] | None = None
     for pattern, stripes in _leaf_patterns(shape):
         wrong = sum(
@@ -58,7 +58,7 @@ def name_leaves(draft: Draft, shape: Shape) -> None:
 
 
 def _leaf_patterns(shape: Shape) -> Iterator[tuple[str, list[str]]]:
-    """Yield possible name patterns of leaves, each with the stripe names that it implies, the likeliest first."""
+    """Yield possible name patterns of leaves as (pattern, stripe names that it implies), the likeliest first."""
     stripes = shape.stripes
     for names in ([stripe.described for stripe in stripes], [f"stripe{stripe.slot}" for stripe in stripes]):
         if all(names):
@@ -80,7 +80,7 @@ def _width(number: str) -> str:
 
 
 def _by_common_parts(stripes: Sequence[Stripe]) -> Iterator[tuple[str, list[str]]]:
-    """Yield patterns in which the common start of a stripe's leaf names, without an ending that all stripes share, names the stripe."""
+    """Yield such patterns, where a stripe's name is the common start of its leaf names without an ending that all stripes share."""
     heads: list[str] = []
     digits = 1
     for stripe in stripes:
@@ -121,7 +121,7 @@ def _rename(draft: Draft, patterned: str, name: str) -> None:
 
 
 def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
-    """Name the spines and return the key of each. Spines with the same number in different pods share a key."""
+    """Name the spines, and return the key of each in the name pattern. Spines with the same number in different pods share a key."""
     if not shape.spines:
         return {}
     each = len(shape.spines) // shape.pods
@@ -151,7 +151,7 @@ def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
 def name_vlans(
     draft: Draft, configs: Mapping[str, DeviceConfig], rails: Mapping[tuple[str, int], tuple[str, int]]
 ) -> None:
-    """Write ``naming.vlan`` if VLAN names follow a pattern. ``rails`` has the stripe and rail by leaf and VLAN."""
+    """Write ``naming.vlan`` if VLAN names follow a pattern. ``rails`` maps (leaf, VLAN) to (stripe, rail)."""
     seen = [
         (gateway.vlan_name, gateway.vlan, *rails.get((name, gateway.vlan), ("", 0)))
         for name in draft.switches
@@ -189,10 +189,10 @@ MOST_LETTERS = 63
 
 
 def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
-    """Return the wiring of one fabric with a server and a NIC at each server port.
+    """Return the wiring of a fabric, completed so that every server port has a server and a NIC.
 
-    Gateways and ports name the servers and NICs; otherwise these get numbers. A fabric without any known server gets one, because a
-    design needs servers.
+    Gateways and port descriptions give names; the other servers and NICs get numbered names. A fabric without any known server
+    gets one, because a design needs servers.
     """
     fabric_wiring = Wiring(
         wiring.links, {end: nic for end, nic in wiring.servers.items() if end.device in leaves}, wiring.notes
@@ -209,7 +209,7 @@ def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCo
 
 
 def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
-    """Add one server behind each stripe's VLAN gateways, on leaves that have such gateways but no known server port."""
+    """Return the wiring with one added server per stripe behind VLAN gateways of leaves without a known server port."""
     made = dict(wiring.servers)
     there = {end.device for end in wiring.servers}
     for leaf in leaves:
@@ -224,9 +224,9 @@ def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves
 
 
 def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
-    """Treat server ports without a description as NICs of servers with generated names.
+    """Return the wiring with generated server and NIC names for server ports without a description.
 
-    Each such server has one NIC on each leaf if the number of leaves suits groups of eight. Otherwise all its NICs are on one leaf.
+    Such a server has one NIC on each leaf if the number of leaves divides eight. Otherwise all its NICs are on one leaf.
     """
     nameless = [end for end, nic in wiring.servers.items() if not nic.device]
     if not nameless:
@@ -248,10 +248,10 @@ def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCon
 
 
 def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
-    """Number servers and NICs as in a rail-optimized design, if NIC names do not match a server model.
+    """Return the wiring with servers and NICs renamed as in a rail-optimized design, if their NIC names match no server model.
 
-    Leaves that share servers form a stripe if all stripes then have the same number of leaves; otherwise each leaf is a stripe. A
-    server's ports on a stripe become NICs of one server, or of several servers if a model has fewer NICs.
+    Leaves that share servers form a stripe if all stripes then have the same number of leaves; otherwise each leaf is a stripe.
+    The ports of a server on a stripe become the NICs of one server, or of several servers if a model has fewer NICs.
     """
     by_server: dict[str, list[tuple[End, End]]] = defaultdict(list)
     for end, nic in wiring.servers.items():
@@ -306,7 +306,10 @@ def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Se
 
 
 def _stripes(sets: Sequence[frozenset[str]], leaves: Sequence[str]) -> list[list[str]]:
-    """Return groups of leaves that share servers, most common groups first. If groups differ in size, each leaf is a group."""
+    """Return groups of leaves that share servers, the most common groups first. If groups differ in size, each leaf is a group.
+
+    ``sets`` holds the leaves of each server.
+    """
     left = dict.fromkeys(sorted(leaves, key=natural))
     shared: list[list[str]] = []
     counts = Counter(sets)

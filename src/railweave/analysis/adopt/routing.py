@@ -62,9 +62,9 @@ def colors(config: DeviceConfig) -> Colors | None:
 
 
 def _of_group(config: DeviceConfig, group: BgpGroup) -> str:
-    """Return the color of a BGP group's sessions, or an empty string.
+    """Return the name of the color of a BGP group's sessions, or an empty string if there is none.
 
-    The color is the one that the group states, or the community that its import policy prefers.
+    The color is the group's ``fabric_color``, or the community whose routes its import policy prefers.
     """
     if group.fabric_color:
         return group.fabric_color
@@ -78,7 +78,10 @@ def _of_group(config: DeviceConfig, group: BgpGroup) -> str:
 
 
 def _number(community: Community | None, place: int) -> int:
-    """Return the number of a color: the last part of its community. In a standard community, this part is 1000 plus the number."""
+    """Return the number of a color: the last part of its community, which is 1000 plus the number in a standard community.
+
+    ``place`` is returned if there is no community with a number.
+    """
     last = community.value.rpartition(":")[2] if community else ""
     if not last.isdecimal():
         return place
@@ -91,7 +94,7 @@ def color_name(community: str) -> str:
 
 
 def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
-    """Write ``underlay`` with the settings of most switches."""
+    """Write ``underlay``, with the settings that most switches have."""
     made: list[dict[str, Any]] = []
     for name in draft.switches:
         bgp, isis = configs[name].bgp, configs[name].isis
@@ -140,9 +143,9 @@ def _of_isis(isis: IsisConfig) -> dict[str, Any]:
 def path_colors(
     draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], spine_keys: Mapping[str, str]
 ) -> dict[str, Colors]:
-    """Write the number and names of the path colors and the color of each uplink. Return the colors of each leaf.
+    """Write the number and names of the path colors, and the color of each uplink. Return the colors of each leaf.
 
-    The result is empty if paths have no colors.
+    The result is empty if there are no path colors. ``spine_keys`` gives each spine's key in the file.
     """
     leaf_colors = {leaf: candidate for leaf in shape.leaves if (candidate := colors(configs[leaf]))}
     if not leaf_colors:
@@ -185,7 +188,7 @@ def path_colors(
 
 
 def color_order(leaf_colors: Mapping[str, Colors]) -> dict[str, int]:
-    """Return the index of each color, from 1."""
+    """Return the index of each color by name, from 1."""
     first = next(iter(leaf_colors.values()), None)
     names = sorted(first.numbers, key=lambda name: first.numbers[name]) if first else []
     return {name: at for at, name in enumerate(names, 1)}
@@ -235,7 +238,7 @@ def _pattern(group: str, role: str, color: str) -> str:
 
 
 def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
-    """Write ``router_advertisements`` with the settings of most gateways. Return whether servers use them to form addresses (SLAAC)."""
+    """Write ``router_advertisements``, with the settings that most gateways have. Return whether servers use SLAAC."""
     advertised = [
         gateway.advertisements
         for name in draft.switches
@@ -253,7 +256,7 @@ def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
 
 
 def local_prefixes(draft: Draft, configs: Mapping[str, DeviceConfig]) -> list[str]:
-    """Return the prefixes that most switches of the fabric accept: those of the prefix list that most policy terms match."""
+    """Return the prefixes in the prefix list that most policies match with longer prefixes, on most switches of the fabric."""
     votes: list[tuple[Prefix, ...]] = []
     for name in draft.switches:
         bgp = configs[name].bgp

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def rails_of(nics: Iterable[End]) -> dict[End, int]:
-    """Return the rail of each NIC, from 1: its position in the NIC list of a server model, or else in the sorted names of its server."""
+    """Return the rail of each NIC, from 1: its position in a server model with these names, or in the server's sorted NIC names."""
     by_server: dict[str, list[End]] = defaultdict(list)
     for nic in nics:
         if nic.device:
@@ -37,7 +37,7 @@ MOST_NICS = 8
 """The most NICs that an inferred server has on one fabric."""
 
 FEW_NICS = 2
-"""The number of NICs of the smallest server model with such NICs."""
+"""The number of NICs of the smallest server model with NICs of this kind."""
 
 
 def known_nics(names: Iterable[str]) -> bool:
@@ -56,9 +56,10 @@ def _lists() -> list[tuple[str, ...]]:
 
 
 def model_of(sets: Sequence[tuple[frozenset[str], int]]) -> tuple[str, list[str]] | None:
-    """Return the server model that fits these sets of NICs best, and the NIC group of the model for each set.
+    """Return (the server model that fits these sets of NICs best, its NIC group for each set), or None.
 
-    Each set has NIC names and a speed. Numbers and speeds count more than names. Returns None if no model has as many NICs of these speeds.
+    Each set is (NIC names, speed in Gb/s). Numbers and speeds count more than names. The result is None if no model has as many
+    NICs of these speeds.
     """
     best: tuple[tuple[int, int, int], str, list[str]] | None = None
     for model, known in catalog().servers.items():
@@ -93,7 +94,7 @@ _ENDS_IN_NUMBER = re.compile(r"(.*?)(\d+)")
 
 
 def nics_of(draft: Draft, shape: Shape) -> dict[str, tuple[frozenset[str], int]]:
-    """Return each server's NICs and their speed in Gb/s, in the order of stripes and slots."""
+    """Return each server's NIC names and their speed in Gb/s, by server, in the order of stripes and slots."""
     names: dict[str, set[str]] = defaultdict(set)
     speeds: dict[str, Counter[int]] = defaultdict(Counter)
     for end, nic in shape.wiring.servers.items():
@@ -109,18 +110,22 @@ def nics_of(draft: Draft, shape: Shape) -> dict[str, tuple[frozenset[str], int]]
 
 @dataclass(frozen=True, slots=True)
 class FabricServers:
-    """The servers of a fabric: the NICs of each on this fabric, with their speed, and its stripe."""
+    """The servers of a fabric.
+
+    - ``nics``: the NIC names on this fabric and their speed in Gb/s, by server.
+    - ``stripes``: the stripe of each server.
+    """
 
     draft: Draft
     nics: dict[str, tuple[frozenset[str], int]]
     stripes: dict[str, str]
     leaves_per_stripe: int
     up_gbps: dict[str, int]
-    """The uplink capacity in Gb/s by stripe. The leaf with the least capacity counts."""
+    """The uplink capacity of each stripe in Gb/s: that of the leaf with the least capacity."""
 
 
 def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
-    """Return the ``servers`` section of the file, and write ``nics`` of each fabric."""
+    """Return the ``servers`` section of the file, and write the field ``nics`` of each fabric."""
     homes: dict[str, dict[str, str]] = defaultdict(dict)
     sets: dict[str, list[tuple[str, tuple[frozenset[str], int]]]] = defaultdict(list)
     for on_fabric in fabrics:
@@ -174,7 +179,7 @@ def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
 def _alike(
     known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None], fabrics: Sequence[FabricServers]
 ) -> None:
-    """Give all servers one model if the network has only one fabric and its servers have different numbers of NICs.
+    """Replace the models in ``known`` by a single model, if the network has one fabric and its servers have different numbers of NICs.
 
     The model has the NICs of every server, because all servers of a fabric must have the same number of NICs.
     """
@@ -209,12 +214,12 @@ def _oversubscription(on_fabric: FabricServers, rails: int) -> None:
 
 
 def host_lists(names: Sequence[str]) -> list[str]:
-    """Return names in the notation of cluster schedulers, such as ``H100-[01-04]``, in the order given."""
+    """Return names as host lists, such as ``H100-[01-04]``, in the given order."""
     return [_one(*run) for run in _runs(names)]
 
 
 def _runs(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield runs of consecutively numbered names: the text before the number, the first number and the last number."""
+    """Yield runs of consecutively numbered names as (text before the number, first number, last number)."""
     run: tuple[str, str, str] | None = None
     for name in names:
         match = _ENDS_IN_NUMBER.fullmatch(name)

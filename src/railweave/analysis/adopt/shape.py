@@ -28,7 +28,7 @@ def upper_order(
     places: Mapping[tuple[str, str], Place],
     configs: Mapping[str, DeviceConfig],
 ) -> list[str]:
-    """Return the switches of a tier, sorted by the ports on the tier below that lead to them, then by AS number."""
+    """Return the switches of a tier, sorted by their lowest port on the tier below, then by AS number."""
     first: dict[str, tuple[int, int]] = {}
     for end, there in wiring.between(lower, upper):
         place = places.get((end.device, end.port))
@@ -40,9 +40,9 @@ def upper_order(
 def pods_of(
     stripes: Sequence[Stripe], spines: Sequence[str], wiring: Wiring, configs: Mapping[str, DeviceConfig]
 ) -> list[list[str]]:
-    """Return the spines of each pod, in the order of their leaves' AS numbers.
+    """Return the spines of each pod, in the order of their leaves' AS numbers. Sets ``pod`` of each stripe, from 0.
 
-    A pod has the spines that a stripe's leaves have links to. Each stripe gets the number of its pod, from 0.
+    The spines to which a stripe's leaves have links form its pod.
     """
     pods: list[list[str]] = []
     for stripe in sorted(
@@ -56,7 +56,7 @@ def pods_of(
 
 
 def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods: int) -> list[str]:
-    """Return the super-spines in the order of their planes. A super-spine's plane is the number of its spines, equal in all pods."""
+    """Return the super-spines in the order of their planes. The plane is the number, in its pod, of the spines that it connects."""
     each = max(1, len(spines) // pods)
     number = {name: at % each for at, name in enumerate(spines)}
     plane = {end.device: number[there.device] for end, there in wiring.between(supers, spines)}
@@ -64,9 +64,10 @@ def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods:
 
 
 def unlike_pods(stripes: Sequence[Stripe], pods: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the differences between pods that a design cannot express.
+    """Yield notes on differences between pods that a design cannot express.
 
-    In a design, all pods are alike. The stripes of a pod have consecutive numbers, because the numbers of pods follow from those of stripes.
+    In a design, all pods are alike. The stripes of a pod have consecutive numbers, because pod numbers follow from stripe
+    numbers.
     """
     if len(pods) < 2:
         return
@@ -86,7 +87,10 @@ def parallel(wiring: Wiring, lower: Iterable[str], upper: Iterable[str]) -> int:
 
 
 MOST_GAPS = 4
-"""The largest accepted span of AS numbers, as a multiple of the number of stripes (at least 16). Gaps in a larger span are ignored."""
+"""The largest accepted range of AS numbers, as a multiple of the number of stripes (at least 16).
+
+If the range is larger, gaps between AS numbers are ignored.
+"""
 
 
 @dataclass(slots=True)
@@ -94,7 +98,7 @@ class Stripe:
     """Leaves that share servers, in the order of their rails.
 
     - ``slot``: the number from which allocations follow.
-    - ``servers``: server names with their slots.
+    - ``servers``: the slot of each server, by name.
     - ``described``: the name of the stripe in gateway descriptions, or an empty string.
     """
 
@@ -117,7 +121,10 @@ def stripes_of(leaves: Sequence[str], servers: Mapping[End, End], configs: Mappi
 
 
 def _sharing(leaves: Sequence[str], servers: Mapping[End, End]) -> list[list[str]]:
-    """Return groups of leaves that have servers in common. A leaf whose servers have no names is a group of its own."""
+    """Return groups of leaves that have servers in common, directly or through other leaves.
+
+    A leaf whose servers have no names is a group of its own.
+    """
     home = {leaf: {leaf} for leaf in leaves}
     ends_of: dict[str, set[str]] = defaultdict(set)
     for end, nic in servers.items():
@@ -160,7 +167,7 @@ def number(
     spines: Iterable[str],
     places: Mapping[tuple[str, str], Place],
 ) -> None:
-    """Set the slots of stripes, in the order of their ports on the spines, with the gaps that AS numbers show."""
+    """Sort stripes and set their slots: first by pod, then by their ports on the spines, with the gaps that AS numbers show."""
     leaves = [leaf for stripe in stripes for leaf in stripe.leaves]
     on_spines: dict[str, tuple[int, int]] = {}
     for end, there in wiring.between(leaves, spines):
@@ -191,7 +198,7 @@ def number(
 def place_servers(
     stripes: Iterable[Stripe], servers: Mapping[End, End], places: Mapping[tuple[str, str], Place]
 ) -> None:
-    """Set the slots of servers in their stripe, in the order of their ports on its first leaf."""
+    """Set the slots of servers in their stripe, in the order of their ports on the stripe's first leaf."""
     for stripe in stripes:
         keys: dict[str, tuple[int, int]] = {}
         for end, nic in servers.items():
@@ -259,7 +266,7 @@ def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str
 
 
 def _between_sites(near: Mapping[str, set[str]], role: Mapping[str, RoleName]) -> set[str]:
-    """Return the switches above spines that join sites. They have links to each other, and each has links only to spines of its site."""
+    """Return the switches above spines that connect sites. They have links to each other, and no two of them share a spine."""
     below = {
         name: {far for far in near[name] if role[far] == "spine"}
         for name, role_name in role.items()
@@ -272,7 +279,7 @@ def _between_sites(near: Mapping[str, set[str]], role: Mapping[str, RoleName]) -
 
 
 def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring, tuple[str, ...]]:
-    """Return the wiring without links between switches of one role (a pair of leaves), which no leaf-spine fabric has, and notes.
+    """Return (the wiring without links between switches of the same role, notes), because no leaf-spine fabric has such links.
 
     Links between sites remain: those of routers above the spines, and those of leaves if there are no spines.
     """
@@ -294,7 +301,7 @@ def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring,
 
 
 def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the switches that have links, and a note on those that have none. A single switch needs no link.
+    """Return (the switches that have links, a note on those that have none). A single switch needs no link.
 
     Raises ``InputError`` if there are several switches and none has a link.
     """
@@ -311,7 +318,7 @@ def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def fabrics(near: Mapping[str, set[str]]) -> list[list[str]]:
-    """Return groups of connected switches, each in the order of ``near``."""
+    """Return the groups of connected switches, each in the order of ``near``."""
     left, components = dict.fromkeys(near), list[list[str]]()
     while left:
         reached, edge = set[str](), {next(iter(left))}
@@ -334,10 +341,11 @@ def by_role(names: list[str], role: Mapping[str, RoleName]) -> dict[RoleName, li
 
 @dataclass(slots=True)
 class Shape:
-    """The structure of a fabric. ``rails`` is the number per server, ``links`` the number of parallel links of a leaf to each spine.
+    """The structure of a fabric.
 
-    ``spines`` and ``super_spines`` are in the order of their numbers, pod by pod, and ``pods`` is the number of pods. If ``routers`` or
-    leaves join sites, ``across`` describes the links between sites, and the spines of each site are a pod.
+    - ``rails``: the number of rails of a server. ``links``: the number of parallel links of a leaf to each spine.
+    - ``spines`` and ``super_spines``: in the order of their numbers, pod by pod. ``pods``: the number of pods.
+    - ``across``: the links between sites, if ``routers`` or leaves connect sites. The spines of each site are then a pod.
     """
 
     stripes: list[Stripe]
@@ -371,7 +379,7 @@ class Shape:
 
     @property
     def leaf_places(self) -> dict[str, int]:
-        """The position of each leaf, from 1, among those with the same spines. It determines the ports of the spines."""
+        """The place of each leaf among the leaves with the same spines, from 1. It determines the leaf's ports on the spines."""
         around = self.stripes_per_pod if self.super_spines else max(stripe.slot for stripe in self.stripes)
         before = {
             stripe.name: [other for other in self.stripes if other.pod == stripe.pod].index(stripe)
@@ -387,13 +395,13 @@ class Shape:
 
     @property
     def spine_places(self) -> dict[str, int]:
-        """The position of each spine, from 1, among those that a leaf has links to. It determines the ports of the leaves."""
+        """The place of each spine among the spines of a leaf, from 1. It determines the spine's ports on the leaves."""
         each = max(1, len(self.spines) // self.pods)
         return {name: at % each + 1 for at, name in enumerate(self.spines)}
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The number of each leaf, from which its AS number follows."""
+        """The number of each leaf, from 1, from which its AS number follows."""
         each = self.per_stripe
         return {
             leaf: (stripe.slot - 1) * each + at for stripe in self.stripes for at, leaf in enumerate(stripe.leaves, 1)

@@ -25,10 +25,10 @@ USUAL = Interconnect(sites={"a": ("a",), "b": ("b",)})
 
 @dataclass(frozen=True, slots=True)
 class Interconnection:
-    """The switches and links that join sites.
+    """The switches and links that connect sites.
 
-    ``borders`` are the switches with long links, in the order of their numbers. Each has its site (from 0) and its number in this site
-    (from 1). ``links`` is the number of parallel links between two borders at different sites.
+    ``borders`` holds the switches with links to other sites, in the order of their numbers, as (site from 0, number in the site
+    from 1). ``links`` is the number of parallel links between two borders at different sites.
     """
 
     borders: dict[str, tuple[int, int]]
@@ -36,13 +36,13 @@ class Interconnection:
     speed_gbps: int
 
     def place(self, near: str, far: str) -> int:
-        """Return the position of ``far`` among the neighbors of ``near`` at other sites. It determines the port on ``near``."""
+        """Return the place of ``far`` among the neighbors of ``near`` at other sites, from 1. It determines the port on ``near``."""
         each = max(number for _, number in self.borders.values())
         (here, _), (there, number) = self.borders[near], self.borders[far]
         return (there - (there > here)) * each + number
 
     def ends(self, wiring: Wiring) -> list[tuple[End, End]]:
-        """Return the links between sites, each from the site with the lower number."""
+        """Return the links between sites as pairs of ends. The first end is at the site with the lower number."""
         site = {name: at for name, (at, _) in self.borders.items()}
         return [(end, other) for end, other in wiring.between(site, site) if site[end.device] < site[other.device]]
 
@@ -54,9 +54,9 @@ def across_sites(
     wiring: Wiring,
     places: Mapping[tuple[str, str], Place],
 ) -> Interconnection | None:
-    """Return the switches and links that join the sites of a fabric, or None if they do not join every site with every other.
+    """Return the switches and links that connect the sites of a fabric, or None if they do not connect every site with every other.
 
-    Sites are joined by ``routers`` above the spines of each pod, or by leaves if there are no spines.
+    Sites are connected by ``routers`` above the spines of each pod, or by leaves if there are no spines.
     """
     sites: list[list[str]]
     if routers:
@@ -81,7 +81,7 @@ def across_sites(
 
 
 def site_names(shape: Shape) -> list[str]:
-    """Return the names of the sites: the common start of their switches' names if these differ, otherwise numbered names."""
+    """Return a name for each site: the common start of its switches' names if these starts differ, otherwise numbered names."""
     if shape.across is None:
         return []
     whole: list[list[str]] = [[] for _ in range(len({at for at, _ in shape.across.borders.values()}))]
@@ -124,7 +124,7 @@ def interconnect(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]
 
 
 def _as_ports_have_it(draft: Draft, ports: Iterable[Interface]) -> dict[str, Any]:
-    """Return the MACsec keys and PFC setting that most ports between sites have."""
+    """Return the MACsec key and the PFC setting that most ports between sites have, in fabric-file form."""
     key, others = common([plain(port.macsec) if port.macsec else None for port in ports])
     pauses, unlike = common([port.pauses for port in ports])
     if others + unlike:

@@ -1,6 +1,6 @@
-"""Stand-ins for hardware that the catalog lacks: a model from the catalog replaces the switch, and its ports replace the ports.
+"""Stand-ins for hardware that the catalog lacks: a catalog model takes the place of the switch, and its ports that of the real ports.
 
-Public labs run virtual switches (``Ethernet1``, ``eth1``) and models of other vendors. A stand-in allows such a network to be
+Public labs run virtual switches (``Ethernet1``, ``eth1``) and models of other vendors. With a stand-in, such a network can be
 designed. A note gives the port names of the design. Statements that differ only by these names count as equivalent.
 """
 
@@ -35,7 +35,7 @@ _NOT_A_PORT = re.compile(
 class StandInHardware:
     """The model of each switch, with configurations and wiring that use the model's port names.
 
-    ``names`` has, by switch, the stand-in's name for each port that the configuration names differently.
+    ``names`` maps, for each switch, port names in the configuration to the model's port names, if they differ.
     """
 
     models: dict[str, str]
@@ -46,7 +46,7 @@ class StandInHardware:
 
 
 def in_use(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> tuple[dict[str, DeviceConfig], tuple[str, ...]]:
-    """Return the configurations without unconnected ports, and notes on removed ports that had any settings."""
+    """Return (the configurations without unconnected ports, notes on removed ports that had any settings)."""
     joined = {end for pair in wiring.links for end in pair} | set(wiring.servers)
     trimmed: dict[str, DeviceConfig] = {}
     notes: list[str] = []
@@ -78,7 +78,7 @@ def hardware(
     fabrics: Sequence[Sequence[str]],
     given: Mapping[str, str],
 ) -> StandInHardware:
-    """Return the model of each switch: the ``given`` model of its role, a model with its ports, or a stand-in with enough ports.
+    """Return the hardware of each switch: the ``given`` model of its role, a model with its ports, or a stand-in with enough ports.
 
     Raises ``InputError`` if a switch has more ports than any model of the catalog that runs its system.
     """
@@ -111,7 +111,7 @@ def hardware(
 
 
 def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, DeviceConfig]:
-    """Return the configurations with the speed of the far end for ports that state no speed."""
+    """Return the configurations where ports without a speed have the speed of their far end."""
     speeds = {
         End(name, interface.name): interface.speed_gbps
         for name, config in configs.items()
@@ -134,9 +134,9 @@ def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dic
 
 
 def _likeliest(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
-    """Return the model of each switch of a role.
+    """Return the model of each switch of a role, by switch, as ``models`` does.
 
-    If configurations of this system never state a speed, models whose links and NICs have the usual speed are preferred.
+    If configurations of this system never state a speed, models whose links and NICs have ``USUAL_GBPS`` are preferred.
     """
     chosen = models(configs)
     if any("interfaces.speed_gbps" not in catalog().systems[config.nos].reads.unsaid for config in configs.values()):
@@ -187,7 +187,10 @@ def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
 
 
 def _named(config: DeviceConfig, model: str) -> dict[str, str]:
-    """Return a model port for each port in use: the port of the same name, else of the same number, else the first free port."""
+    """Return a model port for each port in use: the port with the same name, or else with the same number, or else the first free port.
+
+    The result maps port names in the configuration to the model's port names.
+    """
     there = whole_ports(config.nos, model)
     free = dict(sorted(there.items(), key=lambda item: item[1]))
     numbers = {number: name for name, number in there.items()}

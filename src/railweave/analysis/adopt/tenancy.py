@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 LEAST_STEP = 10
-"""The least common divisor of route distinguisher numbers at which they are read as multiples of slots, not as slots."""
+"""The smallest greatest common divisor of the numbers in route distinguishers at which they count as multiples of slots."""
 
 
 def slots_of(numbers: Mapping[str, int], draft: Draft) -> dict[str, int]:
-    """Return the slots of tenants from the numbers in their route distinguishers.
+    """Return the slots of tenants from the numbers in their route distinguishers, by VRF.
 
     If the numbers are multiples of slots, the formula is written to ``overlay``.
     """
@@ -141,7 +141,7 @@ def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence
 
 
 def _pool(start: int, family: str, local: Sequence[str]) -> str:
-    """Return the pool that starts at an address: a prefix from ``local`` if one fits, otherwise a pool of the usual length."""
+    """Return the pool that starts at an address: a prefix of ``local`` if one fits, otherwise a pool of the default length."""
     address = ipaddress.IPv4Address(start) if family == "ipv4" else ipaddress.IPv6Address(start)
     for text in local:
         net = ipaddress.ip_network(text)
@@ -159,7 +159,7 @@ _PURPOSE = "network "
 
 
 def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, int]:
-    """Return the slot of each tenant, by the name of its VRF: the number in its route distinguishers, or else in the order of VNIs."""
+    """Return the slot of each tenant by VRF: the number in its route distinguishers, or else its place in the order of VNIs."""
     numbers: dict[str, set[str]] = defaultdict(set)
     vnis: dict[str, int] = {}
     for name in draft.switches:
@@ -241,7 +241,7 @@ def _targets(
     configs: Mapping[str, DeviceConfig],
     leaves: Iterable[str],
 ) -> None:
-    """Write the route targets of tenants that do not follow from the VNI, for VRFs that import their own routes."""
+    """Write the route target of each tenant if it does not follow from the VNI, for VRFs that import their own routes."""
     head = draft.at("overlay").get("route_target_as", USUAL.route_target_as)
     leaves = list(leaves)
     every = [vrf for leaf in leaves for vrf in configs[leaf].vrfs if len(vrf.export_targets) == 1]
@@ -257,9 +257,9 @@ def _targets(
 
 
 def _leaks(made: Mapping[str, dict[str, Any]], vrf: Vrf, senders: Mapping[str, Vrf]) -> None:
-    """Write the tenants with which a tenant shares prefixes, if both import each other's routes.
+    """Write ``leaks`` of a tenant: the tenants with which it shares prefixes, because both import each other's routes.
 
-    The pair is written only for the tenant that has fewer import targets.
+    The pair is written only for the tenant that has fewer import targets. ``senders`` maps an export target to its VRF.
     """
     own_target = vrf.export_targets[0]
     for target in vrf.import_targets:
@@ -307,7 +307,7 @@ def _network(gateway: Any, bridged: BridgedVlan) -> dict[str, Any]:  # noqa: ANN
 def _in_order(
     networks: Mapping[tuple[str, str], dict[str, Any]], shape: Shape, configs: Mapping[str, DeviceConfig]
 ) -> list[tuple[str, str]]:
-    """Return the networks in the order of their VLANs in the MAC-VRF instances."""
+    """Return the networks, as (tenant, network), in the order of their VLANs in the MAC-VRF instances."""
     place: dict[int, int] = {}
     for leaf in shape.leaves:
         instance = configs[leaf].mac_vrf
@@ -341,7 +341,7 @@ def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mappi
 def _external(
     draft: Draft, part: dict[str, Any], leaf: str, vrf: Vrf, config: DeviceConfig, routers: dict[tuple[str, str], str]
 ) -> None:
-    """Write the external routers of a tenant at one leaf. ``routers`` has their names by leaf and port, and is common to all tenants."""
+    """Write the external routers of a tenant at one leaf. ``routers`` holds the names of all routers by (leaf, port)."""
     ports: dict[str, Interface] = {interface.name: interface for interface in config.interfaces}
     for peer in vrf.external:
         name = as_name(peer.router or peer.session.peer or f"as{peer.session.peer_as}")
@@ -368,7 +368,10 @@ def _external(
 
 
 def members(nics: Iterable[End], whole: Mapping[str, set[str]]) -> list[str]:
-    """Return NICs as a tenant's members: the server name if all its NICs are members, otherwise the server with these NICs."""
+    """Return NICs in the form of a tenant's ``members``: the server name if all its NICs are members, otherwise the server with its NICs.
+
+    ``whole`` holds all NICs of each server.
+    """
     ports_of: dict[str, list[str]] = defaultdict(list)
     for nic in nics:
         ports_of[nic.device].append(nic.port)

@@ -1,4 +1,4 @@
-"""Conversion of saved configurations to ``DeviceConfig``: it finds the operating system and reports unknown statements."""
+"""Conversion of saved configurations to ``DeviceConfig``: identification of the operating system, and reports of unknown statements."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _NEIGHBORS = "lldp-neighbors"
 """The name of the query for LLDP neighbors, the same on every system."""
 
 GOOD = 80
-"""The percentage of known statements from which a text is accepted as the system of the devices read before it."""
+"""The percentage of understood statements at which a text is accepted as the same system as the devices read before."""
 
 
 @dataclass(frozen=True)
 class DeviceReading:
-    """A device's configuration as read. ``folder`` is the device's name in the capture; ``texts`` are by file name."""
+    """A device's configuration as read. ``folder`` is the device's name in the capture; ``texts`` holds its texts by file name."""
 
     folder: str
     nos: str
@@ -59,14 +59,14 @@ class DeviceReading:
         return self.reading.not_understood
 
     def trees(self) -> dict[str, ConfigTree]:
-        """Return the device's texts as trees, by the system's file names."""
+        """Return the device's texts as trees, by the system's names of the files."""
         reader = system(self.nos).reader
         assert reader is not None  # noqa: S101 - it has read them
         return {file: reader.parsed(file, text) for file, text in by_file(self.nos, self.texts).items()}
 
 
 def read_devices(capture: Capture) -> list[DeviceReading]:
-    """Read the configuration of every device of a capture, without secrets, as the system that understands most of it.
+    """Return the configuration of every device of a capture, without secrets, read as the system that understands most of it.
 
     Raises ``InputError`` with file and line if no system can read a text.
     """
@@ -126,7 +126,7 @@ def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> D
 
 
 def _has_form(nos: str, name: str, text: str) -> bool:
-    """Return whether a file has the name of one of a system's files, or is JSON and the system prints JSON."""
+    """Return whether a file can belong to a system: it has the name of one of its files, or is JSON and the system prints JSON."""
     is_json = text.lstrip()[:1] in {"{", "["}
     return name in _files(nos) or (is_json and any(file.endswith(".json") for file in _files(nos)))
 
@@ -140,9 +140,9 @@ def _any(capture: Capture, device: str) -> dict[Path, str]:
 
 
 def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts by the system's file names. A text with an unknown name counts as the JSON file or the line-based file.
+    """Return the texts by the system's names of the files. A text with an unknown name is taken as its JSON or line-based file.
 
-    A device may print one file in several parts; these are joined.
+    A device may print a file in several parts, which are joined.
     """
     files = _files(nos)
     made = {name: text for name, text in texts.items() if name in files}
@@ -162,7 +162,7 @@ def _files(nos: str) -> tuple[str, ...]:
 
 
 def _bare(nos: str) -> DeviceConfig:
-    """Return an unconfigured switch."""
+    """Return the configuration of an unconfigured switch with an operating system."""
     return DeviceConfig(
         name="switch",
         role="leaf",
@@ -184,10 +184,10 @@ def _bare(nos: str) -> DeviceConfig:
 
 
 def read_lldp(capture: Capture, devices: Sequence[DeviceReading]) -> Lldp:
-    """Return the LLDP neighbor of each port, with the neighbor's port, both named as in the configurations.
+    """Return the LLDP neighbor of each port as (device, port), both named as in the configurations.
 
-    The source is the device's ``lldp.json``: ``{"PORT": {"device": NAME, "port": PORT}}``, or the output of lldpd. Without this file,
-    the device's own answer (``lldp-neighbors``) is read. Raises ``InputError`` if the file has a different form.
+    The source is the device's ``lldp.json``: ``{"PORT": {"device": NAME, "port": PORT}}``, or the output of lldpd. Without this
+    file, the device's own answer (``lldp-neighbors``) is read. Raises ``InputError`` if the file has a different form.
     """
     ports = {device.name.partition(".")[0].lower(): (device.name, _ports(device)) for device in devices}
     neighbors: Lldp = {}
@@ -205,7 +205,7 @@ def read_lldp(capture: Capture, devices: Sequence[DeviceReading]) -> Lldp:
 
 
 def _ports(device: DeviceReading) -> dict[str, str]:
-    """Return a device's ports by all their names."""
+    """Return a map of every name of a device's ports (name, alias, description) to the name in its configuration."""
     aliases = device.reading.port_aliases
     return by_names(
         {
@@ -216,7 +216,7 @@ def _ports(device: DeviceReading) -> dict[str, str]:
 
 
 def _end(devices: Mapping[str, tuple[str, Mapping[str, str]]], neighbor: LldpNeighbor) -> tuple[str, str]:
-    """Return a neighbor's device and port, named as in the configurations if known there, otherwise as LLDP announced them.
+    """Return a neighbor as (device, port), named as in the configurations if known there, otherwise as LLDP announced them.
 
     If the announced port is a MAC address, the port description is used instead.
     """

@@ -35,9 +35,9 @@ Kind = Literal["server", "fabric"]
 
 
 def kinds_of_ports(wiring: Wiring, role: Mapping[str, str]) -> dict[End, Kind]:
-    """Return the kind of each port: to a server, or between switches of different roles.
+    """Return the kind of each port: a port to a server, or a port between switches of different roles.
 
-    Links between switches of one role join sites and have their own PFC setting, so their ports are left out.
+    Ports between switches of the same role are left out. Such links connect sites and have their own PFC setting.
     """
     kinds: dict[End, Kind] = dict.fromkeys(wiring.servers, "server")
     for near, far in wiring.far().items():
@@ -60,7 +60,7 @@ def ports_that_pause(configs: Iterable[DeviceConfig], kinds: Mapping[End, Kind])
 
 
 def pfc_ports(pauses: Mapping[Kind, bool], usual: str) -> str:
-    """Return the value of ``pfc.ports`` that matches ``pauses``: ``usual`` (the leaves' value) if it fits, and ``all`` if none fits."""
+    """Return the value of ``pfc.ports`` that matches ``pauses``: ``usual`` (the leaves' value) if it matches, and ``all`` if none does."""
     for value in (usual, "all", "server", "fabric"):
         if all(Pfc(ports=cast("Any", value)).pauses(kind) == wanted for kind, wanted in pauses.items()):
             return value
@@ -68,7 +68,10 @@ def pfc_ports(pauses: Mapping[Kind, bool], usual: str) -> str:
 
 
 def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: DeviceConfig) -> bool:
-    """Return whether a switch without lossless classes matches the fabric's ``qos`` on a switch whose ports have PFC off."""
+    """Return whether a switch without lossless classes would have the same QoS by the fabric's ``qos`` with PFC off on all its ports.
+
+    ``whole`` is the fabric's ``qos``, ``role_qos`` the one derived for the switch's role.
+    """
     config_qos = config.qos
     if (
         config_qos is None
@@ -97,7 +100,7 @@ def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: De
 
 
 def _form(pair: tuple[TrafficClass, object]) -> object:
-    """Return a comparable form of a traffic class: without its name, and with marking thresholds only once."""
+    """Return a traffic class and its marking in a form that can be compared: without the name, and with each threshold only once."""
     traffic_class, marking = pair
     return repr(
         (
@@ -117,7 +120,7 @@ def exceptions(
     kinds: Mapping[End, Kind],
     far: Mapping[End, End],
 ) -> None:
-    """Write overrides for ports whose quality of service differs from the rest.
+    """Write overrides for ports whose QoS differs from that of other ports.
 
     ``role`` is the ``qos`` of each switch's role. ``far`` is the far end of each port between switches.
     """
@@ -162,10 +165,10 @@ NO_QOS: dict[str, Any] = {
     "classes": {name: None for name in DEFAULT_CLASSES if name != "best-effort"},
     "buffer_monitor": False,
 }
-"""The ``qos`` of switches without QoS: all traffic is in the one class that a fabric needs."""
+"""The ``qos`` of switches without QoS: only the class ``best-effort``, because a fabric needs a class."""
 
 _SAME_MTU = (0, 14, 18)
-"""The possible differences between frame and packet size, in bytes.
+"""The possible differences between a frame size and a packet size that mean the same MTU, in bytes.
 
 The values are: 0 if a system counts packets; 14 for an Ethernet header; 18 for a header and its checksum.
 """
@@ -222,7 +225,7 @@ def qos(
 
 
 def _pausing(part: dict[str, Any], ports: str, config: DeviceConfig) -> dict[str, Any]:
-    """Return a switch's ``qos`` with the given ``pfc.ports`` if it has a lossless class, otherwise unchanged."""
+    """Return a switch's ``qos`` with ``pfc.ports`` set to ``ports`` if it has a lossless class. Otherwise return it unchanged."""
     lossless = config.qos is not None and any(traffic_class.lossless for traffic_class in config.qos.classes.values())
     return {**part, "pfc": {**part.get("pfc", {}), "ports": ports}} if lossless else part
 
@@ -320,7 +323,7 @@ def _ecn(config_qos: QosConfig, name: str, traffic_class: TrafficClass, system: 
 
 
 def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Sequence[str], *, colored: bool) -> None:
-    """Write ``load_balancing`` of the fabric, with the settings of most leaves."""
+    """Write ``load_balancing`` of the fabric, with the settings that most leaves have."""
     usual = LoadBalancing()
     made: list[dict[str, Any]] = []
     for name in draft.switches:

@@ -1,7 +1,7 @@
-"""Links between switches, and the ports of servers, as found in configurations and LLDP.
+"""Links between switches, and the ports of servers, as far as configurations and LLDP show them.
 
-The evidence is used in this order: LLDP neighbors; the peer in a description of railweave's form; two addresses of one subnet; any
-switch name in a description. If both ends of links name only the switch, links are paired in the order of ports.
+The evidence is used in this order: LLDP neighbors; the peer in a description of railweave's form; two addresses of one subnet;
+any switch name in a description. If both ends of links name only the switch, links are paired in the order of ports.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig, Interface
 
 Lldp = dict[str, dict[str, tuple[str, str]]]
-"""LLDP neighbors by device and port: the neighbor's name and port."""
+"""The LLDP neighbors by device and port, as (neighbor's name, neighbor's port)."""
 
 _TOLD = re.compile(r"(?:server|host|to|facing)[_.-]+(?P<server>[^_]+)(?:_(?P<nic>\w+))?", re.IGNORECASE)
 _WORDS = re.compile(r"[^\s,;|=<>()\[\]\"']+")
@@ -36,7 +36,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """The links between switches, each once, and the NICs at switch ports. ``notes`` list unresolved links."""
+    """The links between switches, each listed once, and the NIC at each server port. ``notes`` lists links that could not be resolved."""
 
     links: tuple[tuple[End, End], ...]
     servers: dict[End, End]
@@ -47,7 +47,7 @@ class Wiring:
         return {near: far for end, other in self.links for near, far in ((end, other), (other, end))}
 
     def between(self, lower: Iterable[str], upper: Iterable[str]) -> Iterator[tuple[End, End]]:
-        """Yield the links between two sets of switches, each as its lower end and its upper end."""
+        """Yield the links between two sets of switches as (lower end, upper end)."""
         below, above = set(lower), set(upper)
         for end, other in self.links:
             if end.device in below and other.device in above:
@@ -60,7 +60,7 @@ class Wiring:
 class _Evidence:
     joined: dict[End, End] = field(default_factory=dict[End, End])
     halves: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
-    """Ports of a switch whose other end is on a switch, at an unknown port."""
+    """Ports that lead to a known switch but to an unknown port of it, by (device, far device)."""
 
     def join(self, end: End, other: End) -> None:
         if end not in self.joined and other not in self.joined and end != other:
@@ -105,7 +105,7 @@ def _is_server_port(port: Interface) -> bool:
 
 
 def _by_subnet(ports: Mapping[str, Mapping[str, Interface]], evidence: _Evidence) -> None:
-    """Join two ports if they are the only ones with addresses of a subnet."""
+    """Connect two ports if they are the only ones with addresses of a subnet."""
     owners: dict[str, list[End]] = defaultdict(list)
     for device, interfaces in ports.items():
         for interface in interfaces.values():
@@ -143,7 +143,7 @@ def _by_description(ports: Mapping[str, Mapping[str, Interface]], evidence: _Evi
 
 
 def _any_of(names: Iterable[str]) -> Callable[[str], Iterator[str]]:
-    """Return a function that finds these names in a text, ignoring case. Only whole words match, and longer names win."""
+    """Return a function that yields the names that occur in a text, ignoring case. Only whole words match; longer names are preferred."""
     known = {name.casefold(): name for name in names}
     either = "|".join(re.escape(name) for name in sorted(known, key=len, reverse=True))
     pattern = re.compile(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])" if known else r"(?!)")
