@@ -1,1 +1,1 @@
-"""Offline proof that a network is consistent: one function per rule, and external validators."""
+"""Offline checks that a network is consistent: one function per rule, and external validators."""

@@ -25,7 +25,7 @@ ETHERNET_HEADER = 14
 
 @dataclass(frozen=True, slots=True)
 class _NicEnd:
-    """The NIC end of a link: its QoS, and the longest IP packet that it sends, in bytes."""
+    """The NIC end of a link: its QoS, and the largest IP packet that it sends (``mtu``), in bytes."""
 
     qos: HostQos
     mtu: int
@@ -36,10 +36,10 @@ class _PortEnd:
     """The leaf end of a link.
 
     - ``qos``: the QoS of the leaf, or None.
-    - ``pauses``: whether PFC is on for the port.
+    - ``pauses``: True if PFC is on for the port.
     - ``frame``: the port's maximum frame size in bytes.
     - ``gateway``: the gateway's maximum IP packet size in bytes; 0 if there is no gateway.
-    - ``excepted``: whether the fabric file has an exception for this port, which qos-port-exception reports.
+    - ``excepted``: True if the fabric file makes an exception for this port, which qos-port-exception reports.
     """
 
     qos: QosConfig | None
@@ -93,7 +93,7 @@ def qos_disagree(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _ports(config: DeviceConfig, excepted: set[str]) -> Iterator[tuple[Interface, _PortEnd]]:
-    """Yield the server ports of a switch, each with the settings of the leaf end."""
+    """Yield (port, settings of the leaf end) for each server port of a switch. ``excepted`` names ports with QoS exceptions."""
     paused = {port for profile in config.qos.profiles for port in profile.ports} if config.qos else set[str]()
     of_vlan = {gateway.vlan_name: gateway.mtu for gateway in config.gateways if gateway.vlan_name}
     of_port = {gateway.port: gateway.mtu for gateway in config.gateways if gateway.port}
@@ -104,7 +104,7 @@ def _ports(config: DeviceConfig, excepted: set[str]) -> Iterator[tuple[Interface
 
 
 def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
-    """Yield each difference between the ends of a link, with True if the difference is in the bandwidth share."""
+    """Yield (difference between the ends of a link, True if it is only in the bandwidth share)."""
     if port.gateway and nic.mtu > port.gateway:
         yield f"MTU: the NIC sends packets of {nic.mtu} bytes, the gateway takes {port.gateway}", False
     if nic.mtu + ETHERNET_HEADER > port.frame:
@@ -135,7 +135,7 @@ def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
 
 
 def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the differences in lossless classes other than RDMA data, between the two ends of a link."""
+    """Yield the differences in lossless classes other than RDMA data, in the form of ``_differences``."""
     for lossless in qos.other_lossless:
         for dscp in lossless.dscp[:1]:
             leaf = _class_of(port, dscp)
@@ -168,7 +168,7 @@ def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[st
 
 
 def _class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
-    """Return the class to which a leaf assigns a DSCP, or None if the text has lost the default class."""
+    """Return the class to which a leaf assigns a DSCP, or None if the text lacks the default class."""
     named = next((traffic_class for traffic_class in qos.classes.values() if dscp in traffic_class.dscp), None)
     return named or qos.classes.get(qos.default_class)
 

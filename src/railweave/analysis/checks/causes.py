@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from railweave.systems.protocol import Reader
 
 _ORDER_OF_NAMES = re.compile(r"(?!.*\bterms\b)(?!protection\b).*\.order")
-"""Orders in which names stand, such as those of groups and route-maps: systems print them as they like, and nothing goes by them."""
+"""A pattern of fields for the order of named entries, such as groups and route-maps, which has no effect."""
 EACH_ALONE = 48
-"""The most edits of a file that are tried one by one. A file with more edits is read only once, as a whole."""
+"""The largest number of edits in a file that are tried one by one. A file with more edits is read only once, as a whole."""
 
 
 GUESSED = ("role", "model", "release")
@@ -38,9 +38,11 @@ GUESSED = ("role", "model", "release")
 class Cause:
     """A statement that differs from the design, with its line and the fields that it changes.
 
-    ``designed`` and ``found`` are the statement's text with its enclosing statements; empty if the statement is absent. For an added
-    statement, ``alone`` has the statement with its enclosing statements and nothing else. ``unread`` is true if the reader does not
-    understand the statement: its fields then have values that the statement did not give them.
+    - ``designed`` and ``found``: the statement's text after its parent statements, in the design and in the text; empty if
+      absent.
+    - ``alone``: for an added statement, a tree with the statement and its parents only.
+    - ``unread``: True if the reader does not understand the statement. The values of its fields then do not come from the
+      statement.
     """
 
     file: str
@@ -61,12 +63,14 @@ def causes(
     unsaid: Sequence[str],
     by_itself: Collection[str] = (),
 ) -> tuple[list[Cause], tuple[str, ...]]:
-    """Return the differences of one file from the ``designed`` files of its device, and statements in which only a secret's value differs.
+    """Return (the differences of one file from the design, statements in which only a secret's value differs).
 
-    ``unsaid`` are names that the system does not print (``model.device.fields``). ``by_itself`` are patterns of statements that the
-    system writes by itself: these are left out. If no statement differs but the text is read differently, for example because of its
-    order, the only cause is its first line that differs.
-    Raises ``RenderError`` with the line if the file cannot be read.
+    - ``designed``: the designed files of the device, by name.
+    - ``unsaid``: the names that the system does not print (``model.device.fields``).
+    - ``by_itself``: patterns of statements that the system writes by itself; these are left out.
+
+    If no statement differs but the text is read differently, for example because of its order, the only cause is the first line
+    that differs. Raises ``RenderError`` with the line if the file cannot be read.
     """
     before, after = reader.parsed(file, designed[file]), reader.parsed(file, actual)
     change = compare(before, after)
@@ -112,7 +116,7 @@ def causes(
 
 
 def _unexplained(file: str, designed: str, actual: str, differing: Iterable[FieldDifference]) -> list[Cause]:
-    """Return the cause for the fields of a text whose statements are those of the design. Its line is the first that differs."""
+    """Return a cause for fields that differ although all statements are those of the design. Its line is the first that differs."""
     fields = tuple(difference for difference in differing if not _ORDER_OF_NAMES.fullmatch(difference.field))
     if not fields:
         return []
@@ -125,7 +129,7 @@ def _unexplained(file: str, designed: str, actual: str, differing: Iterable[Fiel
 
 
 def _reading(reader: Reader, texts: Mapping[str, str]) -> Reading | None:
-    """Return the reading of a device's texts, or None if they do not go together."""
+    """Return the reading of a device's texts, or None if they contradict each other."""
     try:
         return reader.read(texts)
     except RenderError:
@@ -133,7 +137,7 @@ def _reading(reader: Reader, texts: Mapping[str, str]) -> Reading | None:
 
 
 def _edits(steps: Sequence[Step]) -> list[list[Step]]:
-    """Return the steps as edits: a removed statement and a similar one in its place, such as a changed address, are one edit."""
+    """Return the steps grouped into edits: a removed statement and a similar one in its place, such as a changed address, are one edit."""
     added = {id(step): step for step in steps if step.kind == "add"}
     edits: list[list[Step]] = []
     for step in steps:
@@ -150,7 +154,7 @@ def is_by_itself(step: Step, patterns: Collection[str]) -> bool:
 
 
 def _leaves(step: Step, node: Node) -> Iterator[str]:
-    """Yield the statements of a node that have no statements below them, each with its enclosing statements."""
+    """Yield the statements of a node that have no children, each after its parent statements."""
     if not node.children:
         yield statement(step, node)
     for child in node.children or ():
@@ -193,7 +197,7 @@ def _mentions(step: Step, difference: FieldDifference) -> bool:
 
 
 def statement(step: Step, node: Node) -> str:
-    """Return a statement with its enclosing statements, in one line, without the values of secrets."""
+    """Return a statement after its parent statements, in one line, without the values of secrets."""
     above = [name[0] if len(name) == 1 else " ".join(filter(None, name)) for name in step.above]
     statement_name = " ".join(filter(None, node.name))
     values = " ".join(node.values)
@@ -204,9 +208,9 @@ def statement(step: Step, node: Node) -> str:
 
 
 def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
-    """Return a statement as it was and as it is, if only its inner statements differ.
+    """Return the (old, new) text of a changed statement: the first child that exists on only that side, after its parents.
 
-    Each of the two has the first inner statement that the other lacks.
+    If there is no such child, the text is ``words``.
     """
     was, now = (node.children or () for node in (old.old or old.node, new.node))
     above = (*new.above, new.node.name)
@@ -218,7 +222,7 @@ def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
 
 
 def _line(step: Step, after: ConfigTree) -> int:
-    """Return the line of a statement in the text found, or of its innermost enclosing statement if the statement is gone."""
+    """Return the line of a statement in the actual text. If it is gone, return the line of its innermost remaining parent."""
     first = _first_line(step.node) if step.kind != "remove" else 0
     if first:
         return first

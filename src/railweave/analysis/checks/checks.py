@@ -57,7 +57,7 @@ def config_differences(designed: str, actual: str) -> list[Difference]:
 
 
 def _unknown(located: LocatedValue, document: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield the names in the text that the configuration read from it lacks, with their lines."""
+    """Yield (key path, line) for each name in the text that the configuration read from it does not have."""
     if isinstance(located.data, dict) and isinstance(document, dict):
         named = cast("dict[str, object]", document)
         for name, child in located.data.items():
@@ -75,7 +75,10 @@ def _said(value: object) -> str:
 
 
 def _line(located: LocatedValue, place: Sequence[str]) -> int:
-    """Return the line of a field, or of its innermost existing parent. List entries are named as in ``model.device.fields``."""
+    """Return the line of a field, or of its innermost existing parent. List entries are named as in ``model.device.fields``.
+
+    ``place`` is the key path of the field.
+    """
     at = located
     for name in place:
         inner = at.named().get(name)

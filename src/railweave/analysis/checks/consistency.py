@@ -109,7 +109,7 @@ ADJACENCY_DOWN = Rule(
 
 
 def _pauses_nowhere(network: Network, device: str) -> bool:
-    """Return whether PFC is to be off on all ports of a switch: a switch without servers, if the file has PFC on server ports only."""
+    """Return whether the design has PFC off on all ports of a switch: a switch without servers, if PFC is on server ports only."""
     switch = network.switch(device)
     wanted = network.fabric(switch.fabric).intent(switch).qos.pfc
     return switch.role != "leaf" and not wanted.pauses("fabric")
@@ -129,7 +129,7 @@ def _adjacency_down(subject: Subject) -> Iterator[Finding]:
 
 
 def _networks(config: DeviceConfig | None, link: str) -> list[Prefix]:
-    """Return the prefixes of a device's port on a link, or an empty list if the device or the port does not exist."""
+    """Return the prefixes of the addresses on a device's port at a link. Empty if the device or the port does not exist."""
     ports = config.interfaces if config else ()
     return [address.prefix for port in ports if port.link == link for address in port.addresses]
 

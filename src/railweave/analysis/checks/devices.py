@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from railweave.systems.protocol import Reader
 
 AS_LISTS = "bgp.groups.peer_as_list"
-"""The field name by which ``unsaid`` marks a system without AS lists."""
+"""The entry in ``unsaid`` for systems that have no AS lists."""
 
 Texts = dict[str, str]
-"""The texts of one device's configuration by their paths."""
+"""The texts of a device's configuration by path."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,10 @@ class DeviceCheck:
 def stands(
     config: DeviceConfig, designed: Mapping[str, str], actual: Mapping[str, tuple[str, str]], *, why: bool = True
 ) -> DeviceCheck:
-    """Read a device's texts and compare them with its ``designed`` texts. ``actual`` has the path for findings and the text by file.
+    """Read a device's texts and compare them with its ``designed`` texts. ``actual`` maps a file name to (path for findings, text).
 
-    Without ``why``, the statements that cause differences are not determined, and ``causes`` is empty. This saves most of the time.
+    Without ``why``, the statements that cause differences are not determined, and ``causes`` is empty. This saves most of the
+    time.
     """
     reader = system(config.nos).reader
     if reader is None:
@@ -106,7 +107,7 @@ def stands(
 
 
 def _unasked(text: str) -> tuple[list[Cause], tuple[str, ...]]:
-    """Return no causes for a text. Raises ``RenderError`` if the text is empty."""
+    """Return no causes, because they are not requested. Raises ``RenderError`` if the text is empty."""
     _whole(text)
     return [], ()
 
@@ -126,7 +127,7 @@ def _broken(reader: Reader, actual: Mapping[str, tuple[str, str]]) -> str:
 
 
 def _without_lists(config: DeviceConfig) -> DeviceConfig:
-    """Return the configuration for a system without AS lists, in which only each neighbor's AS number counts."""
+    """Return the configuration without AS lists, for comparison on a system that has none: only each neighbor's AS number counts."""
     bgp = config.bgp and replace(
         config.bgp, as_lists={}, groups=tuple(replace(group, peer_as_list=None) for group in config.bgp.groups)
     )
@@ -134,9 +135,9 @@ def _without_lists(config: DeviceConfig) -> DeviceConfig:
 
 
 def _cabled(actual: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
-    """Return the configuration found with the cables of the designed switch.
+    """Return the actual configuration with the cables of the designed switch.
 
-    A description may name a different peer, but this does not change the cabling.
+    A description in the actual text may name a different peer, but that does not change the cabling.
     """
     cables = {
         interface.name: (interface.link, interface.peer, interface.peer_port) for interface in designed.interfaces
@@ -175,11 +176,11 @@ def _cabled(actual: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
 def stand(
     configs: Mapping[str, DeviceConfig], designed: Mapping[str, str], texts: Mapping[str, Mapping[str, tuple[str, str]]]
 ) -> dict[str, DeviceCheck]:
-    """Return the state of each device that has texts. The work is spread over the processors.
+    """Compare each device that has texts with its design. Devices are processed in parallel.
 
     - ``configs``: the designed configurations.
     - ``designed``: the designed texts by ``devices/NAME/FILE``.
-    - ``texts``: by device and file name, the path for findings and the text.
+    - ``texts``: (path for findings, text) by device and file name.
     """
 
     def check_device(name: str) -> DeviceCheck:
@@ -194,10 +195,10 @@ def stand(
 def saved(
     designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts], *, why: bool = True
 ) -> dict[str, DeviceCheck]:
-    """Return the state of each switch that has texts; texts of other devices are ignored. For ``why``, see ``stands``.
+    """Compare each switch that has texts with its design. Texts of other devices are ignored. For ``why``, see ``stands``.
 
-    Secrets are removed from the texts (``model.config.gate``). They are also removed from the designed texts, because ``extra`` may
-    contain values of secrets.
+    Secrets are removed from the texts (``model.config.gate``). They are also removed from the designed texts, because ``extra``
+    may contain values of secrets.
 
     Raises ``InputError`` if all texts are of other devices, because an empty comparison would look like success.
     """
@@ -221,7 +222,7 @@ def saved(
 
 
 def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, str]]:
-    """Map the paths of switch configurations in a build folder to device and file name."""
+    """Return a map of the path of each switch configuration in a build folder to (device, file name)."""
     return {
         f"devices/{name}/{file}": (name, file)
         for name, config in configs.items()
@@ -232,10 +233,10 @@ def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, 
 def _matched(
     designed: dict[str, str], shown: Sequence[str], texts: Texts
 ) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """Return the designed texts, and the saved texts of the same files.
+    """Return (the designed texts, the saved texts of the same files), both by file name.
 
-    Files are matched by the names that railweave gives them, or else by their form (JSON or lines). ``shown`` are the files that a device
-    prints as its configuration. Some devices print several files of the design as one text; these are joined.
+    Files are matched by the names that railweave gives them, or else by their form (JSON or lines). ``shown`` are the files that
+    a device prints as its configuration. Some devices print several files of the design as one text; these are joined.
     """
     matched = {Path(path).name: (path, text) for path, text in texts.items() if Path(path).name in designed}
     if matched:
@@ -255,7 +256,7 @@ def _matched(
 
 
 def _same(designed: str, actual: str) -> bool:
-    """Return whether a text equals the designed text, except for values that replace secrets."""
+    """Return whether a text equals the designed text, if values of secrets count as equal to references."""
     if designed == actual:
         return True
     lines, other = designed.splitlines(), actual.splitlines()
@@ -266,7 +267,7 @@ def _same(designed: str, actual: str) -> bool:
 
 
 def _unlike(designed: str, actual: str) -> list[str]:
-    """Return the designed lines whose secret is a value in the text found. Otherwise the texts must be equal."""
+    """Return the designed lines with a reference where the text has a secret's value. Otherwise the texts must be equal."""
     if designed == actual:
         return []
     pairs = zip(designed.splitlines(), actual.splitlines(), strict=True)
@@ -317,7 +318,7 @@ def _changes(fields: list[FieldDifference]) -> str:
 
 
 def _not_understood(fields: list[FieldDifference]) -> str:
-    """Return the field that a statement was to set. No statement gives the value that the field has instead."""
+    """Return a remark that the first field has an unknown value, because its statement is not understood."""
     named = f": {_place(fields[0])} is unknown, and the design has {_value(fields[0].old)}" if fields else ""
     return f" (not understood{named})"
 
@@ -327,9 +328,9 @@ def _place(difference: FieldDifference) -> str:
 
 
 def attributed(findings: Iterable[Finding], checked: Mapping[str, DeviceCheck]) -> list[Finding]:
-    """Return findings with the file and line of the statement that each follows from, where one of a device's differences does.
+    """Return findings with the file and line of the statement that causes them, if it is a difference of a device from the design.
 
-    Left out are values without sense in fields whose statement is not understood: the statement has a finding of its own.
+    Findings about senseless values are left out if the field's statement is not understood: that statement has its own finding.
     """
     made: list[Finding] = []
     differing = {name: check.causes for name, check in checked.items() if check.causes}
@@ -348,9 +349,12 @@ def attributed(findings: Iterable[Finding], checked: Mapping[str, DeviceCheck]) 
 
 
 def _follows(finding: Finding, near: str, cause: Cause) -> int:
-    """Return how surely a finding follows from a statement.
+    """Return how certain it is that a statement causes a finding: 2 certain, 1 possible, 0 not.
 
-    2: it is about a field that the statement changes, or has its words; 1: it names an entry that the statement changes.
+    - 2: the finding is about a field that the statement changes, or quotes the statement.
+    - 1: the finding names an entry that the statement changes.
+
+    ``near`` is the place and the message of the finding.
     """
     field = finding.what.partition(": ")[0]
     names: set[str] = set()
@@ -365,7 +369,7 @@ def _follows(finding: Finding, near: str, cause: Cause) -> int:
 
 
 def _names(words: str, name: str) -> bool:
-    """Return whether a text has a name, and not as a part of a longer one."""
+    """Return whether a text contains a name as a whole word."""
     return re.search(rf"(?<![\w/-]){re.escape(name)}(?!\w|[-/]\w)", words) is not None
 
 

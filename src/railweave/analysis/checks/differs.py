@@ -320,12 +320,12 @@ _WORDS = (
 
 
 OF_PORTS = (ECN, SCHEDULER, HEADROOM, PFC, BUFFER)
-"""The rules about what a port may lack of its QoS."""
+"""The rules about QoS that a port may lack."""
 
 _TELLING = re.compile(
     r"(interfaces|gateways)\.vrf$|bgp\.maximum_ecmp$|interfaces\.(vlan|mtu)$|gateways\.advertisements$"
 )
-"""Fields whose change affects other fields: for example, an address moves to a different VRF or is no longer advertised."""
+"""Fields whose change has effects on other fields, for example if an address moves to a different VRF or is no longer advertised."""
 
 
 def of_field(difference: FieldDifference) -> Rule:
@@ -334,7 +334,7 @@ def of_field(difference: FieldDifference) -> Rule:
 
 
 def foremost(fields: Iterable[FieldDifference]) -> list[FieldDifference]:
-    """Return the differences that a statement makes, the most informative first. The first difference names the statement."""
+    """Return the field differences of a statement, the most informative first. The rule of the first is that of the finding."""
     return sorted(fields, key=lambda difference: (not _TELLING.match(difference.field), RANK[of_field(difference)]))
 
 
@@ -349,7 +349,7 @@ _LETS_IN = re.compile(r"root-authentication|\bssh-(rsa|dsa|ecdsa|ed25519|key)|\b
 
 
 def lets_in(statement: str) -> bool:
-    """Return whether a statement creates a login, because an undesigned login is more serious than an extra line."""
+    """Return whether a statement creates a login. A login that is not designed is more serious than other extra statements."""
     return _LETS_IN.search(statement) is not None
 
 
@@ -388,4 +388,4 @@ RANK = {
         )
     )
 }
-"""The rank of each rule. If a statement changes fields of several subjects, the most specific rule names the statement."""
+"""The rank of each rule. If a statement changes fields of several subjects, the rule with the lowest rank is used."""

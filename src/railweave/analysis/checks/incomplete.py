@@ -55,11 +55,11 @@ def incomplete_config(subject: Subject) -> Iterator[FindingPlace]:
 
 
 Lacks = tuple[str, str]
-"""A field of ``DeviceConfig`` (docs/device-config.md), and the missing part."""
+"""A field of ``DeviceConfig`` (docs/device-config.md), and a description of what it lacks."""
 
 
 def _links(config: DeviceConfig, links: set[str]) -> Iterator[Lacks]:
-    """Yield the sessions and ports whose link is not a cable of this device, so that no packet can use them."""
+    """Yield the sessions and ports whose link is not a cable of this device, so that they carry no traffic."""
     for group in config.bgp.groups if config.bgp else ():
         for session in group.sessions:
             if session.link and session.link not in links:
@@ -166,7 +166,7 @@ def _policies(config: DeviceConfig) -> Iterator[Lacks]:
 
 
 def _has_value(community: Community) -> bool:
-    """Return whether a community has a value. Readers use the name as the value of a community that a policy uses but no text defines."""
+    """Return whether a community has a value. If a policy uses a community that no text defines, readers use its name as the value."""
     return ":" in community.value or community.value in WELL_KNOWN
 
 

@@ -1,4 +1,4 @@
-"""JSON and YAML texts as values with line numbers, and differences between tables by line."""
+"""Readers that turn JSON and YAML texts into values with line numbers, and the comparison of CSV tables by line."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def table_differences(name: str, designed: str, actual: str) -> list[Difference]
 
 
 def _read(text: str, keys: tuple[str, ...]) -> tuple[list[str], list[Entry], list[Difference]]:
-    """Return the columns, the rows as entries, and a difference for each row with too many or too few cells."""
+    """Return (the columns, the rows as entries, a difference for each row with too many or too few cells).
+
+    ``keys`` are the columns that identify a row.
+    """
     reader = csv.reader(io.StringIO(text), strict=True)
     rows: list[Entry] = []
     odd: list[Difference] = []
@@ -134,17 +137,17 @@ _NOT_TEXT = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|null")
 
 @dataclass(frozen=True, slots=True)
 class LocatedValue:
-    """A value with its line: text, a list, or named values. Numbers and truth values are kept as text."""
+    """A value with its line: text, a list, or a mapping. Numbers and truth values are kept as text."""
 
     data: Data
     line: int
 
     def named(self) -> dict[str, LocatedValue]:
-        """Return the values by name, or an empty dictionary if the value is not a mapping."""
+        """Return the mapping, or an empty dictionary if the value is not a mapping."""
         return self.data if isinstance(self.data, dict) else {}
 
     def items(self) -> list[LocatedValue]:
-        """Return the items of a list, or a list of the value itself if it is not a list."""
+        """Return the items of the list. If the value is not a list, return it as the only item."""
         return self.data if isinstance(self.data, list) else [self]
 
     @property
@@ -157,12 +160,12 @@ class LocatedValue:
         return "{" + ", ".join(f"{name}: {child.text}" for name, child in self.data.items()) + "}"
 
     def fields(self, without: Iterable[str] = ()) -> dict[str, str]:
-        """Return the named values as text, except those in ``without``."""
+        """Return the values of the mapping as text, except those in ``without``."""
         left = set(without)
         return {name: child.text for name, child in self.named().items() if name not in left}
 
     def lines(self) -> dict[str, int]:
-        """Return the lines of the named values."""
+        """Return the line of each value in the mapping."""
         return {name: child.line for name, child in self.named().items()}
 
 
@@ -255,7 +258,7 @@ def _once(pairs: list[tuple[str, object]]) -> None:
 
 
 def _twice(node: Any) -> int:  # noqa: ANN401 - YAML nodes are untyped
-    """Return the line of the first duplicate name in an object, or 0 if there is none."""
+    """Return the line of the first key that occurs twice in a mapping of a YAML node, at any depth, or 0 if there is none."""
     if node.id == "scalar":
         return 0
     if node.id == "sequence":

@@ -43,7 +43,10 @@ def no_common_plane(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _nics_by_planes(subject: Subject) -> dict[tuple[str, str], dict[frozenset[str], list[tuple[str, str]]]]:
-    """Return the active NICs by fabric and tenant, and then by the planes of their ports: server, and name of the first port."""
+    """Return the NICs that are present by (fabric, tenant) and then by the set of planes of their ports.
+
+    Each NIC is given as (server, name of its first port).
+    """
     network = subject.present
     planes: dict[tuple[str, str, str, int], set[str]] = {}
     first: dict[tuple[str, str, str, int], str] = {}

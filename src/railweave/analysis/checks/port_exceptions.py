@@ -50,7 +50,10 @@ def qos_port_exception(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _differs(exception: PortQos, config: DeviceConfig, paused: tuple[int, ...]) -> str:
-    """Return how a port differs from its NIC, or an empty string if both agree. ``paused`` are the NIC's PFC priorities."""
+    """Return a description of the difference between a port and its NIC, or an empty string if both agree.
+
+    ``paused`` holds the NIC's PFC priorities.
+    """
     if config.qos is None:
         return ""
     pauses = any(exception.port in profile.ports for profile in config.qos.profiles)

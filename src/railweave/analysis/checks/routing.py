@@ -26,7 +26,7 @@ MOST_SHOWN = 20
 
 
 def _unreached(subject: Subject, routes: Routes) -> list[tuple[str, str]]:
-    """Return each leaf and prefix without a route, except for leaves that are down themselves."""
+    """Return (leaf, prefix) for each prefix that a leaf must reach and has no route to. Leaves that are down themselves are ignored."""
     unreached: list[tuple[str, str]] = []
     for leaf, remote in subject.remote.items():
         if leaf not in routes.down:
@@ -90,9 +90,10 @@ def path_color(subject: Subject) -> Iterator[FindingPlace]:
 
 
 class _Apart:
-    """The pairs of leaves that a path color no longer joins while devices or links are absent by ``status:``.
+    """The pairs of leaves that a path color no longer connects, because devices or links are absent by ``status:``.
 
-    Two leaves are apart if they have no spine of the color in common, and no super-spine. The links between sites count as a super-spine.
+    A color connects two leaves if they have a spine of the color or a super-spine in common. The links between sites count as a
+    super-spine.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -118,17 +119,17 @@ class _Apart:
                     self._places.setdefault((subnet.color, tops_of_color), []).append(index[subnet.routed_by])
 
     def places(self, leaf: str, color: int) -> list[int]:
-        """Return the prefixes of a color that a leaf cannot reach over that color."""
+        """Return the indexes of the prefixes of a color that a leaf cannot reach over that color."""
         mine = self._tops.get((leaf, color), frozenset())
         groups = (places for (other, tops), places in self._places.items() if other == color and mine.isdisjoint(tops))
         return [place for places in groups for place in places]
 
 
 def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int64]]:
-    """Return the leaves and path colors that have lost a link by ``status:``, and the prefixes that follow these colors there.
+    """Return (the pairs of leaf and color that have lost a link by ``status:``, the indexes of the prefixes on these leaves and colors).
 
-    Part of their traffic uses other colors, as after any fault. An absent spine does not count, because it leaves the same links of
-    a color on every leaf.
+    Part of their traffic uses other colors, as after any fault. An absent spine does not count, because every leaf then has the
+    same remaining links of a color.
     """
     whole, absent = subject.network, subject.network.absent
     named = {cable_out.name for cable_out in whole.not_active}
@@ -235,7 +236,7 @@ def single_fault(subject: Subject) -> Iterator[FindingPlace | Finding]:
 
 
 def _uplinks(subject: Subject, fabric: str) -> int:
-    """Return the largest number of uplinks of a leaf. Leaves differ in this number only through absent links."""
+    """Return the largest number of uplinks of a leaf that is present. Leaves have different numbers only because of absent links."""
     network = subject.present
     leaves = [switch.name for switch in network.switches if switch.fabric == fabric and switch.role == "leaf"]
     return max((sum(cable.kind == "fabric" for cable in network.cables_of(leaf)) for leaf in leaves), default=0)

@@ -1,6 +1,6 @@
-"""The rule that values make sense: values that a system takes, and with which no network works.
+"""The rule that values make sense: it reports values that a system accepts but with which no network works.
 
-``BOUNDS`` is about fields of a configuration, ``STATEMENT_BOUNDS`` about statements that no field holds, such as BGP's own timers.
+``BOUNDS`` is about fields of a configuration, ``STATEMENT_BOUNDS`` about statements without a field, such as BGP's own timers.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bound:
-    """The least and the most sensible value of a field, and why.
+    """The smallest and the largest sensible value of a field, and the reason.
 
     - ``kind``: the class of the record that has the field.
-    - ``name``: the field. A name without ``value`` is that of an attribute.
-    - ``value``: returns the number that is compared, from the record; None if there is none.
+    - ``name``: the field. If ``value`` is set, ``name`` may also be a description.
+    - ``value``: the function that computes the number to compare from the record, or None for the field itself. It may return
+      None.
     - ``least`` and ``most``: a number, or a function of the record and the bytes of the device's packet buffer.
     """
 
@@ -46,7 +47,7 @@ class Bound:
     value: Callable[[Any], float | None] | None = None
 
     def broken(self, record: object, buffer_bytes: float) -> str:
-        """Return the value and the bound that it breaks in words, or an empty text if the value makes sense."""
+        """Return a message with the value and the bound that it violates, or an empty string if the value makes sense."""
         value = getattr(record, self.name) if self.value is None else self.value(record)
         if value is None:
             return ""
@@ -59,12 +60,12 @@ class Bound:
         return f"{named}{_shown(value)}{self.unit} is {side} than {_shown(limit)}{self.unit}"
 
     def place(self, record_place: str) -> str:
-        """Return the place of the field: that of the record where the number is of several fields."""
+        """Return the place of the field, or the place of the record if the number is computed from several fields."""
         return f"{record_place}.{self.name}" if self._is_field else record_place
 
     @property
     def _is_field(self) -> bool:
-        """True if the number is that of one field."""
+        """True if ``name`` is a field and not a description."""
         return self.name.isidentifier()
 
 
@@ -265,7 +266,7 @@ _BY_KIND: dict[type, tuple[Bound, ...]] = {
 
 
 def _records(config: DeviceConfig) -> Iterator[tuple[str, str, object]]:
-    """Yield the records that have bounds, with their place without and with the names of entries."""
+    """Yield (place without entry names, place with entry names, record) for each record that has bounds."""
     for name, protocol in (("bgp", config.bgp), ("overlay", config.overlay), ("isis", config.isis)):
         if protocol is not None and protocol.bfd is not None:
             yield f"{name}.bfd", f"{name}.bfd", protocol.bfd
@@ -322,9 +323,10 @@ SENSELESS_STATEMENT = Rule(
 
 @dataclass(frozen=True)
 class StatementBound:
-    """The least and the most of the number in a statement, and why. ``pattern`` has the groups ``value`` and sometimes ``keepalive``.
+    """The smallest and the largest sensible number in a statement, and the reason.
 
-    A statement with ``keepalive`` has to have a greater ``value``. Statements have their enclosing statements before them, with ``/``.
+    ``pattern`` has the group ``value`` and sometimes ``keepalive``; then ``value`` must be greater than ``keepalive``. It is
+    searched in the statement after its parent statements, joined with ``/``.
     """
 
     pattern: str
@@ -333,7 +335,7 @@ class StatementBound:
     why: str
 
     def broken(self, statement: str) -> bool:
-        """Return whether a statement has the form and a value out of bounds."""
+        """Return whether a statement matches the pattern and its value is out of bounds."""
         match = re.search(self.pattern, statement)
         if match is None:
             return False
@@ -391,9 +393,9 @@ STATEMENT_BOUNDS = (
         "a link leaves its group after that many intervals: IEEE 802.1AX has three",
     ),
 )
-"""The bounds of statements, in the words of all systems."""
+"""The bounds of statements, for the command languages of all systems."""
 
 
 def senseless_statement(statement: str) -> StatementBound | None:
-    """Return the bound that a statement breaks, or None."""
+    """Return the bound that a statement violates, or None."""
     return next((bound for bound in STATEMENT_BOUNDS if bound.broken(statement)), None)

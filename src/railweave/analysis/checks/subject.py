@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Remote:
-    """The prefixes of other leaves: indexes in ``Routes.prefixes``, and color indexes (0: not colored)."""
+    """The prefixes of other leaves. ``places`` holds indexes in ``Routes.prefixes``, ``colors`` their color indexes (0: no color)."""
 
     places: NDArray[np.int64]
     colors: NDArray[np.int64]
@@ -33,7 +33,7 @@ class Remote:
 class Subject:
     """A network with everything derived from it. Each result is computed once, when a check needs it.
 
-    ``configs`` may differ from the designed configurations: for example, they may be running or changed ones.
+    ``configs`` may differ from the designed configurations, for example in a check of a running network.
     """
 
     network: Network
@@ -51,14 +51,14 @@ class Subject:
 
     @property
     def routes(self) -> Routes:
-        """The forwarding tables if only the parts marked absent by ``status:`` are down. Raises ``UnsettledError``."""
+        """The forwarding tables if only the parts are down that ``status:`` marks absent. Raises ``UnsettledError``."""
         if isinstance(self._settled, UnsettledError):
             raise self._settled
         return self._settled
 
     @cached_property
     def _settled(self) -> Routes | UnsettledError:
-        """The forwarding tables, or the error that explains their absence. Both take long to compute."""
+        """The forwarding tables, or the error that explains why there are none. Both take long to compute."""
         try:
             return self.control_plane.routes()
         except UnsettledError as error:
@@ -71,7 +71,7 @@ class Subject:
 
     @cached_property
     def remote(self) -> dict[str, Remote]:
-        """The prefixes that each leaf must reach: live prefixes of other leaves in the same fabric, rail plane and tenant."""
+        """The prefixes that each leaf must reach: those of other leaves in the same fabric, rail plane and tenant that have NICs."""
         network, index = self.present, self.routes.index
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
         rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}

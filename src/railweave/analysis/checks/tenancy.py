@@ -60,7 +60,7 @@ def tenant_isolation(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _shared(subject: Subject, fabric: Fabric) -> Iterator[FindingPlace]:
-    """Yield findings for prefixes that several leaves share: subnets of layer-2 networks, and routes of external routers."""
+    """Yield findings for shared prefixes (subnets of layer-2 networks, routes of external routers) in VRFs of other tenants."""
     subnets = {network.prefix: tenant.name for tenant in fabric.tenants for network in tenant.networks}
     outside = _outside(fabric)
     for (leaf, vrf), exits in subject.routes.shared.exits.items():
@@ -75,9 +75,9 @@ def _shared(subject: Subject, fabric: Fabric) -> Iterator[FindingPlace]:
 
 
 def _outside(fabric: Fabric) -> dict[str, dict[str, set[str]]]:
-    """Return, by prefix and tenant, the leaves that may learn the prefix from an external router of the tenant.
+    """Return the leaves that may learn a prefix from an external router, by prefix and tenant.
 
-    A prefix can have several tenants: each may learn a default route from its routers.
+    Several tenants can have the same prefix. For example, each may learn a default route from its routers.
     """
     tenants_by_prefix: dict[str, dict[str, set[str]]] = {}
     for tenant in fabric.tenants:
@@ -90,7 +90,10 @@ def _outside(fabric: Fabric) -> dict[str, dict[str, set[str]]]:
 
 
 def _foreign(fabric: Fabric, vrf: str, leaves: Iterable[str], owners: Mapping[str, set[str]]) -> str:
-    """Return a tenant whose external route a VRF holds without permission, or an empty string if all routes are permitted."""
+    """Return a tenant whose external route a VRF holds without permission, or an empty string if there is none.
+
+    ``leaves`` are those through which the VRF reaches the prefix; ``owners`` are the leaves that may learn it, by tenant.
+    """
     allowed = [owners[owner] for owner in owners if not fabric.apart(vrf, owner)]
     rest = set(leaves).difference(*allowed)
     return next(

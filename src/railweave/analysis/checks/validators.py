@@ -100,7 +100,7 @@ def _in_root(root: Path) -> Tool | str:
 
 
 def validate(files: Files, root: Path | None = None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
-    """Validate the ``netplan.yaml`` of servers, of at most ``most`` if given. Each refused line is an error."""
+    """Validate the ``netplan.yaml`` of servers; of at most ``most`` servers unless it is None. Each refused line is an error."""
     texts = {host: named[FILE] for host, named in sorted(files.items()) if FILE in named}
     if not texts:
         return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")

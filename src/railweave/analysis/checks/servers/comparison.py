@@ -72,7 +72,7 @@ _DEVICE = re.compile(r"(?<=^rdma_rename %k NAME_FIXED )\S+$")
 
 
 def rules(text: str) -> list[entries.Entry]:
-    """Return the interface names that udev rules set, with the conditions of each, and all other rules in their order."""
+    """Return the entries of a udev rules file: interface names that rules set, with the conditions of each, and all other rules."""
     made: list[entries.Entry] = []
     for number, line in _udev_lines(text):
         words = [(name + operator, value.strip('"')) for name, operator, value in _WORD.findall(line)]
@@ -107,12 +107,12 @@ def _udev_lines(text: str) -> Iterator[tuple[int, str]]:
 SETTING = entries.Kind("setting", entries.SERVICE)
 MTU_SETTING = entries.Kind("setting", entries.MTU)
 _SAID_ONLY = frozenset({"Description", "Documentation"})
-"""Settings that are only for people; systemd ignores them."""
+"""Unit settings that have no effect, because they only describe the unit."""
 _SECTION = re.compile(r"\[(.+)\]")
 
 
 def unit(text: str) -> list[entries.Entry]:
-    """Return the settings of a unit file. A repeated name is a list, which an empty value clears (systemd.syntax(7))."""
+    """Return the settings of a unit file. A repeated setting is a list, which an empty value clears (systemd.syntax(7))."""
     values_of: dict[tuple[str, str], list[tuple[int, str]]] = {}
     section = ""
     for number, line in _unit_lines(text):
@@ -139,7 +139,10 @@ def unit(text: str) -> list[entries.Entry]:
 
 
 def _unit_lines(text: str) -> list[tuple[int, str]]:
-    """Return the lines without comments, with their numbers. A line that ends in a backslash is joined with the next line."""
+    """Return the lines of a unit file as (line number, text), without comments. Continued lines are joined.
+
+    A line is continued if it ends in a backslash.
+    """
     made: list[tuple[int, str]] = []
     goes_on = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -164,7 +167,7 @@ DRIVER_SETTING = entries.Kind("setting", entries.QOS)
 
 
 def sysctl(text: str) -> list[entries.Entry]:
-    """Read ``sysctl.conf``: ``name = value``. A dash before the name only means that errors are ignored (sysctl.conf(5))."""
+    """Return the entries of ``sysctl.conf``: ``name = value``. A dash before the name means that errors are ignored (sysctl.conf(5))."""
     parameters: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#;"):
         name, equals, value = line.partition("=")
@@ -177,7 +180,7 @@ def sysctl(text: str) -> list[entries.Entry]:
 
 
 def limits(text: str) -> list[entries.Entry]:
-    """Read ``limits.conf``: user or group, soft or hard, resource, and value (limits.conf(5))."""
+    """Return the entries of ``limits.conf``: user or group, soft or hard, resource, and value (limits.conf(5))."""
     limit_entries: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         *words, value = line.split()
@@ -187,7 +190,7 @@ def limits(text: str) -> list[entries.Entry]:
 
 
 def rt_tables(text: str) -> list[entries.Entry]:
-    """Read ``rt_tables.conf``: a number and a name on each line."""
+    """Return the entries of ``rt_tables.conf``: a number and a name on each line."""
     tables: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         table, _, name = line.partition("#")[0].strip().replace("\t", " ").partition(" ")
@@ -196,7 +199,7 @@ def rt_tables(text: str) -> list[entries.Entry]:
 
 
 def hostfile(text: str) -> list[entries.Entry]:
-    """Read ``hostfile``: a server with its slots on each line. The order determines the ranks."""
+    """Return the entries of ``hostfile``: a server with its slots on each line. The order determines the ranks."""
     members: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         name, *words = line.split()
@@ -206,7 +209,7 @@ def hostfile(text: str) -> list[entries.Entry]:
 
 
 def settings(text: str) -> list[entries.Entry]:
-    """Read ``NAME=value`` lines, which a NIC's driver reads in addition to ``nic-qos.sh``. The last value of a name applies."""
+    """Return the entries of a file of ``NAME=value`` lines for a NIC's driver. If a name is repeated, the last value applies."""
     setting_entries: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         name, equals, value = line.partition("=")
@@ -315,7 +318,7 @@ def _values(kind: entries.Kind, located: LocatedValue, whose: str = "") -> Itera
 
 
 def _flat(located: LocatedValue, above: str = "") -> Iterator[tuple[str, LocatedValue]]:
-    """Yield nested named values, with the names of all levels joined by dots."""
+    """Yield the values of a nested mapping as (names of all levels joined by dots, value). ``above`` is the start of the names."""
     for name, value in located.named().items():
         if isinstance(value.data, dict):
             yield from _flat(value, f"{above}{name}.")
@@ -330,17 +333,17 @@ _ASSIGNED = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
 def nccl_env(text: str) -> list[entries.Entry]:
-    """Return the environment variables of jobs."""
+    """Return the environment variables of ``nccl.env``."""
     return _variables(text, VARIABLE)
 
 
 def grub(text: str) -> list[entries.Entry]:
-    """Return the variables that ``update-grub`` reads."""
+    """Return the variables of a drop-in file that ``update-grub`` reads."""
     return _variables(text, COMMAND_LINE)
 
 
 def _variables(text: str, kind: entries.Kind) -> list[entries.Entry]:
-    """Return each variable with its final value. Lines without an assignment become commands."""
+    """Return each variable with its final value. Lines that are not an assignment become entries for commands."""
     variables: dict[str, entries.Entry] = {}
     for number, line in code_lines(text):
         match = _ASSIGNED.fullmatch(line)
@@ -353,7 +356,10 @@ def _variables(text: str, kind: entries.Kind) -> list[entries.Entry]:
 
 
 def _value(text: str) -> str | None:
-    """Return a value as a shell reads it, or None if the text is more than a value. References to other values are left unchanged."""
+    """Return the value of an assignment as a shell reads it. References to other variables are left unchanged.
+
+    Returns None if the text contains more than a value, such as a command.
+    """
     try:
         words = shlex.split(text, comments=False)
     except ValueError:
@@ -376,7 +382,7 @@ FORMS: tuple[tuple[str, Callable[[str], list[entries.Entry]]], ...] = (
     (r".*\.rules", rules),
     (r".*\.conf", settings),  # those of NIC vendors
 )
-"""Readers by pattern of the file name; the first match applies."""
+"""The readers of files, each with a pattern of file names. The first match applies."""
 
 
 def compared(name: str, designed: str, actual: str) -> list[entries.Difference] | None:

@@ -1,8 +1,8 @@
-"""Entries of a server's file in any form, the comparison of two lists of entries, and the rules for differences.
+"""Entries of a server's file, for files of any form; the comparison of two lists of entries; and the rules for differences.
 
-An entry is, for example, a route, a variable or a NIC: its fields by name, each with its line. Entries with the same key are compared
-with each other. An entry without a key (a route, rule or address) is paired with the entry that has the most in common with it, so that
-a changed field is reported as such.
+An entry is, for example, a route, a variable or a NIC: its fields by name, each with its line. Entries with the same key are
+compared with each other. An entry without a key (a route, rule or address) is compared with the entry that has the most fields in
+common with it, so that a changed field is reported as such.
 """
 
 from __future__ import annotations
@@ -102,10 +102,10 @@ SERVICE = Rule(
 
 
 MOST_PAIRED = 300
-"""The most entries without a key that are compared pairwise. If there are more, they count as missing or not designed."""
+"""The largest number of entries without a key that are compared pairwise. If there are more, all count as missing or not designed."""
 
 MOST_ALIGNED = 5000
-"""The most lines of a text in which the positions of missing lines are determined."""
+"""The largest number of lines in a text for which the positions of missing lines are determined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +113,10 @@ class Kind:
     """A kind of entry.
 
     - ``called``: its name in findings.
-    - ``rule``: the rule for its fields.
-    - ``rules``: the rules for fields that have a different subject.
+    - ``rule``: the rule for differences in its fields.
+    - ``rules``: the rules for single fields, if they differ from ``rule``.
     - ``names``: the names of fields in findings.
-    - ``ordered``: whether the order of entries counts.
+    - ``ordered``: True if the order of entries matters.
     """
 
     called: str
@@ -126,13 +126,13 @@ class Kind:
     ordered: bool = False
 
     def of(self, name: str) -> Rule:
-        """Return the rule for a field."""
+        """Return the rule for differences in a field."""
         return self.rules.get(name, self.rule)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of a file. ``whose`` is its owner, such as an interface or a section; ``lines`` are the lines of its fields."""
+    """An entry of a file. ``whose`` is its owner, such as an interface or a section; ``lines`` holds the line of each field."""
 
     kind: Kind
     fields: dict[str, str]
@@ -153,9 +153,10 @@ class Entry:
 
 
 class Difference(NamedTuple):
-    """A difference from the design: the rule that it breaks, a sentence and the line.
+    """A difference from the design: the rule that it breaks, a description, and the line.
 
-    ``gone`` is the line of a missing entry in the designed text, or 0. In this case ``line`` is a guess that ``placed`` corrects.
+    ``gone`` is the line of a missing entry in the designed text, or 0. If it is set, ``line`` is a guess that ``placed``
+    corrects.
     """
 
     rule: Rule
@@ -196,7 +197,7 @@ def differences(designed: Sequence[Entry], actual: Sequence[Entry]) -> list[Diff
 
 
 def placed(made: Sequence[Difference], designed: str, actual: str) -> list[Difference]:
-    """Return the differences sorted by line. A missing entry gets the line of the text that now follows its former position."""
+    """Return the differences sorted by line. A missing entry gets the line of the text that is now at its designed position."""
     if not any(difference.gone for difference in made):
         return sorted(made, key=lambda difference: difference.line)
     old, new = designed.splitlines(), actual.splitlines()
@@ -216,9 +217,9 @@ def placed(made: Sequence[Difference], designed: str, actual: str) -> list[Diffe
 def in_sequence(
     designed: Sequence[tuple[int, str]], actual: Sequence[tuple[int, str]], rule: Callable[[str], Rule]
 ) -> Iterator[Difference]:
-    """Yield the differences between two ordered lists of commands (line, text).
+    """Yield the differences between two ordered lists of commands, each given as (line number, text).
 
-    ``rule`` returns the rule for the text of a differing stretch.
+    ``rule`` returns the rule for the text of differing commands.
     """
     if max(len(designed), len(actual)) > MOST_ALIGNED:
         message = f"{len(actual)} commands stand in place of {len(designed)}"
@@ -250,7 +251,7 @@ def shown(text: str, most: int = 120) -> str:
 
 
 def _paired(designed: Sequence[Entry], actual: Sequence[Entry]) -> dict[int, Entry]:
-    """Return the matching entry for each designed entry, by the ``id`` of the designed entry. All entries are of one kind."""
+    """Return the matching actual entry for each designed entry, by the ``id`` of the designed entry. All entries are of one kind."""
     pairs: dict[int, Entry] = {}
     for same in (_whole, _by_key):
         taken = {id(pair) for pair in pairs.values()}
@@ -309,7 +310,7 @@ def _of_fields(entry: Entry, other: Entry) -> Iterator[Difference]:
 
 
 def _with(entry: Entry) -> str:
-    """Return the value of an entry in parentheses if the entry has only a key and a value, otherwise an empty string."""
+    """Return " (VALUE)" for an entry that has only a key and a value, otherwise an empty string."""
     return f" ({shown(entry.fields['value'])})" if entry.key is not None and set(entry.fields) == {"value"} else ""
 
 

@@ -1,4 +1,4 @@
-"""Shell scripts of a server: the values at the start, by row and variable, and the commands in their order.
+"""Shell scripts of a server: their values as entries, by row and variable, and their commands in order.
 
 A script of railweave begins with arrays and variables that hold the design. The commands after them are the same on every server.
 Anything that is not such a value is a command.
@@ -36,7 +36,7 @@ _BEFORE_WORD = " \t;&|()"
 
 
 def code_lines(text: str) -> list[tuple[int, str]]:
-    """Return the lines that hold code, as line number and text without comments and surrounding blanks."""
+    """Return the lines with code as (line number, text). Comments and surrounding blanks are removed."""
     made: list[tuple[int, str]] = []
     open_: list[str] = []  # quotation marks and command substitutions that are not closed yet
     until: list[tuple[str, bool]] = []  # words that end a text which `<<` announced, and whether tabs may stand before
@@ -61,7 +61,7 @@ def code_lines(text: str) -> list[tuple[int, str]]:
 
 
 def _scan(line: str, open_: list[str]) -> int:
-    """Return the position at which the code of a line ends. ``open_`` has the open quotes and substitutions and is updated."""
+    """Return the index at which the code of a line ends. ``open_`` holds the open quotes and substitutions, and is updated."""
     at = 0
     while at < len(line):
         letter = line[at]
@@ -99,7 +99,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """The contents of a script: ``arrays`` by name, the kind of its ``variables``, and the rule of its commands."""
+    """The form of a script: its ``arrays`` by name, the kind of its ``variables``, and the rule for its commands."""
 
     command: Rule
     arrays: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
@@ -108,7 +108,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Script:
-    """The contents of a script: its values as entries, and its commands."""
+    """The content of a script: its values as entries, and its commands."""
 
     entries: list[Entry]
     commands: list[tuple[int, str]]
@@ -133,7 +133,7 @@ def _address(row: str) -> dict[str, str]:
 
 
 def _words(row: str) -> dict[str, str]:
-    """Split a row ``family|to via … dev … table …|more`` into pairs of words, as in the output of ``ip route`` and ``ip rule``."""
+    """Return the fields of a row ``family|to via … dev … table …|more``. Its middle part has pairs of words, like ``ip route``."""
     family, _, rest = row.partition("|")
     middle, _, more = rest.partition("|")
     words = middle.split()
@@ -216,12 +216,12 @@ _DESIGN = "design"
 
 
 def form_of(file: str) -> Form:
-    """Return the form of a script with this name."""
+    """Return the form of the script with a file name."""
     return MPIRUN if file.startswith("mpirun") else FORMS.get(file, OTHER)
 
 
 def about(form: Form, text: str) -> Rule:
-    """Return the rule for a command of a script."""
+    """Return the rule for a difference in the text of commands."""
     return next((rule for pattern, rule in _SUBJECTS if re.search(pattern, text)), form.command)
 
 
@@ -289,7 +289,7 @@ _PRIORITY = Kind("priority of", QOS)
 
 
 def _values(line: str) -> dict[str, str] | None:
-    """Return the variables of a line with their values, or None if the line has other content or a value is not plain."""
+    """Return the variables that a line assigns, with their values. None if the line has other content or a value is not plain."""
     filled = _FILLED.fullmatch(line)
     if filled and not re.search(r"[$`;|&<>'\"]", filled[2]):
         return {filled[1]: filled[2]}

@@ -1,6 +1,6 @@
-"""Files in a server's folder that no build writes, and that the server would read together with a designed file.
+"""Files in a server's folder that no build writes, but that the server would read together with a designed file.
 
-netplan merges all its files, sysctl and udev read theirs in the order of names, and a drop-in counts more than the unit that it is of.
+netplan merges all its files. sysctl and udev read their files in the order of names. A drop-in overrides its unit.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ SECOND = Rule(
 
 NETPLAN, SYSCTL, NAMES, NCCL = "netplan.yaml", "sysctl.conf", "70-railweave-net.rules", "nccl.env"
 INSTALLED = {NETPLAN: "60-railweave.yaml", SYSCTL: "70-railweave.conf", NAMES: NAMES}
-"""The names of designed files on the server, which decide the order."""
+"""The names that designed files have on the server. They determine the order in which files are read."""
 
 
 def changed_by(name: str, text: str, designed: Mapping[str, str]) -> list[Difference]:
-    """Return what a file of a server's folder changes in the designed files of the folder, by line; empty if nothing.
+    """Return the changes that an additional file makes to the designed files of its server, by line. Empty if it changes nothing.
 
-    ``name`` is the file's path in the folder; ``designed`` has the designed files by theirs.
+    ``name`` is the path of the file in the server's folder; ``designed`` holds the designed files by such paths.
     """
     file = name.rpartition("/")[2]
     above = name.rpartition("/")[0].removesuffix(".d")
@@ -65,7 +65,7 @@ def changed_by(name: str, text: str, designed: Mapping[str, str]) -> list[Differ
 
 
 def drop_in_folder(name: str, designed: Mapping[str, str]) -> bool:
-    """Return whether a folder is that of drop-ins of a designed unit."""
+    """Return whether a folder holds the drop-ins of a designed unit."""
     return name.endswith(".d") and name.removesuffix(".d") in designed
 
 
@@ -96,7 +96,7 @@ def _netplan(file: str, text: str, designed: Mapping[str, str]) -> Iterator[Diff
 
 
 def _named(entry: Entry, interfaces: Mapping[str, object]) -> list[str]:
-    """Return the designed interfaces that a definition is about, by its name or by its match."""
+    """Return the designed interfaces to which a netplan definition applies, by its name or by its match."""
     pattern = re.search(r"name: ([^,}]+)", entry.fields.get("match", ""))
     if pattern:
         return [name for name in interfaces if fnmatchcase(name, pattern[1])]
@@ -132,7 +132,7 @@ def _rules(file: str, text: str, designed: Mapping[str, str]) -> Iterator[Differ
 
 
 def _sections(_: str, text: str, designed: Mapping[str, str]) -> Iterator[Difference]:
-    """Yield the settings of a .network, .link or .nmconnection file about a designed interface."""
+    """Yield the settings of a .network, .link or .nmconnection file that apply to a designed interface."""
     ours = read_netplan(designed[NETPLAN]) if NETPLAN in designed else []
     names = [entry.key for entry in ours if entry.kind is INTERFACE and entry.key]
     settings = unit(text)
