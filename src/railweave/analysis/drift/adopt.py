@@ -1,4 +1,4 @@
-"""Adoption of statements that only devices have: under ``extra:`` of their role, or of one switch under ``overrides``."""
+"""Adoption of statements that only devices have into ``extra:``, of the role or of one switch under ``overrides``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 _KEYS = {"leaf": "leaf", "spine": "spine", "super-spine": "super_spine", "dci": "dci"}
-"""The key of a role in a fabric of the fabric file."""
+"""The key of each role in a fabric of the fabric file."""
 
 
 def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
@@ -78,7 +78,7 @@ def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
 
 
 def _lose_an_extra(network: Network, drift: Drift) -> set[str]:
-    """Return the switches whose role has, or will get, an ``extra`` for their system, which an ``extra`` of their own would replace."""
+    """Return the switches that get an ``extra`` from their role and would lose it by an ``extra`` of their own."""
     roles = {
         (switch.fabric, switch.role, switch.nos)
         for switch in network.switches
@@ -101,14 +101,14 @@ def _alike(network: Network, fabric: str, role: str, nos: str) -> set[str]:
 
 
 def _in_lists(text: str) -> dict[str, str]:
-    """Return the switches that ``overrides.devices`` names only in a host list, each with that list."""
+    """Return the switches that ``overrides.devices`` names only in a host list, as a map of switch to host list."""
     overrides = _value(_value(yaml.compose(text, Loader=yaml.SafeLoader), "overrides"), "devices")
     keys = [key.value for key, _ in overrides.value] if isinstance(overrides, yaml.MappingNode) else []
     return {name: key for key in keys for name in expand(key) if name != key}
 
 
 def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: list[str]) -> str:
-    """Return a fabric file with lines added to ``extra:`` of one system, below the keys of a role or a switch.
+    """Return the text of a fabric file with lines added to ``extra:`` of one system, below ``keys`` (those of a role or a switch).
 
     Raises ``InputError`` if the file cannot take the lines.
     """
@@ -135,7 +135,7 @@ def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: lis
 
 
 def _in_block(rows: list[str], at: yaml.ScalarNode, file: str, nos: str, lines: list[str]) -> str:
-    """Return the file with the lines added at the end of an existing block."""
+    """Return the text of the file with the lines added at the end of an existing block of text."""
     first = at.start_mark.line + 1
     try:
         system(nos).check_extra("\n".join([at.value.rstrip("\n"), *lines]))
@@ -149,7 +149,7 @@ def _in_block(rows: list[str], at: yaml.ScalarNode, file: str, nos: str, lines: 
 
 
 def _end(rows: list[str], start: int, column: int) -> int:
-    """Return the row after the last row of a block. The block begins at row ``start`` and is indented by at least ``column``."""
+    """Return the index after the last row of a block. The block begins at row ``start`` and is indented by at least ``column``."""
     end = start + 1
     for place in range(start + 1, len(rows)):
         row = rows[place]

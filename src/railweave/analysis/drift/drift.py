@@ -74,7 +74,7 @@ def effects(
     differences: Mapping[str, Iterable[FieldDifference]],
     configs: Mapping[str, DeviceConfig],
 ) -> Effects:
-    """Return the effects of running routes and configurations. ``differences`` are by switch; ``configs`` are the designed configurations."""
+    """Return the effects of running routes and configurations. ``differences`` are by switch; ``configs`` are the designed ones."""
     lost: dict[str, list[str]] = {}
     moved: dict[str, list[str]] = {}
     gained: dict[str, list[str]] = {}
@@ -119,7 +119,7 @@ def effects(
 
 
 class _Side:
-    """The routes of one side, as numbers that stand for sets of links. Equal sets have the same number on both sides."""
+    """The routes of one of two sides to compare. A number stands for a set of links, the same number on both sides for equal sets."""
 
     def __init__(self, routes: Routes, prefixes: Sequence[str], known: dict[frozenset[str], int]) -> None:
         self._routes = routes
@@ -128,7 +128,7 @@ class _Side:
         self._numbers = np.array([*numbers, LOCAL, UNREACHABLE], dtype=np.int64)  # by ids: -2 and -1 are the last two
 
     def of(self, device: str) -> NDArray[np.int64]:
-        """Return the number of a switch's links for each prefix, or ``UNREACHABLE`` if the switch does not know the prefix."""
+        """Return the number of a switch's next hops for each prefix, or ``UNREACHABLE`` if the switch has no route."""
         if device not in self._routes.fibs:
             return np.full(len(self._places), UNREACHABLE, dtype=np.int64)
         groups = np.append(self._routes.fibs[device].group, UNREACHABLE)  # place -1 is the last
@@ -171,7 +171,7 @@ def _of_names(description: str, by_name: Mapping[str, tuple[str, ...]]) -> str:
 
 @dataclass(frozen=True)
 class DeviceDrift:
-    """The differences of one device: its configuration state (``analysis.checks.devices``)."""
+    """The differences of a device from the design. ``stands`` is the comparison of its configuration (``analysis.checks.devices``)."""
 
     device: str
     system: str
@@ -179,7 +179,7 @@ class DeviceDrift:
 
     @property
     def different(self) -> list[tuple[Cause, Finding]]:
-        """The statements that differ from the design, with their findings, without those that only the device has."""
+        """The differing statements, with their findings, except those that only the device has and that change no field."""
         return [(cause, finding) for cause, finding in self.stands.causes if finding.id != EXTRA.id]
 
     @property
@@ -188,7 +188,7 @@ class DeviceDrift:
         return [cause for cause, finding in self.stands.causes if finding.id == EXTRA.id]
 
     def to_json(self) -> dict[str, object]:
-        """Return the difference as the documented JSON object."""
+        """Return the differences as the documented JSON object."""
         return {
             "device": self.device,
             "system": self.system,
@@ -213,8 +213,8 @@ class Drift:
     """The differences between running and designed configurations.
 
     - ``devices``: the devices that differ.
-    - ``missing``: the devices without a captured configuration.
-    - ``unknown``: the devices that are not in the design.
+    - ``missing``: the switches without a captured configuration.
+    - ``unknown``: the captured devices that are not in the design.
     - ``findings``: the checks' findings about the running network that the designed network does not have.
     """
 
@@ -232,12 +232,12 @@ class Drift:
 
     @property
     def proven(self) -> bool:
-        """True if every switch was compared and none differs. The state of a missing switch is unknown, so False if any is missing."""
+        """True if every switch was compared and none differs. The state of a missing switch is unknown, so then the value is False."""
         return self.equal and not self.missing
 
     @property
     def own_statements(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """The statements that only devices have, each once: (system, statement) mapped to the devices."""
+        """The statements that only devices have, as a map of (system, statement) to the devices."""
         devices_of: dict[tuple[str, str], list[str]] = {}
         for device in self.devices:
             for cause in device.own_statements:
@@ -299,10 +299,10 @@ def drift(
     only: Collection[str] = (),
     progress: Callable[[str], None] = silent,
 ) -> Drift:
-    """Return the differences of devices from the design. ``running`` has the texts of each device's configuration by path.
+    """Return the differences of devices from the design. ``running`` holds the texts of each device's configuration by path.
 
-    ``configs`` are the designed configurations, if those of a lab replace them. With ``only``, only these switches are compared.
-    Raises ``InputError`` if a name in ``only`` is not a switch.
+    ``configs`` are the designed configurations if they differ from the network's own, as in a lab. With ``only``, only these
+    switches are compared. Raises ``InputError`` if a name in ``only`` is not a switch.
     """
     designed = Subject.of(network) if configs is None else Subject(network, configs)
     if unknown := [name for name in only if name not in designed.configs]:

@@ -1,4 +1,4 @@
-"""Configurations of a capture, and designed configurations that they replace."""
+"""The configurations in a capture, which replace the designed ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def running_configs(
 ) -> dict[str, DeviceConfig]:
     """Return the configuration of every switch: the captured one if there is one, otherwise the designed one.
 
-    ``configs`` are the designed configurations, if those of a lab replace them. Raises ``InputError`` if a configuration cannot be read.
+    ``configs`` are the designed configurations if they differ from the network's own, as in a lab. Raises ``InputError`` if a
+    configuration cannot be read.
     """
     designed = Subject.of(network).configs if configs is None else configs
     states = saved(designed, captured, why=False)
@@ -40,7 +41,7 @@ def running_configs(
 
 
 def captured_texts(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:
-    """Return the configuration texts of each device in a capture, by path, without those of servers."""
+    """Return the configuration texts of each device in a capture, by device and path. Servers are left out."""
     capture_files = read_capture(Path(capture))
     files = {
         switch.name: tuple(system(switch.nos).trees(device_config(network, switch.name))) for switch in network.switches
