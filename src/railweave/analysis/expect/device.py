@@ -38,7 +38,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
         return []
 
     def accepted(link: str) -> int:
-        """Return how many prefixes of other devices the switch keeps from a link."""
+        """Return how many prefixes of other devices the switch accepts on a link."""
         try:
             mask = routes.received.accepted((config.name, link))
         except KeyError:
@@ -46,7 +46,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
         return routes.counted(config.name, mask)[0]
 
     def received(device: str, link: str) -> tuple[int, int]:
-        """Return the numbers of prefixes that a device receives on a link: prefixes of other devices, and its own."""
+        """Return the number of prefixes that a device receives on a link, as (prefixes of other devices, its own)."""
         mask = routes.received.get((device, link))
         return (0, 0) if mask is None else routes.counted(device, mask)
 
@@ -75,9 +75,9 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
 
 
 def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
-    """Return the number of received prefixes in use by link, and the links that share such prefixes with other links.
+    """Return (the number of received prefixes in use by link, the links that share such prefixes with other links).
 
-    A prefix is in use if it has the link as a next hop. Tenant prefixes do not count, because tunnels carry them.
+    A prefix is in use on a link if the link is a next hop. Tenant prefixes do not count, because tunnels carry them.
     """
     numbers, places = np.unique(routes.fibs[device].group, return_inverse=True)
     groups: list[int] = numbers.tolist()
@@ -130,9 +130,9 @@ def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[
 
 
 def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
-    """Return the ports of a switch whose cable and far end exist.
+    """Return the ports of a switch whose cable and far end are not down.
 
-    Ports of a cable that is no longer in the design, which a switch may still have, are left out.
+    Ports with a cable that is no longer in the design, which a switch may still have, are left out.
     """
     of_design = [interface for interface in config.interfaces if interface.link or interface.kind == "external"]
     return [interface for interface in of_design if interface.link not in down and interface.peer not in down]
@@ -172,7 +172,7 @@ def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list
 
 
 def _asked(fabric: str, port: Interface) -> tuple[str, ...]:
-    """Return the part of the fabric file that a port follows from: servers, tenants or topology."""
+    """Return the key path of the fabric file that requires a port: servers, tenants or topology."""
     if port.kind == "server":
         return ("servers",)
     return ("fabrics", fabric, "tenants" if port.kind == "external" else "topology")
@@ -211,7 +211,7 @@ def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> lis
 
 
 def expected_routing(network: Network, config: DeviceConfig, routes: Routes) -> ExpectedRouting:
-    """Return the sessions, routes and tenants of a switch, on condition that everything outside ``routes.down`` works."""
+    """Return the sessions, routes and tenants that a switch must have if everything outside ``routes.down`` works."""
     examples = prefixes.example_routes(network, config, routes)
     return ExpectedRouting(
         tuple(sessions(network, config, routes)),
@@ -225,7 +225,7 @@ def expected_routing(network: Network, config: DeviceConfig, routes: Routes) -> 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The state that must hold on one switch, by subject, in an order in which each subject helps to understand the next."""
+    """The state that must hold on a switch, by subject, in an order in which each subject helps to understand the next."""
 
     device: str
     identity: Identity
@@ -246,10 +246,10 @@ class Expected:
 
 
 def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool = False) -> Expected:
-    """Return the state that must hold on a switch, on condition that everything outside ``routes.down`` works.
+    """Return the state that must hold on a switch if everything outside ``routes.down`` works.
 
-    With ``all_routes``, the routes are the prefixes of all other leaves, otherwise those of one leaf. Raises ``KeyError`` if the switch is
-    not in the network.
+    With ``all_routes``, the routes are the prefixes of all other leaves, otherwise those of one leaf. Raises ``KeyError`` if the
+    switch is not in the network.
     """
     switch = network.switch(config.name)
     servers = config.management.ntp

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PathAddress:
-    """An address of a NIC, with the routing table of its packets. With SLAAC, ``address`` is None: any address in ``prefix`` is right."""
+    """An address of a NIC, with the routing table for its packets. With SLAAC, ``address`` is None: any address in ``prefix`` is valid."""
 
     prefix: Prefix
     address: Address | None

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
-    """Return the segments of other leaves, in the order in which they are preferred as examples on a switch.
+    """Return the segments of other leaves that can serve as examples on a switch, the preferred ones first.
 
-    Leaves of the same rails come first. Segments of a tenant are included if the switch has the tenant's VRF.
+    Segments of the switch's rails come first. Segments of a tenant are included if the switch has the tenant's VRF.
     """
     switch = network.switch(config.name)
     vrfs = {"", *(vrf.name for vrf in config.vrfs)}
@@ -37,9 +37,9 @@ def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
 
 
 def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
-    """Return the prefixes, one per path color, of the first leaf that is reached through another switch.
+    """Return the routes to the prefixes, one per path color, of the first example segment to which the switch has next hops.
 
-    A leaf of the same rails is preferred. If there is none, as in a fabric of one stripe, another leaf of the stripe is used.
+    A segment of the same rails is preferred. If there is none, as in a fabric of one stripe, a segment of another rail is used.
     """
     for segment in example_segments(network, config):
         examples = list(_routes(network, config, routes, [segment]))
@@ -49,9 +49,9 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
 
 
 def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[Route]:
-    """Return the examples as routes of the default VRF.
+    """Return the example routes as routes of the default VRF.
 
-    With an overlay, these are the tunnel endpoints of the examples' leaf, because tenant prefixes use the paths to these endpoints.
+    With an overlay, these are routes to the tunnel endpoints of the examples' leaf, because tenant traffic follows them.
     """
     if not examples or config.overlay is None:
         return list(examples)
@@ -141,7 +141,7 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
 
 
 def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> list[SharedPrefix]:
-    """Return the VRF prefixes that leaves share, with the leaves that lead to each. Prefixes of this switch's gateways are left out."""
+    """Return the VRF prefixes that several leaves have, with the leaves that lead to each. The switch's gateway prefixes are left out."""
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
     subnets = {prefix for gateway in config.gateways for prefix in gateway.prefixes}
     return [
@@ -159,6 +159,6 @@ def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> l
 
 
 def bridged(config: DeviceConfig, routes: Routes) -> dict[int, tuple[str, ...]]:
-    """Return the leaves of each layer-2 network of a switch, by VNI. The switch itself is included."""
+    """Return the leaves of each layer-2 network of a switch, by VNI, including the switch itself."""
     vlans = config.mac_vrf.vlans if config.mac_vrf else ()
     return {vlan.vni: routes.shared.bridged.get((config.name, vlan.vni), ()) for vlan in vlans}
