@@ -1,4 +1,4 @@
-"""Path attributes of BGP routes, interned so that a table of routes is an array of small numbers."""
+"""Path attributes of BGP routes. Equal attributes have one ID, so that a table of routes is an array of small integers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     """Some of the prefixes, by their places in the list of all, ascending; or all."""
 
 ALL = slice(None)
-"""The places of all prefixes."""
+"""The index that selects all prefixes."""
 
 NONE = -1
 """The ID of "no route"."""
 
 NO_ROUTE = np.iinfo(np.int64).max
-"""The decision key of "no route": it loses to every route."""
+"""The decision key of "no route". It is worse than the key of every route."""
 
 DEFAULT_LOCAL_PREFERENCE = 100
 _NO_AIGP = (1 << 20) - 1
@@ -48,7 +48,7 @@ class Attributes:
 
 
 class AttributeTable:
-    """Route attributes by ID, with columns for values that are looked up for whole tables of routes."""
+    """Route attributes by ID, with arrays of derived values that are looked up for whole tables of routes."""
 
     def __init__(self) -> None:
         self.items: list[Attributes] = []
@@ -59,7 +59,7 @@ class AttributeTable:
         self._memo: dict[Hashable, Ids] = {}
 
     def id_of(self, attributes: Attributes) -> int:
-        """Return the ID of attributes, and assign an ID if they are new."""
+        """Return the ID of attributes. If they are new, assign an ID."""
         attributes_id = self._ids.get(attributes)
         if attributes_id is None:
             attributes_id = self._ids[attributes] = len(self.items)
@@ -76,11 +76,14 @@ class AttributeTable:
             self._sets = np.pad(self._sets, (0, more))
 
     def keys(self, ids: Ids) -> NDArray[np.int64]:
-        """Return the decision key of each route; lower is better. ``NO_ROUTE`` is the key of a missing route."""
+        """Return the decision key of each route. Lower keys are better. A missing route has the key ``NO_ROUTE``."""
         return self._keys[ids]
 
     def having(self, ids: Ids, memo: Hashable, holds: Callable[[frozenset[str]], bool]) -> Mask:
-        """Return a mask of the routes whose communities satisfy ``holds``. ``memo`` is the cache key for ``holds`` and everything it depends on."""
+        """Return a mask of the routes whose communities satisfy ``holds``.
+
+        ``memo`` is the cache key: it must identify ``holds`` and everything that its result depends on.
+        """
         known = self._memo.get(memo)
         if known is None or len(known) < len(self._set_ids):
             known = self._memo[memo] = np.array(
@@ -89,9 +92,9 @@ class AttributeTable:
         return (known[self._sets[ids]] == 1) & (ids >= 0)
 
     def map(self, memo: Hashable, ids: Ids, function: Callable[[Attributes], Attributes]) -> Ids:
-        """Return the IDs after ``function`` has been applied to the attributes of each route.
+        """Return the IDs of each route's attributes after ``function`` is applied.
 
-        ``memo`` is the cache key for the function and everything it depends on.
+        ``memo`` is the cache key: it must identify ``function`` and everything that its result depends on.
         """
         known = self._memo.get(memo)
         if known is None or len(known) < len(self._keys):
@@ -110,7 +113,7 @@ class AttributeTable:
 
 
 def _key(attributes: Attributes) -> int:
-    """Return the decision key: local routes first, then high local preference, low AIGP (absent last), short AS path."""
+    """Return the decision key of attributes: local routes first, then high local preference, low AIGP (absent last), short AS path."""
     aigp = _NO_AIGP if attributes.aigp is None else min(attributes.aigp, _NO_AIGP - 1)
     preference = (1 << 24) - 1 - min(attributes.local_preference, (1 << 24) - 1)
     local = 0 if attributes.protocol == "direct" else 1
@@ -118,7 +121,7 @@ def _key(attributes: Attributes) -> int:
 
 
 REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "multipath", "metric")
-"""The reasons why a route won, by code.
+"""The reasons why a route is the best. The index in this tuple is the code.
 
 - ``none``: there is no route.
 - ``only``: there is no other candidate.
@@ -130,7 +133,12 @@ REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "mult
 
 
 def reasons(best: NDArray[np.int64], runner_up: NDArray[np.int64], candidates: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Return the reason code of each prefix from the best key, the best losing key and the number of winning candidates."""
+    """Return the reason code of each prefix.
+
+    - ``best``: the best decision key.
+    - ``runner_up``: the best key that lost.
+    - ``candidates``: the number of candidates with the best key.
+    """
     differ = best ^ runner_up
     lost = runner_up != NO_ROUTE
     code = np.where(candidates > 1, 6, 1).astype(np.uint8)
@@ -141,7 +149,7 @@ def reasons(best: NDArray[np.int64], runner_up: NDArray[np.int64], candidates: N
 
 
 def as_sent(attributes: Attributes, *, aigp: bool) -> Attributes:
-    """Return attributes as an external neighbor receives them: a longer AS path, no local preference, and AIGP only with ``aigp``."""
+    """Return the attributes that an external neighbor receives: AS path longer by 1, no local preference, and AIGP only with ``aigp``."""
     return replace(
         attributes,
         protocol="bgp",

@@ -1,4 +1,4 @@
-"""The routes from which a device chooses: advertised tables and AS paths, with sessions combined that received the same routes."""
+"""The routes from which a device chooses. Sessions that received the same routes are combined into one candidate."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ def originated(config: DeviceConfig) -> list[str]:
 
 
 class Origins:
-    """The prefixes that each device originates while some links and devices are down, as indexes into all ``count`` prefixes.
+    """The prefixes that each device originates while some links and devices are down, as masks over all ``count`` prefixes.
 
-    Prefixes that leaves of a layer-2 network share are left out: see ``railweave.analysis.routing.table``.
-
-    Two devices may hold the same prefix. There are then more prefixes than names in ``place``.
+    Prefixes that several leaves of a layer-2 network share are left out: see ``railweave.analysis.routing.table``. Two VRFs may
+    hold the same prefix; then ``count`` is greater than the number of names in ``place``.
     """
 
     def __init__(self, configs: Mapping[str, DeviceConfig], place: Mapping[str, int], count: int) -> None:
@@ -91,14 +90,14 @@ T = TypeVar("T")
 
 
 class Memo:
-    """A cache that also reads from ``known`` but adds nothing to it. New values are discarded with this object."""
+    """A cache. It also reads from the cache ``known``, but adds nothing to it, so that new values are discarded with this object."""
 
     def __init__(self, known: Memo | None = None) -> None:
         self._known: Mapping[Hashable, object] = known.values if known else {}
         self.values: dict[Hashable, object] = {}
 
     def __call__(self, key: Hashable, work_out: Callable[[], T]) -> T:
-        """Return the value of a key, and compute it if it is new. Values must not be None."""
+        """Return the value of a key. If the key is new, compute the value with ``work_out``, which must not return None."""
         value = self._known.get(key)
         if value is None:
             value = self.values.get(key)
@@ -109,7 +108,7 @@ class Memo:
 
 @dataclass(eq=False)
 class RouteColumn:
-    """A route for each prefix, as the ID of its attributes. These include the length of the AS path but not its numbers."""
+    """A route for each prefix, as the ID of its attributes. These include the length of the AS path but not its AS numbers."""
 
     ids: Ids
 
@@ -126,27 +125,27 @@ class RouteColumn:
 
 @dataclass(eq=False)
 class PathColumn:
-    """The AS path of a route for each prefix, as IDs."""
+    """The AS path of the route for each prefix, as the ID of the path."""
 
     ids: NDArray[np.int32]
     _paths: AsPaths
 
     @cached_property
     def loops(self) -> Mapping[int, bytes]:
-        """The prefixes whose path contains an AS number, by that number: indexes as the bytes of an array."""
+        """The prefixes whose path contains an AS number, by that number. Each set is an array of indexes as bytes."""
         return self._paths.places_by_asn(self.ids)
 
 
 @dataclass(eq=False)
 class Advertisements:
-    """The routes that a group advertises to its neighbors, before the device prepends its own AS number."""
+    """The routes that a group of sessions advertises, before the device prepends its own AS number."""
 
     routes: RouteColumn
     paths: PathColumn
 
 
 class InternedColumns:
-    """Interned columns: equal columns are one object, so that comparing them is comparing references."""
+    """A cache of columns in which equal columns are the same object, so that columns can be compared by identity."""
 
     def __init__(self, paths: AsPaths, memo: Memo) -> None:
         self._as_paths, self._memo = paths, memo
@@ -160,7 +159,7 @@ class InternedColumns:
         return self._memo(("AS paths", ids.tobytes()), lambda: PathColumn(ids, self._as_paths))
 
     def advertised(self, routes: RouteColumn, paths: PathColumn) -> Advertisements:
-        """Return the combination of a route column and a path column."""
+        """Return the advertisements that consist of a route column and a path column."""
         return self._memo(("advertised", routes, paths), lambda: Advertisements(routes, paths))
 
 
@@ -171,7 +170,7 @@ _FIRST_SIZE = 1024
 
 
 class AsPaths:
-    """AS paths by ID. Each path is an AS number in front of another path."""
+    """AS paths by ID. Each path consists of an AS number and the ID of the rest of the path."""
 
     def __init__(self) -> None:
         self._ids: dict[int, int] = {}
@@ -180,7 +179,7 @@ class AsPaths:
         self._count = 1
 
     def extended(self, numbers: NDArray[np.int64], paths: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the ID of each path after its number has been prepended."""
+        """Return the ID of each path after the number at the same index has been prepended."""
         wanted, inverse = np.unique(numbers << 31 | paths, return_inverse=True)
         path_ids = [self._extended(packed) for packed in cast("list[int]", wanted.tolist())]
         return np.array(path_ids, dtype=np.int32)[inverse]
@@ -226,10 +225,10 @@ NOWHERE = b""
 
 
 class Candidate(NamedTuple):
-    """Sessions of one group over which a device receives routes that its rules do not distinguish.
+    """The routes that a device receives over one or more sessions of a group, if its rules treat these sessions alike.
 
-    ``refused`` are the prefixes whose path contains the device's AS number (indexes, as the bytes of an array). ``looped`` is True if the
-    neighbor itself has this number.
+    ``refused`` are the prefixes whose path contains the device's AS number (indexes, as the bytes of an array). ``looped`` is
+    True if the neighbor itself has this number.
     """
 
     group: int
@@ -242,8 +241,9 @@ class Candidate(NamedTuple):
 class Candidates(NamedTuple):
     """The candidates from which a device chooses, in the order of its sessions.
 
-    ``rows`` are the indexes of the sessions of each candidate. If a device passes on a candidate, it passes on the routes that the
-    candidate's first session received. ``senders`` has the AS number of that neighbor and the AS paths that it sent.
+    - ``rows``: the indexes of the sessions of each candidate.
+    - ``senders``: for each candidate, the AS number of the neighbor on its first session, and the AS paths that this neighbor
+      sent. These are passed on if the candidate wins.
     """
 
     received: tuple[Candidate, ...]
@@ -252,7 +252,7 @@ class Candidates(NamedTuple):
 
 
 class InboundSessions:
-    """The sessions of a device as a receiver: the sender of the routes on each session, and the receiving group."""
+    """The inbound side of a device's sessions: for each session, the group that sends the routes and the group that receives them."""
 
     def __init__(self, peers: Sequence[Peer], memo: Memo) -> None:
         ends = tuple((peer.via, peer.far_as) for peer in peers)
@@ -262,7 +262,7 @@ class InboundSessions:
 
 
 class _Bundle(NamedTuple):
-    """Sessions of one kind that receive the same routes. ``sender`` is the AS number at the far end of the first session."""
+    """Sessions of one kind that receive the same routes. ``sender`` is the AS number of the neighbor on the first session."""
 
     via: ReceivingGroup
     advertised: Advertisements
@@ -273,9 +273,10 @@ class _Bundle(NamedTuple):
 def candidates(
     inbound: InboundSessions, advertised: AdvertisedByGroup, down: Collection[int], memo: Memo
 ) -> Candidates:
-    """Return the routes that a device receives over its sessions, without the sessions whose rows are in ``down``.
+    """Return the routes that a device receives over its sessions, without the sessions whose indexes are in ``down``.
 
-    Leaves of a stripe, and spines of a path color, have the same neighbors in the same order, so most work is done once for all of them.
+    Leaves of a stripe, and spines of a path color, have the same neighbors in the same order, so most work is done once for all
+    of them.
     """
     received = tuple(map(advertised.__getitem__, inbound.senders))
     lost = tuple(sorted(down))

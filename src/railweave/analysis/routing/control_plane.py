@@ -67,7 +67,7 @@ def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
 
 
 def unlike_links(configs: Iterable[DeviceConfig]) -> frozenset[str]:
-    """Return the links whose ends have different speeds: they do not come up."""
+    """Return the links whose ends have different speeds. Such links do not come up."""
     speeds: dict[str, set[int]] = {}
     for config in configs:
         for interface in config.interfaces:
@@ -77,7 +77,7 @@ def unlike_links(configs: Iterable[DeviceConfig]) -> frozenset[str]:
 
 
 class ReceivingGroup(NamedTuple):
-    """The group over which a device receives from a neighbor: index ``place`` in the device's configuration.
+    """The group of the receiving device over which it has a session with a neighbor. ``place`` is the group's index in the configuration.
 
     ``aigp`` is True if the neighbor sends this attribute. ``looped`` is True if the neighbor has the device's own AS number.
     """
@@ -88,11 +88,12 @@ class ReceivingGroup(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """One direction of a session: a neighbor from which a device receives routes.
+    """A session as seen by the device that receives routes on it.
 
     - ``row``: the index of the session among those of the device.
-    - ``sender``: the neighbor and the index of its group.
-    - ``far_as`` and ``own_as``: the AS numbers of both ends.
+    - ``via``: the receiving group.
+    - ``sender``: the neighbor, and the index of the group with which it sends.
+    - ``far_as`` and ``own_as``: the AS numbers of the neighbor and of the device.
     """
 
     session: Session
@@ -112,7 +113,7 @@ class _End(NamedTuple):
 
 
 def pair_sessions(configs: Mapping[str, DeviceConfig]) -> dict[str, list[Peer]]:
-    """Return the sessions that come up: both ends are configured on one cable and accept each other's AS number."""
+    """Return the sessions of each device that come up: both ends are on the same cable and accept each other's AS number."""
     ends: dict[str, list[_End]] = {}
     for config in configs.values():
         for place, group in enumerate(config.bgp.groups if config.bgp else ()):
@@ -142,7 +143,7 @@ def _peers(config: DeviceConfig, far: Mapping[tuple[str, str], _End]) -> list[Pe
 
 
 def _accepts(end: _End, other: _End) -> bool:
-    """Return whether a device accepts a neighbor's AS number."""
+    """Return whether the device at ``end`` accepts the AS number of the neighbor at ``other``."""
     bgp, asn = end.device.bgp, other.group.local_as
     if end.group.peer_as_list is None:
         return end.session.peer_as == asn
@@ -154,18 +155,19 @@ MAXIMUM_ROUNDS = 64
 
 
 class _State(NamedTuple):
-    """The converged state: the routes that groups advertise, by device and group index, and the forwarding tables."""
+    """The converged state: the routes that each group advertises, by (device, group index), and the forwarding tables by device."""
 
     advertised: dict[tuple[str, int], Advertisements]
     fibs: dict[str, Fib]
 
 
 class ControlPlane:
-    """The control plane of a network, given by its device configurations.
+    """The control plane of a network, computed from its device configurations.
 
-    ``routes(down)`` returns the state after convergence with some links and devices down. The state without failures is kept. Other states
-    are computed from it, starting at the devices that lose a session or receive different routes. ``absent`` are links and devices that are
-    down in every state, as the fabric file has them under ``status:`` (``Network.absent``); so are links whose ends have different speeds.
+    ``routes(down)`` returns the state after convergence with some links and devices down. The state without failures is cached,
+    and other states are computed from it, starting at the devices that lose a session or receive different routes. ``absent``
+    holds links and devices that are down in every state, because of ``status:`` in the fabric file (``Network.absent``). Links
+    whose ends have different speeds are also always down.
     """
 
     def __init__(self, configs: Iterable[DeviceConfig], absent: Iterable[str] = ()) -> None:
@@ -211,7 +213,7 @@ class ControlPlane:
         return self._collect(state, failed)
 
     def _from_nothing(self, down: frozenset[str]) -> _State:
-        """Return the settled state, computed without any other state."""
+        """Return the converged state, computed without any earlier state."""
         nothing = self._decisions.nothing
         advertised = {
             (name, place): nothing
@@ -223,7 +225,7 @@ class ControlPlane:
         return state
 
     def _lost(self, down: frozenset[str]) -> dict[str, set[int]]:
-        """Return the indexes of the sessions that each device loses."""
+        """Return the indexes of the sessions that each device loses, by device."""
         ends = [(name, link) for link in down for name in self._on_link.get(link, ())]
         for name in down:
             for peer in self._peers.get(name, ()):
@@ -241,7 +243,10 @@ class ControlPlane:
         lost: Mapping[str, set[int]],
         decisions: Decisions,
     ) -> None:
-        """Let devices advertise changes to their neighbors until nothing changes, then compute the tables that may have changed."""
+        """Let devices advertise changes to their neighbors until nothing changes. Then compute the forwarding tables that may have changed.
+
+        ``dirty`` holds the devices that must decide first, and ``lost`` the sessions that are down.
+        """
         chosen: dict[str, tuple[Pattern, Candidates]] = {}
         for _ in range(MAXIMUM_ROUNDS):
             changed: dict[tuple[str, int], Advertisements] = {}
@@ -299,14 +304,17 @@ class ControlPlane:
 
 
 def _by_policy(config: DeviceConfig) -> DeviceConfig:
-    """Return the configuration with groups in which all sessions have the same policies."""
+    """Return the configuration with groups split so that all sessions of a group have the same policies."""
     if config.bgp is None or (bgp := by_policy(config.bgp)) is config.bgp:
         return config
     return replace(config, bgp=bgp)
 
 
 def down_parts(network: Network, names: Iterable[str]) -> list[str]:
-    """Return links (either end first in the given name), switches and servers that are down. Raises ``InputError`` for an unknown name."""
+    """Return the names of the links, switches and servers in ``names``, which are to be down. Either end of a link may come first.
+
+    Raises ``InputError`` for an unknown name.
+    """
     links = {cable.name for cable in network.cables}
     devices = {device.name for device in (*network.switches, *network.servers)}
     down: list[str] = []

@@ -1,7 +1,7 @@
-"""Decisions of devices: the best routes, the routes passed on, the next hops, and the rules of path colors.
+"""Decisions of devices: the best routes, the routes to pass on, the next hops, and the rules of path colors.
 
-A decision depends on a device's rules, on the prefixes that it originates and on the routes that it receives. Devices with equal inputs,
-such as the spines of a path color, decide alike, so each decision is computed once.
+A decision depends on a device's rules, on the prefixes that it originates and on the routes that it receives. Devices with equal
+inputs, such as the spines of a path color, have equal decisions, so each decision is computed once.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ def advertised(
 ) -> Ids:
     """Return a group's exported routes under deterministic path forwarding, with colored copies of the device's own prefixes.
 
-    - ``own_prefixes``: a mask of the device's own prefixes among those at ``places``.
     - ``color``: the name and the community value of the group's color.
+    - ``own_prefixes``: a mask of the device's own prefixes, over ``places``.
     - ``passed``: the routes that the export policy accepted.
     - ``kept``: the routes of ``passed`` without those of other colors.
+    - ``places``: the indexes of the prefixes to which all these arrays refer.
     """
     name, mine = color
     result = kept.copy()
@@ -61,7 +62,7 @@ def advertised(
 
 
 def foreign_color(table: AttributeTable, ids: Ids, mine: str) -> Mask:
-    """Return a mask of the routes that carry color communities, but not ``mine``."""
+    """Return a mask of the routes that carry color communities, but not the community ``mine``."""
 
     def foreign(held: frozenset[str]) -> bool:
         return mine not in held and any(value.startswith("color:") for value in held)
@@ -70,7 +71,7 @@ def foreign_color(table: AttributeTable, ids: Ids, mine: str) -> Mask:
 
 
 def color_value(config: DeviceConfig, group: BgpGroup) -> str:
-    """Return the community value of a group's color, or a value that no route carries if the color is not defined."""
+    """Return the community value of a group's color. If the color is not defined, return a value that no route carries."""
     communities = config.bgp.communities if config.bgp else ()
     return next(
         (community.value for community in communities if community.name == group.fabric_color), "color:undefined"
@@ -78,7 +79,7 @@ def color_value(config: DeviceConfig, group: BgpGroup) -> str:
 
 
 _MANY = 4096
-"""The number of received routes from which on equal columns are looked for."""
+"""The smallest number of received routes for which equal columns are searched."""
 
 _FACTOR = 0x1E3779B97F4A7C15
 """A multiplier that spreads hashes: 2^64 divided by the golden ratio, without the sign bit."""
@@ -94,7 +95,7 @@ class GroupRules(NamedTuple):
 
 
 class CommonRules(NamedTuple):
-    """The rules by which a device decides on prefixes of other devices."""
+    """The rules by which a device decides on the prefixes of other devices."""
 
     groups: tuple[GroupRules, ...]
     compare_aigp: bool
@@ -103,8 +104,8 @@ class CommonRules(NamedTuple):
 class Rules(NamedTuple):
     """The rules by which a device decides, independent of its name, its AS numbers and its neighbors.
 
-    If ``exports_connected`` is set, export policies see the device's own prefixes in the routing table. Otherwise BGP has only the own
-    prefixes that ``redistribute`` accepts.
+    If ``exports_connected`` is True, export policies apply to the device's own prefixes directly. Otherwise BGP has only those of
+    its own prefixes that ``redistribute`` accepts.
     """
 
     common: CommonRules
@@ -116,9 +117,9 @@ class Rules(NamedTuple):
 class Decision(NamedTuple):
     """A device's decision on some or all prefixes.
 
-    - ``passed``: the routes passed on, by group.
-    - ``winner``: the candidate with the best route for each prefix.
-    - ``pattern``: the candidates to which packets are sent.
+    - ``passed``: for each group, the routes that the device passes on to the group's neighbors.
+    - ``winner``: for each prefix, the candidate with the best route.
+    - ``pattern``: for each prefix, the candidates to which packets are sent.
     """
 
     passed: tuple[Ids, ...]
@@ -127,7 +128,7 @@ class Decision(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A device's decision on all prefixes. ``learned`` are the indexes of the prefixes passed on from other devices."""
+    """A device's decision on all prefixes. ``learned`` holds the indexes of the prefixes that it passes on for other devices."""
 
     routes: tuple[candidates.RouteColumn, ...]
     learned: NDArray[np.intp]
@@ -136,7 +137,7 @@ class Outcome(NamedTuple):
 
 
 def rules_of(config: DeviceConfig, policies: PolicyEngine, memo: Memo) -> Rules:
-    """Return the rules of a device. Equal rules are one object."""
+    """Return the rules of a device. Devices with equal rules get the same object."""
     bgp = config.bgp
     if bgp is None:
         return memo("no rules", lambda: Rules(CommonRules((), compare_aigp=False), False, None, ()))
@@ -178,11 +179,11 @@ class Decisions:
         self.nothing = self._columns.advertised(no_routes, self._no_paths)
 
     def further(self) -> Decisions:
-        """Return a cache for further decisions that also reads from this one. Its decisions are discarded with it."""
+        """Return a cache for more decisions that also reads from this one. Its new decisions are discarded with it."""
         return Decisions(self._table, self._policies, self._paths, self._place, Memo(self.memo))
 
     def decide(self, rules: Rules, local: Mask, choice: candidates.Candidates) -> Outcome:
-        """Return the decision of a device that originates the ``local`` prefixes."""
+        """Return the decision of a device. ``local`` is a mask of the prefixes that it originates; ``choice`` holds the received routes."""
         weights = tuple(map(len, choice.rows))
         key = ("outcome", id(rules), local.tobytes(), choice.received, weights)
         return self.memo(key, lambda: self._decide(rules, local, choice.received, weights))
@@ -203,9 +204,10 @@ class Decisions:
     def _decide(
         self, rules: Rules, local: Mask, received: tuple[candidates.Candidate, ...], weights: tuple[int, ...]
     ) -> Outcome:
-        """Return the decision on all prefixes. Most of it is shared by devices with common rules, such as the leaves of a stripe.
+        """Return the decision on all prefixes. Devices with common rules, such as the leaves of a stripe, share most of it.
 
-        Each device decides separately only on its own prefixes and on those that it refuses.
+        Each device decides separately only on its own prefixes and on those that it refuses. ``weights`` are the numbers of
+        sessions of the candidates.
         """
         common = rules.common
         alike = tuple(candidate._replace(refused=NOWHERE) for candidate in received)
@@ -238,7 +240,11 @@ class Decisions:
     def _decided(
         self, common: CommonRules, rules: Rules | None, local: Mask, rows: Ids, weights: tuple[int, ...], places: Places
     ) -> Decision:
-        """Return the decision on the prefixes at ``places``, from the routes that a device accepted. ``local`` is a mask of its own prefixes."""
+        """Return the decision on the prefixes at ``places``.
+
+        ``rows`` holds the accepted routes, one row per candidate, and ``local`` is a mask of the device's own prefixes. ``rules``
+        is None if there are no own prefixes.
+        """
         different = None if local.any() else _different(rows)
         keys = self._table.keys(rows if different is None else rows[:, different[0]])
         best, winner = np.full(len(local), NONE, dtype=np.int32), np.zeros(len(local), dtype=np.intp)
@@ -262,7 +268,7 @@ class Decisions:
     def _passed(
         self, common: CommonRules, rules: Rules | None, local: Mask, best: Ids, places: Places
     ) -> tuple[Ids, ...]:
-        """Return the routes that the policy of each group accepts, filtered by the group's color if it has one."""
+        """Return, for each group, the routes that its export policy accepts, filtered by the group's color if it has one."""
         after = {
             export_policy: self._policies.apply(export_policy, best, local, places)
             for export_policy in {group.exports for group in common.groups}
@@ -285,7 +291,7 @@ class Decisions:
     def _extended(
         self, outcome: Outcome, senders: tuple[tuple[int, candidates.PathColumn], ...]
     ) -> candidates.PathColumn:
-        """Return the AS paths of the routes passed on: those that the winners sent, each with the sender's AS number in front."""
+        """Return the AS paths of the routes to pass on: the paths that the winners sent, with the sender's AS number prepended."""
         paths = np.full(self._count, EMPTY, dtype=np.int32)
         at = outcome.learned
         winner = outcome.winner[at]
@@ -324,7 +330,7 @@ class Decisions:
 
 
 def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Return the distinct columns, and the distinct column that equals each column, so that equal prefixes are decided once.
+    """Return (the indexes of the distinct columns, the distinct column that equals each column), so that equal prefixes are decided once.
 
     Returns None if there are few routes, or if hashes of different columns collide.
     """

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 _BITS = 63
-"""The largest number of rows for which each column fits into a 64-bit number."""
+"""The number of rows from which the columns no longer fit into 64-bit integers."""
 
 
 class Groups:
-    """Next-hop groups by ID. Equal groups have one ID."""
+    """Next-hop groups by ID. Equal groups have the same ID."""
 
     def __init__(self) -> None:
         self.members: list[tuple[str, ...]] = []
@@ -37,7 +37,7 @@ class Groups:
         self._of_choices: dict[Hashable, NDArray[np.int32]] = {}
 
     def id_of(self, links: tuple[str, ...]) -> int:
-        """Return the ID of a group, and assign an ID if the group is new."""
+        """Return the ID of a group. If the group is new, assign an ID."""
         group_id = self._ids.get(links)
         if group_id is None:
             group_id = self._ids[links] = len(self.members)
@@ -45,10 +45,10 @@ class Groups:
         return group_id
 
     def of_choice(self, device: str, width: int, sets: Sets, rows: Rows, links: Sequence[str]) -> NDArray[np.int32]:
-        """Return the group ID of each set of candidates. A group has at most ``width`` links.
+        """Return an array with the group ID of each set of candidates. A group has at most ``width`` links.
 
-        ``rows`` are the sessions of each candidate and ``links`` the links of the device's sessions. The two last IDs are ``LOCAL`` and
-        ``UNREACHABLE``, which negative indexes select.
+        ``rows`` holds the session indexes of each candidate, and ``links`` the link of each session. Two more elements at the end
+        hold ``LOCAL`` and ``UNREACHABLE``, so that these values, used as negative indexes, select themselves.
         """
         key = (device, width, sets, rows)
         group_ids = self._of_choices.get(key)
@@ -67,9 +67,9 @@ class Groups:
 
 
 class Pattern(NamedTuple):
-    """A forwarding table in terms of candidates: ``best`` and ``second`` have, for each prefix, an index into ``sets``.
+    """A forwarding table in terms of candidates. For each prefix, ``best`` and ``second`` are indexes into ``sets``.
 
-    Negative indexes are ``UNREACHABLE`` and ``LOCAL``. ``reason`` is a code of ``REASONS``.
+    They can also be ``UNREACHABLE`` or ``LOCAL``, which are negative. ``reason`` is a code of ``REASONS``.
     """
 
     sets: Sets
@@ -78,7 +78,7 @@ class Pattern(NamedTuple):
     reason: NDArray[np.uint8]
 
     def patched(self, places: NDArray[np.intp], part: Pattern) -> Pattern:
-        """Return the pattern with the columns at ``places`` replaced by ``part``."""
+        """Return the pattern with the prefixes at ``places`` replaced by those of ``part``."""
         best, second, reason = self.best.copy(), self.second.copy(), self.reason.copy()
         more = len(self.sets)
         best[places] = np.where(part.best < 0, part.best, part.best + more)
@@ -87,14 +87,14 @@ class Pattern(NamedTuple):
         return Pattern(self.sets + part.sets, best, second, reason)
 
     def spread(self, places: NDArray[np.intp]) -> Pattern:
-        """Return the pattern for more prefixes, each of which equals the prefix at its place in ``places``."""
+        """Return the pattern expanded to more prefixes. ``places`` holds, for each of them, the index of its equal in this pattern."""
         return Pattern(self.sets, self.best[places], self.second[places], self.reason[places])
 
 
 def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> Pattern:
-    """Return the forwarding pattern from decision keys. ``keys`` has one row per candidate, ``weights`` its number of sessions.
+    """Return the forwarding pattern from decision keys. ``keys`` has one row per candidate; ``weights`` holds its number of sessions.
 
-    A prefix goes to every candidate with the best key. Its backup is every candidate with the second best key.
+    Packets to a prefix go to every candidate with the best key. The backup is every candidate with the second best key.
     """
     if local.all():
         there, nowhere = np.full(len(local), LOCAL, np.int32), np.full(len(local), UNREACHABLE, np.int32)
@@ -118,7 +118,7 @@ def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> P
 
 
 def forwarding(name: str, device_pattern: Pattern, rows: Rows, links: Sequence[str], width: int, groups: Groups) -> Fib:
-    """Return the forwarding table of one device. ``rows`` are the sessions of each candidate, ``links`` the links of all sessions.
+    """Return the forwarding table of one device. ``rows`` holds the session indexes of each candidate, ``links`` the links of all sessions.
 
     A next-hop group has the links of all candidates in a set, in the order of sessions, but at most ``width``.
     """
@@ -127,7 +127,7 @@ def forwarding(name: str, device_pattern: Pattern, rows: Rows, links: Sequence[s
 
 
 def _sets(members: Mask) -> tuple[Sets, NDArray[np.int32]]:
-    """Return the distinct sets of rows that columns hold, and the index of each column's set. Equal columns are processed once."""
+    """Return (the distinct sets of rows that occur as columns, the index of each column's set). Equal columns are processed once."""
     if len(members) < _BITS:
         columns = (np.int64(1) << np.arange(len(members))) @ members
     else:

@@ -59,9 +59,10 @@ class Tunnel:
 class Wire:
     """A packet on one link, as ``sender`` sends it.
 
-    - ``of``: the number of links that share the traffic.
+    - ``of``: the number of links that share the traffic of this hop.
     - ``eth_from`` and ``eth_to``: the owners of the MAC addresses of the outermost Ethernet header.
-    - ``traffic_class`` and ``queue``: the class and queue in which the packet waits at the sender; for a NIC, ``queue`` is the priority.
+    - ``traffic_class`` and ``queue``: the class and queue in which the packet waits at the sender; for a NIC, ``queue`` is the
+      priority.
     - ``marks``: the header that the sender marks if its queue is full.
     - ``copies``: the direction in which the sender copied ECN bits.
     """
@@ -108,8 +109,8 @@ class Wire:
 class Walk(JsonObject):
     """A queue pair's data packet on each link, and the congestion notification that answers it.
 
-    Both are empty if there is no path. Each is also empty if a leaf's configuration lacks something that a tunnel needs, such as a VRF
-    with the prefix.
+    Both are empty if there is no path. Either is also empty if a leaf's configuration lacks something that a tunnel needs, such
+    as a VRF with the prefix.
     """
 
     data: tuple[Wire, ...]
@@ -140,7 +141,7 @@ def walk(
 
 
 def _with(network: Network, name: str, address: str) -> tuple[str, Nic]:
-    """Return the server's name and the port of the NIC that has the address."""
+    """Return (server name, NIC) for the port that has the address, among the ports that ``name`` denotes."""
     server, ports = find_ports(network, name)
     return server, next(nic for nic in ports if any(nic_address.address == address for nic_address in nic.addresses))
 
@@ -156,7 +157,7 @@ def _own_dscp(network: Network, server: str, address: str) -> int | None:
 
 @dataclass(frozen=True)
 class _Scene:
-    """A network with its routes and the configurations of its switches."""
+    """A network with its routes and the configurations of its switches. ``given`` holds configurations that replace the designed ones."""
 
     network: Network
     routes: Routes
@@ -174,7 +175,10 @@ class _Scene:
         dscp: int,
         qos: HostQos,
     ) -> tuple[Wire, ...]:
-        """Return the packet on each link in one direction, or an empty tuple if a leaf cannot put it into a tunnel."""
+        """Return the packet on each link in one direction, or an empty tuple if a leaf cannot put it into a tunnel.
+
+        ``addresses`` are the source and destination address, and ``dscp`` and ``qos`` are those of the sending NIC.
+        """
         wires: list[Wire] = []
         ttl, tunnel, end, tunnelled = HOP_LIMIT, None, "", False
         bridged = self._bridged(source, target, addresses)
@@ -225,7 +229,7 @@ class _Scene:
         return tuple(wires)
 
     def _links(self, start: str, hops: tuple[tuple[LinkShare, ...], ...]) -> Iterator[tuple[str, int, str, str]]:
-        """Yield the links of one path through the hops: name, number of links that share the hop, and sending and receiving device."""
+        """Yield the links of one path through the hops as (name, number of links that share the hop, sending device, receiving device)."""
         at = start
         for hop in hops:
             for link_share in hop:
@@ -266,7 +270,7 @@ class _Scene:
         addresses: tuple[str, str],
         ahead: list[str],
     ) -> tuple[Tunnel, str] | None:
-        """Return the tunnel into which a leaf puts a packet and the leaf at its end, or None if a configuration lacks a necessary part.
+        """Return (the tunnel into which a leaf puts a packet, the leaf at its end), or None if a configuration lacks a necessary part.
 
         ``ahead`` are the devices on the rest of the path.
         """
@@ -314,7 +318,7 @@ def _endpoint(config: DeviceConfig, prefix: str | None = None) -> str | None:
 
 
 def _class(config: DeviceConfig, dscp: int) -> tuple[str, int | None, bool]:
-    """Return the class of a DSCP on a switch, its queue, and whether packets are marked (ECN) if the queue is long."""
+    """Return (class of a DSCP on a switch, its queue or None, whether a long queue marks packets with ECN)."""
     if config.qos is None:
         return "", None, False
     classes = config.qos.classes

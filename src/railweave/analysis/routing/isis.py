@@ -1,8 +1,8 @@
 """Routes of IS-IS or OSPF: shortest paths over links on which both ends run it (ISO 10589; RFC 1195, RFC 5305; RFC 2328).
 
-Every device knows every link. IS-IS has one level-2 area. OSPF areas are treated as one, but both ends of a link must be in the same
-area. A device sends a prefix over every link that begins a shortest path to a device with the prefix, up to the maximum size of its
-next-hop groups. Prefixes are advertised without a metric of their own.
+Every device knows every link. IS-IS has one level-2 area. OSPF areas are treated as one, but both ends of a link must be in the
+same area. A device sends packets over every link that begins a shortest path to a device with the prefix, up to the maximum size
+of its next-hop groups. Prefixes are advertised without a metric of their own.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _running(config: DeviceConfig) -> Isis | Ospf | None:
 
 
 def shortest(near: Mapping[str, list[Adjacency]], root: str) -> dict[str, tuple[int, frozenset[str]]]:
-    """Return the distance from ``root`` to each reachable device, and the links of ``root`` that begin shortest paths there (Dijkstra)."""
+    """Return, by reachable device, (the distance from ``root``, the links of ``root`` that begin shortest paths there). By Dijkstra."""
     distance: dict[str, int] = {root: 0}
     first: dict[str, set[str]] = {root: set()}
     queue = [(0, root)]
@@ -85,7 +85,10 @@ def isis_fibs(
     local: Callable[[DeviceConfig, frozenset[str]], Mask],
     groups: Groups,
 ) -> dict[str, Fib]:
-    """Return the forwarding tables of the devices that run IS-IS or OSPF and are up. ``local`` returns the prefixes of each device."""
+    """Return the forwarding tables of the devices that run IS-IS or OSPF and are up, by device.
+
+    ``local`` returns the mask of a device's own prefixes, and ``count`` is the number of all prefixes.
+    """
     running = {name: config for name, config in configs.items() if _running(config) is not None and name not in down}
     near = adjacencies(configs, down)
     holds = {name: local(config, down) for name, config in running.items()}

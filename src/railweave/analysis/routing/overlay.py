@@ -43,10 +43,10 @@ class _Origin:
 def _sessions(
     configs: Mapping[str, DeviceConfig], pairs: Collection[tuple[str, str]]
 ) -> dict[str, set[tuple[str, str]]]:
-    """Return the sessions that both ends configure, by device: the neighbor, and the cable; no cable between loopbacks.
+    """Return the overlay sessions that both ends configure, by device, as (neighbor, cable). The cable is empty between loopbacks.
 
-    A neighbor is known by its address, because its description may have any words. ``pairs`` are the sessions of the underlay that
-    come up, by device and cable: EVPN's routes go over them if both ends say so (``OverlayConfig.links``).
+    A neighbor is identified by its address, because its description can be any text. ``pairs`` are the underlay sessions that
+    come up, as (device, cable): they carry EVPN routes too if both ends are configured so (``OverlayConfig.links``).
     """
     owners: dict[Address, list[tuple[str, str]]] = {}
     on_cable: dict[str, list[str]] = {}
@@ -83,7 +83,7 @@ class OverlayPlane:
     def __init__(
         self, configs: Mapping[str, DeviceConfig], prefixes: list[str], pairs: Collection[tuple[str, str]] = ()
     ) -> None:
-        """``pairs``: the sessions of the underlay that come up, each by device and cable."""
+        """Create the overlay. ``pairs`` are the underlay sessions that come up, as (device, cable)."""
         place = {prefix: number for number, prefix in enumerate(prefixes)}
         self._configs = {name: config for name, config in configs.items() if config.overlay is not None}
         self._size = len(prefixes)
@@ -115,9 +115,10 @@ class OverlayPlane:
     def compose(
         self, fibs: Mapping[str, Fib], local: Callable[[str], Mask], down: frozenset[str]
     ) -> tuple[dict[str, Fib], Holds, SharedPrefixes]:
-        """Return forwarding tables that include tenant prefixes, the prefixes of each VRF, and the prefixes that several leaves share.
+        """Return (forwarding tables with tenant prefixes, the prefixes of each VRF, the prefixes that several leaves share).
 
-        ``local`` returns the prefixes of a device whose gateways have a port that is up.
+        ``fibs`` are the tables of the underlay. ``local`` returns a mask of the prefixes of a device whose gateways have a port
+        that is up.
         """
         if not self._origins:
             return dict(fibs), {}, SharedPrefixes()
@@ -148,7 +149,7 @@ class OverlayPlane:
         return {neighbor for neighbor in near if self._reflects(neighbor)}
 
     def _joined(self, reflecting: Mapping[str, set[str]]) -> dict[str, set[str]]:
-        """Return, by device, one switch for each group of connected route reflectors that the device's routes reach.
+        """Return, by device, the groups of connected route reflectors that receive the device's routes, each named by one reflector.
 
         Reflectors of a group pass routes on to each other, over all tiers.
         """
@@ -163,7 +164,7 @@ class OverlayPlane:
         return {name: {first[neighbor] for neighbor in near if neighbor in first} for name, near in reflecting.items()}
 
     def _is_up(self, name: str, far: str, link: str, fibs: Mapping[str, Fib], down: frozenset[str]) -> bool:
-        """Return whether a session is up: its link, or if it is between loopbacks, the routes to them both ways."""
+        """Return whether a session is up: its link is up or, for a session between loopbacks, both ends have a route to the other."""
         if far not in fibs:
             return False
         if link:
@@ -174,7 +175,8 @@ class OverlayPlane:
     def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], senders: set[str]) -> Mask:
         """Return a mask of the prefixes that a VRF holds: its own live prefixes, and imported ones.
 
-        A prefix is imported if it has a route target that the VRF imports and comes from a leaf whose routes the device gets (``senders``).
+        A prefix is imported if it has a route target that the VRF imports and comes from a leaf whose routes the device receives
+        (``senders``).
         """
         held = np.zeros(self._size, dtype=np.bool_)
         for origin in self._origins:
@@ -186,7 +188,7 @@ class OverlayPlane:
         return held
 
     def _takes(self, name: str, vrf: Vrf, other: Vrf) -> bool:
-        """Return whether a device forwards by the routes that it imports from another VRF. Some devices do so only if both VNIs are equal."""
+        """Return whether a device can forward by routes that ``vrf`` imports from ``other``. Some devices need equal VNIs."""
         return self._leaks[name] or vrf.vni == other.vni
 
     def _reflects(self, name: str) -> bool:
@@ -194,7 +196,10 @@ class OverlayPlane:
         return overlay is not None and overlay.reflects
 
     def _with_tenants(self, fib: Fib, known: Mask, live: Mask) -> Fib:
-        """Return a forwarding table in which tenant prefixes have the next hops of their tunnel endpoints."""
+        """Return a forwarding table in which tenant prefixes have the next hops of their tunnel endpoints.
+
+        ``known`` is a mask of the prefixes that the device's VRFs hold, and ``live`` one of its own prefixes that are up.
+        """
         places, by = self._tenant, self._endpoint[self._tenant]
         group, backup, reason = fib.group.copy(), fib.backup.copy(), fib.reason.copy()
         local = group[by] == LOCAL
@@ -213,20 +218,20 @@ def overlay_loopbacks(config: DeviceConfig) -> list[str]:
 
 
 def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
-    """Return the prefixes of a VRF that lead to one leaf only. Prefixes of layer-2 networks are on several leaves (``routes.shared``)."""
+    """Return the prefixes of a VRF that exist on one leaf only. Prefixes of layer-2 networks are on several leaves (``routes.shared``)."""
     anycast = {prefix for gateway in config.gateways if gateway.mac for prefix in gateway.prefixes}
     return [prefix for prefix in vrf.own_prefixes() if prefix not in anycast]
 
 
 def in_vrfs(config: DeviceConfig) -> list[str]:
-    """Return the VRF prefixes of a device that lead only to it, including connected ones that it does not advertise."""
+    """Return the VRF prefixes that exist only on this device, including connected ones that it does not advertise."""
     told = [prefix for vrf in config.vrfs for prefix in placed(config, vrf)]
     known = set(told)
     return told + [prefix for prefix in _connected(config) if prefix not in known]
 
 
 def tenant_prefixes(configs: Iterable[DeviceConfig]) -> list[str]:
-    """Return all VRF prefixes that lead to one leaf only."""
+    """Return the VRF prefixes of all devices that exist on one leaf only."""
     return [prefix for config in configs for prefix in in_vrfs(config)]
 
 

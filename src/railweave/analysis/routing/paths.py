@@ -1,7 +1,7 @@
-"""NICs by name, and the path of each queue pair: its GIDs, and every link that it may cross, with the link's share.
+"""NICs by name, and the path of each queue pair: its GIDs, and every link that it may cross, with the share of its traffic.
 
-Queue pair i of a connection takes path color i mod P, where P is the number of colors (docs/path-colors.md). Its source and destination
-addresses are in prefixes of that color, so its return path has the same color.
+Queue pair i of a connection uses path color i mod P, where P is the number of colors (docs/path-colors.md). Its source and
+destination addresses are in prefixes of that color, so its return path has the same color.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
 
 PLUS = "+"
-"""The separator of merged device names in NCCL logs, such as mlx5_0+mlx5_1."""
+"""The separator in the name of a merged device in NCCL logs, such as mlx5_0+mlx5_1."""
 
 
 def find_nic(network: Network, name: str) -> tuple[str, Nic]:
-    """Return the server name and the NIC for ``SERVER:NIC`` (NIC, interface or RDMA name). Raises ``InputError`` for unknown names."""
+    """Return (server name, NIC) for ``SERVER:NIC``, where NIC is the design's, the interface's or the RDMA device's name.
+
+    Raises ``InputError`` for unknown names.
+    """
     server_name, _, nic_name = name.partition(":")
     names = [server.name for server in network.servers]
     if server_name not in names:
@@ -52,7 +55,7 @@ def find_nic(network: Network, name: str) -> tuple[str, Nic]:
 
 
 def find_ports(network: Network, name: str) -> tuple[str, tuple[Nic, ...]]:
-    """Return the server name and the ports of one NIC for ``SERVER:PORT+PORT``, or the single port for ``SERVER:NIC``.
+    """Return (server name, ports of a NIC) for ``SERVER:PORT+PORT``, or with a single port for ``SERVER:NIC``.
 
     Raises ``InputError`` for an unknown name, a repeated port, and ports of different NICs.
     """
@@ -71,12 +74,12 @@ def find_ports(network: Network, name: str) -> tuple[str, tuple[Nic, ...]]:
 
 
 def nic_number(network: Network, nic: Nic) -> tuple[str, int]:
-    """Return a key that is equal for all ports of a NIC and different for different NICs of a server."""
+    """Return (fabric, number of the NIC), which is equal for all ports of a NIC and different for other NICs of the server."""
     return nic.fabric, network.fabric(nic.fabric).nic_number(nic.rail)
 
 
 def plane_of(network: Network, nic: Nic) -> int:
-    """Return the number of a port on its NIC, from 0. Ports with the same number are in the same plane."""
+    """Return the number of a port on its NIC, from 0, which is also the number of its plane."""
     adapters = network.fabric(nic.fabric).adapters
     return (nic.rail - 1) // adapters if adapters else 0
 
@@ -108,7 +111,7 @@ MOST_QUEUE_PAIRS = 16_384
 
 @dataclass(frozen=True, slots=True)
 class LinkShare:
-    """A link, in the direction travelled, and the share of the queue pair's traffic that it is expected to carry."""
+    """A link, in the direction of travel, and the expected share (0 to 1) of the queue pair's traffic on it."""
 
     link: str
     share: float
@@ -118,12 +121,12 @@ class LinkShare:
 class QueuePairPath(JsonObject):
     """The path of one queue pair. ``hops`` is empty if the destination cannot be reached.
 
-    If a hop has several links, a hash or DLB chooses among them. Each link's share is then only an expected value, and ``pinned`` is False.
-    ``pinned_to`` has three values:
+    If a hop has several links, a hash or DLB chooses among them. Each link's share is then only an expected value, and ``pinned``
+    is False. ``pinned_to`` has three values:
 
     - ``links``: the path always uses these links.
     - ``switches``: the path always uses the same switches, because the links of each hop are parallel.
-    - an empty string: the path may change.
+    - an empty string: the path may use different switches.
     """
 
     JSON = ("qp", "src_gid", "dst_gid", "color", "hops", "pinned", "pinned_to")
@@ -137,14 +140,14 @@ class QueuePairPath(JsonObject):
 
     @property
     def pinned_to(self) -> Literal["links", "switches", ""]:
-        """The parts to which the path is pinned, as long as its links are up: links, switches, or nothing (an empty string)."""
+        """The parts of the path that stay the same as long as its links are up: links, switches, or an empty string for none."""
         if self.pinned:
             return "links"
         return "switches" if self.hops and all(len(by_ends(hop)) == 1 for hop in self.hops) else ""
 
 
 def by_ends(hop: tuple[LinkShare, ...]) -> dict[str, list[LinkShare]]:
-    """Return the links of a hop, grouped by the two devices that they join, as ``A--B``. Parallel links are in one group."""
+    """Return the links of a hop by the pair of devices that they connect (``A--B``). Parallel links are in one list."""
     shares: dict[str, list[LinkShare]] = {}
     for link_share in hop:
         ends = "--".join(end.partition(":")[0] for end in link_share.link.split("--"))
@@ -240,9 +243,10 @@ def ports_without_path(network: Network, routes: Routes, src: str, dst: str, fam
 
 
 class _Lanes:
-    """The ports that the queue pairs of a connection use: of the ports on both NICs, those with a path.
+    """The ports that the queue pairs of a connection use: those that both NICs have and that have a path.
 
-    The simulator does the same (``prediction.simulation.model.addresses``). If no port has a path, all ports remain in use.
+    The simulator chooses in the same way (``prediction.simulation.model.addresses``). If no port has a path, all ports remain in
+    use.
     """
 
     def __init__(
@@ -263,7 +267,7 @@ class _Lanes:
             self._ports = max(counts) or len(both)  # as NCCL has it: the number of the NIC that has more of them
 
     def of(self, qp: int) -> tuple[int, tuple[Nic, Nic]]:
-        """Return the turn of a queue pair, which selects its path color among those of the port, and its ports at both ends."""
+        """Return, for queue pair ``qp``, (its turn on the port, which selects the path color; its ports at both ends)."""
         turn, lane = divmod(qp, self._ports)
         return turn, self.pairs[lane % len(self.pairs)]
 
@@ -306,7 +310,10 @@ def _second(network: Network, nic: Nic) -> str:
 def ways(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], address: str
 ) -> tuple[tuple[LinkShare, ...], ...]:
-    """Return the hops from one NIC to an address of another, or an empty tuple if there is no path. NICs come with their server's name."""
+    """Return the hops from one NIC to an address of another, or an empty tuple if there is no path.
+
+    NICs are given as (server name, NIC).
+    """
     there = next(nic_address for nic_address in target[1].addresses if nic_address.address == address)
     return _hops(network, routes, source, target, there)
 
@@ -314,7 +321,10 @@ def ways(
 def _hops(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
 ) -> tuple[tuple[LinkShare, ...], ...]:
-    """Follow the forwarding tables from the source's leaf to the destination's, splitting evenly over each group."""
+    """Return the hops from the source's leaf to the destination by the forwarding tables. Traffic is split evenly over each group.
+
+    ``there`` is the destination address. The result is empty if there is no path.
+    """
     first, last = _link(*source), _link(*target)
     gone = {source[1].leaf, target[1].leaf, first, last, source[0], target[0]} & routes.down
     if gone or source == target:
@@ -348,13 +358,12 @@ def _hops(
 def _start(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
 ) -> dict[_State, float]:
-    """Return the initial states of packets at the source's leaf, with the share of each, or nothing if the leaf has no route.
+    """Return the initial states of packets at the source's leaf, with the share of each. Empty if the leaf has no route.
 
-    A state has the prefixes by which packets are still to be forwarded. Packets to a routed NIC follow the NIC's prefix. On a layer-2
-    network they follow the tunnel endpoint of the NIC's leaf. A leaf without that network sends them to any leaf that has it (type 5), and
-    that leaf sends them on.
-
-    Between tenants the same tables apply: the source's VRF has a route if the file allows the leak, or by mistake.
+    A state is (device, prefixes to follow one after the other). Packets to a routed NIC follow the NIC's prefix. On a layer-2
+    network they follow the tunnel endpoint of the NIC's leaf. A leaf without that network sends them to any leaf that has it
+    (type 5), and that leaf sends them on. Between tenants the same tables apply: the source's VRF has a route if the file allows
+    the leak, or by mistake.
     """
     leaf, nic = source[1].leaf, target[1]
     segment = network.segment_of(*target)
@@ -373,7 +382,7 @@ def _start(
 
 
 def _arrived(routes: Routes, device: str, left: tuple[str, ...]) -> _State:
-    """Return a device with the prefixes still to follow, without those that are on the device itself."""
+    """Return (device, prefixes still to follow). Leading prefixes that are on the device itself are removed."""
     while left and routes.is_local(device, left[0]):
         left = left[1:]
     return device, left

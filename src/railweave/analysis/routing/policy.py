@@ -1,4 +1,4 @@
-"""Application of routing policies to whole tables of routes at once."""
+"""Application of routing policies to whole tables of routes at a time."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from railweave.model.device.model import Bgp, PrefixEntry, Term
 
 _UNDEFINED = ""
-"""A community that no route carries."""
+"""The value of an undefined community, which no route carries."""
 
 
 class ResolvedTerm(NamedTuple):
     """A term of a policy, with the contents of its prefix lists and communities in place of their names.
 
-    - ``entries``: the entries of a list that count one by one, in place of ``prefixes``.
-    - ``unknown``: the reason why the fate of a route that reaches the term is not known; empty if it is known.
+    - ``entries``: the entries of a list that is evaluated in order, in place of ``prefixes``.
+    - ``unknown``: the reason why it is not known what happens to a route that reaches the term; empty if it is known.
     """
 
     protocol: Literal["direct", "bgp"] | None
@@ -50,14 +50,14 @@ _REFUSE = ResolvedTerm(None, (), True, None, None, False, None, None, frozenset(
 
 @dataclass(frozen=True, eq=False)
 class ResolvedPolicy:
-    """A policy as a device applies it. Within an engine, policies with equal effects are one object."""
+    """A policy as a device applies it. Within an engine, equal policies are the same object."""
 
     terms: tuple[ResolvedTerm, ...]
     default_accept: bool
 
 
 class PolicyEngine:
-    """The policies of all devices over one list of prefixes. Equal prefix lists and actions are evaluated once."""
+    """The policies of all devices, applied to one list of prefixes. Equal prefix lists and actions are evaluated once."""
 
     def __init__(self, prefixes: list[str], table: AttributeTable) -> None:
         self.table = table
@@ -73,7 +73,10 @@ class PolicyEngine:
         self._resolved: dict[tuple[tuple[ResolvedTerm, ...], bool], ResolvedPolicy] = {}
 
     def listed(self, entries: tuple[str, ...], *, orlonger: bool, lengths: tuple[int, int] | None = None) -> Mask:
-        """Return a mask of the prefixes that a prefix list matches, exactly or as equal-or-longer. ``lengths`` limits the prefix lengths."""
+        """Return a mask of the prefixes that a prefix list matches: exactly, or with ``orlonger`` also longer ones.
+
+        ``lengths`` limits the length of matching prefixes (minimum, maximum).
+        """
         matched = self._lists.get((entries, orlonger, lengths))
         if matched is None:
             matched = np.zeros(self.count, dtype=np.bool_)
@@ -85,7 +88,7 @@ class PolicyEngine:
         return matched
 
     def permitted(self, entries: tuple[PrefixEntry, ...]) -> Mask:
-        """Return a mask of the prefixes for which the first matching entry permits."""
+        """Return a mask of the prefixes whose first matching entry permits them."""
         matched = self._by_entry.get(entries)
         if matched is None:
             matched, left = np.zeros(self.count, dtype=np.bool_), np.ones(self.count, dtype=np.bool_)
@@ -109,7 +112,7 @@ class PolicyEngine:
     def resolved(self, bgp: Bgp, name: str, device: str = "") -> ResolvedPolicy:
         """Return a policy with its lists and communities resolved. An undefined policy has no terms, so the system's default applies.
 
-        ``device`` is named where a term is not known.
+        ``device`` is the name for messages about unknown terms.
         """
         policy = next((policy for policy in bgp.policies if policy.name == name), None)
         values = {community.name: community.value for community in bgp.communities}
@@ -124,9 +127,10 @@ class PolicyEngine:
         return [_REFUSE._replace(prefixes=(every,)) for every in off]
 
     def apply(self, policy: ResolvedPolicy, ids: Ids, direct: Mask, places: Places = ALL) -> Ids:
-        """Return the routes after a policy. Rejected routes become "no route".
+        """Return the routes after a policy. Rejected routes become ``NONE``.
 
-        Raises ``UnknownPolicyError`` if a route reaches a term that is not known. ``ids`` and ``direct``, a mask of connected routes, cover the prefixes at ``places``.
+        ``ids`` are the routes and ``direct`` is a mask of connected routes, both for the prefixes at ``places``. Raises
+        ``UnknownPolicyError`` if a route reaches a term with an unknown statement.
         """
         result = np.full(ids.shape, NONE, dtype=np.int32)
         left = ids >= 0
@@ -175,7 +179,7 @@ class PolicyEngine:
 
 
 def _others(held: frozenset[str], term: ResolvedTerm) -> frozenset[str]:
-    """Return the communities that a route keeps. New communities replace those of the same kind if the term says so."""
+    """Return the communities ``held`` by a route that it keeps. If the term replaces communities, those of the same kinds are removed."""
     kinds = {_kind(community) for community in term.added} if term.replaces else set[str]()
     return frozenset(community for community in held if _kind(community) not in kinds)
 
@@ -185,7 +189,7 @@ def _kind(value: str) -> str:
 
 
 def _asked_for(prefixes: tuple[Prefix, ...], family: Family | None) -> tuple[Prefix, ...]:
-    """Return the prefixes of a list that a term considers: those of its address family, or all if it has none."""
+    """Return the prefixes of a list to which a term applies: those of its address family, or all if it has none."""
     return prefixes if family is None else tuple(prefix for prefix in prefixes if prefix.family == family)
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class SharedPrefixes:
     """The prefixes and MAC addresses that several leaves share, as each leaf knows them.
 
-    - ``exits``: by device and VRF, the leaves that lead to each prefix.
-    - ``bridged``: by device and VNI, the leaves whose MAC addresses the device knows.
-    - ``endpoints``: the prefix of each leaf's tunnel endpoint.
+    - ``exits``: by (device, VRF) and prefix, the leaves that lead to the prefix.
+    - ``bridged``: by (device, VNI), the leaves whose MAC addresses the device knows.
+    - ``endpoints``: by leaf, the prefix of its tunnel endpoint.
 
     A device is in its own lists if it has the prefix or the VLAN itself.
     """
@@ -35,7 +35,7 @@ class SharedPrefixes:
     endpoints: dict[str, str] = field(default_factory=dict[str, str])
 
     def leaves(self, device: str, vrf: str, prefix: str) -> tuple[str, ...]:
-        """Return the leaves through which a VRF of a device reaches a prefix, or only the device if it has the prefix itself."""
+        """Return the leaves through which a VRF of a device reaches a prefix; only the device itself if it has the prefix."""
         leaves = self.exits.get((device, vrf), {}).get(prefix, ())
         return (device,) if device in leaves else leaves
 
@@ -45,7 +45,7 @@ def shared(
 ) -> SharedPrefixes:
     """Return the shared prefixes that each leaf knows while ``down`` links and devices are down.
 
-    ``received_from`` has, by leaf, the leaves whose EVPN routes it receives.
+    ``received_from`` holds, for each leaf, the leaves whose EVPN routes it receives.
     """
     leaves = [config for name, config in configs.items() if name in received_from]
     knowledge = SharedPrefixes()
@@ -81,7 +81,7 @@ def shared(
 
 
 def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
-    """Yield the prefixes that a leaf shares with other leaves: subnets with a port that is up, and prefixes from live external sessions."""
+    """Yield the prefixes that a leaf shares with other leaves: subnets with a port that is up, and prefixes of live external sessions."""
     running = [
         interface for interface in config.interfaces if interface.link not in down and interface.peer not in down
     ]
@@ -116,7 +116,7 @@ class Fib:
 
 
 def empty_fib(device: str, prefixes: int) -> Fib:
-    """Return the table of an absent device, which reaches none of the ``prefixes``, not even its own."""
+    """Return the forwarding table of an absent device: it reaches none of the ``prefixes`` (their number), not even its own."""
     nowhere = np.full(prefixes, UNREACHABLE, np.int32)
     return Fib(device, nowhere, nowhere, np.full(prefixes, REASONS.index("none"), np.uint8))
 
@@ -124,8 +124,9 @@ def empty_fib(device: str, prefixes: int) -> Fib:
 class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
     """The prefixes that each live session received, before import policy: (device, link) mapped to a mask over the prefixes.
 
-    ``advertised`` has the routes that groups of devices send. ``sender`` returns the group at the far end, or None if the session is down.
-    ``let_in`` returns the received prefixes that the receiver's policy accepts.
+    - ``advertised``: the routes that groups of devices send.
+    - ``sender``: the function that returns the group at the far end, or None if the session is down.
+    - ``let_in``: the function that returns the received prefixes that the receiver's policy accepts.
     """
 
     def __init__(
@@ -159,10 +160,11 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
 class Routes:
     """The forwarding tables of all devices for one set of failures.
 
-    - ``groups``: the links of each next-hop group, all of equal weight. One ``ControlPlane`` always gives equal groups equal IDs.
+    - ``groups``: the links of each next-hop group, all of equal weight. A ``ControlPlane`` always gives equal groups equal IDs.
     - ``index``: the index of each prefix.
     - ``down``: all links and devices that are down.
-    - ``fibs``: the table of each device. Devices that are absent by the fabric file have empty tables; other down devices have none.
+    - ``fibs``: the table of each device. Devices that are absent by the fabric file have empty tables; other down devices have
+      none.
     """
 
     prefixes: list[str]
@@ -181,7 +183,7 @@ class Routes:
     )
 
     def counted(self, device: str, mask: NDArray[np.bool_]) -> tuple[int, int]:
-        """Return the number of a mask's prefixes that are on other devices, and the number on the device itself.
+        """Return the number of a mask's prefixes as (those on other devices, those on the device itself).
 
         Many sessions carry the same mask, so each mask is summed once. Only the few prefixes of each device are then looked up.
         """
@@ -193,7 +195,7 @@ class Routes:
         return self._sums[id(mask)][1] - mine, mine
 
     def held(self, device: str, vrf: str, prefix: str) -> bool:
-        """Return whether a VRF of a device holds a prefix. The table without a name holds all prefixes that are in no VRF."""
+        """Return whether a VRF of a device holds a prefix. An empty name means the table of all prefixes outside VRFs."""
         mask = self.holds.get((device, vrf))
         if mask is None:
             return not vrf
@@ -201,7 +203,7 @@ class Routes:
         return bool(self.shared.leaves(device, vrf, prefix)) if place is None else bool(mask[place])
 
     def of_vrf(self, device: str, vrf: str) -> tuple[str, ...]:
-        """Return all prefixes that a VRF of a device holds: first those that lead to one leaf, then those that several leaves share."""
+        """Return all prefixes that a VRF of a device holds: first those that exist on one leaf, then those that several leaves share."""
         mask = self.holds.get((device, vrf))
         places = () if mask is None else np.flatnonzero(mask).tolist()
         several = [prefix for prefix in self.shared.exits.get((device, vrf), {}) if prefix not in self.index]
@@ -213,12 +215,12 @@ class Routes:
         return self.groups[group] if group >= 0 else ()
 
     def backup(self, device: str, prefix: str) -> tuple[str, ...]:
-        """Return the links that take over if all next hops fail."""
+        """Return the links that take over if all next hops fail. Empty if there are none."""
         group = int(self.fibs[device].backup[self.index[prefix]]) if prefix in self.index else UNREACHABLE
         return self.groups[group] if group >= 0 else ()
 
     def reason(self, device: str, prefix: str) -> str:
-        """Return why the route won: one of ``REASONS``."""
+        """Return the reason why the route is the best: one of ``REASONS``."""
         return REASONS[int(self.fibs[device].reason[self.index[prefix]])]
 
     def is_local(self, device: str, prefix: str) -> bool:
@@ -226,7 +228,7 @@ class Routes:
         return prefix in self.index and int(self.fibs[device].group[self.index[prefix]]) == LOCAL
 
     def equal(self, other: Routes) -> bool:
-        """Return whether both have the same links, backups and reasons for every prefix on every device."""
+        """Return whether two sets of tables have the same links, backups and reasons for every prefix on every device."""
         return (
             self.prefixes == other.prefixes
             and self.fibs.keys() == other.fibs.keys()
