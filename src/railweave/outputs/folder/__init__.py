@@ -1,1 +1,1 @@
-"""The ``build`` step, which writes all files of a network, as a whole or not at all."""
+"""The ``build`` step, which writes all files of a network, completely or not at all."""

@@ -39,8 +39,8 @@ class CableWork(NamedTuple):
     Actions:
 
     - ``lay`` and ``remove``: the cable is in only one of the networks.
-    - ``move``: an end goes to another port, or a device of the cable to another place, and the length of the cable stays.
-    - ``replace``: the cable gets another length.
+    - ``move``: an end goes to another port, or a device of the cable to another place; the length is unchanged.
+    - ``replace``: the cable needs a different length.
     - ``optics``: the cable stays, and its optics or speed change.
     """
 
@@ -128,7 +128,7 @@ def _place(network: Network, device: str, before: str = "") -> dict[str, str]:
 
 
 def differing(old: Attributes, new: Attributes) -> Changes:
-    """Return the attributes that differ, with old and new value."""
+    """Return the attributes that differ, each with (old value, new value). A missing value is empty."""
     keys = dict.fromkeys((*old, *new))
     return {key: (was, now) for key in keys if (was := old.get(key, "")) != (now := new.get(key, ""))}
 
@@ -189,7 +189,7 @@ def work_csv(work: Sequence[CableWork]) -> str:
 
 
 def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> str:
-    """Return the action that turns a cable into ``other``; empty if no one needs to touch the cable."""
+    """Return the action that turns a cable into ``other`` (None: no such cable). Empty if no one needs to touch the cable."""
     if other is None:
         return "remove"
     if cable.length_m != other.length_m:
@@ -202,7 +202,7 @@ def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> st
 
 
 def _sides(network: Network, cable: Cable | None) -> tuple[str, str, str, str, str, str, str, str]:
-    """Return both ends of a cable with place and optic, its length and its speed; empty strings if there is no cable."""
+    """Return (end, place, optic) of both ends of a cable, its length in metres and its speed. All are empty if there is no cable."""
     if cable is None:
         return ("", "", "", "", "", "", "", "")
     ends: list[tuple[str, str, str]] = []
@@ -219,7 +219,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileChange:
-    """The commands that change one of a switch's files into the new file: lines, or operations of a JSON patch."""
+    """The change of one file of a switch: the commands that turn the old file into the new one (lines, or operations of a JSON patch)."""
 
     system: str
     file: str
@@ -227,16 +227,16 @@ class FileChange:
     inverse: tuple[Command, ...]
     """The commands that reverse the change."""
     disrupts: tuple[dict[str, str], ...]
-    """The statements that disrupt traffic: ``statement``, ``what`` it disrupts, ``why``, and the ``source`` for that."""
+    """The statements that disrupt traffic, with the keys ``statement``, ``what`` (is disrupted), ``why``, and ``source`` of that fact."""
     refused: tuple[dict[str, str], ...] = ()
-    """The statements that the system rejects as commands: ``statement``, ``why``, the action to take ``instead``, and the ``source``."""
+    """The statements that the system rejects as commands, with the keys ``statement``, ``why``, ``instead`` (alternative), ``source``."""
 
 
 @dataclass(frozen=True)
 class DeviceDiff:
-    """The changes of one switch: Junos commands, added and removed lines for other systems, and every changed file.
+    """The changes of one switch: Junos commands, added and removed lines of other systems, and every changed file.
 
-    ``changes`` is only for a switch that keeps its system. A new switch, or one that gets another system, takes whole files.
+    ``changes`` is only set for a switch that keeps its system. A new switch, or one with a different system, gets whole files.
     """
 
     device: str
@@ -246,11 +246,11 @@ class DeviceDiff:
     added: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     changes: tuple[FileChange, ...] = ()
     systems: tuple[str, str] = ("", "")
-    """The operating systems before and after; empty if the switch does not exist then."""
+    """The operating systems before and after. Empty if the switch does not exist at that time."""
 
     @property
     def reason(self) -> str:
-        """The reason why no commands turn the old configuration into the new one; empty if commands do."""
+        """The reason why commands cannot change the old configuration into the new one. Empty if they can."""
         before, after = self.systems
         if self.change == "new":
             return f"{self.device} is new: it takes its whole configuration, which `railweave build` writes"
@@ -288,9 +288,9 @@ class NetworkDiff(JsonObject):
     shared: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     """The files that all servers share, with their changed lines."""
     cables_changed: dict[str, Changes] = field(default_factory=dict[str, "Changes"])
-    """The changes of each cable in both networks: old and new value of attributes such as length, optics and racks."""
+    """The changed attributes of each cable that is in both networks, as (old, new), for example length, optics and racks."""
     devices_changed: dict[str, Changes] = field(default_factory=dict[str, "Changes"])
-    """The changes of each device in both networks: rack, unit and serial number; for switches also model and release."""
+    """The changed attributes of each device that is in both networks: rack, unit and serial number; for switches also model and release."""
     bill: tuple[BillChange, ...] = ()
     """The lines of the bill of materials whose counts differ."""
     cable_work: tuple[CableWork, ...] = ()
@@ -303,7 +303,7 @@ class NetworkDiff(JsonObject):
         return not (self.devices or self.servers or self.shared or cables or self.devices_changed or self.bill)
 
     def lines(self) -> list[str]:
-        """The differences as text: a summary, then a block for each device."""
+        """Return the differences as text: a summary, then a block for each device."""
         counts = {
             kind: sum(1 for device in self.devices if device.change == kind) for kind in ("changed", "new", "gone")
         }
@@ -339,11 +339,11 @@ class NetworkDiff(JsonObject):
         return lines
 
     def cable_lines(self) -> list[str]:
-        """The technician's tasks as CSV with a header line; empty if no cable needs to be touched."""
+        """Return the technician's tasks as CSV with a header line. Empty if no cable needs to be touched."""
         return work_csv(self.cable_work).splitlines() if self.cable_work else []
 
     def junos_lines(self) -> list[str]:
-        """The changes as Junos commands: each device's block follows a comment with its name.
+        """Return the changes as Junos commands. Each device's block follows a comment with its name.
 
         A device without commands has a comment with the reason.
         """
@@ -374,7 +374,7 @@ class NetworkDiff(JsonObject):
         return lines
 
     def patches(self, system: str, file: str) -> dict[str, list[Command]]:
-        """Return the patch of one file of an operating system, by device."""
+        """Return the patch of one file of an operating system for each device, by device."""
         return {
             device.device: list(change.commands)
             for device in self.devices
@@ -383,7 +383,7 @@ class NetworkDiff(JsonObject):
         }
 
     def not_as_patches(self, system: str, file: str) -> list[str]:
-        """Return notes on changes that patches of a file do not cover.
+        """Return notes on changes that the patches of a file do not include.
 
         These are statements that the system rejects, changes of other files, and switches without a patch.
         """
@@ -406,7 +406,7 @@ def _changed(differences: Changes) -> str:
 
 
 def _refused_lines(device: str, change: FileChange) -> list[str]:
-    """Return the rejected statements, grouped by reason, and then the action to take instead."""
+    """Return the rejected statements as text, grouped by reason, followed by the alternative."""
     by_why: dict[str, list[str]] = {}
     for refusal in change.refused:
         by_why.setdefault(refusal["why"], []).append(refusal["statement"])
@@ -506,7 +506,7 @@ def _file_changes(target: str, before: DeviceConfig, after: DeviceConfig) -> lis
 
 
 def _whole(tree: ConfigTree) -> list[str]:
-    """Return the commands that create a whole tree."""
+    """Return the commands that create all statements of a tree."""
     steps = [Step("add", (), node, (at,)) for at, node in enumerate(tree.nodes)]
     return [str(line) for line in tree.commands(steps)]
 
@@ -524,7 +524,7 @@ def _minus(lines: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
 
 
 def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, ...]]:
-    """Return the changed lines of NICs, addresses, attachment and files, for each server with changes."""
+    """Return the changed lines of each changed server: its NICs, addresses, cabling and files."""
     shapes = [
         {server.name: _server_lines(network, server.name) for server in network.servers} for network in (old, new)
     ]

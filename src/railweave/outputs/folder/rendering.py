@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Secrets(dict[str, str]):
-    """Secrets by name, with the file and line of each if they come from a file."""
+    """Secrets: a map of name to value. ``lines`` holds the file and line of each if they come from a file."""
 
     def __init__(self, values: dict[str, str] | None = None, lines: dict[str, FileLine] | None = None) -> None:
         super().__init__(values or {})
@@ -48,7 +48,10 @@ class Secrets(dict[str, str]):
 
 
 def read_secrets(path: Path | None) -> Secrets:
-    """Read a file of secrets; None gives no secrets. Raises ``InputError``, also if users other than the owner can read the file."""
+    """Return the secrets of a file; empty if ``path`` is None.
+
+    Raises ``InputError`` if the file is not valid, or if users other than the owner can read it.
+    """
     if path is None:
         return Secrets()
     _check_private(path)
@@ -85,16 +88,16 @@ def _check_private(path: Path) -> None:
 
 
 _USED = re.compile(r"(?<=\bsecret:)[\w./:@-]+")
-"""The names of secrets in the ``repr`` of a configuration, in its values and in the user's own text."""
+"""A pattern of the names of secrets in the ``repr`` of a configuration, including the user's own text in it."""
 _OPEN = re.compile(REFERENCE.pattern.encode())
 
 
 class RenderedFiles(NamedTuple):
     """The result of rendering.
 
-    - ``files``: the content of the files to write.
-    - ``kept``: the digests of files that stay.
-    - ``keys``: the key of every folder, derived from its input.
+    - ``files``: the content of the files to write, by path.
+    - ``kept``: the digests of existing files that stay, by path.
+    - ``keys``: the key of every folder, which identifies its input.
     - ``gaps``: findings on features that cannot be expressed.
     """
 
@@ -105,13 +108,13 @@ class RenderedFiles(NamedTuple):
     open_secrets: int
     """The number of files with references to secrets."""
     open_names: frozenset[str]
-    """The names of secrets without a value that files refer to; empty without a file of secrets."""
+    """The names of secrets that files refer to and that have no value. Empty without a file of secrets."""
     used_names: frozenset[str]
-    """The names of all secrets that devices refer to; empty without a file of secrets."""
+    """The names of all secrets to which devices refer. Empty without a file of secrets."""
 
 
 class _Folder(NamedTuple):
-    """The result of rendering one folder; ``files`` is None if the existing files stay."""
+    """The result of rendering one folder. ``files`` is None if the existing files stay."""
 
     key: str
     files: dict[str, bytes] | None
@@ -125,9 +128,9 @@ class _Folder(NamedTuple):
 def rendering_servers(
     network: Network, earlier: EarlierBuild, tables: Mapping[str, Callable[[Network], bytes]]
 ) -> Generator[Callable[[], RenderedFiles]]:
-    """Start rendering the servers, and yield a function that waits for the result and returns it, with the files that servers share.
+    """Start rendering the servers, and yield a function that waits for the result and returns it. It includes files that servers share.
 
-    ``tables`` are writers of files by path that depend only on the network. They run in parallel with the others.
+    ``tables`` maps paths to writers of files that depend only on the network. They run in parallel with the servers.
     """
     words, program = _Words(), _program(network)
 
@@ -197,7 +200,7 @@ def _together(folders: Sequence[str], rendered: Sequence[_Folder], earlier: Earl
 
 
 def joined(parts: Sequence[RenderedFiles]) -> RenderedFiles:
-    """Return several results as one."""
+    """Return several results of rendering, merged into one."""
     return RenderedFiles(
         {name: content for part in parts for name, content in part.files.items()},
         {name: value for part in parts for name, value in part.kept.items()},
@@ -223,7 +226,7 @@ class _Words:
 
 
 def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
-    """Yield all values of a scope; values that it shares with other servers are text."""
+    """Yield all values of a scope. Values that it shares with other servers are replaced by their ``repr``."""
     for field in fields(scope):
         value: object = getattr(scope, field.name)
         if isinstance(value, dict):
@@ -233,12 +236,12 @@ def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
 
 
 def _key(*parts: object) -> str:
-    """Return a digest of values that their ``repr`` fully describes: frozen dataclasses and models of plain values."""
+    """Return a digest of values that their ``repr`` fully describes, such as frozen dataclasses and models of plain values."""
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
 def _program(network: Network) -> str:
-    """Return the inputs that all rendering depends on: the digest of the program, and hardware that is not part of it."""
+    """Return a text that identifies the inputs common to all rendering: the digest of the program, and the network's own hardware."""
     return program_digest() + ("" if network.hardware.empty else repr(network.hardware))
 
 

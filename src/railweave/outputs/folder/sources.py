@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.model.device.expected import Keys
 
 INVENTORY = "inventory.csv"
-"""The end of an inventory's file name."""
+"""The end of the name of an inventory: ``NAME.inventory.csv``."""
 
 
 def load(
@@ -38,8 +38,8 @@ def load(
     - ``hardware``: a folder of hardware files (docs/hardware.md). A build folder needs none.
     - ``changes``: values that replace fields of the fabric file, by path: ``{"fabrics.backend.topology.spines": "2"}``.
 
-    Raises ``SpecError`` or ``DesignError`` with file and line of every problem. Raises ``InputError`` for a folder without a design of this
-    version, and for a folder with ``device`` or ``changes``.
+    Raises ``SpecError`` or ``DesignError`` with file and line of every problem. Raises ``InputError`` for a folder without a
+    design of this version, and if ``device`` or ``changes`` is given with a folder.
     """
     path = Path(fabric)
     if path.is_dir():
@@ -60,11 +60,12 @@ def load_pair(
     old_device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> tuple[Network, Network]:
-    """Return two networks to compare. A new fabric file is designed with the allocations of an old file or folder.
+    """Return two networks to compare. A new fabric file is designed with the allocations of the old file or folder.
 
-    If the new file has no inventory, for example because it is a copy for an experiment, the old file's inventory is used. ``device`` is
-    that of ``load``, for the new network. A file compared with itself then shows the effect of different switches. ``old_device`` is the
-    same for the old network. ``hardware`` is that of ``load``, for both. Raises as ``load`` does.
+    If the new file has no inventory, for example because it is a copy for an experiment, the old file's inventory is used.
+    ``device`` and ``hardware`` are those of ``load``: ``device`` for the new network, ``hardware`` for both. ``old_device``
+    replaces switches of the old network. To see the effect of different switches, compare a file with itself. Raises the same
+    errors as ``load``.
     """
     if isinstance(old, Network) or isinstance(new, Network):
         return network_of(old, old_device, hardware), network_of(new, device, hardware)
@@ -79,7 +80,7 @@ def load_pair(
 
 
 def check_as_designed(source: Network | Path, device: Sequence[str]) -> None:
-    """Raise ``InputError`` if a designed network is to be changed to different switches."""
+    """Raise ``InputError`` if ``device`` asks for different switches and the network is already designed."""
     if device:
         statement = f"{source.name} is designed" if isinstance(source, Network) else f"{source} is built"
         fix = "give the fabric file, or build it again with --device"
@@ -112,7 +113,7 @@ def _from_folder(folder: Path) -> Network:
 
 
 def network_of(source: Network | Path | str, device: Sequence[str] = (), hardware: Path | str | None = None) -> Network:
-    """Return the network of a source. Raises as ``load`` does."""
+    """Return the network of a source. Raises the same errors as ``load``."""
     if isinstance(source, Network):
         check_as_designed(source, device)
         return source
@@ -125,7 +126,7 @@ def path_of(given: Path | str | None) -> Path | None:
 
 
 def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network:
-    """Return the network of a fabric file with a different text but the same inventory and lock. Nothing is changed on disk."""
+    """Return the network of a fabric file whose text is replaced, with the same inventory and lock. Nothing is changed on disk."""
     with TemporaryDirectory() as folder:
         place = Path(folder) / fabric.name
         write_file(place, text)
@@ -134,7 +135,7 @@ def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network
 
 
 def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> Network:
-    """Return the network of a fabric file with a different text of its inventory. Nothing is changed on disk."""
+    """Return the network of a fabric file whose inventory is replaced by this text. Nothing is changed on disk."""
     with TemporaryDirectory() as folder:
         place = Path(folder) / fabric.name
         write_file(place, fabric.read_text(encoding="utf-8"))
@@ -145,7 +146,10 @@ def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> 
 
 
 def lines_of(source: Network | Path | str) -> Callable[[Keys], tuple[str, int]]:
-    """Return a function that gives the file and line of a part of the fabric file. It gives no line for a network or a build folder."""
+    """Return a function from the key path of a part in the fabric file to (file name, line).
+
+    For a network or a build folder, the function returns an empty name and line 0.
+    """
     if isinstance(source, Network) or Path(source).is_dir():
         return lambda _: ("", 0)
     document = read_document(Path(source))

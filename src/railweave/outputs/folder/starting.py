@@ -45,7 +45,10 @@ def start_from_example(name: str, folder: Path) -> list[Path]:
 
 
 def start_sized(answer: Answer, folder: Path) -> list[Path]:
-    """Write a sized fabric into a new or empty folder, and return its files, the fabric file first. Raises ``OutputError``."""
+    """Write a sized fabric into a new or empty folder, and return its files, the fabric file first.
+
+    Raises ``OutputError`` if the folder cannot be written.
+    """
     name = answer.name
     return _written(folder, f"{name}.yaml", answer.fabric(), f"{name}.inventory.csv", answer.inventory())
 
@@ -64,7 +67,7 @@ def sized(answer: Answer, hardware: Path | None = None) -> Network:
 
 
 def to_be_reported(network: Network) -> list[Finding]:
-    """Return the errors and warnings that ``build`` will report for a network from a new fabric file, errors first."""
+    """Return the errors and warnings that ``build`` will report for a new network, errors first."""
     with uncollected(), in_force(network.catalog):
         subject = Subject.of(network)
         findings = [*network.findings, *run_checks(subject, slow=False)]
@@ -74,9 +77,9 @@ def to_be_reported(network: Network) -> list[Finding]:
 
 
 def bills(answer: Answer, hardware: Path | None = None) -> dict[Shape, list[Item]]:
-    """Return the bill of materials of each shape that fits, from its design.
+    """Return the bill of materials of each shape that fits, computed from its design.
 
-    ``hardware`` is a folder of hardware files. Raises ``InputError`` for mistakes in it.
+    ``hardware`` is a folder of hardware files. Raises ``InputError`` if these are not valid.
     """
     return {shape: bill(designed(text, hardware)) for shape, text in answer.fabrics().items()}
 
@@ -88,13 +91,13 @@ def _written(folder: Path, fabric: str, text: str, inventory: str, rows: str) ->
 
 
 def _template(fabric: str) -> str:
-    """Return an inventory template for a fabric file's text: a row for each MAC address at the end of a cable."""
+    """Return an inventory template for a fabric file's text, with a row for each NIC that has a cable."""
     network = designed(fabric)
     return template((cable.a.device, cable.a.port) for cable in network.cables if cable.kind == "server")
 
 
 def designed(fabric: str, hardware: Path | None = None, name: str = "fabric") -> Network:
-    """Return the network that a fabric file's text describes. Raises ``InputError``."""
+    """Return the network that a fabric file's text describes. Raises ``InputError`` if it cannot be designed."""
     with TemporaryDirectory() as place:
         file = Path(place) / f"{name}.yaml"
         write_file(file, fabric)

@@ -1,4 +1,4 @@
-"""The steps of ``build``: read, design, render and write; the lock is written last."""
+"""The steps of ``build``: read, design, render and write. The lock is written last."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ SECRET_UNUSED = Rule(
 
 
 def secret_findings(network: Network, made: RenderedFiles, secrets: Secrets | None, fabric: Path) -> list[Finding]:
-    """Return the findings about secrets in a build; ``secrets`` is None if no file of secrets was given."""
+    """Return the findings about secrets in a build. ``secrets`` is None if no file of secrets was given."""
     if secrets is not None:
         return [*_missing(made.open_names, secrets, fabric), *_unused(made.used_names, secrets)]
     if not made.open_secrets:
@@ -106,7 +106,7 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 
 def files_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
-    """Return the writers of the files that depend only on this network, by file name."""
+    """Return the writers of the files that depend only on the network, by file name."""
 
     def encoded(write: Callable[[Network], str]) -> Callable[[Network], bytes]:
         return lambda network: write(network).encode()
@@ -127,10 +127,13 @@ def outputs(
     secrets: Secrets | None,
     fabric: Path,
 ) -> tuple[dict[str, bytes], RenderedFiles, list[Finding]]:
-    """Return the files by path below the output folder, the rendered files, and all findings of design, checks and rendering.
+    """Return (the files by path below the output folder, the rendered files, all findings of design, checks and rendering).
 
-    ``written`` (runbooks and the body of the report) and ``rendered`` are functions that wait for work in progress. ``secrets`` is None
-    if no file of secrets was given. ``fabric`` is the fabric file.
+    - ``written``: waits for the runbooks and the body of the report, and returns them.
+    - ``rendered``: functions that wait for the rendering of servers and of switches.
+    - ``checked``: the findings of the checks.
+    - ``secrets``: None if no file of secrets was given.
+    - ``fabric``: the fabric file.
     """
     progress("finishing the files of switches and servers")
     made = joined([pending() for pending in rendered])
@@ -148,7 +151,7 @@ def outputs(
 
 
 def check_reserved(source: Source) -> None:
-    """Raise ``SpecError`` with file and line of every server that has the name of a file next to the servers' folders."""
+    """Raise ``SpecError`` with file and line of every server that has the name of a file in the folder of all servers."""
     problems = [
         Problem(
             FileLine(str(source.path), source.document.line(("servers", index, "names"))),
@@ -176,7 +179,7 @@ def check_extra(source: Source) -> None:
 
 
 def _given(source: Source) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
-    """Yield every ``extra:`` of the file, with the keys that lead to it."""
+    """Yield every ``extra:`` of the file as (key path, statements by operating system)."""
     for name, fabric in source.spec.fabrics.items():
         roles = {"leaf": fabric.leaf, "spine": fabric.spine, "super_spine": fabric.super_spine, "dci": fabric.dci}
         for key, role in roles.items():
@@ -205,7 +208,7 @@ def _wrong(source: Source, where: tuple[str, ...], nos: str, text: str) -> Itera
 
 
 LOCK = "fabric.lock"
-"""The name of the lock in an output folder; this copy lets `diff` design a changed file with the same allocations."""
+"""The name of the lock's copy in an output folder. It lets ``diff`` design a changed file with the same allocations."""
 
 LOCK_MISSING = Rule(
     id="lock-missing",
@@ -219,7 +222,7 @@ LOCK_MISSING = Rule(
 
 
 def earlier_lock(fabric: Path, out: Path) -> Lock | None:
-    """Return the lock of the build in ``out`` if the fabric file has no lock of its own; otherwise None."""
+    """Return the lock of the build in ``out`` if the fabric file has no lock of its own. Otherwise return None."""
     try:
         if companion(fabric, "lock").exists() or not (out / LOCK).is_file():
             return None
@@ -229,7 +232,10 @@ def earlier_lock(fabric: Path, out: Path) -> Lock | None:
 
 
 def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> list[Finding]:
-    """Return a finding if names in both locks have a different place now, because they were allocated again."""
+    """Return a finding if the fabric file's lock was missing, and names were therefore given other slots than in the earlier build.
+
+    ``before`` is the lock of the earlier build, or None.
+    """
     if before is None:
         return []
     moved = [
@@ -245,13 +251,16 @@ def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> lis
 
 
 def _moved(before: Lock, pool: str, name: str, slot: int) -> bool:
-    """Return whether a name that had a place before has a different place, or is in a different pool, now."""
+    """Return whether a name had a different slot, or a slot in a different pool of the same family, in the lock ``before``."""
     had = before.pools.get(pool, {}).get(name)
     return had != slot if had is not None else any(name in slots for slots in _siblings(before, pool))
 
 
 def _siblings(lock: Lock, pool: str) -> list[dict[str, int]]:
-    """Return the other pools of the same family, such as those of servers in other stripes."""
+    """Return the other pools of the same family, such as those of servers in other stripes.
+
+    A family is a pool's name without the last part.
+    """
     family = pool.rpartition("/")[0]
     return [
         slots
@@ -264,7 +273,7 @@ def _siblings(lock: Lock, pool: str) -> list[dict[str, int]]:
 def pages(
     network: Network, configs: Mapping[str, DeviceConfig], routes: Routes, prices: Prices | None = None
 ) -> Generator[Callable[[], tuple[dict[str, str], Body]]]:
-    """Start writing pages, and yield a function that waits for the runbooks (by path) and the report body and returns both."""
+    """Start writing the pages. Yield a function that waits for them and returns (runbooks by path, body of the report)."""
 
     def write(device: str) -> str | Body:
         return runbook(network, configs[device], routes) if device else body_of(network, routes, prices)
@@ -285,11 +294,11 @@ class Built:
 
     network: Network
     findings: list[Finding]
-    """The findings of design, rendering and the fast checks; ``verify`` runs all checks."""
+    """The findings of design, rendering and the fast checks. Only ``verify`` runs all checks."""
     changed: list[str]
     """The files that are new, changed or removed, by path in the folder."""
     files: int
-    """The number of files in the folder now."""
+    """The number of files in the folder after the build."""
 
 
 def build(
@@ -306,7 +315,7 @@ def build(
     """Build ``fabric`` into ``out``.
 
     - ``compact``: free the slots of names that no longer exist before designing.
-    - ``device``: other switches than the file has for a role, as ``leaf=MODEL:NOS`` (``railweave.design.retarget``).
+    - ``device``: switches that replace those of the file, as ``leaf=MODEL:NOS`` (``railweave.design.retarget``).
     - ``hardware``: a folder of hardware files.
     - ``prices``: a file of prices for the report's bill of materials.
 
@@ -319,7 +328,7 @@ def build(
 
 @contextlib.contextmanager
 def _to_be_written(out: Path) -> Generator[None]:
-    """Create the output folder if it is missing, and lock it during the whole build."""
+    """Create the output folder if it is missing, and lock it during a ``with`` statement."""
     with contextlib.ExitStack() as stack:
         if not out.exists() or out.is_dir():  # anything else is refused when it is written
             try:
@@ -381,13 +390,14 @@ def design_file(
     hardware: Path | None = None,
     changes: Mapping[str, str] | None = None,
 ) -> tuple[Network, Lock]:
-    """Read a fabric file with its inventory and lock, and design it.
+    """Read a fabric file with its inventory and lock, and design it. Return the network and the new lock.
 
     - ``lock``: a lock to use instead of the file's own.
-    - ``inventory_of``: the fabric file whose inventory is used instead.
+    - ``inventory_of``: a different fabric file, whose inventory is used if this one has none.
     - ``compact``: free the slots of names that the file no longer has, for new names to use.
+    - ``device``: switches that replace those of the file.
     - ``hardware``: a folder of hardware files (``railweave.model.catalog.hardware_files``).
-    - ``changes``: as for ``read_source``.
+    - ``changes``: values that replace fields of the file, as in ``read_source``.
 
     Raises ``InputError`` with file and line of every mistake.
     """
@@ -398,7 +408,7 @@ def design_file(
 def design_source(
     source: Source, *, compact: bool = False, device: Sequence[str] = (), hardware: Path | None = None
 ) -> tuple[Network, Lock]:
-    """Design a source that was read, as ``design_file`` does, and update the source's lock. Raises ``InputError``."""
+    """Design a source, as ``design_file`` does after reading it. Return the network and the new lock. Raises ``InputError``."""
     user_hardware = own_hardware(hardware, source.document)
     known = packaged().with_hardware(user_hardware.hardware)
     spec, shapes = shaped(source.spec, known)

@@ -1,4 +1,4 @@
-"""Comparison of a build folder's files with what its design renders now, and all checks and validators of the network."""
+"""Comparison of a build folder's files with the files that its design renders now, and all checks and validators of the network."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 DESIGN = "design.json"
 OTHERS = (DESIGN, "topology.svg", "report.html", "findings.json", "fabric.lock")
-"""The files at the top of a build folder that are not rendered again for comparison."""
+"""The files at the top of a build folder that are checked only by the digests of the manifest, and not rendered again."""
 RUNBOOKS = "runbook"
 LEFT_ALONE = (".git", STAGING)
-"""The prefixes of names at the top of a folder to ignore: those of a repository, and of a build that is running or was killed."""
+"""The beginnings of names at the top of a folder that are ignored: a Git repository, and builds that are running or were killed."""
 
 
 def content_of(folder: Path, name: str) -> bytes | None:
-    """Return a file's content, up to one byte more than ``MOST_BYTES``; None if it cannot be opened, empty if it is no regular file."""
+    """Return a file's content, at most ``MOST_BYTES`` + 1 bytes. None if it cannot be opened, empty if it is not a regular file."""
     try:
         file = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NONBLOCK)  # a pipe would keep who opens it waiting
     except OSError:
@@ -56,9 +56,9 @@ def content_of(folder: Path, name: str) -> bytes | None:
 
 
 def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[str]) -> Iterator[Finding]:
-    """Yield findings about files for people and the manifest: missing ones, and those whose digest differs from the manifest's.
+    """Yield findings about the manifest and the files for people: missing files, and files whose digest is not that of the manifest.
 
-    ``wrong`` are files that are as designed but have another digest in the manifest.
+    ``wrong`` holds the names of files that are as designed but have a different digest in the manifest.
     """
     where = network.name
     if not manifest.files:
@@ -88,9 +88,10 @@ def _runbooks(network: Network) -> list[str]:
 
 
 def foreign(folder: Path, network: Network, rendered: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield findings about files and folders that no build of the design writes; a foreign folder gives one finding.
+    """Yield findings about files and folders that no build of the design writes. A folder gives only one finding.
 
-    A file in a server's folder that the server would read together with a designed one gives a finding for each value that it changes.
+    A file in a server's folder that the server would read together with a designed file gives a finding for each value that it
+    changes.
     """
     known = {MANIFEST, HELD, *OTHERS, *_runbooks(network), *rendered}
     folders = {"/".join(parts[:end]) for name in known for parts in [name.split("/")] for end in range(1, len(parts))}
@@ -126,7 +127,10 @@ def _second(folder: Path, name: str, rendered: Mapping[str, str]) -> list[Findin
 
 
 def _beside(name: str, rendered: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the path of a file in the folder of its server, and the designed files of that folder; none outside servers' folders."""
+    """Return (the path of a file inside its server's folder, the designed files of that folder by such paths).
+
+    Both are empty if the file is not in a server's folder.
+    """
     top, _, rest = name.partition("/")
     host, _, inner = rest.partition("/")
     above = f"{top}/{host}/"
@@ -140,20 +144,20 @@ FIXES = {
     "hosts": "change it in the fabric file, under `hosts:` or `host_routing:`, or build again",
 }
 MOST_TOLD = 40
-"""The most differences that are reported for one file."""
+"""The largest number of differences that are reported for one file."""
 
 
 class FolderState(NamedTuple):
-    """The files of a folder: the text of those that can be read, and the findings."""
+    """The files of a folder: the texts of those that can be read, by path, and the findings about all of them."""
 
     texts: dict[str, str]
     findings: list[Finding]
 
 
 def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()) -> FolderState:
-    """Read the files of a folder and compare them with the design, except those in ``apart``.
+    """Read the files of a folder and compare them with the design. Files in ``apart`` are read but not compared.
 
-    ``rendered`` are the designed files of switches and servers.
+    ``rendered`` holds the designed files of switches and servers.
     """
     wanted = {**rendered, **{name: write(network) for name, write in tables_of(network).items()}}
     manifest = read_manifest(folder)
@@ -182,7 +186,7 @@ def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart:
 
 
 def _text(content: bytes | None) -> str | RenderError:
-    """Return the text of a file from its content, or an error that says why there is no usable text. If ``content`` is None, the file is missing."""
+    """Return the text of a file, or an error with the reason why it is not usable. ``content`` None means that the file is missing."""
     if content is None:
         return RenderError("it is missing")
     if len(content) > MOST_BYTES:
@@ -207,7 +211,7 @@ def _unreadable(network: Network, name: str, error: RenderError, *, missing: boo
 
 
 def _of_file(network: Network, name: str, designed: str, actual: str) -> Iterator[Finding]:
-    """Yield the differences between one file and the design."""
+    """Yield findings for the differences between a file and the design."""
     kind, file = name.partition("/")[0], name.rpartition("/")[2]
     where = _owner(network, name)
     try:
@@ -245,7 +249,7 @@ def _told(where: str, name: str, made: list[Difference]) -> Iterator[Finding]:
 
 
 def of_device(network: Network, name: str, designed: str, actual: str) -> Iterator[Finding]:
-    """Yield a finding if a switch's configuration file differs from the design. Filled-in secrets are not a difference."""
+    """Yield a finding if a switch's configuration file differs from the design. Values in place of secrets are not a difference."""
     _, device, file = name.split("/")
     line = _first_difference(designed, actual)
     if not line:
@@ -262,7 +266,7 @@ def _edited(where: str, name: str, line: int, fix: str | None = None, more: str 
 
 
 def _owner(network: Network, name: str) -> str:
-    """Return the device or server that a file belongs to, or the file's name or the network if it belongs to none."""
+    """Return the device or server to which a file belongs. For other files, return the file's name or the network's."""
     parts = name.split("/")
     if len(parts) > 2:
         return parts[1]
@@ -270,7 +274,7 @@ def _owner(network: Network, name: str) -> str:
 
 
 def _first_difference(text: str, actual: str) -> int:
-    """Return the number of the first line that differs, from 1; 0 if only secrets differ."""
+    """Return the number, from 1, of the first line that differs. Return 0 if only secrets differ."""
     wanted, lines = text.splitlines(), actual.splitlines()
     for number, (line, other) in enumerate(zip(wanted, lines, strict=False), 1):
         if line != other and not filled(line, other):
@@ -280,7 +284,7 @@ def _first_difference(text: str, actual: str) -> int:
 
 @dataclass(frozen=True)
 class Verified:
-    """The findings, errors first, and the checks and validators that ran."""
+    """The result of ``verify``: the findings, errors first, and the checks and validators that ran."""
 
     findings: list[Finding]
     checks: list[str]
@@ -312,8 +316,8 @@ def verify(
 ) -> Verified:
     """Check a network and validate its files: those in a build ``folder``, or else the rendered ones.
 
-    Configurations of switches come from the folder or from ``running`` instead of the design, if given. Differences from the design
-    are findings.
+    If ``folder`` or ``running`` is given, the configurations of switches come from there instead of the design, and differences
+    from the design are findings.
 
     - ``running``: texts of running devices, by device and by the path that findings show.
     - ``configs``: designed configurations to use instead of the network's own, for example a lab's.
@@ -373,9 +377,10 @@ def beyond_statements(
     present: Mapping[str, str],
     checked: Mapping[str, DeviceCheck],
 ) -> Iterator[Finding]:
-    """Yield a finding for each configuration whose statements are as designed, and that differs in a line that is neither one nor a comment.
+    """Yield a finding for each configuration whose statements are as designed but which differs in another line, such as ``exit``.
 
-    Such a line is ``end`` or ``exit``: where it stands too early, or is missing, what follows is not loaded.
+    Comments do not count. If such a line is too early or missing, the device may not load the lines after it, or load them
+    differently.
     """
     for path, (device, _) in texts.items():
         if path not in present or any(finding.file == path for finding in checked[device].findings):
@@ -387,7 +392,10 @@ def beyond_statements(
 
 
 def _odd_line(designed: str, actual: str) -> tuple[int, str]:
-    """Return the first line that only one of two texts has, with a word that says which; 0 if all are comments, secrets or moved."""
+    """Return (number of the first line that only one of two texts has, message about it).
+
+    Returns (0, "") if all such lines are comments, secrets or moved lines.
+    """
     if designed == actual:
         return 0, ""
     old, new = ([line.strip() for line in text.splitlines()] for text in (designed, actual))
@@ -405,7 +413,10 @@ def _odd_line(designed: str, actual: str) -> tuple[int, str]:
 def _by_device(
     texts: Mapping[str, tuple[str, str]], present: Mapping[str, str]
 ) -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the texts in a folder that hold a switch's configuration, by device and file."""
+    """Return the texts in a folder that are a switch's configuration, as (path, text) by device and file name.
+
+    ``texts`` maps a path to (device, file name); ``present`` maps a path to its text.
+    """
     by_device: dict[str, dict[str, tuple[str, str]]] = {}
     for path, (device, file) in texts.items():
         if path in present:

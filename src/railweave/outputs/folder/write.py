@@ -1,8 +1,8 @@
-"""Writing of a folder as a whole or not at all.
+"""Writing of a folder completely or not at all.
 
 New content is first written completely into a staging folder inside the target. Then the files are renamed into place, which
-needs no more space. A failure before the renaming leaves the old output unchanged. ``manifest.json`` lists the files that a
-build owns: only those are ever replaced or removed.
+needs no more space. A failure before the renaming leaves the old output unchanged. ``manifest.json`` lists the files that a build
+owns: only those are ever replaced or removed.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def held(folder: Path) -> Generator[None]:
-    """Lock an existing folder. Raises ``OutputError`` with owner and age if another build has locked it.
+    """Lock an existing folder during a ``with`` statement. Raises ``OutputError`` with owner and age if another build has locked it.
 
-    The kernel releases the lock when the process ends, however it ends (flock(2)). A lock file left by a killed build is reused.
+    The kernel releases the lock when the process ends for any reason (flock(2)). A lock file left by a killed build is reused.
     """
     path = folder / HELD
     while True:
@@ -83,7 +83,7 @@ def _owner(file: int) -> str:
 
 
 def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return files and their digests, grouped by the folder of a device or server (``devices/NAME``, ``hosts/NAME``)."""
+    """Return files with their digests, grouped by the folder of a device or server (``devices/NAME``, ``hosts/NAME``)."""
     folders: dict[str, dict[str, str]] = {}
     for name, value in files.items():
         above, _, rest = name.partition("/")
@@ -94,7 +94,7 @@ def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def stamp(key: str, files: Mapping[str, str]) -> str:
-    """Return a stamp that binds a folder's files to the ``key`` of their input; it changes if either does."""
+    """Return a digest of a folder's input (``key``) and its files, which changes if either changes. ``files`` maps paths to digests."""
     lines = [key, *(f"{name} {value}" for name, value in sorted(files.items()))]
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
@@ -108,15 +108,15 @@ def write_folder(
     keys: Mapping[str, str] | None = None,
     private: bool = False,
 ) -> list[str]:
-    """Make ``folder`` hold exactly ``files`` and ``kept``, write ``also`` (the lock) last, and return the paths that changed.
+    """Make ``folder`` contain exactly ``files`` and ``kept``, and write ``also`` (the lock) last. Return the paths that changed.
 
     - ``files``: content by path relative to the folder.
     - ``kept``: digests of existing files that stay.
-    - ``keys``: the keys of the input that folders were rendered from.
+    - ``keys``: the key of each folder, which identifies the input from which it was rendered.
     - ``private``: True if only the owner may read the files.
 
-    Raises ``InputError`` if railweave did not write the folder, and ``OutputError`` if the disk is full or refuses. Everything is
-    then unchanged.
+    Raises ``InputError`` if railweave did not write the folder, and ``OutputError`` if writing fails. Everything is then
+    unchanged.
     """
     before = read_manifest(folder).files
     if folder.exists() and (
@@ -160,7 +160,7 @@ def write_folder(
 
 @contextlib.contextmanager
 def making(folder: Path) -> Generator[None]:
-    """Create a folder and its parents; at the end, remove those that are still empty."""
+    """Create a folder and its parents for a ``with`` statement. At its end, remove those of them that are still empty."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -177,7 +177,10 @@ def _top(name: str) -> str:
 
 
 def _check_targets(output: Folder, names: Sequence[str], there: Set[str]) -> None:
-    """Raise ``OutputError``, before any change, if the renaming could stop half-way or write outside the folder."""
+    """Raise ``OutputError``, before any change, if renaming could fail half-way or write outside the folder.
+
+    ``there`` holds the names at the top of the folder.
+    """
     for name in names:
         if not is_below(name):
             raise OutputError(f"{name} would be written outside {output.path}; nothing was changed")
@@ -196,7 +199,7 @@ def _differs(path: Path, content: bytes) -> bool:
 
 @contextlib.contextmanager
 def _staging(folder: Path) -> Generator[Folder]:
-    """Yield a temporary folder on the same file system as the output; it is always removed at the end."""
+    """Yield a temporary folder on the same file system as the output. It is always removed at the end."""
     staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
     try:
         with Folder(staging) as opened:
@@ -210,7 +213,7 @@ def _write(staging: Folder, name: str, content: bytes, *, private: bool) -> None
 
 
 def _install(output: Folder, staging: Folder, changed: list[str], stale: list[str], there: Set[str]) -> None:
-    """Rename staged files into place, the manifest last; folders that do not exist yet are renamed as a whole."""
+    """Rename staged files into place, the manifest last, and remove ``stale`` files. New top folders are renamed as a whole."""
     moved = dict.fromkeys(name if (top := _top(name)) in there else top for name in changed)
     for name in sorted(moved, key=lambda file_name: file_name == MANIFEST):
         staging.move(name, output, name)
@@ -235,9 +238,9 @@ def _uninterrupted() -> Generator[None]:
 class EarlierBuild:
     """The files that an earlier build left.
 
-    - ``files``: the digests by file, for the folder of each device.
+    - ``files``: for the folder of each device, the digests by file.
     - ``stamps``: the stamp of each folder.
-    - ``whole``: the folders whose files are unchanged, with the number of files that have open secrets.
+    - ``whole``: the folders whose files are unchanged, with the number of files that have unresolved secrets.
     """
 
     files: dict[str, dict[str, str]]
@@ -245,18 +248,18 @@ class EarlierBuild:
     whole: dict[str, int]
 
     def has(self, folder: str, key: str) -> bool:
-        """Return whether a folder has exactly the files that its input, identified by ``key``, renders to."""
+        """Return whether a folder already has the files that its input renders to. ``key`` identifies the input."""
         return folder in self.whole and self.stamps.get(folder) == stamp(key, self.files[folder])
 
 
 @contextlib.contextmanager
 def reading_earlier(out: Path) -> Generator[Callable[[], EarlierBuild]]:
-    """Start reading an earlier build's files in the background, and yield a function that waits for the result and returns it."""
+    """Start reading an earlier build's files in the background. Yield a function that waits for the result and returns it."""
     manifest = read_manifest(out)
     files = by_folder(manifest.files)
 
     def open_secrets(folder: str) -> int | None:
-        """Return the number of files with references to secrets, or None if any file has changed since it was written."""
+        """Return the number of files with references to secrets. Return None if any file has changed since it was written."""
         count = 0
         for name, value in files[folder].items():
             try:
