@@ -1,4 +1,4 @@
-"""Rendering of every server, and of every switch for each system that is needed."""
+"""Rendering of every server, and of every switch for each operating system that is needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EMULATION = "frr"
 
 
 def targets(switch: Switch) -> tuple[str, ...]:
-    """Return the systems for which a switch is rendered: its own, and the system that the lab runs for it if different."""
+    """Return the systems for which a switch is rendered: its own, and the one that the lab runs in its place, if different."""
     return tuple(dict.fromkeys((switch.nos, emulation(switch))))
 
 
@@ -38,23 +38,23 @@ def emulation(switch: Switch) -> str:
 
 
 def switch_configs(network: Network, config: DeviceConfig) -> list[DeviceConfig]:
-    """Return the configurations of a switch for its target systems; ``config`` is the one for its own system."""
+    """Return the configurations of a switch for each of its target systems. ``config`` is the one for its own system."""
     wanted = targets(network.switch(config.name))
     return [config if target == config.nos else device_config(network, config.name, target) for target in wanted]
 
 
 def switch_files(config: DeviceConfig) -> dict[str, str]:
-    """Return the files of a target, text by path (``devices/<device>/<file>``), with ``<secret:NAME>`` for each secret."""
+    """Return the rendered files of a configuration by path (``devices/<device>/<file>``), with ``<secret:NAME>`` for each secret."""
     return {f"devices/{config.name}/{file}": text for file, text in system(config.nos).files(config).items()}
 
 
 def config_file(config: DeviceConfig) -> dict[str, str]:
-    """Return the configuration of a switch as JSON, whatever its system. It never contains secrets."""
+    """Return the file ``config.json`` of a switch by path. It has the same form for every system and never contains secrets."""
     return {f"devices/{config.name}/{CONFIG_FILE}": to_json(config)}
 
 
 def switch_gaps(configs: Sequence[DeviceConfig]) -> list[Finding]:
-    """Return the findings on features that the targets of a switch cannot express."""
+    """Return the findings on features that the target systems of a switch cannot express."""
     return [gap for config in configs for gap in system(config.nos).gaps(config)]
 
 

@@ -1,4 +1,4 @@
-"""Generator of docs/reading.md: the statements of each system that railweave understands, from its ``system.yaml``."""
+"""Generator of docs/reading.md: the statements of each system that railweave understands, from the system's ``system.yaml``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def reading_page() -> str:
 
 
 def _faults() -> Iterator[str]:
-    """Yield the section on the share of faults that ``verify`` finds, for all systems."""
+    """Yield the lines of the section on how many faults ``verify`` finds in each system's configurations."""
     yield "How well `railweave verify OUT` finds mistakes was measured with faults drawn at random over all statements that matter: added, dropped, changed and moved, at one"
     yield "end of a link or at both. A fault is found if there is any finding, and named if a finding of the right id has its line. To repeat it for a system, run"
     yield "`python -m tests.mutants.score junos 500 1` in a checkout: the system, the number of faults and the seed."
@@ -105,7 +105,7 @@ def _patterns(patterns: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
-    """Yield the lines of a table with an empty line after it; nothing if the table has no rows."""
+    """Yield the lines of a Markdown table and an empty line. Yield nothing if the table has no rows."""
     table = Table(columns(*head), tuple(rows))
     if table.rows:
         yield from (*table.to_markdown(), "")

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class Feature:
     """A row of the feature matrix.
 
-    - ``gaps``: the keys of findings ``NOS-no-KEY`` that report the feature as missing.
-    - ``asked``: a function that changes a configuration so that it uses the feature.
-    - ``of``: the example configurations to change.
+    - ``gaps``: the KEY of each finding ``NOS-no-KEY`` that reports the feature as missing.
+    - ``asked``: the function that changes a configuration so that it uses the feature.
+    - ``of``: the kind of example configurations to change.
     """
 
     id: str
@@ -33,12 +33,12 @@ class Feature:
     asked: Callable[[DeviceConfig], DeviceConfig] = lambda config: config
     of: Literal["colors", "tenants"] = "colors"
     without: str = ""
-    """The reason to show if the catalog lacks this capability; ``design`` and ``device`` then leave the feature out."""
+    """The reason to show if the catalog does not list the feature for a system. ``design`` and ``device`` then omit the feature."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The support of a feature by a system. ``words`` give the first release, the substitute, or the reason for no support."""
+    """A system's support of a feature. ``words`` gives the first release, the substitute, or the reason why there is no support."""
 
     kind: Literal["native", "mapped", "not expressible"]
     words: str = ""
@@ -215,7 +215,7 @@ FEATURES = (
 
 
 def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
-    """Return a system's support of a feature. ``configs``, lowered for the system, are changed to use the feature."""
+    """Return a system's support of a feature. Each of ``configs``, which are adapted to the system, is changed to use the feature."""
     wanted = {f"{nos}-no-{key}" for key in feature.gaps}
     for config in configs:
         missing = next((gap for gap in system(nos).gaps(feature.asked(config)) if gap.id in wanted), None)
@@ -230,6 +230,9 @@ def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
 
 
 def matrix(nos: str, colors: Iterable[DeviceConfig], tenants: Iterable[DeviceConfig]) -> dict[str, Cell]:
-    """Return a system's support of every feature, by ID. ``colors`` and ``tenants`` are configurations lowered for the system."""
+    """Return a system's support of every feature, by feature ID.
+
+    ``colors`` and ``tenants`` are example configurations with path colors and with tenants, adapted to the system.
+    """
     of = {"colors": list(colors), "tenants": list(tenants)}
     return {feature.id: cell(nos, feature, of[feature.of]) for feature in FEATURES}

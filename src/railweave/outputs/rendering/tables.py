@@ -25,7 +25,7 @@ ADDRESSES = columns(
 
 
 def cabling_csv(network: Network) -> str:
-    """Return the cabling table, one row per cable; ``length_is`` says whether the length is planned or measured."""
+    """Return the cabling table, one row per cable. The column ``length_is`` tells whether the length is planned or measured."""
     return csv_text(CABLING, _cables(network))
 
 
@@ -46,7 +46,7 @@ RACKS = columns(
 
 
 def racks_csv(network: Network) -> str:
-    """Return the cable ends that are plugged in at each rack, one per row, rack by rack and from the lowest unit up.
+    """Return the cable ends at each rack, one per row: rack by rack, and from the lowest unit up.
 
     A cable between two racks is in the rows of both. A cable whose devices are in no rack is in no row.
     """
@@ -67,7 +67,7 @@ def racks_csv(network: Network) -> str:
 
 
 def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
-    """Return the writers of this network's tables, by file name; ``racks.csv`` is included only if its devices are in racks."""
+    """Return the writers of this network's tables by file name. ``racks.csv`` is included only if the file places devices in racks."""
     racks = {"racks.csv": racks_csv} if network.positions else {}
     return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks}
 
@@ -160,7 +160,7 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
 
 
 def _loopbacks(network: Network, switch: Switch) -> Iterator[tuple[object, ...]]:
-    """Yield rows for a switch's router ID, its other loopback and tunnel endpoints (if different), and the loopbacks of VRFs."""
+    """Yield rows for a switch's router ID, its overlay loopback and tunnel endpoints (if different), and the loopbacks of VRFs."""
     system, fabric = catalog().systems[switch.nos], network.fabric(switch.fabric)
     yield ("router-id", switch.name, system.loopback, switch.router_id, "/32", "", "", "", "pool")
     if switch.loopback not in {"", switch.router_id}:
@@ -177,5 +177,5 @@ def _loopbacks(network: Network, switch: Switch) -> Iterator[tuple[object, ...]]
 
 
 def _alone(address: str) -> str:
-    """Return the length of the prefix that contains only this address."""
+    """Return the prefix length, with its slash, of the prefix that contains only this address."""
     return "/128" if ":" in address else "/32"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def rt_tables_conf(config: HostConfig) -> str:
     """Return the text of rt_tables.conf (RLB document, Table 8).
 
-    ``railweave host apply`` writes the same text, so it finds nothing to change there.
+    ``railweave host apply`` writes the same text, so it does not change a file that was installed from here.
     """
     return rt_tables_text(
         config.name,
@@ -32,7 +32,7 @@ def rt_tables_conf(config: HostConfig) -> str:
 
 
 def nccl_env_files(config: HostConfig) -> dict[str, str]:
-    """Return ``nccl.env`` by path: one file, or one per tenant in a folder of its name; empty for a server without GPUs."""
+    """Return ``nccl.env`` by path: one file, or one in a folder for each tenant. Empty for a server without GPUs."""
     if not config.gpus:
         return {}
     if not config.tenant_jobs:

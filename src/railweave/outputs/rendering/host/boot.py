@@ -1,6 +1,7 @@
 """Files that prepare a server for jobs: kernel parameters, locked memory, PCIe access control, and a firmware checklist.
 
-Sources: Thor2 guide, section 2.3 (ACS and IOMMU) and Appendix C. The script of Appendix C acts once; these settings persist.
+Sources: Thor2 guide, section 2.3 (ACS and IOMMU) and Appendix C. The script of Appendix C has no effect after a reboot; these
+settings persist.
 """
 
 from __future__ import annotations
@@ -186,7 +187,7 @@ def sysctl_conf(config: HostConfig) -> str:
 
 
 def files(config: HostConfig) -> dict[str, str]:
-    """Return the text of these files by name."""
+    """Return the texts of the files that this module writes, by name."""
     texts = {"limits.conf": LIMITS, "acs-off.sh": body("acs_off.sh"), "acs-off.service": ACS_SERVICE}
     if config.kernel_command_line:
         texts["grub-railweave.cfg"] = grub(config)

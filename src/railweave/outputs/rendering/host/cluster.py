@@ -1,4 +1,4 @@
-"""Files that all servers share: ``hostfile``, ``mpirun.sh`` and ``tuner.json``; one per library if servers use different ones.
+"""Files that all servers share: ``hostfile``, ``mpirun.sh`` and ``tuner.json``. Servers with different libraries get one of each.
 
 The source is the Thor2 guide, section 8.7.2. Its hostfile lists a server twice. Its MCA options are for Open MPI 4: the options
 of OpenSHMEM (SPML) are left out, and Open MPI 5 names shared memory ``sm`` and has no ``openib``.
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 
 WITH_FLAGS = {"LL": 2.0, "LL128": 128 / 120, "Simple": 1.0}
-"""The bytes on the wire for each byte of data, by protocol."""
+"""The number of bytes on the wire for each byte of data, by NCCL protocol."""
 
 
 def uncongested_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """Return the time in ps of an all-reduce, all-gather or reduce-scatter over two or more servers, without congestion."""
+    """Return the time in picoseconds of an all-reduce, all-gather or reduce-scatter over two or more servers, without congestion."""
     pace, ring = Pace.of(job, choice), choice.algorithm == "Ring"
     how, share = cut(nccl, choice.protocol, ring=ring), -(-size_bytes // choice.channels)
     if ring:
@@ -73,7 +73,7 @@ def _parts(job: Job, nccl: Parameters) -> int:
 
 
 def _tree_way_ps(job: Job, nccl: Parameters, choice: Choice, pace: Pace, chunk: int) -> int:
-    """Return the time in ps that a chunk takes up a tree of servers and down again, including the GPUs at both ends."""
+    """Return the time in picoseconds that a chunk takes up a tree of servers and down again, including the GPUs at both ends."""
     post = _parts(job, nccl) * POST_COST_PS
     wire = wire_ps(job, round(chunk * WITH_FLAGS[choice.protocol]))
     level = post + pace.network_hop_ps + pace.hops(1, chunk) + wire
@@ -82,18 +82,18 @@ def _tree_way_ps(job: Job, nccl: Parameters, choice: Choice, pace: Pace, chunk: 
 
 
 COLLECTIVES: tuple[Collective, ...] = ("all-reduce", "all-gather", "reduce-scatter")
-"""The collectives with a closed form. For all others, NCCL can choose only the protocol."""
+"""The collectives whose time can be calculated by a formula. For all others, the table leaves all but the protocol to NCCL."""
 SMALLEST_POWER, LARGEST_POWER = 10, 34
 """The range of message sizes to evaluate, as powers of two: 1 KiB to 16 GiB."""
 ANY_BYTES = 10**15
-"""The size limit of a last row, which no message exceeds."""
+"""The size limit of the last row of a table, which no message exceeds."""
 BETTER_BY = 0.03
-"""The smallest relative gain that counts: a row ends only if another choice is faster by more than this."""
+"""The smallest relative gain that counts. A row ends only where another choice is faster by more than this fraction."""
 
 
 @dataclass(frozen=True, slots=True)
 class TunerRow:
-    """The settings for collectives of up to ``max_bytes`` on a number of ranks and servers. The first matching row decides."""
+    """The settings for collectives of up to ``max_bytes`` on a number of ranks and servers (``nodes``). The first matching row decides."""
 
     collective: Collective
     ranks: int
@@ -110,7 +110,7 @@ def server_counts(servers: int) -> list[int]:
 
 
 def tuner_rows(job_of: Callable[[int], Job], servers: int, nccl: Parameters, paths: int) -> list[TunerRow]:
-    """Return the rows for jobs on up to ``servers`` servers; ``job_of`` gives the job for a number of servers.
+    """Return the rows for jobs on up to ``servers`` servers. ``job_of`` returns the job for a number of servers.
 
     Jobs with fewer channels than paths have no rows; NCCL then chooses everything.
     """
@@ -124,7 +124,7 @@ def tuner_rows(job_of: Callable[[int], Job], servers: int, nccl: Parameters, pat
 
 
 def _channels(most: int, paths: int) -> list[int]:
-    """Return the channel counts to try: multiples of the number of paths, each twice the one before, and the largest."""
+    """Return the channel counts to try: the number of paths times powers of two, and the largest multiple that is at most ``most``."""
     largest = most // paths * paths
     return sorted({paths << power for power in range(8) if paths << power <= largest} | ({largest} - {0}))
 
@@ -168,7 +168,7 @@ SCHEMA = 1
 
 
 def tuner_json(members: Sequence[HostScope]) -> str:
-    """Return the tuner table for jobs on these servers; empty if the servers differ or their jobs do not use the plugin."""
+    """Return the tuner table for jobs on these servers. Empty if the servers differ or their jobs do not use the plugin."""
     first = members[0]
     config = config_of(first)
     nics = [nic for nic in rdma_nics(config.nics) if nic.addresses] if config.nics else []
@@ -192,7 +192,7 @@ def tuner_text(network: str, paths: int, rows: Sequence[TunerRow]) -> str:
 
 
 def _job(config: HostConfig, nics: Sequence[Sequence[HostNic]], servers: int) -> Job:
-    """Return the job on a number of servers like this one; ``nics`` holds the ports of each NIC."""
+    """Return the job on ``servers`` servers of this kind. ``nics`` holds the ports of each NIC."""
     nearest = tuple(number * len(nics) // config.gpus for number in range(config.gpus))
     server = Server(
         config.name,
@@ -220,7 +220,7 @@ _NAMED = re.compile(r"hostfile(\..*)?|mpirun(-.*)?\.sh|tuner\.json", re.IGNORECA
 
 
 def is_cluster_file(name: str) -> bool:
-    """Return whether a file that all servers share, next to the servers' folders, may have this name (case is ignored)."""
+    """Return whether a name in the folder of all servers is reserved for a file that all servers share. Case is ignored."""
     return _NAMED.fullmatch(name) is not None
 
 
@@ -229,7 +229,7 @@ TRANSPORTS = {4: "^vader,tcp,openib,uct", 5: "^sm,tcp,uct"}
 
 
 def cluster_files(network: Network) -> dict[str, str]:
-    """Return the text of shared files by name; empty if no server has GPUs."""
+    """Return the text of shared files by name. Empty if no server has GPUs."""
     # NCCL's ranks and RCCL's do not understand each other, and GPUs of different fabrics do not reach each other.
     jobs: dict[tuple[str, str], list[HostScope]] = {}
     for scope in (host_scope(network, server.name) for server in network.servers):
@@ -251,7 +251,7 @@ def cluster_files(network: Network) -> dict[str, str]:
 
 
 def _alternating(network: Network, members: Sequence[HostScope]) -> str | None:
-    """Return the server names, separated by commas, alternating between stripes; None if all servers are in one stripe."""
+    """Return the server names, separated by commas, in an order that alternates between stripes. None if there is only one stripe."""
     names = {member.name: member.job_fabric for member in members}
     stripes = {
         server.name: next((nic.stripe for nic in server.nics if nic.fabric == names[server.name]), "")

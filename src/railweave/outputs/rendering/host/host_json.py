@@ -307,7 +307,7 @@ def host_reference() -> str:
 
 
 def _type(value: dict[str, Any], names: list[str]) -> str:
-    """Return a type in words, with a link if it is an object; ``names`` collects the objects that were linked so far."""
+    """Return the words for a schema's type, with a link if it is an object. ``names`` collects the objects that are linked."""
     match value:
         case {"$ref": str(place)}:
             name = place.rpartition("/")[2]
@@ -342,7 +342,7 @@ def host_json(config: host_model.HostConfig) -> str:
 
 
 def _laid_out(value: Any, indent: str) -> str:  # noqa: ANN401 - JSON
-    """Return readable JSON, with list items and short values on one line; json's own indentation is too slow."""
+    """Return readable JSON, with list items and short values on one line. Python's own indentation is too slow."""
     if not isinstance(value, dict | list):
         return _encode(value)
     inner = indent + " "

@@ -143,7 +143,7 @@ def _version(way: Addressed | Literal["default"] | None) -> int:
 
 
 def _words(lines: Iterable[str]) -> str:
-    """Return each line as a quoted word for the shell, one per line; all lines contain a space or ``|`` and need quotes."""
+    """Return each line as a quoted shell word, one per line. Every line contains a space or ``|``, so it needs quotes."""
     text = "\n".join(lines).replace("'", "'\"'\"'").replace("\n", "'\n  '")
     return f"  '{text}'" if text else ""
 

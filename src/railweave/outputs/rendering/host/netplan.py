@@ -205,7 +205,7 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
 
 
 def _main_gateway(nic: HostNic, to: str) -> str:
-    """Return the gateway of the NIC's first address with the destination's family, or of its very first address for `default`."""
+    """Return the gateway of the NIC's first address in the destination's family. For `default`, use the family of its first address."""
     family = nic.addresses[0].address.family if to == "default" else Prefix(to).family
     return next(
         (address.gateway for address in nic.addresses if address.address.family == family), nic.addresses[0].gateway
@@ -241,7 +241,7 @@ def _rule(rule: HostRule) -> Value:
 
 
 def _printed(value: dict[str, Value], indent: str) -> Iterator[str]:
-    """Yield the lines of a mapping. PyYAML is not used because it takes a tenth of a second for a server with many paths."""
+    """Yield the lines of a mapping. PyYAML takes a tenth of a second for a server with many paths, so it is not used."""
     for key, child in value.items():
         if isinstance(child, dict):
             yield f"{indent}{_text(key)}:"
@@ -272,5 +272,5 @@ def _item(item: Value) -> str:
 
 @lru_cache(maxsize=4096)
 def _text(value: str) -> str:
-    """Return a text for YAML, quoted if YAML 1.1 or 1.2 could read it as another type (JSON strings are YAML)."""
+    """Return a text for YAML. It is quoted (as JSON) if YAML 1.1 or 1.2 could read it as a different type."""
     return value if _PLAIN.fullmatch(value) and value.lower() not in _RESERVED else json.dumps(value)

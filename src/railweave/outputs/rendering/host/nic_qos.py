@@ -1,6 +1,6 @@
-"""The script ``nic-qos.sh`` and vendors' files, with settings on which NICs and switches must agree, and ``nic-nvm.sh`` for flash.
+"""The script ``nic-qos.sh`` and vendors' files, with the settings that NICs and switches must share, and ``nic-nvm.sh`` for flash.
 
-The commands for a NIC are its vendor's (``railweave.nics``): each vendor of a server's NICs contributes functions to the script.
+Each vendor of a server's NICs contributes its commands as functions of the scripts (``railweave.nics``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def nic_nvm(config: HostConfig) -> str:
-    """Return the script that shows flash settings and sets those that differ."""
+    """Return the script ``nic-nvm.sh``, which shows the settings in NICs' flash and changes those that differ from the design."""
     lists: dict[tuple[FirmwareOption, ...], str] = {}
     nics: list[str] = []
     vendors: set[str] = set()
@@ -41,7 +41,7 @@ def _option(option: FirmwareOption) -> str:
 
 
 def files(config: HostConfig) -> dict[str, str]:
-    """Return the text of these files by name."""
+    """Return the texts of the files that this module writes, by name."""
     texts = {"nic-qos.sh": nic_qos(config)}
     for path, settings in driver_files(config).items():
         texts[_name(path)] = "".join(f"{key}={value}\n" for key, value in settings.items())
@@ -49,7 +49,7 @@ def files(config: HostConfig) -> dict[str, str]:
 
 
 def driver_files(config: HostConfig) -> dict[str, dict[str, str]]:
-    """Return the settings (``KEY=VALUE``) that drivers read on the server, by the path of their file there."""
+    """Return the settings that drivers read from files on the server, by the path of the file there (``KEY=VALUE`` lines)."""
     by_path: dict[str, dict[str, str]] = {}
     for vendor in vendors_of(nic.vendor for nic in config.nics):
         by_path |= vendor.driver_files(config)
@@ -57,7 +57,7 @@ def driver_files(config: HostConfig) -> dict[str, dict[str, str]]:
 
 
 def vendors_files() -> tuple[str, ...]:
-    """Return the names of all driver files that may be next to ``nic-qos.sh``, whatever the vendor."""
+    """Return the names of all driver files that may be next to ``nic-qos.sh``, for any vendor."""
     return tuple(_name(path) for vendor in every_vendor() for path in vendor.driver_file_paths)
 
 

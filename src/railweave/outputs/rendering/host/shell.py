@@ -1,6 +1,6 @@
 """The parts of scripts: a head with the design, and bodies from shell files in ``scripts/``, which are the same on every server.
 
-The functions of a NIC vendor are in its folder (``railweave.nics``).
+The functions of a NIC vendor come from its folder (``railweave.nics``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def comment_head(config: HostConfig, goes_to: str, *why: str) -> list[str]:
-    """Return the first lines of a file as comments with ``#``. ``why`` are lines of text; an empty one separates paragraphs."""
+    """Return the first lines of a file as comments with ``#``. ``why`` holds lines of text; an empty line separates paragraphs.
+
+    ``goes_to`` is the path of the file on the server.
+    """
     lines = [f"{config.name} of {config.network}, written by railweave. Goes to {goes_to}", *why]
     return [f"# {line}".rstrip() for line in lines]
 
@@ -26,7 +29,7 @@ BY_NAME = "disable=SC2034,SC2329  # vendors' functions are called by name, and t
 
 @cache
 def body(name: str) -> str:
-    """Return a part of a script from its file in ``scripts/``."""
+    """Return a part of a script: the content of a file in ``scripts/``."""
     return files("railweave.outputs.rendering.host").joinpath("scripts", name).read_text(encoding="utf-8")
 
 

@@ -35,7 +35,7 @@ BEFORE_JOBS = "Before=slurmd.service kubelet.service containerd.service docker.s
 
 
 def files(config: HostConfig) -> dict[str, str]:
-    """Return the text of units and udev rules by file name."""
+    """Return the texts of units and udev rules by file name."""
     return {
         "nic-qos.service": _qos(config),
         "nic-qos@.service": _qos_of_nic(config),
@@ -46,7 +46,7 @@ def files(config: HostConfig) -> dict[str, str]:
 
 
 def devices(nics: Iterable[HostNic]) -> str:
-    """Return the systemd device units of the NICs, which appear once udev has named the NICs."""
+    """Return the names of the systemd device units of the NICs. These units appear when udev has named the interfaces."""
     return " ".join(f"sys-subsystem-net-devices-{_escaped(nic.netdev)}.device" for nic in nics)
 
 
@@ -174,5 +174,5 @@ def _host(config: HostConfig) -> str:
 
 
 def _escaped(name: str) -> str:
-    r"""A name as part of a unit's name: a dash is ``\x2d`` (systemd-escape(1))."""
+    r"""Return a name in the form that unit names need: a dash becomes ``\x2d`` (systemd-escape(1))."""
     return "".join(c if (c.isascii() and c.isalnum()) or c in ":_." else f"\\x{ord(c):02x}" for c in name)
