@@ -1,4 +1,4 @@
-"""The body of the report: bill of materials, forwarding, servers and decisions. Without findings, it can be drawn before the checks end."""
+"""The body of the report: bill of materials, forwarding, servers and decisions. It needs no findings, so it is drawn before checks end."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
 )  # fmt: skip
-"""The steps to bring up a server, with their files (docs/howto/bring-up-a-gpu-server.md). Files that are not listed belong to jobs.
+"""The steps to bring up a server, each with its files (docs/howto/bring-up-a-gpu-server.md). Other files belong to jobs.
 
-Vendors' files next to ``nic-qos.sh`` belong to its step.
+Vendors' files next to ``nic-qos.sh`` belong to the same step as ``nic-qos.sh``.
 """
 
 
@@ -192,7 +192,7 @@ def _files(config: HostConfig) -> Grid:
 
 
 def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
-    """Return the forwarding tables of all switches, encoded for the page's script."""
+    """Return the forwarding tables of all switches in the form that the page's script reads."""
     places = {cable.name: place for place, cable in enumerate(network.cables)}
     wide = max((len(segment.subnets) for segment in network.segments), default=0)
     # A prefix that no table holds, and a segment with fewer prefixes than the widest, read the entry put at the end.
@@ -228,7 +228,7 @@ KINDS_DRAWN = {"switch": "switches", "server": "servers", "pluggable": "pluggabl
 
 
 def bill_table(network: Network, prices: Prices | None = None) -> dict[str, Any]:
-    """Return the bill of materials, with power draw if known and cost if prices are given."""
+    """Return the bill of materials as a table, with power draw if known, and with cost if ``prices`` is given."""
     items = bill(network)
     shown = [(*_bill_row(item), _watts(item), *_priced(item, prices)) for item in items]
     drawn = power(items)
@@ -270,7 +270,7 @@ def _priced(item: Item, prices: Prices | None) -> tuple[str, str]:
 class Body(NamedTuple):
     """The sections of a report as markup, and its tables and forwarding as JSON.
 
-    ``remarks`` are sentences about a table by its ID, such as the number of measured cables or of unknown MAC addresses.
+    ``remarks`` maps a table's ID to sentences about it, such as the number of measured cables or of unknown MAC addresses.
     """
 
     picture: str
@@ -284,7 +284,7 @@ class Body(NamedTuple):
 
 
 def body_of(network: Network, routes: Routes, prices: Prices | None = None) -> Body:
-    """Draw a network. ``routes`` are the forwarding tables without failures, ``prices`` those of its parts."""
+    """Return the body of the report. ``routes`` are the forwarding tables without failures, ``prices`` those of the items in the bill."""
     strokes = network_strokes(network)
     tables = (
         buffers_table(network),
@@ -332,7 +332,7 @@ def _picture(network: Network) -> str:
 
 
 def _paths(network: Network) -> str:
-    """Return the form that asks for two NICs, or a note if no two NICs are on one fabric."""
+    """Return the form in which the reader chooses two NICs, or a note if no two NICs are on one fabric."""
     fabric = network.fabrics[0].name
     nics = [(server, nic) for server in present(network).servers for nic in server.nics if nic.fabric == fabric]
     if len(nics) < 2:
@@ -355,7 +355,7 @@ def _paths(network: Network) -> str:
 
 
 def _families(network: Network, used: str | None) -> list[str]:
-    """Return the selector of the address family if NICs have both; the family that jobs use is preselected."""
+    """Return the selector of the address family as markup. Empty if no NIC has both families. ``used`` is preselected."""
     if not any(
         len({address.family for address in nic.addresses}) > 1 for server in network.servers for nic in server.nics
     ):
@@ -389,7 +389,7 @@ def _capacity(network: Network, routes: Routes) -> str:
 
 
 def _lengths(network: Network) -> str:
-    """Return a sentence on how reliable the cable lengths are."""
+    """Return a sentence on how many cable lengths are measured and how many are planned or defaults."""
     if not network.cables:
         return ""
     measured = sum(cable.measured for cable in network.cables)

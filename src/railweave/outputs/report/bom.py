@@ -2,12 +2,12 @@
 
 Counting rules:
 
-- A pluggable sits in a physical port. A port split in two carries two cables with one module, so modules are counted by (device,
+- A pluggable is in a physical port. A port split in two carries two cables with one module, so modules are counted by (device,
   physical port). A NIC port has no physical number in the design and is never split, so each NIC end is one module.
-- A cable assembly (direct-attach copper, or any other kind that is not an optic) includes its ends. A splitter has one end at
-  the switch and several at NICs, so it is counted once per switch port of its trunk: the leaf's port, whether it leads to
-  NICs or to spines. Unconnected legs do not change the count.
-- Between two optics runs one fibre cable per link, of the optic's medium and the link's length.
+- A cable assembly (direct-attach copper, or any other kind that is not an optic) includes its ends. A splitter has one end at the
+  switch and several at NICs. So it is counted by the switch port at its trunk: the leaf's port, both towards NICs and towards
+  spines. Unconnected legs do not change the count.
+- A link between two optics has one fibre cable, of the optic's medium and the link's length.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KINDS = ("switch", "server", "NIC", "pluggable", "cable assembly", "fibre cable"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A line of the bill. ``kind`` is one of ``KINDS``, ``name`` is the catalog's, and ``used_at`` says where the item is used."""
+    """A line of the bill. ``kind`` is one of ``KINDS``, ``name`` is the catalog's, and ``used_at`` describes where the item is used."""
 
     kind: str
     name: str
@@ -45,7 +45,7 @@ class Item:
     description: str
     used_at: str
     watts: float | None = None
-    """The largest power draw of one item, if known; a server's includes its parts."""
+    """The largest power draw of one item in watts, or None if unknown. A server's includes its parts."""
 
 
 def bill(network: Network) -> list[Item]:
@@ -58,7 +58,8 @@ def bill(network: Network) -> list[Item]:
 class Power:
     """The largest power draw of a network.
 
-    - ``watts``: the power draw by kind, for kinds with their own power supply. NICs, and modules in them, draw from their servers.
+    - ``watts``: the power draw by kind, for kinds with their own power supply. NICs, and modules in them, are powered by their
+      servers.
     - ``unknown``: the names of items whose power no public document gives.
     """
 
@@ -67,7 +68,7 @@ class Power:
 
 
 def power(items: Sequence[Item]) -> Power:
-    """Return the power of a bill. Modules in NICs count like those in switches, because data sheets of servers do not include them."""
+    """Return the power draw of a bill. Modules in NICs count separately, because data sheets of servers do not include them."""
     watts: dict[str, float] = {}
     unknown: list[str] = []
     for item in items:
@@ -136,7 +137,7 @@ def _optics(network: Network) -> list[Item]:
 
 
 def _counted_ends(network: Network, cable: Cable, leaves: set[str]) -> list[tuple[End, str]]:
-    """Return the cable ends that hold a module, with their places; for a cable assembly, only the end at its trunk."""
+    """Return the cable ends that hold a module, as (end, description of its place). A cable assembly has only the end at its trunk."""
     if cable.kind == "server":
         trunk, other, names = cable.b, cable.a, ("leaf server port", "NIC")
     elif network.between_sites(cable):
@@ -165,7 +166,10 @@ def _describe(name: str) -> str:
 
 
 def _half_used(name: str, cables: Sequence[int]) -> str:
-    """Return a note on multi-link modules that carry fewer links than they can. ``cables`` holds the cable count of each module."""
+    """Return a note on modules that carry fewer links than they can. ``cables`` holds the cable count of each module of one model.
+
+    Empty if there are none.
+    """
     optic = catalog().optics.get(name)
     if optic is None or optic.channels == 1:
         return ""
@@ -206,7 +210,7 @@ def _fibre(network: Network) -> list[Item]:
 
 
 def _connectors(near_name: str, other: str) -> str:
-    """Return a fibre cable's connectors, used fibres, grade and polarity, if the catalog knows both ends."""
+    """Return a description of a fibre cable: connectors, used fibres, grade and polarity, as far as the catalog knows both optics."""
     near, far = (catalog().optics.get(name) for name in (near_name, other))
     unknown = "; grade and polarity: see the data sheets of the optics"
     if near is None or far is None or not near.connector or not far.connector:
@@ -217,7 +221,7 @@ def _connectors(near_name: str, other: str) -> str:
 
 
 class Prices(Model):
-    """Prices by name in the bill of materials, in one currency."""
+    """Prices by the item's name in the bill of materials, in one currency."""
 
     currency: Line = Field(description="as it is printed: EUR")
     prices: dict[str, Annotated[float, Field(ge=0)]] = Field(
@@ -239,7 +243,7 @@ class Prices(Model):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of a bill: ``total`` of the items with a price, and the names of those without."""
+    """The cost of a bill: the ``total`` of the items with a price, and the names of the items without one."""
 
     currency: str
     total: float

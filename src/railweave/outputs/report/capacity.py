@@ -1,7 +1,7 @@
 """Capacity of each rail: oversubscription, uplinks in use towards other stripes, shares of path colors; and effects of failures.
 
-Bandwidth is that of the cables. Uplinks in use are counted in the computed forwarding tables, so a policy that hides an uplink
-shows here.
+Bandwidth is that of the cables. Uplinks in use are counted in the computed forwarding tables, so that an uplink that a policy
+makes unusable shows up here.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class RailCapacity:
 
     - ``down_gbps`` and ``up_gbps``: the sums over all of the leaves.
     - ``oversubscription`` and ``one_spine_down``: those of the worst leaf (None without uplinks, or if no spine is left).
-    - ``uplinks_used``: the fewest and most uplinks that a leaf uses towards one leaf of the same rails. ``spines`` counts their
-      spines, and ``width`` the uplinks per path color. All are None if there is no other leaf. A rail with only one leaf is
-      counted towards leaves of the other rails.
-    - ``color_one_spine_down``: the highest oversubscription of a path color that loses some of its uplinks with a spine, if servers
-      use all colors alike. None if all uplinks of a spine have one color, because its traffic then moves to the others.
+    - ``uplinks_used``: the fewest and most uplinks that a leaf uses towards another leaf of the same rails. ``spines``: the
+      number of their spines. ``width``: the number of uplinks per path color. All are None if there is no other leaf. For a rail
+      with only one leaf, leaves of other rails count.
+    - ``color_one_spine_down``: the highest oversubscription of a path color that loses some of its uplinks with a spine, if
+      servers use all colors equally. None if all uplinks of a spine have one color, because its traffic then moves to the others.
     - ``color_gbps``: the least and most bandwidth of a path color on a leaf.
     """
 
@@ -98,7 +98,10 @@ def _range(values: list[int]) -> tuple[int, int] | None:
 
 
 def _without_a_spine(cables: list[Cable]) -> float | None:
-    """Return a leaf's oversubscription without the spine to which it has the most bandwidth, or None if no uplink is left."""
+    """Return a leaf's oversubscription after the loss of the spine to which it has the most bandwidth. None if no uplink is left.
+
+    ``cables`` are those of the leaf.
+    """
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     up: Counter[str] = Counter()
     for cable in cables:
@@ -109,7 +112,7 @@ def _without_a_spine(cables: list[Cable]) -> float | None:
 
 
 def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
-    """Return the highest oversubscription of a path color that loses some, but not all, of its uplinks with one spine."""
+    """Return the highest oversubscription of a path color that loses some, but not all, of its uplinks with one spine, or None."""
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     color: Counter[int] = Counter()
     part: Counter[tuple[int, str]] = Counter()
@@ -122,7 +125,7 @@ def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
 
 
 def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
-    """Return the bandwidth of each path color on a leaf; empty if the leaf has no uplinks."""
+    """Return the bandwidth of each path color on a leaf in Gb/s. Empty if the leaf has no uplinks."""
     by_color = dict.fromkeys((color.index for color in fabric.colors), 0)
     for cable in cables:
         if cable.kind == "fabric" and cable.color is not None:
@@ -133,9 +136,10 @@ def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
 def _uplinks_used(
     network: Network, routes: Routes, leaves: list[Switch], others: list[Switch]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return the numbers of uplinks and of spines used from each leaf to each other one, and the widths of all groups.
+    """Return (numbers of uplinks in use from each leaf to each other leaf, numbers of their spines, widths of all groups).
 
-    Leaves of other rails (``others`` is not ``leaves``) count only if there is a route to them; in rail planes there is none.
+    Leaves of other rails (if ``others`` is not ``leaves``) count only if there is a route to them; with rail planes there is
+    none.
     """
     used: set[int] = set()
     spines: set[int] = set()
@@ -166,7 +170,7 @@ def _places(routes: Routes, segments: list[Segment]) -> list[int]:
 
 
 def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacity]) -> tuple[str, Grid]:
-    """Return a description of the columns, and the table of a fabric's rails."""
+    """Return (a description of the columns, the table of a fabric's rails)."""
     sites = fabric.interconnect is not None and not fabric.dci
     noun = "NIC port" if fabric.adapters else "NIC"
     rows = [_row(capacity, "site" if sites else "spine", noun) for capacity in capacities]
@@ -225,7 +229,7 @@ def _row(capacity: RailCapacity, over: str, noun: str) -> tuple[str, ...]:
 
 
 def spine_down_words(total: float | None, color: float | None) -> str:
-    """Return the oversubscription with a spine down in words: of the leaf and, if higher, of a color that loses an uplink."""
+    """Return the oversubscription with a spine down, in words: that of the leaf and, if higher, that of a color that loses an uplink."""
     if total is None or color is None or color <= total:
         return _ratio(total)
     return f"{_ratio(color)} on the color that loses an uplink, {_ratio(total)} on the whole leaf"
@@ -242,7 +246,7 @@ def _span(bounds: tuple[int, int]) -> str:
 def failures_decision(
     network: Network, fabric: Fabric, routes: Routes, capacities: list[RailCapacity]
 ) -> Decision | None:
-    """Return the effects of losing an uplink, a spine, a leaf or a NIC; None if the fabric has no leaf."""
+    """Return the decision on failures: the effects of losing an uplink, a spine, a leaf or a NIC. None if the fabric has no leaf."""
     leaves = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
     if not leaves:
         return None
@@ -269,7 +273,7 @@ def _servers_of_a_leaf(network: Network, leaves: list[Switch]) -> str:
 
 
 def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """Return the effects of losing a leaf or a cable, if NICs have only one."""
+    """Return the effects of losing a leaf or a server cable, as (failure, effect), if each NIC is connected to one leaf."""
     rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
     return [
         (
@@ -284,7 +288,7 @@ def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
 
 
 def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tuple[str, str]]:
-    """Return the effects of losing a plane, a leaf, a port or a NIC, if each port of a NIC has its own plane."""
+    """Return the effects of losing a plane, a leaf, a port or a NIC, as (failure, effect), if each NIC port has its own plane."""
     nics = counted(max(len(leaf.rails) for leaf in leaves), "NIC")
     lost, left = f"one of {planes} ports", f"{planes - 1}/{planes}"
     return [
@@ -309,7 +313,7 @@ def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tup
 
 
 def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """Return the uplinks or the backup path that replace a failed uplink of the first leaf that has uplinks."""
+    """Return the effect of losing an uplink: the uplinks or the backup path that replace it on the first leaf that has uplinks."""
     for leaf in leaves:
         segment = _elsewhere(network, leaf)
         prefix = (
@@ -333,7 +337,7 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
 
 
 def _elsewhere(network: Network, leaf: Switch) -> Segment | None:
-    """Return a segment of another leaf, of the same rails if possible, or None."""
+    """Return a segment on a different leaf, of the same rails if possible. None if there is no such leaf."""
     away = [segment for segment in network.segments if segment.fabric == leaf.fabric and segment.leaf != leaf.name]
     return min(away, key=lambda candidate: candidate.rail not in leaf.rails, default=None)
 

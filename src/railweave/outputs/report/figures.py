@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 LISTED = 4
-"""The most names to list individually if they are not consecutive."""
+"""The largest number of names that are listed individually if they are not consecutive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
     """A stripe of a fabric: its leaves, its servers in file order, and the cables from its leaves to spines.
 
-    ``names`` is set if the object summarizes several stripes.
+    ``names`` holds the names of several stripes if the object summarizes these.
     """
 
     name: str
@@ -39,11 +39,11 @@ class Stripe:
 class Figures:
     """The totals of a network or of one fabric.
 
-    - ``oversubscription``: that of the worst leaf; None without spines.
-    - ``fabric_links``: links between leaves and spines.
-    - ``upper_links``: links between spines and the tier above.
-    - ``long_links``: links between sites.
-    - ``dci``: routers of the interconnect.
+    - ``oversubscription``: the oversubscription of the worst leaf; None without spines.
+    - ``fabric_links``: the number of links between leaves and spines.
+    - ``upper_links``: the number of links between spines and the tier above.
+    - ``long_links``: the number of links between sites.
+    - ``dci``: the number of interconnect routers.
     """
 
     gpus: int
@@ -61,7 +61,7 @@ class Figures:
 
 
 def figures(network: Network, fabric: Fabric | None = None) -> Figures:
-    """Return the totals of a network, or of one of its fabrics. The number of colors is that of the fabric with the most."""
+    """Return the totals of a network, or of one fabric if given. The number of colors is that of the fabric with the most."""
     fabrics = network.fabrics if fabric is None else (fabric,)
     names = {fabric.name for fabric in fabrics}
     servers = [server for server in network.servers if any(nic.fabric in names for nic in server.nics)]
@@ -99,7 +99,7 @@ def switches_of(network: Network, fabric: Fabric, role: RoleName) -> list[Switch
 
 
 def port_planes(network: Network, fabric: Fabric) -> list[str]:
-    """Return the planes of a fabric with a plane for each NIC port; empty for other fabrics, also for those with a plane per rail."""
+    """Return the planes of a fabric that has a plane for each NIC port. Empty for other fabrics, such as those with a plane per rail."""
     if not fabric.adapters:
         return []
     return list(dict.fromkeys(leaf.plane for leaf in switches_of(network, fabric, "leaf") if leaf.plane))
@@ -161,7 +161,10 @@ def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
 
 
 def span(names: Sequence[str]) -> str:
-    """Return an ordered list of names in short form: first and last name if they are numbered consecutively, otherwise the first few too."""
+    """Return an ordered list of names in short form: the first and last if they are consecutive, or else also the first few.
+
+    ``LISTED`` names or fewer are all listed.
+    """
     if not names:
         return "none"
     if len(names) == 1:
@@ -174,7 +177,7 @@ def span(names: Sequence[str]) -> str:
 
 
 def _consecutive(names: Sequence[str]) -> bool:
-    """Return whether names differ only in their numbers, and these count up without gaps, the last number fastest."""
+    """Return whether names differ only in their numbers, and the numbers count up without gaps (the last number changes fastest)."""
     if len({re.sub(r"\d+", "0", name) for name in names}) > 1:
         return False
     numbers = [[int(digits) for digits in re.findall(r"\d+", name)] for name in names]

@@ -1,4 +1,4 @@
-"""The page for a check of the running network: the topology with faults marked on it, the findings, and the punch list."""
+"""The page for a check of the running network: the topology with faults marked in it, the findings, and the punch list (tasks)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 MARKED = ("error", "warning")
-"""The severities that the picture marks. Findings that another finding explains have severity ``info`` and are not marked."""
+"""The severities that the picture marks. A finding that another finding explains has the severity ``info`` and is not marked."""
 
 
 def living_html(network: Network, findings: Sequence[Finding], tasks: Table, devices: int, answered: int) -> str:
-    """Return the page as one HTML document that loads nothing and needs no script. ``tasks`` is the punch list."""
+    """Return the page as one HTML document that loads nothing and needs no script. ``tasks`` is the punch list.
+
+    ``devices`` and ``answered`` are the numbers of all devices and of those that answered.
+    """
     counts = Counter(finding.severity for finding in findings)
     verdict = [element("span", text(counted(counts[level], level)), class_=level) for level in MARKED if counts[level]]
     if answered < devices:
@@ -52,9 +55,9 @@ def living_html(network: Network, findings: Sequence[Finding], tasks: Table, dev
 
 
 def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield style rules that mark faults in the picture: on devices, on cables, and on the blocks of a large fabric that contain them.
+    """Yield CSS rules that mark faults in the picture: on devices, on cables, and on the blocks of a large fabric that contain them.
 
-    ``svg.rw`` gives the rules precedence over those of the picture, which come later.
+    The selector begins with ``svg.rw``, so that the rules override those of the picture, which come later.
     """
     links = {(end.device, end.port): place for place, cable in enumerate(network.cables) for end in (cable.a, cable.b)}
     devices: dict[str, str] = {}
@@ -84,7 +87,7 @@ def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _quoted(value: str) -> str:
-    """Return a quoted string for a style sheet, with special characters escaped, because device names may contain any text."""
+    """Return a quoted string for CSS, with special characters escaped, because device names may contain any text."""
     safe = "".join(
         character if character.isalnum() or character in "-_:/. " else f"\\{ord(character):x} " for character in value
     )
@@ -109,7 +112,7 @@ FINDING_COLUMNS = (
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
-    """Return the table of findings in order: a cause comes before the findings that it explains."""
+    """Return the table of findings in their order, in which a cause comes before the findings that it explains."""
     rows = [
         (
             Cell(finding.severity, finding.severity, "severity", _severity(finding)),

@@ -40,11 +40,11 @@ ABOUT: dict[str, Callable[[Network], bool]] = {
     "no-vtep": lambda network: any(fabric.overlay for fabric in network.fabrics),
     "no-login": lambda network: any(catalog().systems[switch.nos].login for switch in network.switches),
 }
-"""The condition under which a check applies to a network; checks that are not listed apply to every network."""
+"""The condition under which a check applies to a network, by check ID. Checks that are not listed apply to every network."""
 
 
 def applies(check: str, network: Network) -> bool:
-    """Return whether a check applies to a network; a lint applies if one of its switches runs the lint's system."""
+    """Return whether a check applies to a network. A lint applies if a switch of the network runs the lint's system."""
     lints = {system.lint.id: nos for nos, system in catalog().systems.items() if system.lint is not None}
     if check in lints:
         return any(switch.nos == lints[check] for switch in network.switches)
@@ -63,7 +63,7 @@ LAB_NOTES = Rule(
 
 
 def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings; if no switch runs FRR, all notes about ``frr.conf`` are merged into one."""
+    """Return the findings. If no switch runs FRR, all notes about the lab's ``frr.conf`` are merged into one."""
     notes = [finding for finding in findings if finding.severity == "info" and finding.id.startswith(f"{EMULATION}-")]
     if len(notes) < 2 or any(switch.nos == EMULATION for switch in network.switches):
         return list(findings)
@@ -109,7 +109,7 @@ TABLES = (
         ),
     ),
 )
-"""The tables with their own section: ID, title and description."""
+"""The tables with a section of their own: ID, title and description."""
 
 PURPOSE = (
     "This page describes a GPU network as it was designed: what it consists of, which checks it passed, why each choice was made, "
@@ -127,7 +127,7 @@ SERVERS_ABOUT = (
 )
 
 SCRIPTS = ("tables.js", "facts.js", "picture.js", "stripe.js", "paths.js", "page.js")
-"""The parts of the page's script, in the order in which they depend on each other."""
+"""The parts of the page's script, in an order in which each part needs only earlier ones."""
 
 
 def report_html(
@@ -221,7 +221,7 @@ def _tile_label(label: str) -> str:
 
 
 def _next(counts: Counter[str]) -> str:
-    """Return the next step for the reader: the worst findings first, then the switches."""
+    """Return the next step for the reader: first the worst findings, then the switches. ``counts`` is by severity."""
     findings = element("a", "Findings", href="#findings")
     if counts["error"]:
         mend = "it" if counts["error"] == 1 else "them"
@@ -232,7 +232,10 @@ def _next(counts: Counter[str]) -> str:
 
 
 def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Finding], checks: Sequence[str]) -> str:
-    """Return the counts by severity, as the command line shows them, and the checks that apply to this network."""
+    """Return a sentence with the counts by severity, as the command line shows them, and one with the checks that apply to the network.
+
+    ``joined`` are the findings after ``lab_notes_joined``.
+    """
     counts = Counter(finding.severity for finding in findings)
     words = {"error": "error", "warning": "warning", "info": "note"}
     summary = (
@@ -247,7 +250,7 @@ def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Findi
 
 
 def _table(name: str) -> str:
-    """Return the element into which the script puts a table, with a note for readers without scripts."""
+    """Return the element that the script fills with a table, with a note for readers without scripts."""
     noscript = (
         '<noscript><p class="about">The rows are drawn by the page\'s own script, which is turned off.</p></noscript>'
     )

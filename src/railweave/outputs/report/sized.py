@@ -1,7 +1,7 @@
 """The page of ``railweave init --gpus``: a picture of the chosen fabric, and its alternatives for comparison.
 
-It is made from the JSON of sizing (``railweave.design.sizing.report.to_json``) and from the design of the fabric file that was
-written. Like the other pages, it loads nothing.
+Its input is the JSON of sizing (``railweave.design.sizing.report.to_json``) and the design of the fabric file that was written.
+Like the other pages, it loads nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OF_SERVERS = frozenset(("server", "NIC"))
 
 
 def bar_card(title: str, values: Mapping[str, float], note: str = "") -> str:
-    """Return a chart with a bar for each shape; ``note`` is shown below the title."""
+    """Return a bar chart with a title. ``values`` holds the value of each shape; ``note`` is shown below the title."""
     rows = [(name, value, f"{value:,.0f}") for name, value in values.items()]
     chart = bars(rows, most=max([1.0, *values.values()]), show=lambda value: f"{value:,.0f}", left=110.0, width=560.0)
     return element(
@@ -40,7 +40,7 @@ def bar_card(title: str, values: Mapping[str, float], note: str = "") -> str:
 
 
 def costs(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> str:
-    """Return charts and a table of cost and power by shape, with sentences on unknown values. ``bills`` are by shape."""
+    """Return charts and a table of cost and power by shape, and sentences on values that are unknown. ``bills`` are by shape."""
     cards = [*_price_card(bills, prices), *_power_card(bills)]
     lacking = "".join(element("p", text(line), class_="about") for line in _unknown(bills, prices))
     charts = element("div", *cards, class_="charts") if cards else ""
@@ -54,7 +54,7 @@ def cost_table(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> Ta
 
 
 KNOWN = {"switch": "switches", "pluggable": "optics"}
-"""The kinds of items whose power is added up."""
+"""The kinds of items whose power draw is added up, with their plural for the page."""
 
 
 def _price_card(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
@@ -68,7 +68,7 @@ def _price_card(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> l
 
 
 def _power_card(bills: Mapping[str, Sequence[Item]]) -> list[str]:
-    """Return the chart of power by shape, or nothing if a switch's power is unknown, because the chart would compare only optics."""
+    """Return the chart of power by shape in a list. Empty if a switch's power is unknown, because the chart would compare only optics."""
     if any(item.watts is None for items in bills.values() for item in items if item.kind == "switch"):
         return []
     by_shape = {shape: power(_of_network(items)) for shape, items in bills.items()}
@@ -101,7 +101,7 @@ def _power(items: Sequence[Item]) -> str:
 
 
 def _unknown(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
-    """Return sentences on missing prices and power figures, each with the file that can provide them."""
+    """Return sentences on missing prices and power figures, each with the kind of file that can provide them."""
     items = [item for bill in bills.values() for item in bill]
     lines: list[str] = []
     if prices is None:
@@ -121,14 +121,14 @@ PURPOSE = (
 )
 
 MOST_ROWS = 8
-"""The most servers of a stripe with their own row in the picture; in a larger stripe, identical servers share a row."""
+"""The number of servers in a stripe up to which each has its own row in the picture. In a larger stripe, identical servers share a row."""
 
 MEASURES = (
     ("Switches", ("leaves", "spines", "super_spines")),
     ("Cables, of servers and between switches", ("server_cables", "fabric_cables")),
     ("Optics", ("optics",)),
 )
-"""The measures by which shapes are compared: the title, and the fields of each shape that are added up."""
+"""The measures by which shapes are compared: (title, the fields of a shape that are added up)."""
 
 
 def sized_html(
@@ -208,7 +208,7 @@ def _header(network: Network, sized: Mapping[str, Any], chosen: Mapping[str, Any
 
 
 def _ratio(shape: Mapping[str, Any]) -> float | None:
-    """Return the oversubscription of the fullest leaf, or None without uplinks."""
+    """Return the oversubscription of the fullest leaf, or None if a leaf has no uplinks."""
     return shape["servers_per_stripe"] / shape["uplinks"] if shape["uplinks"] else None
 
 
@@ -227,7 +227,7 @@ def _refused(sized: Mapping[str, Any]) -> str:
 
 
 def counts_table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> Table:
-    """Return the table of counts with a column for each shape; with at most four shapes, it fits a narrow window."""
+    """Return the table of counts with a column for each shape. With at most four shapes, it fits a narrow window."""
     counts = (
         ("Leaves", "leaves"), ("Spines", "spines"), ("Super-spines", "super_spines"), ("Stripes", "stripes"),
         ("Server cables", "server_cables"), ("Cables between switches", "fabric_cables"), ("Optics", "optics"),

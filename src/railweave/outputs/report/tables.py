@@ -1,12 +1,12 @@
-"""The searchable tables of the page as compact JSON: columns, each coded by a dictionary if that is shorter.
+"""The searchable tables of the page as compact JSON: columns, each encoded with a dictionary if that is shorter.
 
 A table is ``{id, columns: [{title, kind}], rows, data}`` with one entry of ``data`` per column: a list of values, or
-``{d: values, i: indexes}``. ``kind`` gives the form of a cell: ``text``, ``mono`` (names and addresses), ``number``,
-``word`` (short text), ``severity``, or ``color``, whose values are ``SWATCH NAME`` with the CSS class of the path color's swatch.
+``{d: values, i: indexes}``. ``kind`` gives the form of a cell: ``text``, ``mono`` (names and addresses), ``number``, ``word``
+(short text), ``severity``, or ``color``, whose values are ``SWATCH NAME`` with the CSS class of the path color's swatch.
 
-Addresses are coded further, because a large cluster has hundreds of thousands. A NIC has the same interface identifier behind
-every prefix of its segment. The identifier is therefore stored once per NIC, and the prefixes once per segment. The page
-combines them row by row.
+Addresses are compressed further, because a large cluster has hundreds of thousands. A NIC has the same interface identifier after
+every prefix of its segment. The identifier is therefore stored once per NIC, and the prefixes once per segment. The page combines
+them row by row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Strokes = dict[str, dict[int, "Stroke"]]
 
 
 def table(identifier: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
-    """Return a table with its rows encoded as columns; columns without any value are left out."""
+    """Return a table with its rows encoded as columns. Columns without any value are left out."""
     kept = [place for place in range(len(columns)) if not rows or any(row[place] not in {"", None} for row in rows)]
     return {
         "id": identifier,
@@ -142,7 +142,7 @@ def switches_table(network: Network) -> dict[str, Any]:
 
 
 def buffers_table(network: Network) -> dict[str, Any]:
-    """Return the PFC headroom of every switch with a lossless class, and the pools of its buffer."""
+    """Return the table of buffers: the PFC headroom of every switch with a lossless class, and the pools of its buffer."""
     columns = (
         ("Switch", "mono"), ("Fabric", "word"), ("Role", "word"), ("Ports and what each needs", "text"),
         ("Lossless classes", "number"), ("Headroom needed", "number"), ("Allocated", "number"), ("Used", "number"),
@@ -183,12 +183,12 @@ def buffers_table(network: Network) -> dict[str, Any]:
 
 
 def _fits(switch_headroom: Headroom) -> str:
-    """Return whether a switch's headroom fits its partition, as a word.
+    """Return a word for whether a switch's headroom fits its partition.
 
     - ``yes``: it fits.
     - ``NO``: the partition is too small.
-    - ``short``: it fits only if dedicated buffers take nothing. Less their published sizes, the partition is too small.
-    - ``thin``: it fits with little to spare, and no sizes of dedicated buffers are published.
+    - ``short``: it fits only without the dedicated buffers. If their published sizes are subtracted, the partition is too small.
+    - ``thin``: it fits, but little is left, and no sizes of dedicated buffers are published.
     """
     if not switch_headroom.fits:
         return "NO"
@@ -201,8 +201,9 @@ def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
     """Return the table of NICs and addresses, which the page expands to a row per NIC and path color.
 
     - ``nics``: a table of NICs.
-    - ``segment``: for each NIC, an index into ``segments``, whose entries are ``[color, stem, prefix length]`` per address.
-    - ``hosts``: for each NIC, the interface identifier common to all stems or, if identifiers differ, a list of
+    - ``segment``: for each NIC, an index into ``segments``, whose entries are ``[color, stem, prefix length]`` per address. The
+      stem is the part of an address before the interface identifier.
+    - ``hosts``: for each NIC, its interface identifier if it is the same after all stems. Otherwise, a list of
       ``[color, address, prefix length, origin]``.
     - ``rows``: the number of addresses.
     """
@@ -247,7 +248,10 @@ def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
 
 
 def _stem(prefix: str) -> tuple[str, int]:
-    """Return the part before the interface identifier in every address of a prefix, and the prefix length."""
+    """Return (the part of every address of a prefix before the interface identifier, the prefix length).
+
+    The part is empty if the prefix does not end after four groups.
+    """
     base, _, length = prefix.partition("/")
     return (base.removesuffix("::") + ":" if base.endswith("::") and base.count(":") == 5 else ""), int(length)
 
@@ -255,7 +259,10 @@ def _stem(prefix: str) -> tuple[str, int]:
 def _host(
     nic: Nic, nets: list[tuple[str, str, int]], color: Callable[[str, int | None], str]
 ) -> str | list[list[object]]:
-    """Return the interface identifier common to all addresses of a NIC or, if they have none in common, the addresses."""
+    """Return the interface identifier that all addresses of a NIC share. If they share none, return the list of addresses.
+
+    ``nets`` holds (color, stem, prefix length) of the NIC's segment, and ``color`` returns the cell text of a path color.
+    """
     stems = [stem for _, stem, _ in nets]
     texts = [address.address for address in nic.addresses]
     regular = len(stems) == len(texts) and all(stems) and all(address.origin == "slaac" for address in nic.addresses)
@@ -271,7 +278,7 @@ def _host(
 
 
 def _color_cell(network: Network, strokes: Strokes) -> Callable[[str, int | None], str]:
-    """Return a function that gives the cell text of a fabric's path color; the text is empty for no color."""
+    """Return a function that returns the cell text of a path color from fabric name and color index. The text is empty for None."""
     names = {
         (fabric.name, color.index): f"{swatch_class(strokes[fabric.name][color.index])} {color.name}"
         for fabric in network.fabrics

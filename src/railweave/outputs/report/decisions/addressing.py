@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def management_decision(network: Network) -> Decision:
-    """Return the decision on management: addresses, time, names, logs, logins and services, with the effect of each omission."""
+    """Return the decision on management: addresses, time, names, logs, logins and services, and the effect of settings that are missing."""
     management = network.management
     defaults = Management()
     gateways = dict.fromkeys(switch.management_gateway for switch in network.switches)
@@ -131,7 +131,7 @@ def addressing_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _prefixes(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment]) -> list[tuple[str, str]]:
-    """Return the number and the pools of server prefixes, separately for VLANs and routed ports."""
+    """Return the number and the pools of server prefixes as (title, text), separately for VLANs and routed ports."""
     if on_vlans and routed:
         return [
             ("Server prefixes on VLANs", _prefixes_of(fabric, on_vlans, "rail, stripe")),
@@ -149,7 +149,7 @@ def _prefixes_of(fabric: Fabric, segments: Sequence[Segment], each: str) -> str:
 
 
 def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
-    """Return the pools of server prefixes: those of tenants or the fabric, and those of ``other_links``."""
+    """Return the pools of the segments' server prefixes: those of tenants or the fabric, and those of ``other_links``."""
     used = (fabric.pools_of(segment.tenant) for segment in segments if segment.subnets and not segment.network)
     pools = list(dict.fromkeys(pool for of_tenant in used for pool in of_tenant)) or list(fabric.server_pools)
     if not fabric.other_pools:
@@ -160,7 +160,7 @@ def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
 
 
 def _vlans(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment]) -> list[tuple[str, str]]:
-    """Return the VLANs of servers: those with their prefixes, and tagged ones without a gateway."""
+    """Return the VLANs of servers as (title, text): VLANs with prefixes, and tagged VLANs without a gateway."""
     if not on_vlans:
         return [("VLANs", "none: every NIC is on a routed port of its leaf")]
     first, last = on_vlans[0].vlan, on_vlans[-1].vlan
@@ -178,7 +178,7 @@ def _vlans(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment
 
 
 def _examples(fabric: Fabric, segments: Sequence[Segment]) -> list[tuple[str, ...]]:
-    """Return the prefixes of the first segment as an example."""
+    """Return rows of a table: the prefixes of the first segment, as an example."""
     return [
         (
             first.nic.replace(":", " ") or f"{first.stripe} rail {first.rail}",
@@ -192,7 +192,7 @@ def _examples(fabric: Fabric, segments: Sequence[Segment]) -> list[tuple[str, ..
 
 
 def _mode(fabric: Fabric) -> tuple[str, str, list[tuple[str, str]]]:
-    """Return how NICs get their addresses, the reason, and further facts."""
+    """Return (how NICs get their addresses, the reason, further facts as (title, text))."""
     if fabric.server_mode == "slaac":
         advertised = fabric.router_advertisements
         words = (
@@ -222,7 +222,7 @@ def _mode(fabric: Fabric) -> tuple[str, str, list[tuple[str, str]]]:
 
 
 def _tables(network: Network, fabric: Fabric) -> list[tuple[str, str]]:
-    """Return the routing tables that make servers answer from the address to which a packet was sent."""
+    """Return the facts on the routing tables with which servers reply from the address to which a packet was sent."""
     server = next((server for server in network.servers if any(nic.fabric == fabric.name for nic in server.nics)), None)
     nics = host_config(network, server.name).nics_of(fabric.name) if server else []
     nics = [nic for nic in nics if nic.addresses]  # those that wait for a tenant have none

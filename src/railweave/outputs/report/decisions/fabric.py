@@ -92,7 +92,7 @@ def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 
 def _taken_in(fabric: Fabric) -> str:
-    """Return the prefixes that VRFs import in addition to their own, as the file's ``leaks`` allow."""
+    """Return a sentence on the prefixes that VRFs import from other tenants, as ``leaks`` in the file allows."""
     leaks = [f"{tenant.name} and {', '.join(tenant.leaks)}" for tenant in fabric.tenants if tenant.leaks]
     if not leaks:
         return "no others, so no tenant has a route to another's NICs"
@@ -146,7 +146,7 @@ def bgp_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _guards(fabric: Fabric) -> list[tuple[str, str]]:
-    """Return the enabled options that protect BGP sessions or keep routes while a session restarts, each as a title and an explanation."""
+    """Return the enabled options that protect BGP sessions or keep routes while a session restarts, as (title, explanation)."""
     underlay = fabric.underlay
     facts: list[tuple[str, str]] = []
     if underlay.graceful_restart:
@@ -163,7 +163,7 @@ def _guards(fabric: Fabric) -> list[tuple[str, str]]:
 
 
 def _limits(network: Network, fabric: Fabric) -> str:
-    """Return the route table sizes of the switch models, if the catalog has them."""
+    """Return the route table sizes of the switch models as text. Empty if the catalog has none."""
     there = dict.fromkeys(
         model for role in figures.roles(network, fabric) for model in figures.models_of(network, fabric, role)
     )
@@ -242,7 +242,7 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
-    """Return the NIC port and the rails of each plane."""
+    """Return a fact with the NIC port and the rails of each plane. Empty without planes."""
     each = fabric.adapters or 0
     words = [
         f"{name} has port {place} of every NIC, {figures.rail_label(range((place - 1) * each + 1, place * each + 1))}"
@@ -254,7 +254,7 @@ def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
 def _ways(network: Network, sums: Figures, leaves: list[Switch], *, of_ports: bool) -> str:
     """Return a description of the traffic that crosses only one switch, and of the path of all other traffic.
 
-    ``of_ports``: each port of a NIC is in its own plane.
+    ``of_ports`` is True if each port of a NIC is in its own plane.
     """
     if not of_ports:
         return (
@@ -270,7 +270,7 @@ def _ways(network: Network, sums: Figures, leaves: list[Switch], *, of_ports: bo
 
 
 def _spines_of(network: Network, leaf: Switch) -> Counter[str]:
-    """Return the spines that a leaf has uplinks to, with the number of uplinks."""
+    """Return the number of uplinks that a leaf has to each spine, by spine."""
     return Counter(cable.b.device for cable in network.cables_of(leaf.name) if cable.kind == "fabric")
 
 
@@ -280,7 +280,7 @@ def _uplinks(network: Network, leaves: list[Switch]) -> str:
 
 
 def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
-    """Return a description of the switches that traffic between leaves crosses."""
+    """Return a sentence on the switches that all other traffic between leaves crosses."""
     if not sums.spines:
         return " Between sites it crosses a long link, from leaf to leaf." if sums.long_links else ""
     if sums.dci:
@@ -299,7 +299,7 @@ def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
 
 
 def ports_decision(network: Network, fabric: Fabric) -> Decision:
-    """Return the decision on the ports that each tier uses towards the next."""
+    """Return the decision on ports: those that each tier uses towards the next."""
     rows: list[tuple[str, ...]] = []
     present = figures.roles(network, fabric)
     kinds: list[tuple[RoleName, str]] = [
@@ -370,7 +370,7 @@ MODES: dict[Mode, tuple[str, str]] = {
         ),
     ),
 }
-"""Each load-balancing mode: its behavior, and its advantages and disadvantages."""
+"""A description of each load-balancing mode: (its behavior, its advantages and disadvantages)."""
 
 INSIDE = {
     "ecmp": "inside it ({uplinks}) flows are spread by a static hash and can collide.",
@@ -378,7 +378,7 @@ INSIDE = {
     "dlb-per-packet": "inside it ({uplinks}) packets are spread by {mode}, and NICs must accept them out of order.",
     "spray": "inside it ({uplinks}) packets are sprayed, and NICs must accept them out of order.",
 }
-"""The distribution of traffic within a path color that has several uplinks, by the mode of next-hop groups."""
+"""A sentence on the distribution of traffic inside a path color with several uplinks, by the mode of next-hop groups."""
 
 PATH_COLOR: dict[Form, str] = {
     "none": "not at all",
@@ -386,7 +386,7 @@ PATH_COLOR: dict[Form, str] = {
     "aigp": "by large communities and AIGP",
     "local-preference": "by large communities and local preference",
 }
-"""The mechanism by which switches carry path colors, by the form that all colors of a fabric have."""
+"""The mechanism by which switches carry path colors, in words, by form."""
 
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
@@ -427,7 +427,7 @@ def _colors(network: Network, fabric: Fabric) -> Decision:
 
 
 def _carried(network: Network, fabric: Fabric) -> str:
-    """Return the mechanism that carries path colors, and the releases of the switches."""
+    """Return a description of the mechanism that carries path colors, with the releases of the switches."""
     systems = sorted(network.systems_of(fabric.name))
     names = ", ".join(f"{nos} {release}" for nos, release in systems)
     return f"{PATH_COLOR[path_color_form(fabric, systems)]}; switches run {names}"

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 FAR_M = 1000
-"""The length in metres above which a limit for cables inside a hall is shown only as "over"."""
+"""The length in metres above which a cable length limit is shown only as "over 1,000 m"."""
 
 KINDS = {"server": "server to leaf", "fabric": "switch to switch"}
 
 
 def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
-    """Return the decision on the length margins of each kind of cable inside a site; None if the fabric has no such cables."""
+    """Return the decision on cable lengths: the margin of each kind of cable inside a site. None if the fabric has no such cables."""
     cables = [cable for cable in network.cables if cable.fabric == fabric.name and not network.between_sites(cable)]
     fullest = [
         switch_headroom
@@ -95,14 +95,17 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
 
 
 def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
-    """Return the shortest reach among the optics at the cables' ends, and that optic's name."""
+    """Return (the shortest reach in metres among the optics at the cables' ends, the name of that optic). (None, "") if unknown."""
     names = {end.optic for cable in cables for end in (cable.a, cable.b)}
     known = [(optic.reach_m, name) for name in names if (optic := catalog().optics.get(name)) is not None]
     return min(known, default=(None, ""))
 
 
 def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
-    """Return, in words, the greatest cable length that every role's fullest switch allows, and the switch that limits it."""
+    """Return the greatest cable length of a kind that the headroom of every role's fullest switch allows, in words.
+
+    ``have`` holds (headroom of the switch, available bytes). The text names the switch with the lowest limit.
+    """
     limits = [
         (limit, switch_headroom.device)
         for switch_headroom, size in have
@@ -117,7 +120,7 @@ def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
 
 
 def threshold_facts(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, str]]:
-    """Return the thresholds of RDMA data on a role's first switch: ECN marking and PFC pauses."""
+    """Return the thresholds of RDMA data on a role's first switch as (title, text): ECN marking and PFC pauses."""
     switch = next(iter(switches_of(network, fabric, role)), None)
     model = catalog().switches.get(switch.model) if switch else None
     if switch is None or model is None:
@@ -155,9 +158,9 @@ def _marking(data: TrafficClass, ecn: Ecn, buffers: Buffers, model: SwitchModel,
 
 
 def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
-    """Return the XOFF point in words, by the dynamic threshold: a port may hold alpha times the free pool.
+    """Return the XOFF point in words. By the dynamic threshold, a port may hold alpha times the free part of the pool.
 
-    So each of n equally congested ports gets alpha / (1 + n alpha) of the pool.
+    So each of n equally congested ports gets alpha / (1 + n alpha) of the pool. ``ports`` is the largest n that is shown.
     """
     pool = model.buffer.shared_mb * buffers.lossless / 100
     share = alpha(buffers.ingress_dynamic_threshold)
@@ -169,7 +172,7 @@ def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
 
 
 SHOWN = (1, 2, 4, 8, 16)
-"""The numbers of queue pairs in the table, in addition to those that fill a NIC."""
+"""The numbers of queue pairs that the table always has, in addition to the number that fills a NIC."""
 
 
 def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
@@ -231,7 +234,7 @@ def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 
 def _queue_pairs(haul: LongHaul) -> tuple[Grid, ...]:
-    """Return a table of rates by number of queue pairs; empty if no window limits a queue pair."""
+    """Return a table of rates by number of queue pairs. Empty if no window limits a queue pair."""
     if haul.queue_pair_gbps is None or haul.queue_pairs is None:
         return ()
     counts = sorted({*SHOWN, haul.queue_pairs - 1, haul.queue_pairs})
@@ -310,7 +313,7 @@ def _class_row(name: str, traffic_class: TrafficClass) -> tuple[str, ...]:
 def _scheduling(traffic_class: TrafficClass) -> str:
     """Return the scheduling of a class in words.
 
-    A strict class is served first, up to its share. The others divide the rest by weight, each with at least its share.
+    A strict class is served first, up to its share. The others divide the rest by weight, and each gets at least its share.
     """
     if traffic_class.priority == "strict-high":
         return (
@@ -389,7 +392,7 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
 
 
 def _base(headrooms: list[Headroom]) -> str:
-    """Return a description of the buffer that partition percentages refer to, and of the part that must be shared to hold the headroom."""
+    """Return a description of the buffer to which partition percentages refer, and of the shared part that the headroom needs."""
     needs = ", ".join(
         f"{switch_headroom.role} {switch_headroom.shared_needed_mb:.1f} of {switch_headroom.shared_mb:g} MB"
         for switch_headroom in headrooms
@@ -405,7 +408,7 @@ def _base(headrooms: list[Headroom]) -> str:
 
 
 def _published(headrooms: list[Headroom]) -> list[tuple[str, str]]:
-    """Return the headroom partition of each role without dedicated buffers, by published figures."""
+    """Return a fact with the headroom partition of each role after subtraction of dedicated buffers, by published figures."""
     known = [
         (switch_headroom, switch_headroom.published_bytes)
         for switch_headroom in headrooms
@@ -422,7 +425,7 @@ def _published(headrooms: list[Headroom]) -> list[tuple[str, str]]:
 
 
 def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, ...]]:
-    """Return the buffer of each kind of switch in a role, with its partitions."""
+    """Return rows of a table: the buffer of each kind of switch in a role, with its partitions."""
     models = models_of(network, fabric, role)
     rows: dict[tuple[str, ...], None] = {}
     for switch in switches_of(network, fabric, role):
@@ -440,7 +443,7 @@ def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[
 
 
 def _at_ports(headrooms: list[Headroom]) -> list[tuple[str, str]]:
-    """Return the headroom arithmetic of each kind of port."""
+    """Return a fact with the headroom calculation of each kind of port."""
     words = {
         f"{term.kind} ports of {term.port.speed_gbps}G, {term.port.length_m:g} m: {term.port.words}"
         for switch_headroom in headrooms

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A small table of a decision. ``emphasis`` holds the indexes of rows to highlight, as wrong or, if ``noted``, as notes."""
+    """A small table of a decision. ``emphasis`` holds the indexes of rows to highlight: as faults or, if ``noted``, as notes."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

@@ -1,4 +1,4 @@
-"""The comparison of variants as one HTML page, with the fastest variant and the reasons."""
+"""The comparison of variants as an HTML page, with the fastest variant and the reasons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "bytes"))
 
 
 def grid_html(network: Network, grid: Grid) -> str:
-    """Return the page of a grid: a chart for each separate variant, a table of all predictions, and measured points for comparison."""
+    """Return the page of a grid of predictions: a chart for each variant, a table of all predictions, and measured points."""
     title = f"{network.name}: {' and '.join(dimension.name for dimension in grid.dimensions)} compared"
     axis = f"over {grid.across.name}" + ("" if grid.by is None else f", a line for each {grid.by.name}")
     lead = f"This page shows what is predicted {axis}: {len(grid.cells)} predictions for one network. Nothing was measured by railweave."
@@ -91,7 +91,7 @@ def _chart(grid: Grid, apart: dict[str, str]) -> str:
 
 
 def _place(grid: Grid, values: Mapping[str, str], numbers: tuple[float, ...]) -> float:
-    """Return the position of a cell or a point on the axis."""
+    """Return the position of a cell or a point on the horizontal axis. ``numbers`` holds the positions of the axis's values."""
     value = values[grid.across.name]
     return numbers[grid.across.values.index(value)]
 
@@ -101,11 +101,11 @@ def _bandwidth(cell: GridCell) -> float:
 
 
 SHOWN = ("utilisation", "queues", "ecn", "pfc", "rates", "fct")
-"""The charts that are shown side by side."""
+"""The charts of variants that are shown side by side, by name."""
 
 
 def comparison_html(network: Network, comparison: Comparison) -> str:
-    """Return the page of a comparison: a table with the fastest first, the limits of each variant, and their charts side by side."""
+    """Return the page of a comparison: a table with the fastest variant first, the limits of each variant, and charts side by side."""
     ranked = comparison.ranked
     title = f"{network.name}: {comparison.name} compared"
     header = element("h1", text(title)) + element("p", text(comparison.verdict()), class_="verdict")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 BUCKETS = 120
-"""The most columns of a chart; shorter intervals are combined."""
+"""The largest number of columns in a chart. If a run has more intervals, several are combined into one."""
 
 TOP = 24
 """The number of busiest links that are shown individually."""
@@ -52,7 +52,7 @@ class Chart:
 
 
 def run_charts(measured: PacketCounts, marks: Sequence[tuple[float, str]] = ()) -> list[Chart]:
-    """Return the charts of a run, without those that have no measurements. ``marks`` are events with their times in us."""
+    """Return the charts of a run; charts without measurements are left out. ``marks`` are (time in us, event)."""
     charts = [*_over_time(measured, marks), _by_link(measured), _completion(measured)]
     return [chart for chart in charts if chart.markup]
 
@@ -71,7 +71,7 @@ DIRECTIONS = ("servers to leaves", "leaves to spines", "spines to leaves", "leav
 
 
 def _link_name(links: dict[str, Any], port: int) -> str:
-    """Return the name of a link in one direction: the sending end with its port, and the receiving device."""
+    """Return the name of a link in the sending direction of ``port``: the sending end with its port, and the receiving device."""
     near = next(end for end in links["link"][port].split("--") if f"{end}:".startswith(f"{links['from'][port]}:"))
     return f"{near} → {links['to'][port]}"
 
@@ -133,7 +133,7 @@ def _queues(
     width_ps: int,
     links: dict[str, Any],
 ) -> Chart:
-    """Return the chart of the bytes that wait at the end of the last interval of each bucket."""
+    """Return the chart of the deepest queues: the bytes that wait at the end of each bucket of ``width_ps`` picoseconds."""
     at_end = time % np.uint64(width_ps) == 0
     held = np.zeros((len(measured.wiring.port_cable), len(axis.places)))
     held[port[at_end], (time[at_end] // np.uint64(width_ps)).astype(np.int64) - 1] = queued[at_end] / 1e3
@@ -146,13 +146,16 @@ def _queues(
 
 
 def between(low: float, high: float) -> str:
-    """Return two rates as a range, or as one number if both look the same when rounded."""
+    """Return two rates as a range, or as one number if both are equal when rounded."""
     first, last = f"{low:,.1f}", f"{high:,.1f}"
     return first if first == last else f"{first} to {last}"
 
 
 def _rates(measured: PacketCounts, axis: Axis, per: int, count: int) -> Chart:
-    """Return the chart of delivered and allowed rates: percentiles over the job's queue pairs, by interval."""
+    """Return the chart of delivered and allowed rates of the job's queue pairs: percentiles, by bucket of ``per`` intervals.
+
+    ``count`` is the number of buckets.
+    """
     raw = measured.raw
     if raw is None or "queue_pairs" not in raw:
         return Chart("rates", "", "", "")
@@ -225,7 +228,7 @@ def _completion(measured: PacketCounts) -> Chart:
 
 
 MOST_RUNS = 8
-"""The most runs that a page draws: those that took longest. The table lists all runs."""
+"""The largest number of runs that a page draws: those that took longest. The table lists all runs."""
 
 MOST_ROWS = 500
 
@@ -240,7 +243,7 @@ PURPOSE = (
 
 
 def document(title: str, header: str, sections: Sequence[str], data: object, links: Iterable[tuple[str, str]]) -> str:
-    """Return a complete page. ``links`` are its sections (ID and title); ``data`` is embedded as JSON for programs."""
+    """Return a complete page. ``links`` are its sections as (ID, title). ``data`` is embedded as JSON for programs."""
     shown = [*links, ("terms", "Terms")]
     return html_page(
         title,
@@ -254,7 +257,7 @@ def document(title: str, header: str, sections: Sequence[str], data: object, lin
 
 
 def prediction_html(network: Network, jobs: Sequence[JobPrediction]) -> str:
-    """Return the page of one job, or of a collective with several sizes."""
+    """Return the page of a prediction: of a job, or of one collective with several sizes."""
     steps = [(job, run) for job in jobs for run in job.own_runs()]
     drawn = sorted(steps, key=lambda pair: -pair[1].prediction.time_ps)[:MOST_RUNS]
     drawn = [pair for pair in steps if any(pair[1] is job_step for _, job_step in drawn)]
@@ -293,7 +296,7 @@ def prediction_html(network: Network, jobs: Sequence[JobPrediction]) -> str:
 
 
 def _next(complete: bool) -> str:
-    """Return the next step for the reader."""
+    """Return the next step for the reader. ``complete`` is True if every run was predicted to its end."""
     assumed = element("a", "Assumed", href="#notes")
     if not complete:
         return f"Next: it did not come to its end, so read first why, then what is {assumed}."
@@ -301,12 +304,12 @@ def _next(complete: bool) -> str:
 
 
 def size(value: int) -> str:
-    """Return a size in the notation of nccl-tests."""
+    """Return a size in bytes in the notation of nccl-tests."""
     return shown("size", str(value))
 
 
 def tiles(prediction: Prediction) -> list[tuple[str, str]]:
-    """Return the main figures of a collective, each with its label."""
+    """Return the main figures of a collective as (value, label)."""
     shown = [
         (f"{prediction.bus_bandwidth_text} GB/s", "bus bandwidth"),
         (f"{prediction.time_ps / 1e6:,.1f} us" if prediction.complete else "never completes", "time"),
@@ -356,7 +359,7 @@ def run_section(job_step: JobStep, job: JobPrediction, *, with_tiles: bool) -> s
 
 
 def _without_flows(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a result without its queue pairs, which the page shows as a curve."""
+    """Return the JSON of a result without the entries of single queue pairs, which the page shows as a curve."""
     kept = {key: inner for key, inner in value.items() if key not in {"flows", "wall_s"}}
     if "steps" in kept:
         kept["steps"] = [_without_flows(step) for step in kept["steps"][:MOST_ROWS]]

@@ -1,4 +1,4 @@
-"""Training jobs as HTML pages: the time of a step, the waiting of GPUs, and a drawing of a step; also comparisons of variants."""
+"""Training jobs as HTML pages: the time of a step, the waiting of GPUs, and a timeline of a step; also comparisons of variants."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 MOST_STAGES = 12
-"""The most stages that are drawn; of more, an evenly spaced selection."""
+"""The largest number of pipeline stages that are drawn. If there are more, an evenly spaced selection is drawn."""
 MOST_LINKS = 500
-"""The number of busiest links that the page's data includes."""
+"""The number of links that the page's data includes: the busiest ones."""
 WIDTH, LEFT, LANE, GAP = 1150.0, 86.0, 15.0, 9.0
 LEAST = 0.35
-"""The distance in pixels below which two marks of the same kind are drawn as one."""
+"""The smallest visible gap in pixels. Two marks of the same kind with a smaller gap are drawn as one."""
 FILL = {"forward": 0, "backward": 5, "TP": 6, "CP": 6, "EP": 2, "PP": 1, "DP": 3, "EDP": 4}
-"""The fill color of each kind, as an index into the page's colors."""
+"""The fill color of each kind of activity, as an index into the page's colors."""
 OTHER = 3
 """The fill color of communication that a trace does not assign to a kind of parallelism."""
 NAMES = {
@@ -101,7 +101,7 @@ def _job(job: JobResult) -> str:
 
 
 def _sure(job: JobResult) -> str:
-    """Return the uncertainty of a step's time as a range, and the limits that bind the step."""
+    """Return sentences on the uncertainty of a step's time (a range) and on the limits that determine the time."""
     band = job.band
     between = f"The step is between {band.low_ps / 1e9:,.1f} and {band.high_ps / 1e9:,.1f} ms: {band.compared}. "
     sentence = "" if band.error is None and len(band.seeds_ps) < 2 else between
@@ -126,7 +126,7 @@ def _keys(job: JobResult) -> str:
 
 
 def _timeline(job: JobResult) -> str:
-    """Return the lanes of each stage as SVG."""
+    """Return the timeline of a step as SVG, with lanes for each stage."""
     stages = job.graph.classes
     chosen = sorted(
         {
@@ -161,7 +161,7 @@ def _timeline(job: JobResult) -> str:
 
 
 Mark = tuple[str, int, int, str]
-"""A mark in the timeline: kind, begin, end, and tooltip."""
+"""A mark in the timeline: (kind, begin in ps, end in ps, tooltip)."""
 
 
 def _computing(job: JobResult, stage: int, *, plain: bool = False) -> Iterable[Mark]:
@@ -184,7 +184,10 @@ def _sending(job: JobResult, stage: int) -> Iterable[Mark]:
 
 
 def _merged(marks: Iterable[Mark], scale: float) -> list[Mark]:
-    """Return the marks in order; neighbors of the same kind that nearly touch are merged."""
+    """Return the marks in order of time. Neighbors of the same kind whose gap is too small to see are merged.
+
+    ``scale`` is in pixels per picosecond.
+    """
     result: list[Mark] = []
     for kind, begin, end, label in sorted(marks, key=lambda mark: (mark[1], mark[2])):
         if result and result[-1][0] == kind and (begin - result[-1][2]) * scale < LEAST and begin >= result[-1][1]:
@@ -200,7 +203,7 @@ def _merged(marks: Iterable[Mark], scale: float) -> list[Mark]:
 
 
 def _without(begin: int, end: int, busy: Sequence[tuple[int, int]]) -> Iterable[tuple[int, int]]:
-    """Yield the parts of an interval that no interval of ``busy`` (in order) covers."""
+    """Yield the parts of an interval that are not covered by the intervals of ``busy``, which are in order."""
     for a, b in busy:
         if b <= begin:
             continue
@@ -225,7 +228,7 @@ def _mark(mark: Mark, y: float, scale: float, opacity: float) -> str:
 
 VARIANTS_WIDTH, VARIANTS_LEFT, HEIGHT, VARIANTS_GAP = 1150.0, 230.0, 22.0, 10.0
 FILLS = {"compute": 0, **{kind: place for kind, place in FILL.items() if kind in KINDS}}
-"""The fill color of each part of a step, as an index into the page's colors; a bubble has no fill."""
+"""The fill color of each part of a step, as an index into the page's colors. A part without an entry (bubble) has no fill."""
 VARIANTS_PURPOSE = (
     "This page compares what a step of training takes with different choices, on a network that is designed anew where a choice changes it; only what "
     "the first column names differs. GPUs wasted: how many fewer would do the same at the pace of the quickest choice."
@@ -283,7 +286,7 @@ def _variants_keys(rows: Sequence[Row]) -> str:
 
 
 def _bars(rows: Sequence[Row]) -> str:
-    """Return a bar for each variant, divided into the activities of GPUs."""
+    """Return a horizontal bar for each variant, divided into the parts of a step."""
     scale = (VARIANTS_WIDTH - VARIANTS_LEFT - 90) / max(row.job.step_ps for row in rows)
     marks: list[str] = []
     y = 4.0

@@ -1,7 +1,7 @@
 """A fabric drawn device by device and cable by cable.
 
 Columns are rails: a leaf is drawn above the rails that it serves. Every server is a bar across its stripe, with each NIC under
-its leaf. So a server cable runs straight down its rail, behind the servers above it.
+its leaf. So a server cable runs straight down its rail, behind the bars of the servers above.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     Row = tuple[Server, ...]  # the servers that share a row: one, or several that are alike
 
 BESIDE = 3
-"""The servers in a run of identical ones that keep their own row: the first two and the last."""
+"""The number of servers that keep their own row in a run of identical ones: the first two and the last."""
 
 
 def rows_of(servers: Sequence[Server], fabric: Fabric, most: int | None) -> list[Row]:
-    """Return the rows of a stripe's servers. With more than ``most`` servers, identical neighbors share a row; None: never."""
+    """Return the rows of a stripe's servers. If there are more than ``most``, identical neighbors share a row. None means no sharing."""
     if most is None or len(servers) <= most:
         return [(server,) for server in servers]
     rows: list[Row] = []
@@ -60,7 +60,7 @@ def _alike(server: Server, fabric: Fabric) -> tuple[object, ...]:
 
 
 def shared_cables(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row) -> str:
-    """Return one cable for each NIC of a row that several servers share; ``place`` is that of ``server_bar``."""
+    """Return a cable for each NIC of a row that several servers share. ``place`` is (index of the row, number of rows)."""
     at, rows = place
     cables: list[str] = []
     for nic in nics_of(row[0], fabric):
@@ -74,7 +74,10 @@ def shared_cables(fabric: Fabric, frame: Frame, left: float, place: tuple[int, i
 
 
 def shared_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row) -> str:
-    """Return the bar of several identical servers, with their number and the number of cables from each leaf."""
+    """Return the bar of several identical servers, with their number and the number of cables from each leaf.
+
+    ``place`` is (index of the row, number of rows).
+    """
     top = _top(frame, place[0])
     middles = [frame.rail_x(left, nic.rail) + frame.column / 2 for nic in nics_of(row[0], fabric)]
     return element(
@@ -150,7 +153,7 @@ def _about(switch: Switch) -> str:
 
 
 def server_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], server: Server) -> str:
-    """Return a server as a bar across its stripe; ``place`` is its row and the number of rows."""
+    """Return a server as a bar across its stripe. ``place`` is (index of the row, number of rows)."""
     row, rows = place
     top = frame.bars_top + row * (BAR_HEIGHT + BAR_GAP)
     nics: list[str] = []
@@ -219,7 +222,7 @@ def detail(
     strokes: dict[int, Stroke],
     most_rows: int | None = None,
 ) -> tuple[str, float, float]:
-    """Return markup, width and height of a fabric in which every device and cable is drawn.
+    """Return (markup, width, height) of a fabric in which every device and cable is drawn.
 
     In a stripe with more than ``most_rows`` servers, identical servers share a row.
     """
@@ -267,7 +270,7 @@ def detail(
 
 
 def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
-    """Return the background of a stripe: its box, its label, and every other rail shaded."""
+    """Return the background of a stripe: its box, its label, and the shading of every other rail."""
     top = frame.leaf_top - PAD
     x, y = left + PAD, frame.leaf_top + 18
     shade_top = frame.leaf_top + LEAF_HEIGHT - 8
@@ -294,7 +297,10 @@ def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
 
 
 def _spread(cables: list[Cable], near: str, places: dict[str, tuple[float, float]]) -> dict[str, float]:
-    """Return the x position of each cable at its ``near`` end (``a`` or ``b``), evenly spaced, in the order of the far ends."""
+    """Return the x position of each cable at its ``near`` end (``a`` or ``b``), evenly spaced, in the order of the far ends.
+
+    ``places`` holds (left edge, width) of each device.
+    """
     by_device: dict[str, list[tuple[float, int, str]]] = {}
     for order, cable in enumerate(cables):
         here, there = (cable.a, cable.b) if near == "a" else (cable.b, cable.a)
@@ -362,9 +368,9 @@ def _between_sites(
 def _server_cables(
     network: Network, fabric: Fabric, frame: Frame, left: float, rows: list[Row], links: dict[str, int]
 ) -> list[str]:
-    """Return the server cables of a stripe, each straight down its rail; longer cables are to the right of shorter ones.
+    """Return the server cables of a stripe, each straight down its rail. Longer cables are to the right of shorter ones.
 
-    Servers that share a row share a cable for each NIC.
+    Servers that share a row also share a cable for each NIC.
     """
     top = frame.leaf_top + LEAF_HEIGHT - 2
     drawn: list[str] = []
@@ -391,7 +397,7 @@ def _server_cables(
 
 
 def _cable(cable: Cable, fabric: Fabric, place: int, path: str, line: str, kind: str, color: str | None) -> str:
-    """Return a cable: its visible line, a wide invisible one for the pointer, and a tooltip."""
+    """Return a cable as markup: its visible line, a wide invisible line for the pointer, and a tooltip. ``place`` is its index."""
     optics = cable.a.optic if cable.a.optic == cable.b.optic else f"{cable.a.optic} / {cable.b.optic}"
     facts = [f"{cable.speed_gbps}G", f"{cable.length_m:g} m {'measured' if cable.measured else 'planned'}"]
     if cable.color is not None:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 ROOM = 14.0
-"""The pixels that a tenant's letter adds to the width of a NIC's box."""
+"""The space in pixels for a tenant's letter in the box of a NIC."""
 
 
 def letters(fabric: Fabric) -> dict[str, tuple[str, str]]:
-    """Return each tenant's letter (a number after Z) and the CSS class of its edge, by tenant name.
+    """Return (letter, CSS class of the edge) of each tenant, by tenant name. After Z, numbers are used instead of letters.
 
-    Letters are unique, and edge colors repeat.
+    Letters are unique, but edge colors repeat.
     """
     return {
         tenant.name: (chr(ord("A") + place) if place < 26 else str(place + 1), f"t{place % len(TURN)}")
@@ -38,7 +38,7 @@ def tenant_rules() -> str:
 
 
 def tenant_legend(fabric: Fabric, wide: float) -> tuple[str, float]:
-    """Return markup and height of the list of tenants and letters, in as many lines as needed; empty without tenants."""
+    """Return (markup, height) of the list of tenants and letters, in as many lines as needed. Empty without tenants."""
     entries: list[str] = []
     x, y = 0.0, 0.0
     for name, (letter, css_class) in letters(fabric).items():
@@ -69,7 +69,12 @@ STRIPE_GAP = 26.0
 
 @dataclass
 class Frame:
-    """The dimensions of a drawing: rails per stripe, widths of a rail's column and of the names next to the rails, and heights."""
+    """The dimensions of a drawing, in pixels.
+
+    - ``rails``: the number of rails of a stripe.
+    - ``column``: the width of a rail's column. ``gutter``: the width of the names next to the rails.
+    - ``leaf_top`` and ``bars_top``: the vertical positions of leaves and servers.
+    """
 
     rails: int
     column: float
@@ -95,7 +100,7 @@ class Frame:
 def measure(fabric: Fabric, stripes: list[Stripe], spines: bool, rows: int) -> Frame:
     """Return the dimensions of a fabric's drawing, wide enough for every name and for a cable of each row on its rail.
 
-    ``rows`` is the number of rows of the stripe with the most.
+    ``spines`` is True if the drawing has spines. ``rows`` is the number of rows of the stripe with the most.
     """
     rails = max((rail for stripe in stripes for leaf in stripe.leaves for rail in leaf.rails), default=1)
     columns = [58.0, 2.2 * rows + 20]
@@ -123,6 +128,6 @@ def nics_of(server: Server, fabric: Fabric) -> list[Nic]:
 
 
 def two_lines(name: str) -> tuple[str, str]:
-    """Return a name cut after its last separator, for two lines: ``stripe1-`` and ``leaf1``."""
+    """Return a name split after its last separator into two lines: ``stripe1-`` and ``leaf1``."""
     cut = max(name.rfind(mark) for mark in "-_.") + 1
     return name[:cut], name[cut:]

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 
 MAXIMUM_BLOCKS = 30
-"""The most blocks; if there are more stripes, the remaining ones share the last block."""
+"""The largest number of blocks. If there are more stripes, the last block summarizes the remaining ones."""
 
 COLUMNS = 6
-"""The most blocks in a row."""
+"""The largest number of blocks in a row."""
 
 MAXIMUM_WIDTH = 1600.0
-"""The largest width in pixels, if fewer columns can reduce it; a page of 1,400 px shows it at four fifths of its size."""
+"""The largest width in pixels, unless fewer columns cannot reduce it. A page of 1,400 px shows it at four fifths of its size."""
 
 BUNDLE_STRANDS = 8
-"""The most path colors that a bundle shows as separate strands; more would blur."""
+"""The largest number of path colors that a bundle shows as separate strands. More strands would blur."""
 
 STRAND = 3.2
 SPINE_HEIGHT = 74.0
@@ -48,16 +48,16 @@ FIRST_GAP = 92.0
 ROW_GAP = 62.0
 BLOCK_HEIGHT = 126.0
 LOWER: frozenset[str] = frozenset(("leaf", "spine"))
-"""The roles of the tiers that every fabric with spines has."""
+"""The roles of the two lowest tiers. Switches of other roles are drawn above them."""
 
 MARKS = 64
-"""The most switches that a block shows as little squares."""
+"""The largest number of switches that a block shows as small squares."""
 
 
 def overview(
     network: Network, fabric: Fabric, stripes: list[Stripe], strokes: dict[int, Stroke]
 ) -> tuple[str, float, float]:
-    """Return markup, width and height of a fabric drawn as blocks, with counts instead of single devices."""
+    """Return (markup, width, height) of a fabric drawn as blocks, with counts instead of single devices."""
     spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
     blocks = _blocks(stripes)
     strands = _strands(fabric, strokes)
@@ -94,9 +94,9 @@ def overview(
 
 
 def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float, float]:
-    """Return rows, columns, gutter and total width of the blocks, with as many columns as fit; if none fit, the narrowest layout.
+    """Return (rows, columns, gutter, total width) of the blocks, with as many columns as fit. If none fit, the narrowest layout.
 
-    Bundles of every row but the first run down the gutters, so more rows make wider gutters.
+    Bundles of every row except the first run down the gutters, so more rows need wider gutters.
     """
     layouts: list[tuple[int, int, float, float]] = []
     for most in range(min(COLUMNS, blocks), 0, -1):
@@ -110,7 +110,7 @@ def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float
 
 
 def _blocks(stripes: list[Stripe]) -> list[Stripe]:
-    """Return the stripes that get a block each; if there are too many, the last block summarizes the rest."""
+    """Return the stripes that are drawn as blocks. If there are too many, the last block summarizes the rest."""
     if len(stripes) <= MAXIMUM_BLOCKS:
         return stripes
     rest = stripes[MAXIMUM_BLOCKS - 1 :]
@@ -127,7 +127,7 @@ def _blocks(stripes: list[Stripe]) -> list[Stripe]:
 
 
 def _strands(fabric: Fabric, strokes: dict[int, Stroke]) -> list[tuple[str, str | None]]:
-    """Return CSS class and ``data-color`` of each line of a bundle: one per path color, if there are few enough to stay readable."""
+    """Return (CSS class, ``data-color``) of each line of a bundle: one line per path color, if these are few enough to be readable."""
     if 0 < len(fabric.colors) <= BUNDLE_STRANDS:
         return [(strokes[color.index].css_class, f"{fabric.name}/{color.number}") for color in fabric.colors]
     return [("plain", None)] * 3
@@ -170,7 +170,7 @@ def _bundle_label(block: Stripe, x: float, top: float) -> str:
 
 
 def _links(block: Stripe) -> str:
-    """Return the uplinks of a block in words, such as "512 × 400G", for each speed."""
+    """Return the uplinks of a block in words for each speed, such as "512 × 400G"."""
     speeds = Counter(cable.speed_gbps for cable in block.uplinks)
     return ", ".join(f"{count:,} × {speed}G" for speed, count in sorted(speeds.items()))
 
@@ -192,7 +192,7 @@ def _about_links(fabric: Fabric, block: Stripe) -> str:
 
 
 def _ranges(block: Stripe) -> tuple[str, str]:
-    """Return the ranges of leaf names and of server names in a block, in numeric order."""
+    """Return (the range of leaf names, the range of server names) of a block, in numeric order."""
     return span([leaf.name for leaf in block.leaves]), span([server.name for server in block.servers])
 
 
@@ -249,7 +249,7 @@ def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total:
 
 
 def _between(network: Network, fabric: Fabric) -> str:
-    """Return the links between sites in words; empty if there are none."""
+    """Return the links between sites in words. Empty if there are none."""
     cables = network.long_links(fabric.name)
     if not cables:
         return ""
@@ -258,7 +258,7 @@ def _between(network: Network, fabric: Fabric) -> str:
 
 
 def _tier(fabric: Fabric, spines: list[Switch], total: float, more: str = "") -> str:
-    """Return spines, super-spines or routers between sites as one block."""
+    """Return the spines, the super-spines or the routers between sites as one block. ``more`` is added to its title."""
     role = spines[0].role
     title = f"{counted(len(spines), 'router' if role == 'dci' else role)}  ·  {', '.join(dict.fromkeys(spine.model for spine in spines))}{more}"
     names = span([spine.name for spine in spines])
@@ -275,7 +275,7 @@ def _tier(fabric: Fabric, spines: list[Switch], total: float, more: str = "") ->
 
 
 def _marks(middle: float, top: float, wide: float, count: int) -> str:
-    """Return a row of little squares around ``middle``, one per switch; empty if they would be too small to see."""
+    """Return a centered row of small squares, one per switch. Empty if they would be too small to see."""
     size = min(14.0, wide / max(1, count) - 3)
     if not 0 < count <= MARKS or size < 3:
         return ""
@@ -288,16 +288,16 @@ def _marks(middle: float, top: float, wide: float, count: int) -> str:
 
 
 DETAIL_DEVICES = 64
-"""The most leaves, and the most servers, of a fabric that is drawn device by device."""
+"""The largest number of leaves, and of servers, in a fabric that is drawn device by device."""
 
 DETAIL_LINKS = 640
-"""The most leaf-spine cables of a fabric that is drawn cable by cable; with more, the lines would merge."""
+"""The largest number of leaf-spine cables in a fabric that is drawn cable by cable. With more, the lines would merge."""
 
 DETAIL_PARALLEL = 8
-"""The most cables between one leaf and one spine that are drawn individually; more would merge into a band."""
+"""The largest number of cables between one leaf and one spine that are drawn individually. More would merge into a band."""
 
 LEGEND_COLORS = 16
-"""The most path colors that the legend lists individually."""
+"""The largest number of path colors that the legend lists individually."""
 
 MARGIN = 28.0
 MINIMUM_WIDTH = 720.0
@@ -345,7 +345,7 @@ def _style(rules: str) -> str:
 def _panel(
     network: Network, fabric: Fabric, strokes: dict[int, Stroke], most_rows: int | None
 ) -> tuple[str, float, float]:
-    """Return markup, width and height of one fabric."""
+    """Return (markup, width, height) of one fabric."""
     sums = figures(network, fabric)
     uplinks = max(
         (
@@ -405,7 +405,7 @@ def _most_parallel(network: Network, fabric: Fabric) -> int:
 
 
 def _legend(network: Network, fabric: Fabric, strokes: dict[int, Stroke], wide: float) -> tuple[str, float]:
-    """Return markup and height of the legend of path colors (name and community), in as many lines as needed."""
+    """Return (markup, height) of the legend of path colors (name and community), in as many lines as needed."""
     if not fabric.colors:
         spread = any(switch.fabric == fabric.name and switch.role == "spine" for switch in network.switches)
         mode = fabric.load_balancing.mode
