@@ -31,7 +31,7 @@ def block(lines: Iterable[str]) -> list[str]:
 def day_two(switch: Switch) -> list[str]:
     """Return the section on later operations of one switch. ``FABRIC`` is a placeholder for the fabric file.
 
-    Each command in it writes a plan, which `deploy apply` carries out.
+    Each command in the section writes a plan, which `deploy apply` carries out.
     """
     name, installs = switch.name, system(switch.nos).upgrade
     leaf = switch.role == "leaf"
@@ -76,10 +76,10 @@ HEADER = ("Statement", "Look for", "Sources", "What is known")
 
 
 def first_switch(network: Network, config: DeviceConfig) -> list[Check]:
-    """Return the check for a switch that is the first of its kind; empty for other switches, or if nothing needs to be looked at.
+    """Return the extra check for a switch that is the first of its kind. Empty for other switches, or if there is nothing to look at.
 
-    Switches are of one kind if they have the same fabric, role, model, system, release and kinds of neighbors. If the first switch
-    accepts a configuration, the others of its kind accept theirs, and rendering one switch of each kind is cheap.
+    Switches are of one kind if they have the same fabric, role, model, system, release and kinds of neighbors. If the first
+    switch accepts its configuration, the others of its kind will accept theirs.
     """
     if not _is_first(network, config.name):
         return []
@@ -110,7 +110,7 @@ def _kind(switch: Switch) -> tuple[str, ...]:
 
 
 def _neighbors(network: Network, name: str) -> frozenset[str]:
-    """Return the kinds of neighbors that a switch is cabled to: servers, switches, and external routers (whose cables have no row)."""
+    """Return the kinds of neighbors to which a switch has cables: servers, switches, and external routers (not in the cabling table)."""
     outside = {"external"} if any(link.leaf == name for *_, link in network.external_links()) else set[str]()
     return frozenset({cable.kind for cable in network.cables_of(name)} | outside)
 
@@ -157,7 +157,7 @@ def _about(network: Network, switch: Switch, fabric: Fabric) -> str:
 
 
 def _absent(network: Network, switch: Switch) -> str:
-    """Return a paragraph on the parts of the network that are absent by their status, and the effect on the values of this page."""
+    """Return a paragraph on the parts of the network that are absent by ``status:``, and their effect on the values of this page."""
     status = next((inactive.status for inactive in network.not_active if inactive.name == switch.name), "")
     here = f"**This switch is {status}**: until its status is active, its tables are shown empty. " if status else ""
     return (
@@ -226,7 +226,7 @@ def _management(network: Network, switch: Switch) -> str:
 
 
 def _until_servers(switch: Switch, fabric: Fabric) -> str:
-    """Return a description of the values that are missing until servers are up: a gateway is down while all its ports are down."""
+    """Return a paragraph on the values that are missing until servers are up, because a gateway is down while all its ports are down."""
     reason = "a gateway is down until a server port behind it is up"
     if not fabric.own_links:
         reason = catalog().systems[switch.nos].notes.gateway or reason
@@ -244,7 +244,7 @@ PORTS = columns("Port", "To", "Its port", "Speed", "Optic here", "Lanes", "Lengt
 
 
 def _ends(network: Network, config: DeviceConfig) -> list[tuple[Interface, Cable, End, End]]:
-    """Return each port of a switch with its cable, the near end and the far end, without ports to external routers and edge ports."""
+    """Return (port, its cable, near end, far end) for each port of a switch. Ports to external routers and edge ports are left out."""
     ends: list[tuple[Interface, Cable, End, End]] = []
     for port in config.interfaces:
         if port.outside:
@@ -300,7 +300,7 @@ def _check(number: int, check: Check) -> list[str]:
 
 
 def _labels(network: Network, config: DeviceConfig) -> list[str]:
-    """Return a label for each cable end. Servers have no runbook, so this page also has the labels of their ends."""
+    """Return the lines with a label for each cable end. Servers have no runbook, so this page also has the labels of their ends."""
     near: list[str] = []
     far: list[str] = []
     for _, cable, here, _ in _ends(network, config):
