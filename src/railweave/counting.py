@@ -9,5 +9,5 @@ def several(role: str) -> str:
 
 
 def counted(count: int, singular: str, plural: str = "") -> str:
-    """Return a count with its noun, such as ``1 leaf`` or ``8,192 GPUs``."""
+    """Return a count with its noun, such as ``1 leaf`` or ``8,192 GPUs``. An empty ``plural`` means the singular with an "s"."""
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

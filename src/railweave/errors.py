@@ -45,11 +45,11 @@ class FileLine:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of the command line (``--nccl``), or the verb itself if an option is missing.
+    """An option of the command line (``--nccl``), or the command itself if a required option is missing.
 
     - ``value``: the given value, if the option may be repeated and the message does not contain the value.
-    - ``part``: the faulty part of the value, as keys and indexes: ``("host.mtu",)`` of ``--set``, ``("ports", 1)`` of ``--background``.
-      It is not printed. A scenario file has the same parts.
+    - ``part``: the faulty part of the value, as keys and indexes: ``("host.mtu",)`` of ``--set``, ``("ports", 1)`` of
+      ``--background``. It is not printed. For a scenario file, it is the path of keys and indexes inside the file.
     """
 
     name: str
@@ -140,7 +140,7 @@ class UnsettledError(RailweaveError):
 
 
 class UnknownPolicyError(UnsettledError):
-    """A route that reaches a policy term with a statement that is not understood: the fate of the route is not known."""
+    """A route that reaches a policy term with an unknown statement, so that the policy's decision on the route is not known."""
 
 
 class LabError(RailweaveError):
@@ -167,5 +167,5 @@ class RenderError(RailweaveError):
 
 
 def unknown_switches(names: Iterable[str], fix: str = "names are those of cabling.csv") -> InputError:
-    """Return the error for ``--only`` with names that are not switches of the network."""
+    """Return the error for names in ``--only`` that are not switches of the network: one problem per name, with ``fix`` as its fix."""
     return InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in names])

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def uncollected() -> Generator[None]:
-    """Disable garbage collection inside a ``with`` statement.
+    """Disable the garbage collector inside a ``with`` statement, and restore its former state afterwards.
 
-    A design creates a million objects that stay in memory, and searching them would take a tenth of the time.
+    A design creates a million objects that stay in memory. Collection runs over them would take a tenth of the time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -90,7 +90,7 @@ def _object(value: object, keys: tuple[_Key, ...]) -> dict[str, Any]:
 def _keys(kind: type) -> tuple[_Key, ...]:
     """Return the JSON keys of a class: its declared keys, or else the fields of a data class or named tuple.
 
-    Any other class has none, and neither has a class with its own ``to_json`` method.
+    Returns an empty tuple for any other class, and for a class with its own ``to_json`` method.
     """
     if getattr(kind, "to_json", JsonObject.to_json) is not JsonObject.to_json:
         return ()  # it has a form of its own

@@ -15,7 +15,7 @@ _KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 def suite(name: str, cases: Iterable[ET.Element]) -> ET.Element:
-    """Return a suite of test cases, with the numbers of all, failed, broken and skipped cases."""
+    """Return a ``testsuite`` element with the cases as children. Its attributes count the tests, failures, errors and skipped cases."""
     test_suite = ET.Element("testsuite", name=name)
     test_suite.extend(cases)
     test_suite.set("tests", str(len(test_suite)))
@@ -25,7 +25,7 @@ def suite(name: str, cases: Iterable[ET.Element]) -> ET.Element:
 
 
 def suites(name: str, members: Iterable[ET.Element]) -> ET.Element:
-    """Return a report of several suites, with the sums of their counts."""
+    """Return a ``testsuites`` element that holds several suites, with the sums of their counts."""
     test_suites = ET.Element("testsuites", name=name)
     test_suites.extend(members)
     for count in ("tests", *_KINDS):
@@ -34,7 +34,7 @@ def suites(name: str, members: Iterable[ET.Element]) -> ET.Element:
 
 
 def document(top: ET.Element) -> str:
-    """Return the text of a report file. Characters that XML does not allow become U+FFFD."""
+    """Return the XML text of a report. Characters that XML does not allow become U+FFFD."""
     for element in top.iter():
         element.text = _ILLEGAL.sub("\ufffd", element.text) if element.text else element.text
         for name, value in element.items():

@@ -1,4 +1,4 @@
-"""Registries that find folders by their files. A folder or file with a wrong name raises an error, so that it is not overlooked."""
+"""Registries of folders, such as operating systems and NIC vendors. A misnamed folder or file raises an error instead of being ignored."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
-    """Return the file of every folder in a registry, by the folder's name, in alphabetical order.
+    """Return a map of folder name to the path of ``file`` in that folder, for every folder of a registry, in alphabetical order.
 
-    ``paths`` are the locations of the registry's packages. Raises ``ImportError`` for a package that lacks the file.
+    ``paths`` are the directories to search. Raises ``ImportError`` if a package in them lacks the file.
     """
     from pathlib import Path
 
@@ -33,7 +33,7 @@ def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
 
 
 def check_known(folder: Path, known: Collection[str], where: str) -> None:
-    """Raise ``ImportError`` if a module or file in a folder has an unknown name. ``where`` is the advice on the correct name."""
+    """Raise ``ImportError`` if a module or file in a folder is not in ``known``. ``where`` is the advice if no known name is similar."""
     for name in _entries(folder):
         if name not in known:
             meant = nearest(name, known)
@@ -47,12 +47,12 @@ def modules_of(folder: Path) -> set[str]:
 
 
 def _entries(folder: Path) -> list[str]:
-    """Return the entries of a folder: modules and packages without their suffix, other files with it."""
+    """Return the sorted entries of a folder: modules without ``.py``, and packages and other files by their full name."""
     there = (entry for entry in folder.iterdir() if not entry.name.startswith((".", "__")))
     return sorted(entry.stem if entry.suffix == ".py" else entry.name for entry in there)
 
 
 def _meant(entries: Iterable[str], file: str) -> str:
-    """Return advice to rename the entry that resembles ``file``, or an empty string if none does."""
+    """Return ": rename NAME" for the entry whose name is most similar to ``file``, or an empty string if none is similar."""
     like = nearest(file, entries)
     return f": rename {like}" if like else ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 LOOK_S = 1.0
-"""The longest single wait for processes, in seconds. A signal that arrives just before a wait is handled when the wait ends."""
+"""The longest single wait for processes, in seconds. A signal that arrives just before a wait is handled within this time."""
 
 
 Result = TypeVar("Result")
@@ -92,7 +92,8 @@ def processes(workers: int, begin: Callable[[], None] | None = None) -> Generato
 def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
     """Yield the tasks of a pool as they finish.
 
-    If a signal interrupts the wait, no lock of a task stays held. With as_completed of ``concurrent.futures``, a lock can stay held.
+    The standard library's function for this can leave the lock of a task held if a signal interrupts the wait. This function
+    never does.
     """
     ended: SimpleQueue[Future[Result]] = SimpleQueue()
     left = 0

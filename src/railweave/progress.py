@@ -1,7 +1,7 @@
-"""The default of parameters that receive lines of progress."""
+"""The default function for parameters that receive progress messages."""
 
 from __future__ import annotations
 
 
 def silent(_: str) -> None:
-    """Ignore a line of progress."""
+    """Ignore a progress message."""

@@ -84,7 +84,7 @@ def read_json(path: Path, wrong: str = "not JSON", fix: str = "") -> Any:  # noq
 
 
 def packaged_yaml(text: str) -> Any:  # noqa: ANN401 - what YAML holds
-    """Return the value of a YAML text from the package. It is assumed to be valid, so errors carry no line numbers."""
+    """Return the value of a YAML text from the package. The text is assumed to be valid, so errors carry no line numbers."""
     import yaml
 
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe loader
@@ -111,7 +111,7 @@ def compose_yaml(text: str, file: str) -> Any:  # noqa: ANN401 - YAML nodes are 
 def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML loaders are untyped
     """Raise ``SpecError`` if a YAML text is nested too deeply or has too many values.
 
-    This is checked before nodes are created, because the reader would use the stack of the process for each level.
+    This check comes before nodes are created, because the reader uses a stack frame of the process for each level.
     """
     import yaml
 
@@ -130,7 +130,7 @@ def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML 
 
 
 _OF_TABS = re.compile(r"cannot start any token|tab character")
-"""The pattern of YAML readers' messages for a tab in place of spaces. libyaml's message does not mention the tab."""
+"""The pattern of the YAML readers' messages about a tab used for indentation. libyaml's message does not mention the tab."""
 
 
 def _malformed(text: str, file: str, error: MarkedYAMLError) -> Problem:

@@ -32,17 +32,18 @@ MOST_WORKERS = 8
 
 
 def spread(function: Callable[[str], Result], names: Sequence[str]) -> list[Result]:
-    """Return the results of ``function`` for every name, in order. Use several cores if they are available and there are enough names."""
+    """Return the results of ``function`` for every name, in order. Uses several cores if there are at least ``LEAST`` names."""
     with spreading(function, names) as results:
         return results()
 
 
 @contextlib.contextmanager
 def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Generator[Callable[[], list[Result]]]:
-    """Run ``function`` on all names in the background of a ``with`` statement. The yielded function waits for the results.
+    """Run ``function`` on all names in the background of a ``with`` statement.
 
-    Workers see all data as it was at the start. Without workers, the work is done when the results are requested.
-    The last name is processed before the workers start, so that they inherit its imports and caches.
+    Yields a function that waits for the results and returns them in the order of the names. Workers see all data as it was when
+    they started. If no workers can be used, the yielded function does the work itself. The last name is processed before the
+    workers start, so that they inherit its imports and caches.
     """
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
     forked = multiprocessing.current_process().daemon
@@ -78,7 +79,7 @@ def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Genera
 def _work(
     function: Callable[[str], object], names: Sequence[str], step: int, taken: Synchronized[int], file: BinaryIO
 ) -> None:
-    """Process names until none is left, and write the results, by position, or the exception to the file."""
+    """Take batches of ``step`` names until none is left. Write the results as a dict of index to result, or the exception, to the file."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with_parent()

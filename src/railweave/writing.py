@@ -50,7 +50,7 @@ class Folder:
             self._last = None
 
     def _at(self, name: str, *, make: bool = False) -> tuple[int, str]:
-        """Return the handle of the folder that contains a name, and the last component of the name."""
+        """Return the handle of the folder that contains a name, and the last component of the name. ``make``: create missing folders."""
         above, _, base_name = name.rpartition("/")
         if not above:
             return self._handle, base_name
@@ -111,7 +111,7 @@ class Folder:
             return stream.read() if stat.S_ISREG(os.fstat(file).st_mode) else None
 
     def create(self, name: str, content: bytes, mode: int = 0o666) -> None:
-        """Write a new file, and create its folders if they are missing. ``mode`` is reduced by the umask."""
+        """Write a new file, and create its folders if they are missing. ``mode`` holds the permission bits, which the umask reduces."""
         handle, base_name = self._at(name, make=True)
         file = os.open(base_name, _NEW, mode, dir_fd=handle)
         try:
@@ -122,7 +122,7 @@ class Folder:
             os.close(file)
 
     def move(self, name: str, target: Folder, to: str) -> None:
-        """Move a file to a folder on the same file system. An existing target is replaced, and no link is followed."""
+        """Move a file to the name ``to`` below another folder of the same file system. Replace an existing target; follow no link."""
         handle, base_name = self._at(name)
         there, called = target._at(to, make=True)
         os.replace(base_name, called, src_dir_fd=handle, dst_dir_fd=there)
@@ -164,10 +164,10 @@ def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
 
 
 def write_file(path: Path, content: bytes | str, *, private: bool = False) -> None:
-    """Write one file completely or not at all, and create its folder. Replace an existing file or a link to a file.
+    """Write a file completely or not at all, and create its folder. Replace an existing file, or the link itself if the path is a link.
 
-    With ``private``, only the owner may read it. Raises ``OutputError`` if writing fails. Raises it, too, if the path is a
-    device, a pipe, a folder or a link to one of these: the new file would take its place.
+    With ``private``, only the owner may read the file. Raises ``OutputError`` if writing fails, or if the path is a device, a
+    pipe, a folder or a link to one of these, because the new file would replace it.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
