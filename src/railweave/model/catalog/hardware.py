@@ -181,7 +181,11 @@ class Platform(Model):
 
 
 Need = Literal["equal-lossless-shares", "tunnel-dscp"]
-"""The value of an environment variable for RCCL jobs that use an adapter. It overrides the general value of the variable."""
+"""Requirements that some models have for their configuration.
+
+- ``equal-lossless-shares``: ingress and egress have the same share of lossless buffers.
+- ``tunnel-dscp``: the configuration needs statements that copy the inner packet's DSCP to the tunnel header.
+"""
 
 
 class SwitchModel(Model):
@@ -240,7 +244,7 @@ class FirmwareSetting(Model):
 
 
 class JobSetting(Model):
-    """A variable of RCCL jobs that use an adapter. It replaces the general variable of the same name."""
+    """The value of an environment variable for RCCL jobs that use an adapter. It overrides the general value of the variable."""
 
     name: str
     value: str

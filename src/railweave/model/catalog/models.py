@@ -45,8 +45,8 @@ class Physics(Model):
     def response_bytes(self, speed_gbps: int) -> float:
         """Return the bytes that a peer still sends after it receives PFC XOFF.
 
-        A speed without an entry uses the quanta of the next higher speed. Above the highest speed, the response takes the same
-        time as there.
+        A speed without an entry uses the quanta of the next higher speed. Above the highest listed speed, the peer takes as much
+        time as at that speed.
         """
         speeds = sorted(self.response_quanta)
         speed = next((speed for speed in speeds if speed >= speed_gbps), speeds[-1])

@@ -18,14 +18,14 @@ POINT_TO_POINT_BYTES = 128 << 10
 """Bytes that an all-to-all sends at once: one network message (NCCL 2.23 ``init.cc``, P2pNetChunkSize)."""
 
 COSTLY = 0.1
-"""The threshold for naming a setting: it makes a collective longer by more than this fraction."""
+"""The relative slowdown of a collective above which a finding names the setting that causes it."""
 
 
 def split_cost(port_gbps: float, ports: int, queue_pairs: int) -> float:
-    """Return the upper bound of the fraction by which an all-to-all slows down if each message is split over all queue pairs.
+    """Return an upper bound of the relative slowdown of an all-to-all if each message is split over all queue pairs. 0 means none.
 
-    0 means no slowdown. ``queue_pairs`` is the number per connection on each port. The limit is either the wire or the posting of
-    messages, for whole messages too. A prediction is more precise, because it includes other costs
+    ``queue_pairs`` is the number per connection on each port. With and without splitting, the time is limited either by the wire
+    or by the posting of messages. A prediction is more precise, because it includes other costs
     (``tests/prediction/simulation/test_splitting.py`` compares the two).
     """
     wire_ps = POINT_TO_POINT_BYTES * 8e3 / (port_gbps * ports)

@@ -29,7 +29,7 @@ NOT_MODELLED = "NVLink between servers is not modelled, and what goes over it is
 
 
 def wider_domain(name: str, model: ServerModel) -> str:
-    """Return why the NVLink domain of a server's GPUs is, or may be, wider than the server. Empty if it is not wider.
+    """Return the reason why the NVLink domain of a server's GPUs is, or may be, wider than the server. Empty if it is not wider.
 
     ``name`` is the model's name. The answer comes from names and the description, because hardware files have no field for it.
     """
@@ -53,7 +53,7 @@ def wider_domain(name: str, model: ServerModel) -> str:
 
 
 def wider_domains(known: Catalog, servers: Iterable[str]) -> dict[str, str]:
-    """Return, by server model, why its NVLink domain is or may be wider than the server. Other models are left out."""
+    """Return the reason why the NVLink domain is, or may be, wider than the server, by server model. Other models are left out."""
     models = {name: known.servers[name] for name in dict.fromkeys(servers) if name in known.servers}
     return {name: why for name, model in models.items() if (why := wider_domain(name, model))}
 
@@ -68,7 +68,7 @@ GROUP = "gpu"
 
 
 def shaped(spec: FabricFile, known: Catalog) -> tuple[FabricFile, Hardware]:
-    """Return the fabric file with a new model for each group that gives ``gpus`` or ``gpu_nics``, and these new models.
+    """Return (the fabric file with a new model for each group that sets ``gpus`` or ``gpu_nics``, these new models).
 
     A group whose model is unknown or has no GPU NICs stays unchanged; the design reports it.
     """

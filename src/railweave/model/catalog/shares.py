@@ -25,7 +25,7 @@ def alpha(index: int) -> float:
 
 
 def port_share_bytes(model: SwitchModel, percent: int, speed_gbps: int) -> int:
-    """Return the bytes of one port's part of an egress pool, which is a fill level of 100 percent.
+    """Return the bytes of one port's part of an egress pool, which correspond to a fill level of 100 percent.
 
     The pool is ``percent`` of the buffer, divided equally among all ports at ``speed_gbps``, the speed of the switch's fastest
     cables. No vendor documents the base of the fill level. This one matches a published measurement (docs/validation.md).
