@@ -54,7 +54,10 @@ _EXACT = (-1, -1)
 
 
 def _shape(prefix: Prefix, each: Lengths, *, has_words: bool) -> Lengths:
-    """Return the lengths of an entry in a form that can be compared. 0 stands for the prefix's own length, or for the maximum length."""
+    """Return the lengths of an entry in a form that is equal for equivalent entries.
+
+    A minimum of 0 stands for the prefix's own length, and a maximum of 0 for the longest possible prefix.
+    """
     low, high = each
     if each == (prefix.length, prefix.length) and not (has_words and prefix.length == BITS[prefix.family]):
         return _EXACT

@@ -1,8 +1,8 @@
 """Quantities as text, parsed the same way everywhere: ``400G``, ``30m``, ``128us``, ``8M``.
 
-A quantity is a number with a unit; blanks may surround either. A ``Quantity`` defines the units and their factors; this module
-defines those of the project. The reader of an option, file or cell checks the limits of the number. If a bare number
-is accepted, ``factors`` has the empty unit.
+A quantity is a number with a unit; blanks may surround either. A ``Quantity`` object defines the units of one kind and their
+factors; this module defines the project's kinds. The reader of an option, file or cell checks the limits of the number. If a bare
+number is accepted, ``factors`` has the empty unit.
 """
 
 from __future__ import annotations

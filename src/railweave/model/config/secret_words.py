@@ -59,7 +59,7 @@ def alike(text: str, other: str) -> bool | None:
 
 
 def filled(line: str, text: str) -> bool:
-    """Return whether ``text`` equals ``line`` with its references replaced by values. ``text`` may still contain some of them."""
+    """Return whether ``text`` equals ``line`` with some or all of the references in ``line`` replaced by values."""
     match = secret_pattern(line).fullmatch(text) if "<secret:" in line else None
     if match is None:
         return False

@@ -36,7 +36,7 @@ class LineRules:
     emptied: tuple[str, ...]
     """First words of section headers that cannot be removed. Instead, every line in the section is removed."""
     defined: tuple[str, ...]
-    """Patterns of definitions that other lines refer to, by their first words. Definitions are removed after everything else is set."""
+    """Patterns of the first words of definitions to which other lines refer. Definitions are removed after everything else is set."""
     defined_inside: tuple[str, ...] = ()
     """Patterns of whole lines in a section that define a name for other lines of that section. They too are removed last."""
     taken_with: tuple[tuple[str, str], ...] = ()

@@ -46,7 +46,7 @@ class SelectedLine:
 
 
 def select(sections: Iterable[Section], *forms: str) -> Iterator[SelectedLine]:
-    """Yield every line that matches the forms, in configuration order. The first form is for the top level, the next for the one below."""
+    """Yield every line that matches the forms, in configuration order. Each form is for one level of the tree, from the top down."""
     return _select(sections, forms, "", {}, ())
 
 
@@ -204,7 +204,10 @@ def printed(sections: Iterable[Section], closer: Callable[[str], str]) -> list[s
 
 
 def flat(sections: Iterable[Section], above: str = "") -> list[str]:
-    """Return every line without children, prefixed by its parent headers, joined by `` / ``. ``above`` is the prefix of the top level."""
+    """Return every line without children as text: its parent headers and the line, joined by `` / ``.
+
+    ``above`` is put before the top-level headers.
+    """
     result: list[str] = []
     for block in sections:
         here = f"{above} / {block.line}" if above else block.line
