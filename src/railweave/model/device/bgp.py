@@ -206,7 +206,7 @@ def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int 
 
 
 def routed_families(network: Network, switch: Switch) -> tuple[Family, ...]:
-    """Return the address families that a switch's underlay routes: the family of the tunnels with an overlay, else those of its servers."""
+    """Return the address families that a switch's underlay routes: that of the tunnels with an overlay, else those of the servers."""
     overlay = network.fabric(switch.fabric).overlay
     if overlay is not None:
         return (overlay.vtep,)

@@ -64,7 +64,7 @@ class BgpGroup:
 
 
 def with_bfd(groups: Iterable[BgpGroup], watched: Sequence[Bfd | None]) -> tuple[tuple[BgpGroup, ...], Bfd | None]:
-    """Return the groups and the most frequent BFD settings. A group whose settings differ gets them in its ``bfd``.
+    """Return (the groups, the most frequent BFD settings). A group with other settings gets them in its ``bfd``.
 
     ``watched`` holds the settings of each group, in the same order; None means no BFD.
     """
@@ -244,7 +244,7 @@ def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tup
 
 
 def is_well_known(community: str) -> bool:
-    """Return whether a standard community is well known, so that routers act on it (RFC 1997, RFC 8326: 65535:0, graceful shutdown)."""
+    """Return whether routers act on a standard community without a policy, such as 65535:0, graceful shutdown (RFC 1997, RFC 8326)."""
     return community.startswith("65535:") and community.count(":") == 1
 
 
@@ -280,10 +280,11 @@ def _without_family(term: Term, routed: tuple[Family, ...]) -> Term:
 def of_families(
     names: Mapping[Family, str | None], policies: Iterable[Policy]
 ) -> tuple[str | None, tuple[Policy, ...]]:
-    """Return one policy name in place of one policy per address family, and a new policy of that name if no existing one is equivalent.
+    """Return (the name of the policy that replaces one policy per address family, policies to add).
 
-    ``names`` maps each family to the name of its policy; None lets no route of the family pass. The new policy joins the terms of
-    ``policies``, each limited to its family. The tuple is empty if all families use the same policy.
+    ``names`` maps each family to the name of its policy; None lets no route of the family pass. If all families use the same
+    policy, its name is returned, and no policy is added. Otherwise a new policy joins the terms of ``policies``, each limited to
+    its family.
     """
     if len(set(names.values())) <= 1:
         return next(iter(names.values()), None), ()
@@ -301,19 +302,19 @@ def of_families(
 
 @dataclass(frozen=True, slots=True)
 class JointPolicies:
-    """Policies of a device that each join one policy per address family (``of_families``), by their name."""
+    """The joint policies of a device by name. Each replaces one policy per address family (``of_families``)."""
 
     families: dict[str, Mapping[Family, str | None]] = field(default_factory=dict[str, "Mapping[Family, str | None]"])
 
     def name(self, names: Mapping[Family, str | None]) -> str | None:
-        """Return the name of the policy that joins one policy per address family. Record it for ``policies`` if it must be created."""
+        """Return the name of the policy that replaces one policy per address family. Record it for ``policies`` if it must be added."""
         joined, more = of_families(names, ())
         if more and joined:
             self.families[joined] = names
         return joined
 
     def policies(self, known: Sequence[Policy]) -> list[Policy]:
-        """Return the recorded joint policies. ``known`` holds the policies of the single families."""
+        """Return the recorded joint policies. ``known`` holds the policies that they replace."""
         return [policy for names in self.families.values() for policy in of_families(names, known)[1]]
 
 

@@ -215,7 +215,7 @@ def _of_mappings(
 
 
 def _inner(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Return the names of the field ``name`` of a record, one for each name of the record."""
+    """Return the paths of the field ``name`` of a record, one for each path of the record."""
     return tuple(f"{field}.{name}" if field else name for field in names)
 
 
@@ -263,8 +263,8 @@ def amended(
 ) -> DeviceConfig:
     """Return ``designed`` with the changes between ``before`` and ``after`` applied.
 
-    ``before`` is read from the designed text, ``after`` from the text found. ``unsaid`` are fields that the system's text cannot express;
-    names among them are taken from the design.
+    ``before`` is read from the designed text, ``after`` from the actual text. ``unsaid`` holds the fields that the system's text
+    cannot express; class and VLAN names among them are taken from the design.
     """
     wanted, base, other = to_document(designed), to_document(before), to_document(after)
     rename(base, wanted, unsaid)

@@ -140,7 +140,7 @@ def _power_of_two(least: int) -> int:
 LOSSY_PRIORITIES = (3, 1, 2, 4, 5, 6, 7, 0)
 """NIC priorities for RDMA data that is not lossless, best first.
 
-DSCP 26 has priority 3 (facts the sources agree on), but PFC may pause a different class at that priority.
+RDMA data usually has DSCP 26 and priority 3, but PFC may pause a different class at that priority.
 """
 
 CNP_DSCP = 48
@@ -311,7 +311,7 @@ def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
 
 
 def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
-    """Return the routing rule of every address. Its source depends on which part of the address is known in advance.
+    """Return the routing rule of every address. The source that a rule matches depends on the part of the address that is known in advance.
 
     - SLAAC: the prefix, so that an address that arrives late or changes is routed the same way.
     - Fixed address in a shared prefix: the address itself, even if the leaf answers for the other addresses (proxy ARP).

@@ -225,7 +225,7 @@ def edge_interfaces(
 
 
 def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence[Interface]) -> MacVrf | None:
-    """Return the bridging instance of a leaf for the layer-2 networks of all tenants. None if the leaf has no members of any.
+    """Return the bridging instance of a leaf for the layer-2 networks of all tenants. None if the leaf has no members of such networks.
 
     One instance has all networks, distinguished by VNI and route target, as in Juniper's validated configurations.
     """

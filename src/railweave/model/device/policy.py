@@ -252,7 +252,7 @@ def _advertised(
 
 
 def _local(fabric: Fabric) -> dict[str, tuple[Prefix, ...]]:
-    """Return a map with one prefix list: its name, and all prefixes of the fabric."""
+    """Return the fabric's prefix list, as a map of its name to all prefixes of the fabric."""
     return {LOCAL: tuple(map(Prefix, fabric.local_prefixes))}
 
 
@@ -280,11 +280,14 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
 
 
 TIMES = 4
-"""The number of times that a drained device prepends its AS. A detour is never that much longer: up to a super-spine and down is two."""
+"""The number of times that a drained device prepends its AS number. It exceeds the extra length of any detour.
+
+A detour up to a super-spine and down again is two AS numbers longer.
+"""
 BESIDE = "-drained"
-"""The suffix of the name of a changed policy copy, which only the sessions on drained links use."""
+"""The suffix for the name of a changed copy of a policy. Only the sessions on drained links use the copy."""
 MARK = "drained"
-"""The name of the community that a term of a drained device adds if its color community was its only one."""
+"""The name of the community that a drained device adds to learned routes in place of a color, if the term adds no other community."""
 PASSES_ON = "forward"
 """The prefix of the names of terms by which spines, super-spines and interconnect routers forward learned routes."""
 _TAGGED = frozenset(("local-preference", "aigp"))
@@ -292,7 +295,7 @@ _TAGGED = frozenset(("local-preference", "aigp"))
 
 
 def drained_links(network: Network, device: str) -> frozenset[str]:
-    """Return the links on which a device must advertise routes as drained.
+    """Return the links on which a device must advertise routes as the last choice.
 
     For a drained device, these are all its fabric links; for any other device, its drained links.
     """
@@ -347,7 +350,7 @@ def drained(
 
 
 def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]) -> frozenset[str]:
-    """Return the names of path colors all of whose links on a device are in ``links``."""
+    """Return the names of the path colors for which all links of a device are in ``links``."""
     by_color: dict[int, set[str]] = {}
     for cable in network.cables_of(device):
         if cable.kind == "fabric" and cable.color is not None:
@@ -432,7 +435,7 @@ def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
 
     - ``asn``: the AS number to prepend.
     - ``tags``: the color communities.
-    - ``strip``: True to replace the color community of learned routes, too, by ``drained``.
+    - ``strip``: True if learned routes must also lose the color communities that they already carry.
     """
     action = term.action
     if not action.accept:

@@ -47,7 +47,7 @@ class PrefixLists:
         return True
 
     def hold(self, name: str, prefixes: Iterable[Prefix]) -> None:
-        """Add entries to a list that permit each of the prefixes, without longer ones."""
+        """Add one entry for each prefix to a list. The entry permits exactly this prefix."""
         for prefix in prefixes:
             self.add(name, prefix.family, None, prefix, ("permit",))
 
@@ -70,14 +70,14 @@ class PrefixLists:
     def is_plain(self, name: str) -> bool:
         """Return whether a list is fully described by the prefixes that it permits.
 
-        It is not if an entry denies, matches different lengths than the other entries, or is not understood.
+        The result is False if an entry denies, matches different lengths than the other entries, or is not understood.
         """
         return all(name != strange for strange, _ in self.strange) and not self.entry_lists((name,))
 
     def passed(self, terms: Sequence[Term]) -> tuple[Prefix, ...]:
         """Return the prefixes that the terms of a route-map permit by their lists.
 
-        Empty if the prefixes do not fully describe these lists, or if a term is not fully understood.
+        Empty if these prefixes do not fully describe the lists, or if a term is not fully understood.
         """
         lists = [term.match.prefix_list for term in terms if term.action.accept and term.match.prefix_list]
         if any(term.unknown for term in terms) or not all(map(self.is_plain, lists)):

@@ -75,7 +75,7 @@ def qos_config(
 
 
 def _partition(buffers: Buffers, system: System) -> Buffers:
-    """Return the buffer partition, with default egress values if ``egress`` is ``system`` but the system cannot divide that buffer."""
+    """Return the buffer partition. If ``egress`` is ``system`` and the system cannot divide the egress buffer, use default values there."""
     if buffers.egress != "system" or system.parts_egress:
         return buffers
     usual = Buffers()

@@ -130,8 +130,9 @@ class QosConfig:
     - ``default_class``: the class of every DSCP that no class lists.
     - ``marking``: byte thresholds by class, on systems that use bytes. On other systems, the fill levels of each class apply.
     - ``moved``: classes whose queue in the fabric file had to change, each with the file's queue and the system's queue.
-    - ``shared_buffer``: false if the platform has no partitions to set. ``buffers`` is then the fabric file's request to other platforms.
-    - ``ipv6_classifiers``: false if the IPv4 classifier applies to packets of both families.
+    - ``shared_buffer``: False if the platform has no partitions to set. ``buffers`` then holds the fabric file's values, which
+      only other platforms use.
+    - ``ipv6_classifiers``: False if the IPv4 classifier applies to packets of both families.
     """
 
     classes: dict[str, TrafficClass]
