@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class FindingPlace:
     """A fault that a check found: its place, its description, and the values that differ from those of the rule.
 
-    ``file`` and ``line`` are the place in the user's input. None means the rule's value.
+    ``file`` and ``line`` are the place in the user's input. If ``severity``, ``why`` or ``fix`` is None, the rule's value
+    applies.
     """
 
     where: str

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 MOST_VALIDATED = 64
-"""The largest number of files that are all validated.
+"""The largest number of files that are validated without sampling.
 
 If there are more files, a sample of this size is validated: one file of each shape, and an even selection of the others.
 """
