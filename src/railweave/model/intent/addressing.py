@@ -231,7 +231,7 @@ class Addressing(Model):
         return self
 
     def of_server(self, server: str) -> Addressing:
-        """Return the addressing of a server: that of the other link that lists it, or else this one."""
+        """Return the addressing of a server: that of the entry in ``other_links`` that lists it, or else this one."""
         link = next((other_link for other_link in self.other_links.values() if server in other_link.servers), None)
         return self if link is None else link.beside(self)
 

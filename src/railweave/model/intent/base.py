@@ -52,7 +52,7 @@ class WrongValueError(ValueError):
 _STRICT = {"int": {"strict": True}, "bool": {"strict": True}, "float": {"strict": True, "allow_inf_nan": False}}
 """The pydantic options for values of these types, so that ``true`` is not accepted as 1, nor ``yes`` as true.
 
-They are set per type, because a tuple must still accept a list.
+Strict options for a whole model would also reject a list in place of a tuple, so they are set per type.
 """
 
 

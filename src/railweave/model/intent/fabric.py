@@ -199,7 +199,7 @@ class FabricFile(base.Model):
     @field_validator("servers", mode="before")
     @classmethod
     def _not_endless(cls, value: object) -> object:
-        """Return the groups unchanged. Raise an error if they have too many server names in total.
+        """Return the groups unchanged. Raise an error if they name more than ``MOST_NAMES`` servers in total.
 
         This check comes before any host list is expanded, because a file may have thousands of groups.
         """

@@ -254,7 +254,10 @@ class Qos(Model):
     def _with_removed(
         self, value: dict[str, TrafficClass], handler: SerializerFunctionWrapHandler
     ) -> dict[str, object]:
-        """Return the classes to write to a file, with removed default classes as None. Without them, reading would add these again."""
+        """Return the classes to write to a file, with removed default classes as None.
+
+        If they were left out, reading the file would add them again.
+        """
         return {**handler(value), **{name: None for name in DEFAULT_CLASSES if name not in value}}
 
     @field_validator("profile")

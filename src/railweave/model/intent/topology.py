@@ -111,7 +111,7 @@ def _release(value: str) -> str:
 
 
 Release = Annotated[str, AfterValidator(_release)]
-"""A release of a network operating system. Releases are ordered by their first numbers."""
+"""A release of a network operating system. Releases are ordered by their leading numbers."""
 
 
 class Role(base.Model):
@@ -312,7 +312,11 @@ class Mtu(base.Model):
 
 
 class Naming(base.Model):
-    """A release of a network operating system. Releases are ordered by their leading numbers."""
+    """The naming patterns of devices.
+
+    Braces hold fields: {fabric}, {stripe}, {plane} and {leaf} (a number) for a leaf, {spine} for a spine. They may also hold sums
+    of numbers, with a format for the digits: leaf{stripe_number*2+leaf-2:02d}.
+    """
 
     leaf: Annotated[
         str,
