@@ -130,7 +130,7 @@ class Fabric:
         return (rail - 1) % self.adapters + 1 if self.adapters else rail
 
     def pools_of(self, tenant: str) -> tuple[str, ...]:
-        """Return the server pools of a tenant. The default is the fabric's pools, as with an empty ``tenant``."""
+        """Return the server pools of a tenant. Without pools of its own, or with an empty ``tenant``, these are the fabric's pools."""
         pools = next((candidate.server_pools for candidate in self.tenants if candidate.name == tenant), ())
         return pools or self.server_pools
 
@@ -425,7 +425,7 @@ class Cable:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of a device: its rack, and the lowest rack unit that it occupies, counted from the bottom."""
+    """The position of a device: its rack, and the lowest rack unit that it occupies."""
 
     rack: str
     unit: int
