@@ -23,7 +23,7 @@ CONFIGURATION = "configuration"
 _ANSWERS = (".json", ".txt")
 _SAVED = (".txt", ".conf", ".cfg", ".set", ".json", ".xml")
 _MOST_BYTES = 64 << 20
-"""The largest size of an answer, in bytes. No switch has a longer configuration, so a larger file is not one."""
+"""The largest size of an answer, in bytes. No switch has a longer configuration, so a larger file cannot be one."""
 
 
 class CaptureEntry(BaseModel):
