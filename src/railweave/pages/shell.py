@@ -20,7 +20,7 @@ ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uf
 """Characters that XML 1.0 forbids or discourages, even if escaped."""
 
 UNSAFE = re.compile("[&<>\"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that ``text`` must replace: those of ``ILLEGAL``, and those to escape. One search finds out that most texts have none."""
+"""The characters that ``text`` must replace: those of ``ILLEGAL``, and those to escape. Most texts contain none, as one search shows."""
 
 CHARACTER_EM = 0.6
 """The assumed mean width of a character in a sans-serif font, in em. It is high enough that texts never exceed their estimated width."""

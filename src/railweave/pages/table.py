@@ -163,7 +163,10 @@ def columns(*titles: str, numbers: Iterable[str] = ()) -> tuple[Column, ...]:
 
 
 def joined(head: Column, tables: Sequence[tuple[str, Table]]) -> Table:
-    """Return several tables with the same columns as one, with an added first column for the name of each. One table stays unchanged."""
+    """Return several tables with the same columns as one, with an added first column for the name of each.
+
+    A single table is returned unchanged.
+    """
     first = tables[0][1]
     if len(tables) == 1:
         return first
