@@ -190,7 +190,7 @@ def _fabric(
 
 
 def _local(spec: FabricSpec) -> tuple[str, ...]:
-    """Return the prefixes that leaves may originate: those of the server pools, the pools of other links, and the edge ports."""
+    """Return the prefixes that leaves may originate: the server pools, the pools of ``other_links``, and the prefixes of edge ports."""
     others = (
         pool
         for other_link in spec.addressing.other_links.values()
@@ -201,7 +201,7 @@ def _local(spec: FabricSpec) -> tuple[str, ...]:
 
 
 def _other_link(spec: FabricSpec) -> Literal["", "access", "trunk", "routed"]:
-    """Return the link type of the fabric's other links, or an empty string if it does not differ from the usual server link."""
+    """Return the link type of the servers in ``other_links`` if it differs from ``server_link``, or else an empty string."""
     for other_link in spec.addressing.other_links.values():
         if other_link.server_link != spec.addressing.server_link:
             return other_link.server_link

@@ -23,7 +23,7 @@ def check_references(context: Context) -> None:
 
 
 def _check_sites(context: Context) -> None:
-    """Note a problem if there are several sites, and a fabric or server group does not name its own."""
+    """Note a problem if there are several sites and a fabric or server group does not name its site."""
     spec = context.source.spec
     items: list[tuple[Location, str, str | None]] = [
         (("fabrics", name), f"fabric {name!r}", fabric.site)

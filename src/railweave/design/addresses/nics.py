@@ -324,7 +324,7 @@ def _addresses(
 def _fixed(fixed: Mapping[str, str], label: str, subnet: Subnet, both: bool) -> str | None:
     """Return the address that an override gives a NIC for a path color (``label``), or None.
 
-    ``both`` is True if the NIC has two address families. An address of the other family than the subnet's is then ignored.
+    ``both`` is True if the NIC has two address families. An address that is not of the subnet's family is then ignored.
     """
     given = fixed.get(label)
     if given is not None and both and (":" in given) != (":" in subnet.prefix):
@@ -356,7 +356,7 @@ def _static(subnet: Subnet, number: int) -> str | None:
 
 
 def check_addresses(context: Context, servers: Sequence[Server]) -> None:
-    """Note a problem for each address of two NICs. Only overrides can cause this: other addresses are numbered or derived from MACs."""
+    """Note a problem for each address that two NICs share. Only overrides cause this: other addresses are numbered or derived from MACs."""
     overrides = context.source.spec.overrides.nics
     owners: dict[str, str] = {}
     for server in servers if overrides else ():

@@ -411,7 +411,7 @@ def _check_gateway(context: Context, layout: Layout, all_segments: Sequence[Segm
 
 
 def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
-    """Note a problem if a NIC would get the network or broadcast address of the pool with proxy ARP, where the pool is one subnet."""
+    """Note a problem if a NIC would get the network or broadcast address of a pool with proxy ARP, which NICs see as one subnet."""
     addressing = layout.spec.addressing
     if addressing.server_link != "proxy-arp":
         return

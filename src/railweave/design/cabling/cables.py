@@ -226,7 +226,7 @@ class _Tier(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A switch, and its place among the neighbors of a switch in the other tier. The place determines its port there."""
+    """A switch, and its place among the neighbors of a switch in the other tier. The place determines the port on that other switch."""
 
     name: str
     place: int

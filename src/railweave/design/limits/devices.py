@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def check_strict_queues(context: Context, system: System, qos: Qos, base: Location) -> None:
-    """Note a problem if a strict-priority class cannot be above all weighted classes, on a system that serves queues by number."""
+    """Note a problem if a strict-priority class cannot have a higher queue than all weighted classes, but the system requires it.
+
+    It is required on systems that serve queues by number.
+    """
     if not (system.pfc_by_queue and system.strict_on_top):
         return
     strict = [

@@ -61,10 +61,10 @@ def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -
 
 
 THIN_HEADROOM = 0.75
-"""The used share of the headroom partition above which it counts as scarce, for models without public figures on dedicated buffers.
+"""The used share of the headroom partition above which headroom counts as scarce.
 
-Such figures tell how much of a model's packet buffer is dedicated to ports. Partitions here are shares of the whole buffer; the
-switch takes them from the shared part.
+It applies to models without public figures on dedicated buffers. Partitions here are shares of the whole packet buffer, but the
+switch takes them only from the part that is not dedicated to ports.
 """
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """The number of ports (``ports``) of a device that need the same headroom. ``port`` is what one of them needs per lossless priority."""
+    """A group of ports of a device that need the same headroom: their number, and the need of one port per lossless priority."""
 
     kind: str
     ports: int
@@ -68,7 +68,7 @@ class Headroom:
     def is_thin(self) -> bool:
         """True if the headroom may not suffice once the dedicated buffers are subtracted.
 
-        With published figures, this is computed. Without them, it is assumed above ``THIN_HEADROOM``.
+        With published figures, this is computed. Without them, it is True if the used share exceeds ``THIN_HEADROOM``.
         """
         if self.published_bytes is not None:
             return self.need_bytes > self.published_bytes
@@ -76,7 +76,7 @@ class Headroom:
 
     @property
     def shared_needed_mb(self) -> float:
-        """The size in MB of the shared buffer that would be needed for its headroom partition to hold the needed headroom."""
+        """The size in MB that the shared buffer must have so that its headroom partition holds the needed headroom."""
         return self.need_bytes / 1e4 / max(1, self.partition_percent)
 
     def longest_m(self, kind: str, have_bytes: int) -> float | None:

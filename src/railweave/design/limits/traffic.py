@@ -185,7 +185,7 @@ MOST_LEAVES = 64
 """The largest number of leaves in a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""
 
 NIC_ADAPTIVE_ROUTING = "nic-adaptive-routing"
-"""The name of the switch feature that a document describes the switch model together with NICs that use adaptive routing."""
+"""The name of a switch feature: a document describes the switch model together with NICs that use adaptive routing."""
 
 SPRAYING = ("dlb-per-packet", "spray")
 """The modes that send packets of one queue pair over several paths. They require adaptive routing on NICs."""

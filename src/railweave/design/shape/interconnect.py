@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A switch that connects its site to others, before addresses are allocated. ``number`` counts all sites' switches in slot order."""
+    """A switch that connects its site to others, before addresses are allocated. ``number`` counts these switches over all sites.
+
+    The order is that of the sites' slots.
+    """
 
     name: str
     site: str
@@ -70,7 +73,7 @@ def peers(borders: Sequence[Border], router: Border) -> list[tuple[Border, int]]
 
 
 def check_sites(context: Context, name: str, fabric: Fabric) -> None:
-    """Note stripes without a site, unknown stripes, and sites that are not defined."""
+    """Note a problem for stripes without a site, for unknown stripes, and for sites that are not defined."""
     wanted = fabric.topology.interconnect
     if wanted is None:
         return

@@ -310,7 +310,7 @@ FIRST_BRIDGED = 60_000
 def with_leaves(
     context: Context, layout: Layout, tenants: Sequence[Tenant], segments: Sequence[Segment], switches: Sequence[Switch]
 ) -> tuple[Tenant, ...]:
-    """Return the tenants with the VRF settings on each leaf. Notes a problem if the values of two VRFs are equal."""
+    """Return the tenants with the VRF settings on each leaf. Notes a problem if two VRFs would have the same value."""
     overlay, spec = layout.spec.evpn(), layout.spec
     if overlay is None:
         return tuple(tenants)
