@@ -141,9 +141,9 @@ def _by_bits(
 
 
 def _factors(cuts: Sequence[NumberedPrefix]) -> tuple[int, ...] | None:
-    """Return, for each field, the amount that one more adds to the prefix. None if no sum of multiples gives all prefixes.
+    """Return how much an increase of 1 in each field adds to the prefix. None if no such factors give all prefixes.
 
-    A field that is the same in every prefix adds 0.
+    A field that is the same in every prefix has the factor 0.
     """
     factors: dict[int, int] = {}
     for _ in FIELDS:

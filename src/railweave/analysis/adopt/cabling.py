@@ -282,7 +282,7 @@ def _write(draft: Draft, role: str, kind: str, model: str, devices: Sequence[str
 
 
 def _server_ports(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
-    """Write the port range of servers, and the ports outside it. NICs whose port is unknown then get free ports."""
+    """Write the port range of servers, and the server ports outside it. Then assign free ports to NICs whose port is unknown."""
     rail_of = rails_of(shape.wiring.servers.values())
     each = max(1, shape.rails // shape.per_stripe)
     taken: dict[str, list[LinkPort]] = defaultdict(list)

@@ -290,7 +290,7 @@ class Files:
 
 
 def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Mapping[str, str] | None = None) -> Files:
-    """Return the files of a network. ``given`` maps roles to switch models, for roles whose model is known.
+    """Return the fabric file and lock of a network. ``given`` maps roles to switch models, for roles whose model is known.
 
     Raises ``InputError`` if there is no switch, or if no model of the catalog has a switch's ports.
     """

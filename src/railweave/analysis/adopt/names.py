@@ -80,7 +80,10 @@ def _width(number: str) -> str:
 
 
 def _by_common_parts(stripes: Sequence[Stripe]) -> Iterator[tuple[str, list[str]]]:
-    """Yield such patterns, where a stripe's name is the common start of its leaf names without an ending that all stripes share."""
+    """Yield name patterns of leaves, as ``_leaf_patterns`` does, in which stripes have the common start of their leaf names as names.
+
+    An ending that all stripes share is removed from these names.
+    """
     heads: list[str] = []
     digits = 1
     for stripe in stripes:
@@ -226,7 +229,8 @@ def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves
 def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
     """Return the wiring with generated server and NIC names for server ports without a description.
 
-    Such a server has one NIC on each leaf if the number of leaves divides eight. Otherwise all its NICs are on one leaf.
+    Such a server has one NIC on each leaf if the number of leaves divides eight or is a multiple of eight. Otherwise all its NICs
+    are on one leaf.
     """
     nameless = [end for end, nic in wiring.servers.items() if not nic.device]
     if not nameless:

@@ -256,7 +256,7 @@ def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
 
 
 def local_prefixes(draft: Draft, configs: Mapping[str, DeviceConfig]) -> list[str]:
-    """Return the prefixes in the prefix list that most policies match with longer prefixes, on most switches of the fabric."""
+    """Return the prefixes that most switches of the fabric accept: those of the prefix list to which most policy terms refer."""
     votes: list[tuple[Prefix, ...]] = []
     for name in draft.switches:
         bgp = configs[name].bgp

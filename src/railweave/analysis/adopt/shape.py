@@ -56,7 +56,7 @@ def pods_of(
 
 
 def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods: int) -> list[str]:
-    """Return the super-spines in the order of their planes. The plane is the number, in its pod, of the spines that it connects."""
+    """Return the super-spines in the order of their planes. A super-spine's plane is the number of the spines below it in their pods."""
     each = max(1, len(spines) // pods)
     number = {name: at % each for at, name in enumerate(spines)}
     plane = {end.device: number[there.device] for end, there in wiring.between(supers, spines)}

@@ -1,4 +1,4 @@
-"""Stand-ins for hardware that the catalog lacks: a catalog model takes the place of the switch, and its ports that of the real ports.
+"""Stand-ins for hardware that the catalog lacks: a catalog model replaces the switch, and its ports replace the real ports.
 
 Public labs run virtual switches (``Ethernet1``, ``eth1``) and models of other vendors. With a stand-in, such a network can be
 designed. A note gives the port names of the design. Statements that differ only by these names count as equivalent.

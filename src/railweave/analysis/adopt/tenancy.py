@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 LEAST_STEP = 10
-"""The smallest greatest common divisor of the numbers in route distinguishers at which they count as multiples of slots."""
+"""The least common divisor of the numbers in route distinguishers with which they count as multiples of slots.
+
+If all numbers have a common divisor of at least this, the slots are the numbers divided by their greatest common divisor.
+"""
 
 
 def slots_of(numbers: Mapping[str, int], draft: Draft) -> dict[str, int]:
@@ -241,7 +244,7 @@ def _targets(
     configs: Mapping[str, DeviceConfig],
     leaves: Iterable[str],
 ) -> None:
-    """Write the route target of each tenant if it does not follow from the VNI, for VRFs that import their own routes."""
+    """Write the route target of each tenant if it does not follow from the VNI. Only VRFs that import their own routes are considered."""
     head = draft.at("overlay").get("route_target_as", USUAL.route_target_as)
     leaves = list(leaves)
     every = [vrf for leaf in leaves for vrf in configs[leaf].vrfs if len(vrf.export_targets) == 1]

@@ -126,7 +126,7 @@ def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> D
 
 
 def _has_form(nos: str, name: str, text: str) -> bool:
-    """Return whether a file can belong to a system: it has the name of one of its files, or is JSON and the system prints JSON."""
+    """Return whether a file can belong to a system: its name is that of a file of the system, or both are JSON."""
     is_json = text.lstrip()[:1] in {"{", "["}
     return name in _files(nos) or (is_json and any(file.endswith(".json") for file in _files(nos)))
 
@@ -140,7 +140,7 @@ def _any(capture: Capture, device: str) -> dict[Path, str]:
 
 
 def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts by the system's names of the files. A text with an unknown name is taken as its JSON or line-based file.
+    """Return the texts by the system's names of the files. A text with an unknown name is taken as the system's JSON or line-based file.
 
     A device may print a file in several parts, which are joined.
     """

@@ -68,7 +68,7 @@ def pfc_ports(pauses: Mapping[Kind, bool], usual: str) -> str:
 
 
 def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: DeviceConfig) -> bool:
-    """Return whether a switch without lossless classes would have the same QoS by the fabric's ``qos`` with PFC off on all its ports.
+    """Return whether a switch without lossless classes has the classes that it would have by the fabric's ``qos`` with PFC off everywhere.
 
     ``whole`` is the fabric's ``qos``, ``role_qos`` the one derived for the switch's role.
     """
