@@ -208,9 +208,9 @@ def statement(step: Step, node: Node) -> str:
 
 
 def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
-    """Return the (old, new) text of a changed statement: the first child that exists on only that side, after its parents.
+    """Return the old and the new text of a changed statement of which only children differ.
 
-    If there is no such child, the text is ``words``.
+    Each text is the first child that the other side lacks, after its parent statements. If there is none, the text is ``words``.
     """
     was, now = (node.children or () for node in (old.old or old.node, new.node))
     above = (*new.above, new.node.name)

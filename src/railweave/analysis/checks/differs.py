@@ -1,7 +1,7 @@
 """Rules for differences between a device's configuration and the design.
 
-A difference in a field selects its rule by the field (``of_field``). A statement that changes no field selects its rule by its text
-(``of_statement``).
+A difference in a field selects its rule by the field (``of_field``). A statement that changes no field selects its rule by its
+text (``of_statement``).
 """
 
 from __future__ import annotations
@@ -339,7 +339,7 @@ def foremost(fields: Iterable[FieldDifference]) -> list[FieldDifference]:
 
 
 def of_statement(statement: str) -> Rule:
-    """Return the rule for a statement, selected by its text, which includes its enclosing statements."""
+    """Return the rule for a statement, selected by its text, which includes its parent statements."""
     return next(
         (rule for pattern, rule in _WORDS if (re.match if rule is TEXT else re.search)(pattern, statement)), STATEMENT
     )

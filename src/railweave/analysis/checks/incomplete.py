@@ -59,7 +59,7 @@ Lacks = tuple[str, str]
 
 
 def _links(config: DeviceConfig, links: set[str]) -> Iterator[Lacks]:
-    """Yield the sessions and ports whose link is not a cable of this device, so that they carry no traffic."""
+    """Yield (field, message) for each session or port whose link is not a cable of this device and so carries no traffic."""
     for group in config.bgp.groups if config.bgp else ():
         for session in group.sessions:
             if session.link and session.link not in links:

@@ -71,7 +71,7 @@ class Subject:
 
     @cached_property
     def remote(self) -> dict[str, Remote]:
-        """The prefixes that each leaf must reach: those of other leaves in the same fabric, rail plane and tenant that have NICs."""
+        """The prefixes that each leaf must reach: the prefixes with NICs on the other leaves of its fabric, rail plane and tenant."""
         network, index = self.present, self.routes.index
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
         rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}
