@@ -119,7 +119,10 @@ def effects(
 
 
 class _Side:
-    """The routes of one of two sides to compare. A number stands for a set of links, the same number on both sides for equal sets."""
+    """The routes of one of the two sides of a comparison.
+
+    Each set of next-hop links has a number. Equal sets have the same number on both sides.
+    """
 
     def __init__(self, routes: Routes, prefixes: Sequence[str], known: dict[frozenset[str], int]) -> None:
         self._routes = routes
