@@ -36,8 +36,8 @@ _FIRST_SIZE = 1024
 class Attributes:
     """The attributes that the decision process and policies examine (RFC 4271 section 5, RFC 7311, RFC 8092).
 
-    ``communities`` holds values such as ``color:0:1`` or ``65000:1:1``; ``aigp`` is None if the attribute is absent.
-    Only the length of the AS path is kept. Its AS numbers matter for loop detection alone, which ``candidates.AsPaths`` does.
+    ``communities`` holds values such as ``color:0:1`` or ``65000:1:1``; ``aigp`` is None if the attribute is absent. Of the AS
+    path, only the length is kept. Its AS numbers matter only for loop detection, which ``candidates.AsPaths`` does.
     """
 
     protocol: Literal["direct", "bgp"]

@@ -202,7 +202,7 @@ class AsPaths:
         return path_id
 
     def places_by_asn(self, paths: NDArray[np.int32]) -> dict[int, bytes]:
-        """Return the indexes of the paths that contain an AS number, by that number, as the bytes of an ``int32`` array."""
+        """Return, for each AS number, the indexes of the paths that contain it, as the bytes of an ``int32`` array."""
         numbers = self._numbers[paths]
         places, _ = held = np.nonzero(numbers)
         asns = numbers[held]

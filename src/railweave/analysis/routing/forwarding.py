@@ -87,7 +87,7 @@ class Pattern(NamedTuple):
         return Pattern(self.sets + part.sets, best, second, reason)
 
     def spread(self, places: NDArray[np.intp]) -> Pattern:
-        """Return the pattern expanded to more prefixes. ``places`` holds, for each of them, the index of its equal in this pattern."""
+        """Return the pattern expanded to more prefixes. ``places`` holds, for each new prefix, the index in this pattern of its values."""
         return Pattern(self.sets, self.best[places], self.second[places], self.reason[places])
 
 

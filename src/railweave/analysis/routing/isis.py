@@ -58,7 +58,10 @@ def _running(config: DeviceConfig) -> Isis | Ospf | None:
 
 
 def shortest(near: Mapping[str, list[Adjacency]], root: str) -> dict[str, tuple[int, frozenset[str]]]:
-    """Return, by reachable device, (the distance from ``root``, the links of ``root`` that begin shortest paths there). By Dijkstra."""
+    """Return, for each device within reach of ``root``, (distance, links of ``root`` that begin a shortest path to the device).
+
+    Uses Dijkstra's algorithm.
+    """
     distance: dict[str, int] = {root: 0}
     first: dict[str, set[str]] = {root: set()}
     queue = [(0, root)]

@@ -295,7 +295,7 @@ def _families(nic: Nic) -> str:
 def _second(network: Network, nic: Nic) -> str:
     """Return a suggestion for giving a single-family NIC the other address family.
 
-    It depends on the obstacle: the NIC's layer-2 network, its tenant's pools or the fabric's addressing.
+    The suggestion depends on the obstacle: the NIC's layer-2 network, its tenant's pools or the fabric's addressing.
     """
     fabric = network.fabric(nic.fabric)
     if nic.network:
