@@ -227,7 +227,7 @@ class FileChange:
     inverse: tuple[Command, ...]
     """The commands that reverse the change."""
     disrupts: tuple[dict[str, str], ...]
-    """The statements that disrupt traffic, with the keys ``statement``, ``what`` (is disrupted), ``why``, and ``source`` of that fact."""
+    """The statements that disrupt traffic, each with the keys ``statement``, ``what`` (what it disrupts), ``why`` and ``source``."""
     refused: tuple[dict[str, str], ...] = ()
     """The statements that the system rejects as commands, with the keys ``statement``, ``why``, ``instead`` (alternative), ``source``."""
 

@@ -248,7 +248,7 @@ class EarlierBuild:
     whole: dict[str, int]
 
     def has(self, folder: str, key: str) -> bool:
-        """Return whether a folder already has the files that its input renders to. ``key`` identifies the input."""
+        """Return whether a folder already has the files that rendering its input produces. ``key`` identifies the input."""
         return folder in self.whole and self.stamps.get(folder) == stamp(key, self.files[folder])
 
 
