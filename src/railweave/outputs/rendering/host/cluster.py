@@ -82,13 +82,13 @@ def _tree_way_ps(job: Job, nccl: Parameters, choice: Choice, pace: Pace, chunk: 
 
 
 COLLECTIVES: tuple[Collective, ...] = ("all-reduce", "all-gather", "reduce-scatter")
-"""The collectives whose time can be calculated by a formula. For all others, the table leaves all but the protocol to NCCL."""
+"""The collectives that have rows in the table: those whose time a formula gives. For all others, NCCL can choose only the protocol."""
 SMALLEST_POWER, LARGEST_POWER = 10, 34
 """The range of message sizes to evaluate, as powers of two: 1 KiB to 16 GiB."""
 ANY_BYTES = 10**15
 """The size limit of the last row of a table, which no message exceeds."""
 BETTER_BY = 0.03
-"""The smallest relative gain that counts. A row ends only where another choice is faster by more than this fraction."""
+"""The fraction of the shortest time by which a choice may be slower and still count as equally fast."""
 
 
 @dataclass(frozen=True, slots=True)
