@@ -284,7 +284,10 @@ class Body(NamedTuple):
 
 
 def body_of(network: Network, routes: Routes, prices: Prices | None = None) -> Body:
-    """Return the body of the report. ``routes`` are the forwarding tables without failures, ``prices`` those of the items in the bill."""
+    """Return the body of the report.
+
+    ``routes`` are the forwarding tables without failures. ``prices`` are the prices of the items in the bill of materials.
+    """
     strokes = network_strokes(network)
     tables = (
         buffers_table(network),

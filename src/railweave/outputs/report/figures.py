@@ -161,9 +161,10 @@ def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
 
 
 def span(names: Sequence[str]) -> str:
-    """Return an ordered list of names in short form: the first and last if they are consecutive, or else also the first few.
+    """Return a short form of an ordered list of names.
 
-    ``LISTED`` names or fewer are all listed.
+    Consecutive names become the first and the last. Up to ``LISTED`` other names are all listed; of a longer list, the first two,
+    the last and the count are.
     """
     if not names:
         return "none"
@@ -201,5 +202,5 @@ def rail_label(rails: Sequence[int]) -> str:
 
 
 def subscription_word(ratio: float | None) -> str:
-    """Return the word for the ratio of server bandwidth to spine bandwidth: "undersubscribed" if it is below 1."""
+    """Return the name of a ratio of server bandwidth to spine bandwidth: "undersubscribed" below 1, or else "oversubscription"."""
     return "undersubscribed" if ratio is not None and ratio < 1 else "oversubscription"

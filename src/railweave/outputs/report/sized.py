@@ -54,7 +54,7 @@ def cost_table(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> Ta
 
 
 KNOWN = {"switch": "switches", "pluggable": "optics"}
-"""The kinds of items whose power draw is added up, with their plural for the page."""
+"""The kinds of items whose power draw is added up, each with its plural as the page shows it."""
 
 
 def _price_card(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
@@ -121,7 +121,7 @@ PURPOSE = (
 )
 
 MOST_ROWS = 8
-"""The number of servers in a stripe up to which each has its own row in the picture. In a larger stripe, identical servers share a row."""
+"""The largest number of servers in a stripe that each get a row of the picture. In a larger stripe, identical servers share a row."""
 
 MEASURES = (
     ("Switches", ("leaves", "spines", "super_spines")),
@@ -208,7 +208,7 @@ def _header(network: Network, sized: Mapping[str, Any], chosen: Mapping[str, Any
 
 
 def _ratio(shape: Mapping[str, Any]) -> float | None:
-    """Return the oversubscription of the fullest leaf, or None if a leaf has no uplinks."""
+    """Return the oversubscription of the leaf with the most servers, or None if the leaves have no uplinks."""
     return shape["servers_per_stripe"] / shape["uplinks"] if shape["uplinks"] else None
 
 

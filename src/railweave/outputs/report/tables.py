@@ -248,9 +248,9 @@ def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
 
 
 def _stem(prefix: str) -> tuple[str, int]:
-    """Return (the part of every address of a prefix before the interface identifier, the prefix length).
+    """Return (the text that all addresses of a prefix begin with, the prefix length).
 
-    The part is empty if the prefix does not end after four groups.
+    The text is empty if the prefix does not end after four groups.
     """
     base, _, length = prefix.partition("/")
     return (base.removesuffix("::") + ":" if base.endswith("::") and base.count(":") == 5 else ""), int(length)

@@ -297,9 +297,9 @@ def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
 
 
 def _spread(cables: list[Cable], near: str, places: dict[str, tuple[float, float]]) -> dict[str, float]:
-    """Return the x position of each cable at its ``near`` end (``a`` or ``b``), evenly spaced, in the order of the far ends.
+    """Return the x position of each cable at its ``near`` end (``a`` or ``b``).
 
-    ``places`` holds (left edge, width) of each device.
+    The cables of a device are evenly spaced, in the order of their far ends. ``places`` holds (left edge, width) of each device.
     """
     by_device: dict[str, list[tuple[float, int, str]]] = {}
     for order, cable in enumerate(cables):

@@ -37,7 +37,10 @@ COLUMNS = 6
 """The largest number of blocks in a row."""
 
 MAXIMUM_WIDTH = 1600.0
-"""The largest width in pixels, unless fewer columns cannot reduce it. A page of 1,400 px shows it at four fifths of its size."""
+"""The largest width in pixels. A picture is wider only if no number of columns fits.
+
+A page of 1,400 px shows this width at four fifths of its size.
+"""
 
 BUNDLE_STRANDS = 8
 """The largest number of path colors that a bundle shows as separate strands. More strands would blur."""
