@@ -1,4 +1,4 @@
-"""Worker processes. They ignore Ctrl-C, and they end with the process that needs them."""
+"""Worker processes. They ignore Ctrl-C, and they end together with the process that started them."""
 
 from __future__ import annotations
 
