@@ -368,7 +368,7 @@ class ServerModel(Model):
         return group.further_ports_of or kind, (rail - 1) % group.adapters
 
     def own_ports(self, kind: str) -> range | None:
-        """Return the port numbers, from 1, that a set uses on its cards. Returns None if all ports of these cards belong to the set."""
+        """Return the port numbers, from 1, that NIC set ``kind`` uses on its cards, or None if all ports of the cards belong to the set."""
         group = self.nics[kind]
         before = self.nics[group.further_ports_of].ports if group.further_ports_of else 0
         if not before and all(nic.further_ports_of != kind for nic in self.nics.values()):

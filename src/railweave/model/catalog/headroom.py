@@ -89,7 +89,7 @@ class PortHeadroom:
 
     @cached_property
     def limit_bytes(self) -> int:
-        """The most headroom that the port may need, in bytes: the largest of the two calculated needs and the table's value."""
+        """The maximum headroom of the port in bytes: the largest of the two calculated needs and the table's value."""
         need = (
             -(-self.need_bytes // self.cell_bytes) * self.cell_bytes
         )  # more than small packets, if a cell holds just one

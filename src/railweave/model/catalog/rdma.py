@@ -15,7 +15,7 @@ The value is fitted: docs/validation.md, "What was fitted".
 """
 
 POINT_TO_POINT_BYTES = 128 << 10
-"""Bytes that an all-to-all sends at once: one network message (NCCL 2.23 ``init.cc``, P2pNetChunkSize)."""
+"""The size in bytes of a network message of an all-to-all (NCCL 2.23 ``init.cc``, P2pNetChunkSize)."""
 
 COSTLY = 0.1
 """The relative slowdown of a collective above which a finding names the setting that causes it."""
