@@ -402,9 +402,10 @@ class _Cabler:
         return max(border.position for border in self.layout.borders)
 
     def _most_below(self, role: RoleName) -> int:
-        """Return the highest place that a lower switch of a role can have below an upper switch, which needs ports for all places.
+        """Return the number of places below each upper switch for lower switches of a role. An upper switch needs ports for all of them.
 
-        The place is that of a leaf, the pod number of a spine or, with interconnect routers, the position of a spine.
+        A leaf takes the place ``leaf.place``. A spine takes the place of its pod number or, with interconnect routers, of its
+        position.
         """
         if role == "leaf":
             return max(leaf.place for leaf in self.layout.leaves)

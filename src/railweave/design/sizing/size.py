@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 
 MOST_COLORS = 8
-"""The most path colors per NIC. With more uplinks, a color has several (Linux allows 16 addresses, including the link-local one)."""
+"""The maximum number of path colors of a NIC (Linux allows 16 addresses, including the link-local one).
+
+With more uplinks, a color has several.
+"""
 
 LEAST_COLORS = 4
-"""The fewest path colors per NIC. With fewer, the distribution of traffic would depend too much on hashing."""
+"""The minimum number of path colors of a NIC. With fewer, the distribution of traffic would depend too much on hashing."""
 
 MOST_LINKS = 64
 """The largest number of parallel links between two switches (``links_per_spine``)."""
