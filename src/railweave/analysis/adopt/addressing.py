@@ -29,7 +29,7 @@ FIELDS = ("tenant", "stripe", "server", "rail", "color")
 
 
 MOST_BITS = 32
-"""The most bits that the fabric file allows for one number of a prefix."""
+"""The maximum number of bits that the fabric file allows for one number of a prefix."""
 
 
 @dataclass(frozen=True, slots=True)

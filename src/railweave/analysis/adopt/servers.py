@@ -34,10 +34,10 @@ def rails_of(nics: Iterable[End]) -> dict[End, int]:
 
 
 MOST_NICS = 8
-"""The most NICs that an inferred server has on one fabric."""
+"""The maximum number of NICs that an inferred server has on one fabric."""
 
 FEW_NICS = 2
-"""The number of NICs of the smallest server model with NICs of this kind."""
+"""The number of NICs of an inferred server that has few NICs. Any other inferred server has ``MOST_NICS``."""
 
 
 def known_nics(names: Iterable[str]) -> bool:

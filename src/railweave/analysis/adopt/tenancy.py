@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 LEAST_STEP = 10
-"""The least common divisor of the numbers in route distinguishers with which they count as multiples of slots.
+"""The smallest common divisor for which the numbers in route distinguishers count as multiples of slots.
 
-If all numbers have a common divisor of at least this, the slots are the numbers divided by their greatest common divisor.
+If the greatest common divisor of all numbers is at least this, the slots are the numbers divided by it.
 """
 
 

@@ -126,7 +126,7 @@ def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> D
 
 
 def _has_form(nos: str, name: str, text: str) -> bool:
-    """Return whether a file can belong to a system: its name is that of a file of the system, or both are JSON."""
+    """Return whether a file can belong to a system, because the system has a file of this name, or a JSON file if the text is JSON."""
     is_json = text.lstrip()[:1] in {"{", "["}
     return name in _files(nos) or (is_json and any(file.endswith(".json") for file in _files(nos)))
 
