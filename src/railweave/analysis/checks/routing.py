@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
 
 EVERY_FAULT_UP_TO = 64
-"""The most switches of a network in which every single fault is tried. In larger networks, ``SAMPLED_FAULTS`` faults are sampled evenly."""
+"""The maximum number of switches of a network in which every single fault is tried.
+
+In larger networks, ``SAMPLED_FAULTS`` faults are sampled evenly.
+"""
 
 SAMPLED_FAULTS = 24
 MOST_SHOWN = 20

@@ -46,7 +46,7 @@ class Subject:
 
     @cached_property
     def control_plane(self) -> ControlPlane:
-        """The control plane of the configurations."""
+        """The control plane, computed from ``configs``, for any state of links and devices."""
         return ControlPlane(self.configs.values(), self.network.absent)
 
     @property
