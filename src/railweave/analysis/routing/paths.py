@@ -106,7 +106,7 @@ if TYPE_CHECKING:
 SHARE_DIGITS = 6
 MAXIMUM_HOPS = 32
 MOST_QUEUE_PAIRS = 16_384
-"""The most queue pairs of one connection, equal to the limit of perftest."""
+"""The maximum number of queue pairs of one connection, equal to the limit of perftest."""
 
 
 @dataclass(frozen=True, slots=True)
