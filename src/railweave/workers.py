@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 LEAST = 128
-"""The least number of devices for which forks are used. With fewer, starting the forks takes longer than the time saved."""
+"""The minimum number of devices for which forks are used. With fewer, starting the forks takes longer than the time saved."""
 
 MOST_WORKERS = 8
 
