@@ -69,6 +69,10 @@ def _place(declaration: OptionField) -> int:
     return LAST.index(declaration.shown) + 1 if declaration.shown in LAST else 0
 
 
+REPEATED = "<str>"
+"""The value of an option that may be repeated, as its help shows it. Typer would show the type of the whole list."""
+
+
 def _names(shown: Sequence[OptionField]) -> dict[str, str]:
     """Return the parameter name of each field.
 
@@ -93,7 +97,7 @@ def _parameter(declaration: OptionField, name: str) -> inspect.Parameter:
     value = (
         _option(declaration, declaration.shown, default)
         if isinstance(declaration.shown, Opt)
-        else typer.Argument(default, help=declaration.shown.help if declaration.shown else "")
+        else typer.Argument(default, help=declaration.shown.help if declaration.shown else "", metavar=name.upper())
     )
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=_kind(declaration))
 
@@ -104,7 +108,7 @@ def _option(declaration: OptionField, opt: Opt, default: Any) -> Any:  # noqa: A
         default,
         *filter(None, (opt.letter, name)),
         help=opt.help,
-        metavar=opt.metavar or None,
+        metavar=opt.metavar or (REPEATED if default == [] else None),
         min=opt.least,
         max=opt.most,
         envvar=opt.envvar or None,

@@ -258,7 +258,7 @@ def parser() -> ArgumentParser:
         "plugin stats --prometheus > /var/lib/node_exporter/textfile/railweave.prom",
         "env -- railweave host plugin doctor",
     )
-    plugin.add_argument("what", choices=("stats", "doctor"))
+    plugin.add_argument("what", choices=("stats", "doctor"), help="totals of running processes, or checks")
     _host_file(plugin)
     _sysfs(plugin)
     plugin.add_argument(
@@ -321,7 +321,7 @@ def parser() -> ArgumentParser:
         "The servers need Python 3.9 or newer\nand iproute2.",
         "zipapp railweave-host.pyz",
     )
-    zipapp.add_argument("file", type=Path, metavar="FILE")
+    zipapp.add_argument("file", type=Path, metavar="FILE", help="file to write, replaced as a whole")
     zipapp.add_argument("--json", action="store_true", help="print JSON")
     return top
 
