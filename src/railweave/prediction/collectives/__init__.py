@@ -1,1 +1,1 @@
-"""Messages that NCCL and RCCL send between NICs for a collective, and the order they wait in (docs/collectives.md)."""
+"""The messages that NCCL and RCCL send between NICs for a collective, and which messages wait for which (docs/collectives.md)."""

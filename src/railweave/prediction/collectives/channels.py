@@ -40,9 +40,12 @@ With more queue pairs, a post is likely to cost more.
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The times of one collective.
+    """The times of the steps of one collective.
 
-    Every channel gets an equal part of the link between GPUs, because all channels are assumed to be busy.
+    - ``launch_ps``: the time before the first byte.
+    - ``gpu_hop_ps``, ``network_hop_ps``: the latency of a hop to the next GPU of a server, and to the next server.
+    - ``ps_per_byte``: the time per byte of one channel between GPUs. All channels are assumed to be busy, so each
+      gets an equal part of the link.
     """
 
     launch_ps: int
@@ -61,7 +64,7 @@ class Pace:
     @overload
     def hops(self, count: int | NDArray[np.int64], size_bytes: NDArray[np.int64]) -> NDArray[np.int64]: ...
     def hops(self, count: int | NDArray[np.int64], size_bytes: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
-        """Return the time in ps that ``count`` hops inside a server take, with store and forward at each hop."""
+        """Return the time in ps for ``count`` hops between GPUs of a server. Each hop first receives all ``size_bytes``, then sends."""
         time = count * (self.gpu_hop_ps + size_bytes * self.ps_per_byte)
         return round(time) if isinstance(time, float | int) else time.astype("int64")
 
@@ -74,7 +77,7 @@ COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
 def bus_factor(collective: Collective, ranks: int) -> float:
     """Return the factor from algorithm bandwidth to bus bandwidth for ``ranks`` ranks.
 
-    With one rank it is 0 for collectives that then move no data.
+    For one rank it is 0 if the collective moves no data then.
     """
     if collective == "all-reduce":
         return 2 * (ranks - 1) / ranks
@@ -91,8 +94,8 @@ MOST_CHANNELS = 32
 class Rings:
     """The NICs that the ring of each channel uses.
 
-    - ``enter``: the NIC by which the ring enters a server. A row per channel, a column per server.
-    - ``leave``: the NIC by which it leaves, in the same shape.
+    ``enter``: the NIC by which the ring enters each server, as an index within that server. A row per channel, a column
+    per server.
     """
 
     enter: NDArray[np.int64]
@@ -119,7 +122,7 @@ def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:
 
 
 def _crosses(job: Job, nccl: Parameters) -> bool:
-    """Return whether a ring leaves a server by a different NIC from the one it came in by."""
+    """Return whether a ring can leave a server by another NIC than the one by which it entered."""
     asked = nccl["NCCL_CROSS_NIC"] == 1 or (nccl["NCCL_CROSS_NIC"] == 2 and nccl["NCCL_PXN_DISABLE"] == 1)
     return job.nics_per_server > 1 and asked
 
@@ -152,11 +155,11 @@ def rings(job: Job, nccl: Parameters, channels: int) -> Rings:
 
 
 def ring_order(job: Job, enter: int, leave: int) -> list[int]:
-    """Return the GPUs of a server in ring order, for a ring that uses the NICs ``enter`` and ``leave``.
+    """Return the GPUs of a server in ring order, for a ring that enters by NIC ``enter`` and leaves by NIC ``leave``.
 
-    The ring begins at a GPU next to ``enter`` and ends at a GPU next to ``leave``. The other GPUs follow in ascending order
-    (assumed: the order does not matter if all GPUs reach each other equally well). If both are the same NIC, all GPUs
-    follow in ascending order from the first.
+    The ring begins at a GPU next to ``enter`` and ends at a GPU next to ``leave``. The other GPUs are between them,
+    in ascending order (assumed: the order does not matter if all GPUs reach each other equally well). If both are the
+    same NIC, the first GPU is followed by all others in ascending order.
     """
     gpus = job.gpus_per_server
     first = job.gpus_beside(enter)[0]

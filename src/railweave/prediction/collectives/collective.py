@@ -53,12 +53,13 @@ PART_GRAIN = 4096
 
 @dataclass(frozen=True)
 class Transfers:
-    """The pairs of ranks that send to each other.
+    """The transfers of point-to-point communication: pairs of ranks, where one sends to the other.
 
-    - ``size_bytes``: bytes that each pair sends.
-    - ``turn``: the round in which a pair sends.
-    - ``of_one``: True if only the pairs that send from the first server are listed. Every other server sends likewise to
-      servers at the same distance.
+    - ``source``, ``target``: the sending and the receiving rank of each transfer.
+    - ``turn``: the round of each transfer.
+    - ``size_bytes``: the bytes of each transfer.
+    - ``of_one``: True if only the transfers from the first server are listed. All other servers send in the same
+      pattern, shifted by their distance from the first server.
     """
 
     source: NDArray[np.int64]
@@ -69,7 +70,10 @@ class Transfers:
 
 
 def everyone(job: Job, size_bytes: int, turns: schedule.Rounds, *, of_one: bool = False) -> Transfers:
-    """Return the transfers of an all-to-all that go to other servers. Every rank sends ``size_bytes`` to every rank."""
+    """Return the transfers between servers of an all-to-all in which every rank sends ``size_bytes`` to every rank.
+
+    ``of_one``: return only those that the first server sends.
+    """
     gpus, servers = job.gpus_per_server, len(job.servers)
     senders = 1 if of_one else servers
     refuse_beyond(senders * gpus * job.ranks)
@@ -85,10 +89,7 @@ def everyone(job: Job, size_bytes: int, turns: schedule.Rounds, *, of_one: bool 
 
 
 def neighbors(job: Job, size_bytes: int, turns: schedule.Rounds) -> Transfers:
-    """Return the transfers of send/recv as in nccl-tests: every rank sends to the next, and the last to the first.
-
-    Transfers inside a server are left out.
-    """
+    """Return the transfers between servers of nccl-tests' send/recv: every rank sends to the next rank, and the last to the first."""
     gpus = job.gpus_per_server
     source = np.arange(job.ranks)
     target = (source + 1) % job.ranks
@@ -113,8 +114,9 @@ def transfers(
 ) -> Draft:
     """Return the messages of transfers.
 
-    - ``all_pairs``: the messages of a batch wait for the previous batch on their channel.
-    - ``whole``: each part of a transfer is one message.
+    - ``all_pairs``: True for an all-to-all. The messages of a batch of rounds then wait for the previous batch on
+      their channel.
+    - ``whole``: send each part of a transfer as a single message, instead of one message per chunk.
     """
     count, size = len(wanted.source), wanted.size_bytes
     peers = job.ranks - 1 if all_pairs else 1
@@ -169,10 +171,10 @@ def transfers(
 
 
 def _launched_ps(job: Job, wanted: Transfers, pace: Pace, peers: int) -> NDArray[np.int64]:
-    """Return when the data of each transfer can leave, in ps: when the kernels of both its GPUs run.
+    """Return, for each transfer, the time in ps from which its data can leave: the kernels of both its GPUs are running then.
 
-    A process of RCCL launches the kernels of its GPUs one after another. The last one runs after ``launch_ps``, so data of
-    the first GPUs overlaps the launch of the last ones.
+    A process of RCCL launches the kernels of its GPUs one after another, and the last kernel runs after
+    ``launch_ps``. GPUs whose kernels run earlier also send earlier. NCCL's kernels all begin after ``launch_ps``.
     """
     each_ps = (
         round(launch_of_others_us(job, peers) * 1e6) // max(job.gpus_per_process - 1, 1) if job.library == "RCCL" else 0
@@ -191,7 +193,10 @@ def _chunk(nccl: Parameters, size: int, step: int) -> int:
 def _nics(
     job: Job, nccl: Parameters, wanted: Transfers
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the NICs of each transfer as indexes in ``Job.nics``, and whether PXN first moves its data to another GPU."""
+    """Return, for each transfer, its sending NIC, its receiving NIC, and True if PXN first moves its data to another GPU.
+
+    NICs are indexes in ``Job.nics``.
+    """
     server = job.servers[0]
     nearest = np.array(server.nearest)
     rails = np.array([nic.rail for nic in server.nics])
@@ -217,10 +222,10 @@ def _numbers(
     batch: NDArray[np.int64],
     chunks: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the connections, the connection of each stream, and the message of each stream and chunk.
+    """Return the connections, the connection of each stream, and the message number of each chunk of each stream.
 
-    Connections are rows of sending NIC, receiving NIC and channel. Streams that share a connection go batch by batch, and
-    take turns within a batch, chunk by chunk.
+    A stream is one part of a transfer. A connection is a row of sending NIC, receiving NIC and channel. On a
+    connection, streams are sent batch by batch; streams of the same batch alternate, one chunk each.
     """
     nics, channels, most = len(job.nics), int(channel.max()) + 1, int(batch.max()) + 1
     key = ((sending * nics + receiving) * channels + channel).ravel() * most + batch
@@ -247,9 +252,9 @@ def _batches(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each stream, its batch and the streams that must arrive before the batch begins.
 
-    There are up to 8 such streams; -1 fills the free places. A rank begins a batch of a channel when it has received the
-    previous batch. NCCL also waits for the rank's own sends. The model leaves this out, because a server cannot see when
-    its sends are done.
+    A stream is one part of a transfer. The second result has a row of up to 8 streams per stream, filled with -1. A
+    rank begins a batch of a channel when it has received the previous batch. NCCL also waits for the rank's own
+    sends. The model leaves this out, because a server cannot see when its sends are done.
     """
     turns = schedule.rounds(job, p2p)
     number, count = len(turns.base), len(wanted.source)
@@ -270,7 +275,7 @@ def _batches(
 
 
 def _scatter(message: NDArray[np.int64], values: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    """Rearrange values that are indexed by stream and chunk so that they are indexed by message."""
+    """Return values that are in order of stream and chunk in order of ``message``, the message number of each stream and chunk."""
     placed = np.empty(total, np.int64)
     placed[message.ravel()] = values
     return placed
@@ -361,7 +366,7 @@ def broadcast(
 def ring(
     job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice, rings: Rings, pace: Pace
 ) -> Draft:
-    """Return the messages of a ring collective. ``size_bytes`` is the size as nccl-tests counts it."""
+    """Return the messages of a ring collective. ``size_bytes`` is the size as nccl-tests counts it, ``pace`` the times of steps."""
     how = cut(nccl, choice.protocol, ring=True)
     ranks, gpus, servers = job.ranks, job.gpus_per_server, len(job.servers)
     share = _shares(collective, size_bytes, choice.channels, ranks)
@@ -398,7 +403,7 @@ def ring(
 def ring_loads(
     job: Job, collective: Collective, size_bytes: int, choice: Choice, rings: Rings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the connections of a ring collective and the total bytes that each carries.
+    """Return the connections of a ring collective (sending NIC, receiving NIC, channel), and the total bytes of each.
 
     The bytes are computed from the mean chunk of the ranks, rounded to a byte.
     """
@@ -408,16 +413,16 @@ def ring_loads(
 
 
 def _shares(collective: Collective, size_bytes: int, channels: int, ranks: int) -> NDArray[np.int64]:
-    """Return the bytes of each channel.
+    """Return the bytes that each channel carries.
 
-    For all-reduce, the channels share the whole size. For other collectives they share the bytes that one rank sends or
-    receives.
+    For all-reduce, the channels share the whole size. For other collectives, they share the bytes that one rank sends
+    or receives.
     """
     return over_channels(size_bytes if collective == "all-reduce" else -(-size_bytes // ranks), channels)
 
 
 def inside_one_server(choice: Choice, steps: int) -> int:
-    """Return the latency in ps that the steps of a ring of GPUs add to the time that their links need for the bytes."""
+    """Return the latency in ps of ``steps`` steps in a ring of GPUs. It adds to the time in which their links carry the bytes."""
     return choice.launch_ps + steps * choice.gpu_hop_ps
 
 
@@ -434,7 +439,7 @@ def _connections(job: Job, rings: Rings) -> NDArray[np.int64]:
 def _chunks_of_all_reduce(
     share: NDArray[np.int64], chunk: int, ranks: int, gpus: int, servers: int
 ) -> NDArray[np.int64]:
-    """Return the bytes that the last GPU of each server sends, by channel, server, loop and step."""
+    """Return the bytes that the last GPU of each server sends in an all-reduce, as an array by channel, server, loop and step."""
     loops = max(1, -(-int(share.max()) // (ranks * chunk)))
     refuse_beyond(len(share) * servers * loops * 2 * (ranks - 1))
     left = np.clip(share[:, None] - np.arange(loops) * ranks * chunk, 0, None)  # channel, loop
@@ -446,9 +451,10 @@ def _chunks_of_all_reduce(
 
 
 def _chunks_of_gather(share: NDArray[np.int64], chunk: int, servers: int, steps: int) -> NDArray[np.int64]:
-    """Return the bytes that the last GPU of each server sends in a gather or scatter, by channel, server, loop and step.
+    """Return the bytes that the last GPU of each server sends in a gather or scatter, as an array by channel, server, loop and step.
 
-    Every step of a loop has the same size. ``share`` has the bytes of each channel that one rank sends or receives.
+    All steps of a loop have the same size. ``share`` has, for each channel, the bytes that one rank sends or
+    receives.
     """
     loops = max(1, -(-int(share.max()) // chunk))
     refuse_beyond(len(share) * servers * loops * steps)
@@ -475,8 +481,8 @@ def program(
     - ``root``: the rank that a broadcast comes from.
     - ``credit``: also send the messages by which receivers report free buffers. They matter on long paths.
     - ``launch_ps``: the time before the first byte, instead of NCCL's own figure.
-    - ``of_one``: for an all-to-all, return only the messages that the first server sends. Every other server sends likewise
-      to servers at the same distance.
+    - ``of_one``: for an all-to-all, return only the messages that the first server sends. All other servers send in
+      the same pattern.
 
     Raises ``InputError`` if the collective is unknown, the size is below 1 or the root is not a rank.
     """
@@ -508,9 +514,9 @@ def program(
 
 @dataclass(frozen=True)
 class Loads:
-    """The total load of each connection, without single messages, for a fluid model.
+    """The total bytes of each connection of a collective, without single messages, for a fluid model.
 
-    Other fields are as in ``Program``.
+    ``connections`` and the other fields have the same meaning as in ``Program``.
     """
 
     connections: NDArray[np.uint32]
@@ -522,7 +528,10 @@ class Loads:
 
 
 def loads(job: Job, collective: Collective, size_bytes: int, nccl: Parameters | None = None, *, root: int = 0) -> Loads:
-    """Return the bytes of each connection, for jobs with too many messages for ``program``. Raises the same errors."""
+    """Return the total bytes of each connection of a collective, for jobs with too many messages for ``program``.
+
+    Takes the arguments and raises the errors of ``program``.
+    """
     _look_at(job, collective, size_bytes, root)
     nccl = nccl or parameters(library=job.library)
     choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
@@ -577,7 +586,7 @@ def _draft(
 
 
 def links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """Return how long, in ps, the busiest GPU needs to send its data to other GPUs of its server at link speed."""
+    """Return the time in ps that the busiest GPU needs, at link speed, to send its data to the other GPUs of its server."""
     gpus, ranks, alone = job.gpus_per_server, job.ranks, len(job.servers) == 1
     if collective == "all-to-all":
         # To the GPUs of its server, and with PXN what goes by NICs that are not its own.

@@ -17,7 +17,7 @@ Library = Literal["NCCL", "RCCL"]
 
 
 class JobError(InputError):
-    """Servers that cannot form a job under the assumptions of this module."""
+    """The error for servers that cannot form a job, for example because they differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Nic:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server of a job. ``nearest[g]`` is the index in ``nics`` of the NIC with the shortest PCIe path to GPU g."""
+    """A server of a job. ``nearest`` has, for each GPU, the index in ``nics`` of the NIC with the shortest PCIe path to it."""
 
     name: str
     nics: tuple[Nic, ...]
@@ -100,7 +100,7 @@ class Job:
 
     @cached_property
     def nics(self) -> tuple[tuple[int, int], ...]:
-        """Every NIC as a pair: server index, and NIC index within that server. A ``Program`` refers to NICs by position here."""
+        """All NICs, as pairs of server index and NIC index within the server. A ``Program`` refers to a NIC by its index here."""
         return tuple((s, n) for s, server in enumerate(self.servers) for n in range(len(server.nics)))
 
     @property
@@ -120,7 +120,7 @@ class Job:
 
     @cached_property
     def ports(self) -> int:
-        """The number of ports that NCCL merges into one device. If NICs differ, the largest number counts (``net_ib``)."""
+        """The number of ports of a NIC that NCCL merges into one device. If NICs differ, the largest number applies (``net_ib``)."""
         return max(nic.ports for server in self.servers for nic in server.nics)
 
     @property
@@ -129,7 +129,7 @@ class Job:
         return len(self.servers) * self.gpus_per_server
 
     def gpus_beside(self, nic: int) -> list[int]:
-        """Return the GPUs of a server whose nearest NIC is ``nic``. If no GPU is nearest to it, return all GPUs."""
+        """Return the GPUs of a server whose nearest NIC is ``nic``. If there are none, return all GPUs."""
         beside = [gpu for gpu, nearest in enumerate(self.servers[0].nearest) if nearest == nic]
         return beside or list(range(self.gpus_per_server))
 
@@ -153,7 +153,7 @@ class Job:
 
 
 def _wrong(servers: tuple[Server, ...]) -> list[tuple[str, str]]:
-    """Return each fault of the servers together with its fix."""
+    """Return the differences between servers that forbid a job, as pairs of error message and fix; empty if there are none."""
     if not servers:
         return [("it has no server", "name at least one")]
     wrong: list[tuple[str, str]] = []

@@ -37,7 +37,10 @@ class NcclError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A parameter with a number as its value. ``unset`` is the value that means "NCCL decides", as in NCCL's sources."""
+    """A parameter with a number as its value, from ``least`` to ``most``.
+
+    ``unset`` is the value with which NCCL's sources say that NCCL decides.
+    """
 
     default: int
     least: int
@@ -46,9 +49,9 @@ class Number:
     unset: int | None = None
 
     def read(self, text: str) -> int:
-        """Return the number in a text. The suffixes K, M and G are binary multiples.
+        """Return the number that a text gives. The suffixes K, M and G are binary multiples.
 
-        Raises ``ValueError`` with the allowed values.
+        Raises ``ValueError``, with the allowed values as its text.
         """
         try:
             value = BINARY_NUMBER.parse(text)
@@ -62,7 +65,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """A parameter with a list of names as its value. A leading ``^`` selects all names except those listed."""
+    """A parameter with a list of names from ``of`` as its value. A leading ``^`` selects all names except those listed."""
 
     of: tuple[str, ...]
     source: str
@@ -70,7 +73,7 @@ class Names:
     """Names in ``of`` that are selected only if listed. A list that begins with ``^`` never selects them."""
 
     def read(self, text: str) -> tuple[str, ...]:
-        """Return the names that a text selects. Raises ``ValueError`` with the allowed names."""
+        """Return the names that a text selects. Raises ``ValueError``, with the allowed names as its text."""
         by_name = {name.lower(): name for name in self.of}
         names = [name.strip().lower() for name in text.strip().removeprefix("^").split(",")]
         asked = {by_name[name] for name in names if name in by_name}
@@ -120,7 +123,7 @@ LISTS = {
     "NCCL_PROTO": Names(PROTOCOLS, "graph/tuning.cc, parseList; LL128 only if named, or where NCCL allows it"),
 }
 STEPS = ("NCCL_STEPS", "NCCL_CHUNK_STEPS", "NCCL_SLICE_STEPS")
-"""Parameters that must divide each other: each is a multiple of the next."""
+"""Parameters of which each must be a multiple of the next."""
 RCCL_NUMBERS = {"NCCL_PXN_DISABLE": 1, "NCCL_IB_TIMEOUT": 18, "NCCL_PAT_ENABLE": 0}
 """Defaults of RCCL that differ from NCCL's (from its graph/paths.cc and transport/net_ib.cc)."""
 
@@ -186,14 +189,14 @@ def _unknown(key: str) -> Problem:
 
 
 def _option(key: str) -> Option:
-    """Return the place of a parameter for an error message: option ``--nccl`` and the parameter's name."""
+    """Return the location of a parameter for error messages: option ``--nccl`` with the parameter's name."""
     return Option("--nccl", part=(key,))
 
 
 def _do_not_fit(numbers: dict[str, int], given: Iterable[str]) -> Iterator[Problem]:
-    """Yield a problem if the numbers of steps do not divide each other, although each number is allowed.
+    """Yield a problem if one of the three step counts (``STEPS``) is not a multiple of the next.
 
-    The problem names the first of these parameters that was given, because the defaults divide each other.
+    The problem names the first of these parameters in ``given``. The defaults always fit.
     """
     steps, chunk, piece = (numbers[key] for key in STEPS)
     if steps % chunk or chunk % piece:

@@ -60,17 +60,17 @@ def written(value: int) -> str:
 
 
 GRAIN = 16
-"""Pieces begin at multiples of this many bytes."""
+"""The grain in bytes of the data of channels: each channel's data begins at a multiple of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageSplit:
-    """The sizes into which a protocol cuts data.
+    """The sizes into which a protocol divides data.
 
-    - ``chunk``: the largest number of data bytes handled at a time.
+    - ``chunk``: the largest number of data bytes that are handled together.
     - ``slices``: the number of messages per chunk.
-    - ``least_slice``: the least bytes of such a message.
-    - ``window``: the number of messages of a connection that fit in the buffer.
+    - ``least_slice``: the fewest bytes of such a message.
+    - ``window``: the number of messages of a connection that the receive buffer holds.
     """
 
     chunk: int
@@ -82,7 +82,8 @@ class MessageSplit:
 def cut(nccl: Parameters, protocol: str, *, ring: bool) -> MessageSplit:
     """Return the chunk and slice sizes of a protocol.
 
-    In rings that add or gather data, a chunk of Simple has several steps; otherwise it has one.
+    ``ring``: True for rings that reduce or gather data. A chunk of the protocol Simple then has several steps;
+    otherwise one.
     """
     steps = nccl["NCCL_STEPS"]
     if protocol == "LL":  # half of every line is flags
@@ -139,32 +140,35 @@ class Program:
     connections: NDArray[np.uint32]
     """Rows: sending NIC, receiving NIC, channel. A NIC is its place in ``Job.nics``."""
     credit: NDArray[np.bool_]
-    """True for each connection that carries clear-to-send messages. They return on the queue pairs of the data."""
+    """By connection, True if it carries clear-to-send messages. They use the queue pairs of the data connection in reverse."""
     connection: NDArray[np.uint32]
     """The connection of each message. The messages of a connection are in the order in which they are sent."""
     bytes: NDArray[np.uint64]
     delay_ps: NDArray[np.uint64]
-    """The delay of each message: after the start, or after the last arrival of the messages that it waits for.
+    """The delay of each message in ps, from the start or from the last arrival that it waits for.
 
-    With credit, a message that waits uses only ``after_delay_ps``. A credit message releases it at once; data releases it
-    when the GPUs have passed the data on.
+    In a program with credit messages, a message that waits uses ``after_delay_ps`` instead. It can be sent at once
+    after a credit message arrives, but after data only when the GPUs have passed the data on.
     """
     after_start: NDArray[np.uint64]
     after: NDArray[np.uint32]
-    """Message m waits for ``after[after_start[m] : after_start[m + 1]]``, which arrive at NICs of its sender's server."""
+    """The messages that must arrive first. Message m waits for ``after[after_start[m] : after_start[m + 1]]``.
+
+    These messages arrive at NICs of the server that sends m.
+    """
     after_delay_ps: NDArray[np.uint64]
-    """The delay before a message may be sent after the arrival in each entry of ``after``.
+    """For each entry of ``after``, the delay in ps from its arrival until the waiting message may be sent.
 
     Without credit, all entries of message m have ``delay_ps[m]``.
     """
     tail_ps: int
-    """The time of the work inside servers between the last arrival and the end of the collective."""
+    """The time in ps between the last arrival and the end of the collective, for work inside servers."""
     floor_ps: int
-    """The least time of the collective: the time that the links between GPUs need for their share of the data."""
+    """The shortest possible time of the collective in ps: the time that links between GPUs need for their part of the data."""
     size_bytes: int
     """The size of the collective as nccl-tests counts it."""
     bus_factor: float
-    """Factor of the bus bandwidth: bus bandwidth = size / time x this factor (``channels.bus_factor``)."""
+    """The factor of the bus bandwidth, which is size / time x this factor (``channels.bus_factor``)."""
     algorithm: str
     protocol: str
     channels: int
@@ -175,7 +179,7 @@ class Program:
         return len(self.bytes)
 
     def bus_bandwidth_gbytes(self, time_ps: int) -> float:
-        """Return the bus bandwidth of a collective that took ``time_ps``, in 10^9 byte/s as nccl-tests prints it."""
+        """Return the bus bandwidth of a collective that took ``time_ps``, in the unit of nccl-tests: 10^9 byte/s."""
         return self.size_bytes / time_ps * 1e3 * self.bus_factor
 
 
@@ -201,13 +205,13 @@ def waiting_of(program: Program) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Draft:
-    """A program before credit messages are added.
+    """A program to which credit messages can be added.
 
-    ``waiting`` and ``awaited`` are pairs: the message that waits, and the message that it waits for. They replace ``after``
-    of ``Program``.
-
-    At most ``window`` messages of a stream may be in flight before one is consumed. A message is consumed ``consume_ps``
-    after it arrives. If ``stream`` is None, each connection is a stream.
+    - ``waiting``, ``awaited``: pairs of messages. The first waits for the second. These pairs take the place of
+      ``after`` in ``Program``.
+    - ``stream``: the stream of each message. None: each connection is a stream.
+    - ``window``: the most messages of a stream that may be sent but not yet consumed.
+    - ``consume_ps``: the time from the arrival of a message until it is consumed.
     """
 
     connections: NDArray[np.int64]
@@ -241,7 +245,7 @@ MOST_MESSAGES = 1 << 28
 
 
 def refuse_beyond(messages: int) -> None:
-    """Raise ``InputError`` if there would be more messages than fit in memory."""
+    """Raise ``InputError`` if there are more messages than ``MOST_MESSAGES``."""
     if messages > MOST_MESSAGES:
         description = f"it would be {messages:,} messages; at most {MOST_MESSAGES:,} can be held"
         raise InputError(
@@ -258,9 +262,9 @@ def empty(tail_ps: int) -> Draft:
 def finished(draft: Draft, *, credit: bool) -> Pieces:
     """Return the arrays of a program from its draft. With ``credit``, add clear-to-send messages.
 
-    Message k of a stream then waits for a credit message. The receiving server sends it when message k - ``window`` is
-    consumed. Full buffers between the GPUs behind a receiver are not modelled: a receiver counts as done when the next GPU
-    has the data.
+    Message k of a stream then also waits for a clear-to-send, which the receiving server sends when message k -
+    ``window`` is consumed. A receiver counts as done as soon as the next GPU has the data: full buffers further on
+    between GPUs are not modelled.
     """
     if not credit or not len(draft.bytes):
         start, after, edge = csr(len(draft.bytes), draft.waiting, draft.awaited, draft.delay_ps[draft.waiting])
@@ -291,7 +295,7 @@ def finished(draft: Draft, *, credit: bool) -> Pieces:
 
 
 def _pairs_of_credit(draft: Draft) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs of messages: a message that is consumed, and the message whose sending this allows.
+    """Return pairs of messages: a message that the receiver consumes, and the later message that may be sent then.
 
     Pairs are in the order of the consumed messages, so that credit messages keep that order.
     """

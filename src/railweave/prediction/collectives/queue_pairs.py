@@ -1,13 +1,13 @@
 """Split messages of connections into messages of queue pairs, as NCCL's InfiniBand transport does.
 
-Source: NCCL 2.23 ``net_ib.cc``, `ncclIbMultiSend`. Without splitting, messages take the queue pairs of their connection
-in turn. With splitting, every message goes over all queue pairs in equal parts rounded up to 128 bytes, each an RDMA
-write with immediate. A part for which no bytes are left is still written, empty. A clear-to-send takes the first queue
-pair, backwards.
+Source: NCCL 2.23 ``net_ib.cc``, `ncclIbMultiSend`. Without splitting, messages use the queue pairs of their
+connection one after another. With splitting, every message uses all queue pairs, in equal parts rounded up to 128
+bytes. Each part is an RDMA write with immediate, and is sent even if it has no bytes. A clear-to-send uses the first
+queue pair of the data connection in the opposite direction.
 
-NCCL can merge several ports into one device. Each port then has the full number of queue pairs, ordered in turn port by
-port. A message takes at least one queue pair of each port; clear-to-sends take the first queue pairs of the ports in
-turn (NCCL 2.30 ``net_ib/connect.cc`` and ``common.h``: `nqps`, `nDataQps`).
+NCCL can merge several ports into one device. Each port then has the full number of queue pairs, and consecutive queue
+pairs are on consecutive ports. A message uses at least one queue pair of each port. Clear-to-sends use the first
+queue pair of one port after another (NCCL 2.30 ``net_ib/connect.cc`` and ``common.h``: `nqps`, `nDataQps`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from railweave.prediction.collectives.program import Program
 
 ALIGN = 128
-"""The size of parts in bytes is a multiple of this, so that the flags of LL and LL128 stay with their data."""
+"""The unit in bytes of the size of parts. It keeps the flags of LL and LL128 with their data."""
 
 MOST_QUEUE_PAIRS = 128
 """The largest number of queue pairs of one connection: ``NCCL_IB_MAX_QPS``."""
@@ -33,10 +33,7 @@ MOST_QUEUE_PAIRS = 128
 
 @dataclass(frozen=True)
 class Split:
-    """The parts that messages are split into. The parts of a queue pair are in sending order.
-
-    Part p belongs to message ``message[p]``.
-    """
+    """The parts into which messages are split. Part p belongs to message ``message[p]``; parts of a queue pair are in sending order."""
 
     message: NDArray[np.uint32]
     connection: NDArray[np.uint32]
@@ -48,7 +45,7 @@ class Split:
 
 
 def parts_of(qps_per_connection: int, *, split_data: bool, ports: int = 1) -> int:
-    """Return how many queue pairs a data message uses; ``qps_per_connection`` counts those of each port of the NIC."""
+    """Return the number of queue pairs that a data message uses. ``qps_per_connection`` is the number of each port of the NIC."""
     return qps_per_connection * ports if split_data else ports
 
 
@@ -92,9 +89,9 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool, ports:
 
 
 def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
-    """Return the parts that the parts of each message wait for, in the form of ``Program``.
+    """Return the parts that must arrive before the parts of each message, as ``after_start``, ``after`` and ``after_delay_ps``.
 
-    A part waits for all parts of the messages that its message waits for.
+    If message m waits for message n, all parts of m wait for all parts of n.
     """
     first = parts.first.astype(np.int64)
     awaited = program.after.astype(np.int64)

@@ -1,9 +1,9 @@
-"""NCCL's order of peers in grouped sends and receives, and the channels they take.
+"""NCCL's order of peers in grouped sends and receives, and the channels of each transfer.
 
 Source: NCCL 2.23 ``init.cc`` (p2pSchedule), ``include/channel.h`` (ncclP2pChannelBaseForRound), ``include/device.h``
 (ncclP2pChannelForPart), ``enqueue.cc`` (addP2pToPlan, scheduleP2pTasksToPlan), ``graph/paths.cc``
-(ncclTopoComputeP2pChannels). In round r every rank sends to one peer and receives from another. A channel works on up to
-8 rounds at a time, and begins the next 8 when these are done.
+(ncclTopoComputeP2pChannels). In round r every rank sends to one peer and receives from another. A channel works on up
+to 8 rounds at a time, and begins the next 8 when these are done.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NCCL: `NCCL_MAX_DEV_WORK_P2P_PER_BATCH`. RCCL 2.21 gives a channel one send and 
 
 
 def deltas(count: int) -> list[int]:
-    """Return the distance to the peer of each round: triangular numbers modulo the next power of two, those below ``count``.
+    """Return the distance from sender to receiver in each round: triangular numbers modulo the next power of two, if below ``count``.
 
     For 16 the result is 0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8.
     """
@@ -37,10 +37,10 @@ def deltas(count: int) -> list[int]:
 
 
 def rccl_deltas(count: int) -> list[int]:
-    """Return the distance to the peer of each round in RCCL 2.21 (``init.cc``).
+    """Return the distance from sender to receiver in each round in RCCL 2.21 (``init.cc``).
 
-    The distances begin with 0 and half of ``count``, then move away from both in steps, up and down. For 4 the result is
-    0, 2, 1, 3.
+    The distances begin with 0 and half of ``count``. The following ones are next to these, one up and one down, and
+    so on. For 4 the result is 0, 2, 1, 3.
     """
     order = [
         delta
@@ -52,10 +52,10 @@ def rccl_deltas(count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Rounds:
-    """The rounds of point-to-point communication, in arrays by round.
+    """The rounds of point-to-point communication. Each array has one value per round.
 
-    - ``server``, ``gpu``: the distance to the receiver, in servers and in GPUs.
-    - ``base``: the channel of the first part.
+    - ``server``, ``gpu``: the distance from sender to receiver, in servers and in GPUs.
+    - ``base``: the channel of the first part of a transfer.
     """
 
     server: NDArray[np.int64]
@@ -69,7 +69,7 @@ class P2pChannels:
 
     - ``total``: all channels.
     - ``per_peer``: the most channels that one transfer may use.
-    - ``least``: the number of channels that a transfer is first cut for.
+    - ``least``: the number of channels that a transfer uses unless its parts would be too large or too small.
     """
 
     total: int
@@ -77,7 +77,7 @@ class P2pChannels:
     least: int
 
     def of_part(self, base: NDArray[np.int64], part: int) -> NDArray[np.int64]:
-        """Return the channel of a part of a transfer."""
+        """Return the channel of part ``part`` of transfers whose first part is on channel ``base``."""
         return (base + _reversed(np.array(part), self.total)) % self.total
 
 
@@ -110,7 +110,7 @@ def rounds(job: Job, p2p: P2pChannels) -> Rounds:
 
 
 def parts_of(size_bytes: int, p2p: P2pChannels, step: int) -> int:
-    """Return the number of parts that a transfer is cut into. Each part has its own channel; ``step`` is the chunk in bytes."""
+    """Return the number of parts of a transfer. Each part is on a separate channel. ``step`` is the chunk size in bytes."""
     parts = min(p2p.least, max(1, -(-size_bytes // (step // 2))))
     part = max(step // 2, -(-size_bytes // parts))
     while part > step and parts <= p2p.per_peer // 2:
@@ -122,9 +122,10 @@ def parts_of(size_bytes: int, p2p: P2pChannels, step: int) -> int:
 def batches(
     order: NDArray[np.int64], channel: NDArray[np.int64], each_batch: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the batch of each entry on its channel, and its position in that batch.
+    """Return, for each entry, the number of its batch on its channel, and its position in that batch.
 
-    An entry is a round that uses a channel.
+    An entry is one use of a channel by a round. ``order``: the sort key of each entry. ``each_batch``: the number of
+    entries per batch.
     """
     turn = np.empty(len(order), np.int64)
     for each in np.unique(channel):
@@ -138,7 +139,7 @@ def _power_above(count: int) -> int:
 
 
 def _reversed(number: NDArray[np.int64], power: int) -> NDArray[np.int64]:
-    """Return the low bits of each number in reverse order. The number of bits is that of ``power`` - 1."""
+    """Return each number with its low bits reversed, as many bits as ``power`` - 1 has."""
     backwards = np.zeros_like(number)
     for bit in range(power.bit_length() - 1):
         backwards = backwards * 2 + (number >> bit & 1)

@@ -1,9 +1,10 @@
 """Trees: the double binary tree (all-reduce of small and medium sizes) and parallel aggregated trees (PAT).
 
-Source: NCCL 2.23 ``graph/trees.cc``, ``graph/connect.cc``, ``device/all_reduce.h``. Servers form two trees. The leaves
-of the first tree are inner nodes of the second. The second tree is the first one mirrored (even number of servers) or
-shifted by one (odd number). Each channel uses the first tree, and its double the second. Chunks go up to be added and down again,
-each as soon as possible. In a server, chunks pass along a chain of its GPUs, whose first GPU sends and receives.
+Source: NCCL 2.23 ``graph/trees.cc``, ``graph/connect.cc``, ``device/all_reduce.h``. Servers form two trees. The
+leaves of the first tree are inner nodes of the second. The second tree is the first one mirrored (even number of
+servers) or shifted by one (odd number). Channels come in pairs: one channel uses the first tree, the other the
+second. Chunks are added on the way up, and the result goes down again; each chunk moves as soon as possible. In a
+server, chunks pass along a chain of its GPUs, whose first GPU sends and receives.
 """
 
 from __future__ import annotations
@@ -90,7 +91,11 @@ def pat(
 
 
 def _connections(job: Job, channels: int, ways: NDArray[np.int64], *, gathers: bool) -> NDArray[np.int64]:
-    """Return rows of sending NIC, receiving NIC and channel, sorted by channel, sender and distance of the receiver."""
+    """Return the connections as rows of sending NIC, receiving NIC and channel, sorted by channel, sender and ``ways``.
+
+    ``ways``: how many servers away each receiver is: 1, 2, 4 and so on. ``gathers``: True for an all-gather, which sends
+    forward; a reduce-scatter sends backward.
+    """
     servers, nics = len(job.servers), job.nics_per_server
     nic = nic_of_channel(job, channels)[:, None, None]
     sender = np.arange(servers)[None, :, None]
@@ -101,7 +106,7 @@ def _connections(job: Job, channels: int, ways: NDArray[np.int64], *, gathers: b
 
 
 def latency_us(servers: int, hop_us: float) -> float:
-    """Return NCCL's estimate of the latency in us: a hop per level of the tree, plus a time per rank (``graph/tuning.cc``)."""
+    """Return NCCL's estimate of a tree's latency in us: a hop per level, plus a time per rank (``graph/tuning.cc``)."""
     return (servers.bit_length() - 1) * hop_us + servers * RANK_US
 
 
@@ -113,9 +118,10 @@ TREES = ("Tree", "NVLSTree")
 
 
 def steps_inside(job: Job, choice: Choice) -> int:
-    """Return the number of steps that data takes across the GPUs of a server.
+    """Return the number of steps in which data crosses the GPUs of a server.
 
-    A chain has a step between each two GPUs. With NVLSTree the NVSwitches add up and distribute data in one step.
+    A chain of GPUs has one step from each GPU to the next. With NVLSTree there is one step, in which the NVSwitches
+    add up and distribute the data.
     """
     return 1 if choice.algorithm == "NVLSTree" else job.gpus_per_server - 1
 
@@ -133,7 +139,7 @@ def parents(servers: int) -> tuple[list[int], list[int]]:
 def _parent(server: int, servers: int) -> int:
     """Return the parent of a server in the plain binary tree, or -1 for the root, server 0.
 
-    Even numbers are above odd ones, multiples of 4 above other even numbers, and so on.
+    Odd numbers are leaves. Numbers that are divisible by higher powers of two are higher in the tree.
     """
     if server == 0:
         return -1
@@ -208,11 +214,11 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
 
 
 def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return pairs of edges: an edge that waits, and an edge that it waits for.
+    """Return pairs of edges. The first edge of a pair waits for the second.
 
-    - Upward, an edge waits for the edges from the children below it.
-    - Downward, an edge waits for the edge into its parent.
-    - At the root, the downward edges wait for all upward edges of its children.
+    - Upward, the edge from a server waits for the edges from its children.
+    - Downward, the edge from a server waits for the edge from its parent.
+    - The edges down from the root wait for all edges up to it.
     """
     edge = {int(child): place for place, child in enumerate(children)}
     edges = len(children)
@@ -224,7 +230,7 @@ def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def chunk_bytes(protocol: str, chunk: int, share: int, servers: int, gpus: int) -> int:
-    """Return the chunk size in bytes: smaller if there are few chunks, so that all tree levels work at once (``enqueue.cc``)."""
+    """Return the chunk size in bytes. Small transfers have smaller chunks, so that all tree levels work at once (``enqueue.cc``)."""
     if protocol == "LL":
         return chunk
     if protocol == "Simple":

@@ -27,7 +27,7 @@ OF_THE_BUS = {
     "few": {"Tree": {"LL": 0.06, "Simple": 0.11}, "Ring": {"LL": 0.08, "Simple": 1.0}},
     "many": {"Tree": {"LL": 0.06, "Simple": 0.59}, "Ring": {"LL": 0.08, "Simple": 1.0}},
 }
-"""The part of the bus bandwidth that RCCL's algorithms reach, for up to two servers and for more."""
+"""The fraction of the bus bandwidth that RCCL's algorithms reach: ``few`` for up to two servers, ``many`` for more."""
 
 CORRECTION = {
     "Tree": {
@@ -39,11 +39,11 @@ CORRECTION = {
         "Simple": (0.1,) * 23 + (0.8, 1.0, 1.0, 1.0),
     },
 }
-"""RCCL's factors on the bandwidth, by power of two of the size from 64 B up. Larger sizes use the last factor."""
+"""RCCL's factors on the bandwidth, by power of two of the size: the first is for 64 B. Larger sizes use the last factor."""
 
 
 def rccl_estimate_us(job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int) -> float:
-    """Return RCCL's own estimate of the time in us. LL128 is infinite, because RCCL does not use it on this GPU."""
+    """Return RCCL's own estimate of the time in us. It is infinite for LL128, which RCCL does not use on this GPU."""
     if protocol == "LL128":
         return float("inf")
     servers, ranks = len(job.servers), job.ranks
@@ -75,14 +75,14 @@ BASE_US = {
     "NCCL": {"Tree": (6.8, 14.0, 8.4), "Ring": (6.6, 14.0, 8.4), **OF_SIMPLE_BASE},
     "RCCL": {"Tree": (12.0, 12.0, 17.0), "Ring": (12.0, 12.0, 17.0), **OF_SIMPLE_BASE},
 }
-"""The launch latency in us, by library, algorithm and protocol."""
+"""The launch latency in us, by library and algorithm. Each tuple has the values of LL, LL128 and Simple."""
 RCCL_PEER_US = 2.0
-"""The time in us that RCCL's kernel takes to begin with each peer, one after another.
+"""The time in us that RCCL's kernel spends on each peer at the beginning. It handles peers one after another.
 
 Fitted: docs/validation.md, "What was fitted".
 """
 RCCL_NEXT_GPU_US, RCCL_NEXT_GPU_PEER_US = 1.52, 0.35
-"""The launch times in us of each GPU after the first: per GPU, and per peer that it sends to.
+"""The extra launch time in us for each GPU of a process after its first: a fixed time, and a time per peer that it sends to.
 
 A process launches the kernels of its GPUs one after another. Fitted: docs/validation.md, "What was fitted".
 """
@@ -93,7 +93,7 @@ GPU_HOP_US = {
     "NVLS": (0.0, 0.0, 25.0),
     "NVLSTree": (0.0, 0.0, 25.0),
 }
-"""Latencies from one GPU to the next over NVLink (`NCCL_HW_NVLINK`)."""
+"""Latencies in us from one GPU to the next over NVLink (`NCCL_HW_NVLINK`), for LL, LL128 and Simple."""
 NETWORK_HOP_US = {
     "Tree": (5.0, 8.5, 14.0),
     "Ring": (2.7, 4.0, 14.0),
@@ -101,16 +101,16 @@ NETWORK_HOP_US = {
     "NVLS": (0.0, 0.0, 18.0),
     "NVLSTree": (0.0, 0.0, 20.9),
 }
-"""Latencies in us from one server to the next (`NCCL_HW_NET`).
+"""Latencies in us from one server to the next (`NCCL_HW_NET`), for LL, LL128 and Simple.
 
 PAT's value is 14 us divided by 3.5, because NCCL counts its steps in this way. The values of PAT and NVLSTree are
 those of NCCL 2.28.
 """
 ONLY_SIMPLE = ("PAT", "NVLS", "NVLSTree")
 SWITCH_EFFICIENCY = {"H100": 0.85, "H200": 0.85, "B200": 0.74, "B300": 0.74}
-"""The part of the link rate that NVSwitches reach when they add up data (`nvlsEfficiency`), for GPUs with such switches."""
+"""The fraction of the link rate that NVSwitches reach when they add up data (`nvlsEfficiency`), by GPU."""
 PAT_GBYTES = 0.75
-"""The part of the tree bandwidth that PAT reaches (``graph/tuning.cc``).
+"""The fraction of the tree bandwidth that PAT reaches (``graph/tuning.cc``).
 
 For two servers with one GPU each, the tree bandwidth is twice the NIC's.
 """
@@ -123,18 +123,18 @@ weights, such as 320 us for a ring's Simple hop, so NCCL's latencies are used in
 
 THREADS = {"LL": "NCCL_NTHREADS", "LL128": "NCCL_LL128_NTHREADS", "Simple": "NCCL_NTHREADS"}
 BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
-"""The least bytes per thread for which one more channel is used. For LL in a ring it is multiplied by the ranks."""
+"""The fewest bytes per thread at which NCCL still adds a channel. For LL in a ring, multiply by the number of ranks."""
 
 SLOW_RING_GBYTES, SLOW_RING_THREADS = 12.5, 256
-"""The ring rate up to which Simple uses fewer threads, and that number of threads.
+"""The highest ring bandwidth, in 10^9 byte/s, at which Simple uses fewer threads, and that number of threads.
 
-The rate is that of PCIe 3.0 (`PCI_BW`). NCCL counts a 100G NIC as 12 of its 12.5.
+The bandwidth is that of PCIe 3.0 (`PCI_BW`). NCCL counts a 100G NIC as 12 GB/s instead of 12.5.
 """
 
 LL_MOST_GBYTES = {"Intel": (39.0, 39.0, 20.4), "AMD": (87.7, 22.5, 19.0)}
-"""The highest bandwidth of LL by CPU, for 1, 2 and more servers.
+"""The highest bandwidth of LL in 10^9 byte/s, by CPU: for 1, 2 and more servers.
 
-For 1 server NCCL uses a value per GPU instead; Hopper has 141.
+For 1 server NCCL uses a value per GPU instead; for Hopper it is 141.
 """
 LL_ONE_SERVER_GBYTES = {"A100": 87.7}
 LL_HOPPER_GBYTES = 141.0
@@ -143,9 +143,9 @@ TREE_HOPPER_GBYTES = (38.7, 41.4, 36.0)
 LL128_MOST_GBYTES = {"A100": (20.0, 20.0, 20.0)}
 LL128_HOPPER_GBYTES = (36.7, 36.7, 36.7)
 TREE_LL128_HOPPER_GBYTES = (36.7, 36.7, 29.0)
-"""The tree bandwidth of LL128 by GPU and channel, for 1, 2 and more servers.
+"""The tree bandwidth of LL128 in 10^9 byte/s per channel, for 1, 2 and more servers with Hopper GPUs.
 
-GPUs without values of their own use Hopper's (assumed for MI300X).
+It is also used for GPUs that have no values (assumed for MI300X).
 """
 
 TREE_CORRECTION = {
@@ -177,7 +177,7 @@ TREE_CORRECTION = {
         0.9,
     ),
 }
-"""Factors on the bandwidth of a tree, by power of two of the size from 64 B up (`treeCorrectionFactor`)."""
+"""Factors on the bandwidth of a tree, by power of two of the size: the first is for 64 B (`treeCorrectionFactor`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
 
 
 def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:
-    """Return the number of channels that a size is spread over (``enqueue.cc``, `topoGetAlgoInfo`)."""
+    """Return the number of channels that NCCL uses for a size (``enqueue.cc``, `topoGetAlgoInfo`)."""
     threads, threshold = nccl[THREADS[protocol]], BYTES_PER_THREAD[protocol]
     if (algorithm, protocol) == ("Ring", "Simple") and _ring_gbytes(job) <= SLOW_RING_GBYTES:
         threads = min(threads, SLOW_RING_THREADS)
@@ -346,7 +346,7 @@ def choice_of(
     time_us: float = 0.0,
     peers: int = 0,
 ) -> Choice:
-    """Return the choice of a given algorithm and protocol over ``channels`` channels, instead of NCCL's own choice.
+    """Return the times of a given algorithm and protocol on ``channels`` channels, instead of NCCL's own choice.
 
     ``peers``: the number of ranks that each rank sends to directly.
     """
@@ -370,5 +370,5 @@ def choice_of(
 
 
 def launch_of_others_us(job: Job, peers: int) -> float:
-    """Return how much later the last GPU of a process begins than its first GPU, in microseconds."""
+    """Return how much later the kernel of a process's last GPU begins than that of its first GPU, in microseconds."""
     return (job.gpus_per_process - 1) * (RCCL_NEXT_GPU_US + RCCL_NEXT_GPU_PEER_US * peers)

@@ -1,10 +1,10 @@
 """Collectives of very large jobs: one message for all the bytes of a connection, for the flow engine.
 
-A ring over 32,768 ranks sends 65,534 chunks on each of its connections, which do not fit in memory. So the order in
-which chunks wait for each other is reduced to a time:
+A ring over 32,768 ranks sends 65,534 chunks on each of its connections, which do not fit in memory. So the waits
+between chunks are replaced by a time:
 
-- In a ring, consecutive steps keep time together. The collective takes the time of its bytes or of its steps, whichever
-  is longer (``Program.floor_ps``).
+- In a ring, all servers advance step by step at the same pace. The collective takes the time of its bytes or that of
+  its steps, whichever is longer (``Program.floor_ps``).
 - In a tree, chunks follow one another up and down, so the time of one chunk's path is added (``Program.tail_ps``).
 """
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """Return roughly how many queue-pair messages ``program`` with credit would have; 0 for collectives not in ``RINGS``.
+    """Return the approximate number of queue-pair messages of ``program`` with credit messages; 0 for collectives not in ``RINGS``.
 
-    Data uses all queue pairs of a connection. Credit messages use one queue pair; there is one for each message beyond a
-    full buffer. With one server the result is 0.
+    A data message uses all queue pairs of its connection. A credit message uses one; there is one for each data
+    message that does not fit in the first full buffer. With one server the result is 0.
     """
     if len(job.servers) == 1 or collective not in RINGS:
         return 0
@@ -86,13 +86,13 @@ def ring_steps(job: Job, collective: Collective) -> int:
 
 
 def ring_loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
-    """Return the number of loops of a ring. Each loop handles one chunk of every rank."""
+    """Return the number of loops of a ring. In each loop, every rank contributes one chunk."""
     share = -(-size_bytes // choice.channels)
     return max(1, -(-share // (job.ranks * chunk)))
 
 
 def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """Return the time in ps of a ring's steps if links are never full. Each server waits for the data that it receives."""
+    """Return the time in ps of a ring's steps if no link is ever full. In each step, a server waits for the data that it receives."""
     how, pace = cut(nccl, choice.protocol, ring=True), Pace.of(job, choice)
     loops = ring_loops(job, size_bytes, choice, how.chunk)
     chunk = min(how.chunk, -(-size_bytes // (choice.channels * job.ranks * loops)))
@@ -103,7 +103,7 @@ def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int,
 
 
 def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
-    """Return the time in ps that a chunk takes up and down a tree of servers, including the GPUs at both ends."""
+    """Return the time in ps in which a chunk goes up and down a tree of servers, including the GPUs of the servers at both ends."""
     chunk, pace = cut(nccl, choice.protocol, ring=False).chunk, Pace.of(job, choice)
     levels = len(job.servers).bit_length() - 1
     level = pace.network_hop_ps + pace.hops(1, chunk) + wire_ps(job, chunk)
@@ -111,5 +111,5 @@ def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
 
 
 def wire_ps(job: Job, size_bytes: int) -> int:
-    """Return how long a NIC takes to send this many bytes, in ps."""
+    """Return the time in ps in which a NIC sends ``size_bytes`` bytes."""
     return size_bytes * 8_000_000 // job.servers[0].nics[0].rate_mbps

@@ -33,7 +33,7 @@ class LayerCommunication:
 
 
 Piece = float | LayerCommunication
-"""A piece of a layer: the time of a computation in ps, or a communication."""
+"""A piece of a layer's work: a computation, as its time in ps, or a communication."""
 
 
 class Layers:
@@ -46,7 +46,7 @@ class Layers:
     def pieces(self, layer: int, *, forward: bool) -> list[Piece]:
         """Return the computations and communications of a layer in one direction, in order.
 
-        All layers with experts share one result, and so do all layers without experts.
+        The result is computed once for all layers with experts, and once for all layers without.
         """
         key = layer if self._plan.model.experts else -1, forward
         if key not in self._known:
@@ -54,7 +54,7 @@ class Layers:
         return self._known[key]
 
     def parameters(self, layer: int) -> tuple[int, int]:
-        """Return the number of parameters of a layer on a rank: those that all replicas share, and those of its experts."""
+        """Return the number of parameters of a layer on one rank: those that all data replicas share, and those of its experts."""
         model, layout = self._plan.model, self._plan.layout
         experts = model.experts // layout.expert * model.of_expert // layout.tensor if model.sparse(layer) else 0
         return model.shared_parameters(layer) // layout.tensor, experts
@@ -91,9 +91,10 @@ class Layers:
         return None if given is None else (given[place] / 2, given[place] / 2, 0.0)
 
     def _tensor(self, compute: float) -> list[Piece]:
-        """Return the pieces of a block that the ranks of a tensor group share.
+        """Return the pieces of a block whose matrices are split over a tensor group. ``compute``: the computing time in ps.
 
-        With ``sequence`` data is gathered before and scattered after the computation. Otherwise an all-reduce follows it.
+        With ``sequence``, data is gathered before the computation and scattered after it. Otherwise an all-reduce
+        follows it.
         """
         if self._plan.layout.tensor == 1:
             return [compute]
@@ -103,7 +104,7 @@ class Layers:
         return [LayerCommunication("TP", "all-gather", size), compute, LayerCommunication("TP", "reduce-scatter", size)]
 
     def _context(self, collective: Collective) -> list[Piece]:
-        """Return the communication of keys and values of the whole sequence, or their gradients; empty without context groups.
+        """Return the exchange of keys and values, or of their gradients, in a context group; empty without context parallelism.
 
         Source: The Llama 3 Herd of Models, section 3.3.2.
         """
@@ -114,9 +115,9 @@ class Layers:
         return [LayerCommunication("CP", collective, int(values * WIDTH / layout.tensor))]
 
     def _experts(self, layer: int, compute: float) -> list[Piece]:
-        """Return the pieces that send tokens to their experts, compute, and send the results back.
+        """Return the pieces that send tokens to their experts, compute, and send the results back. ``compute``: the time in ps.
 
-        If the ranks of a tensor group share the sequence, each rank sends only its own part of the tokens.
+        If the ranks of a tensor group share the sequence, each rank sends only its part of the tokens.
         """
         model, layout = self._plan.model, self._plan.layout
         if not model.sparse(layer):
@@ -131,7 +132,8 @@ class Layers:
 class Stage:
     """A pipeline stage.
 
-    ``inside_ps``: returns the time of a communication in ps if each of its groups is inside one server, else None.
+    ``inside_ps``: a function that returns the time of a communication in ps, or None if a group spans several
+    servers.
     """
 
     def __init__(
@@ -157,32 +159,40 @@ class Stage:
         inside: Sequence[tuple[str, int]] = (),
         inside_bytes: int = 0,
     ) -> int:
-        """Add a computation to the graph and return its number."""
+        """Add a computation to the graph and return the number of its operation.
+
+        - ``after``: the operations that it waits for.
+        - ``inside``: pairs of kind and time in ps, for the communication inside servers that ``time_ps`` includes.
+        - ``inside_bytes``: the bytes of that communication.
+        """
         op = Op(self.number, COMPUTE, label, round(time_ps), tuple(after), None, tuple(inside), inside_bytes)
         return self._graph.add(op)
 
     def communication(self, kind: str, collective: Collective, size_bytes: int) -> Communication:
-        """Return a communication of the stage's groups."""
+        """Return a communication of ``size_bytes`` in all groups of this kind in the stage."""
         if kind not in self._groups:
             self._groups[kind] = tuple(tuple(group) for group in self.plan.layout.groups(kind, self.number))
         return Communication(kind, self.number, collective, max(size_bytes, 1), self._groups[kind])
 
     def in_layer(self, sent: LayerCommunication) -> tuple[Communication, int | None]:
-        """Return a layer's communication, and its time in ps if it stays inside a server, else None."""
+        """Return a layer's communication, and its time in ps if all of it stays inside servers, else None."""
         if sent not in self._timed:
             communication = self.communication(sent.kind, sent.collective, sent.size_bytes)
             self._timed[sent] = communication, self._inside_ps(communication)
         return self._timed[sent]
 
     def send(self, communication: Communication, label: str, after: Sequence[int], stream: str) -> int:
-        """Add a communication to the graph and return its number. If it stays inside a server, it has a fixed time."""
+        """Add a communication to the graph and return the number of its operation.
+
+        If all of it stays inside servers, the operation has a fixed time.
+        """
         time = self._inside_ps(communication)
         number = self._graph.communication(communication) if time is None else None
         sent = communication.sent_bytes if number is None else 0
         return self._graph.add(Op(self.number, stream, label, time or 0, tuple(after), number, inside_bytes=sent))
 
     def send_to(self, stage: int, label: str, after: int) -> int:
-        """Add the communication with another stage and return its number. Each rank sends to the rank in the same position there."""
+        """Add a transfer to another stage and return its operation. Each rank sends to the rank in the same position of that stage."""
         if stage not in self._to:
             here, there = (self.plan.layout.groups("TP", stage_number) for stage_number in (self.number, stage))
             pairs = [tuple(zip(a, b, strict=True)) for a, b in zip(here, there, strict=True)]
@@ -204,11 +214,11 @@ class Stage:
 
 @dataclass
 class Chunk:
-    """A turn under construction. Computations are merged until something is sent between servers.
+    """A turn that is being added to the graph. Computations are merged into one operation until a message leaves the server.
 
-    - ``first``: operations that the turn waits for.
-    - ``waits``: operations that the next computation waits for.
-    - ``ended``: the computations so far, one number per operation.
+    - ``first``: the operations that the turn waits for.
+    - ``waits``: the operations that the next computation waits for.
+    - ``ended``: the operations of the computations so far.
     """
 
     stage: Stage
@@ -259,7 +269,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A micro-batch going forward or backward through one part of the model that a stage holds."""
+    """One micro-batch passing forward or backward through ``part``, one of the model parts that a stage holds."""
 
     forward: bool
     microbatch: int
@@ -286,9 +296,9 @@ def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
 
 
 def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int, int]:
-    """Return the micro-batch and the part of a turn.
+    """Return the micro-batch and the part of turn ``number``, counted from 0.
 
-    ``stages`` micro-batches go through one part, then through the next (Megatron-LM, `schedules.py`).
+    ``stages`` micro-batches pass through one part, then through the next (Megatron-LM, `schedules.py`).
     """
     if parts == 1:
         return number, 0
@@ -298,7 +308,7 @@ def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int,
 
 
 LEAST_BUCKET, EACH_REPLICA = 40_000_000, 1_000_000
-"""Parameters of a bucket: the larger of the first value, and the second value times the replicas.
+"""The number of parameters in a gradient bucket: the first value, or the second value times the replicas if that is more.
 
 Source: Megatron-LM, `distributed_data_parallel_config.py`.
 """
@@ -328,9 +338,10 @@ class Replicas:
                 self._gathered |= dict.fromkeys(bucket, gathered) if gathered is not None else {}
 
     def gather(self, chunk: Chunk, layer: int, *, again: bool) -> None:
-        """Make a layer wait for its parameters.
+        """Make the next pieces of ``chunk`` wait until a layer's parameters are gathered.
 
-        With ``zero: 3`` they are gathered each time, while the previous layer is computed.
+        With ``zero: 3`` every use gathers them, while the previous layer is computed. ``again``: True if they were
+        already used in this step.
         """
         if self._zero == 3:
             chunk.cut()
@@ -343,7 +354,7 @@ class Replicas:
             chunk.waits.append(self._gathered.pop(layer))
 
     def ready(self, chunk: Chunk, layer: int) -> None:
-        """Record that a layer has gone backward. Send the pending gradients when they fill a bucket."""
+        """Record that the backward computation of a layer is done. Send the pending gradients if they fill a bucket."""
         self._pending.append(layer)
         full = sum(sum(self._stage.layers.parameters(pending_layer)) for pending_layer in self._pending) >= self._bucket
         if self._zero == 3 or (self._overlap.gradients and full):
@@ -352,7 +363,7 @@ class Replicas:
             self._pending = []
 
     def finish(self, ended: int) -> None:
-        """Send the remaining gradients and those of embeddings, after all layers have gone backward."""
+        """Send the remaining gradients and those of the embeddings, when all layers are done. ``ended``: the last operation."""
         buckets = self._buckets(self._pending) or [[]]
         for bucket in buckets:
             self._reduce(
@@ -360,7 +371,7 @@ class Replicas:
             )
 
     def update(self) -> None:
-        """Add the optimizer, and gather the parameters after it if they are not gathered at the start of the next step."""
+        """Add the optimizer step. If parameters are not gathered at the start of the next step, gather them after it."""
         stage, layers = self._stage, self._stage.layers
         each = [layers.parameters(layer) for layer in stage.all_layers]
         shared = sum(dense_parameters for dense_parameters, _ in each) + layers.embedding(stage.number)
@@ -394,10 +405,10 @@ class Replicas:
     def _send(
         self, collective: Collective, layers: Sequence[int], width: int, after: Sequence[int], label: str, more: int = 0
     ) -> int | None:
-        """Add a collective over the parameters of layers, and return its operation.
+        """Add a collective over the parameters of layers, and return its operation; None if there is nothing to send.
 
-        Parameters of experts are sent in separate groups, after the others. The result is the first of these operations, or
-        None if nothing is sent.
+        ``width``: bytes per parameter. ``more``: the number of additional parameters. Parameters of experts follow in
+        a second collective among other ranks; the result is then the first of the two operations.
         """
         each = [self._stage.layers.parameters(layer) for layer in layers]
         experts = self._count // self._stage.plan.layout.expert
@@ -415,7 +426,8 @@ class Replicas:
 def build(plan: JobPlan, inside_ps: Callable[[Communication], int | None]) -> Graph:
     """Return the graph of a step.
 
-    ``inside_ps``: returns the time of a communication in ps if each of its groups is inside one server, else None.
+    ``inside_ps``: a function that returns the time of a communication in ps, or None if a group spans several
+    servers.
     """
     graph, layers = Graph(plan.layout.pipeline), Layers(plan)
     stages = [_Turning(Stage(plan, layers, graph, number, inside_ps)) for number in range(plan.layout.pipeline)]
@@ -451,11 +463,11 @@ class _Turning:
         self.replicas.begin()
 
     def begins(self) -> bool:
-        """Return whether the next turn waits for no other turn because it goes forward through the first layers."""
+        """Return whether the next turn waits for no other stage, because it passes forward through the model's first layers."""
         return self.waiting[-1].forward and self.stage.number == 0 and self.waiting[-1].part == 0
 
     def following(self, turn: Turn) -> tuple[int, Turn] | None:
-        """Return the stage that takes the micro-batch next, and its turn there, or None if the micro-batch is finished."""
+        """Return the stage that takes the micro-batch after ``turn``, and the turn there; None if this was the last."""
         stages, parts = self.plan.layout.pipeline, self.plan.layout.virtual
         place = turn.part * stages + self.stage.number + (1 if turn.forward else -1)
         if not 0 <= place < stages * parts:
@@ -464,7 +476,7 @@ class _Turning:
         return stage, Turn(turn.forward, turn.microbatch, part)
 
     def take(self, turn: Turn, arrived: int | None) -> int:
-        """Add a turn to the graph and return its last operation."""
+        """Add a turn to the graph and return its last operation. ``arrived``: the operation that delivers its input, if any."""
         chunk = Chunk(self.stage, _name(turn), (*(() if arrived is None else (arrived,)), *self._blocked))
         self._blocked = []
         layout = self.plan.layout
@@ -498,7 +510,7 @@ class _Turning:
         return ended
 
     def send(self, turn: Turn, ended: int, to: int) -> int:
-        """Send activations or gradients to another stage. Return the operation that the other stage waits for."""
+        """Send activations or gradients to stage ``to``. Return the operation that stage ``to`` waits for."""
         operation = self.stage.send_to(to, _name(turn), ended)
         if not self.plan.job.overlap.pipeline:
             self._blocked = [operation]

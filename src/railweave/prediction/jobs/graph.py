@@ -1,6 +1,6 @@
 """The graph of a step: the operations of each rank class by stream, and the operations that each one waits for.
 
-A rank class is the ranks of a pipeline stage: they do the same at the same time.
+A rank class is the set of ranks of a pipeline stage, which all do the same at the same time.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ COMPUTE = "compute"
 
 @dataclass(frozen=True, slots=True)
 class Communication:
-    """A collective that all groups of one kind in a rank class run at once.
+    """A collective that runs at the same time in all groups of one kind in a rank class.
 
     - ``kind``: ``TP``, ``CP``, ``EP``, ``DP``, ``EDP`` or ``PP``.
     - ``groups``: the ranks of each group, in order.
-    - ``size_bytes``: the size as nccl-tests counts it. For ``send-recv``, the bytes from the first rank of each pair to the
-      second.
+    - ``size_bytes``: the size as nccl-tests counts it. For ``send-recv``, the bytes from the first rank of each pair
+      to the second.
     """
 
     kind: str
@@ -29,7 +29,7 @@ class Communication:
     size_bytes: int
     groups: tuple[tuple[int, ...], ...] = field(compare=False, repr=False)
     place: int = 0
-    """A number that separates communications with different groups in one class, such as both directions of a pipeline."""
+    """A number that distinguishes communications of a rank class with different groups, such as both directions of a pipeline."""
 
     @property
     def sent_bytes(self) -> int:
@@ -49,13 +49,14 @@ class Communication:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """A piece of work. It begins when all of ``after`` and the previous operation on its stream have ended.
+    """An operation. It begins when all of ``after`` and the previous operation on its stream have ended.
 
     - ``label``: a description for people.
     - ``time_ps``: the time of a computation, including communication inside its server that it waits for. 0 for a
       communication between servers.
-    - ``inside``: the part of that time spent on communication inside a server, by kind.
-    - ``inside_bytes``: bytes that all ranks of the class send inside their servers meanwhile.
+    - ``communication``: the number of a communication between servers; None for other operations.
+    - ``inside``: pairs of kind and time in ps: the part of ``time_ps`` spent on communication inside a server.
+    - ``inside_bytes``: the bytes that all ranks of the class send inside their servers in this time.
     """
 
     rank_class: int
@@ -83,7 +84,7 @@ class Graph:
         return len(self.ops) - 1
 
     def communication(self, communication: Communication) -> int:
-        """Return the number of a communication. Add it if it is new."""
+        """Return the number of a communication, after adding it if it is new."""
         if communication not in self._known:
             self._known[communication] = len(self.communications)
             self.communications.append(communication)

@@ -69,11 +69,11 @@ class Transformer:
 
     @property
     def of_expert(self) -> int:
-        """The number of parameters of one expert."""
+        """The number of parameters of a single expert."""
         return self.matrices * self.hidden * self.expert_ffn
 
     def shared_parameters(self, layer: int) -> int:
-        """Return the number of parameters of a layer without its experts. Norms count as two vectors."""
+        """Return the number of parameters of a layer, not counting its experts. Norms count as two vectors."""
         return self.attention + self.feed_forward(layer) + 2 * self.hidden
 
     @property
@@ -89,13 +89,13 @@ class Transformer:
         return shared + experts + self.embedding * (1 if self.tied else 2)
 
     def matmul_flops(self, layer: int) -> int:
-        """Return the operations per token in the matrices of a layer, forward: two for each parameter that the token uses."""
+        """Return the forward operations per token in the matrices of a layer: two for each parameter that the token uses."""
         met = self.attention + self.feed_forward(layer) + (self.top_k * self.of_expert if self.sparse(layer) else 0)
         return 2 * met
 
     @property
     def score_flops(self) -> int:
-        """The operations per token for the attention scores of a layer over the whole sequence, forward.
+        """The forward operations per token for the attention scores of a layer, over the whole sequence.
 
         A causal kernel needs half of them.
         """
@@ -103,7 +103,7 @@ class Transformer:
 
     @property
     def logit_flops(self) -> int:
-        """The operations per token for the projection to the vocabulary, forward."""
+        """The forward operations per token for the projection to the vocabulary."""
         return 2 * self.embedding
 
     @property
@@ -121,7 +121,7 @@ Recompute = Literal["none", "selective", "full"]
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU: its peak rates for dense operations, and the part of these rates that each class of kernels reaches.
+    """A GPU: its peak rates for dense operations, and the fraction of these rates that each class of kernels reaches.
 
     - ``bf16_tflops``, ``fp8_tflops``: peak rate by type, in 10^12 operations per second.
     - ``memory_tbytes_per_s``: memory bandwidth in 10^12 byte/s.
@@ -151,7 +151,7 @@ def gpus() -> dict[str, Gpu]:
 
 @dataclass(frozen=True, slots=True)
 class LayerTimes:
-    """The forward times in ps of a layer on one rank, for a micro-batch."""
+    """The forward times in ps of the parts of a layer on one rank, for one micro-batch."""
 
     attention: float
     """The time of projections, scores and norm."""
@@ -213,8 +213,8 @@ class Kernels:
     def backward(self, layer: int, recompute: Recompute) -> tuple[float, float, float]:
         """Return the backward times in ps of a layer's attention, feed-forward block and experts.
 
-        If ``recompute`` is ``selective``, attention includes its scores again. Full recomputation is not included: add
-        ``forward``.
+        With ``recompute`` ``selective``, attention includes the time to compute its scores again. With full
+        recomputation, add the result of ``forward``.
         """
         times = self.layer(layer)
         again = times.scores if recompute == "selective" and not self.fused else 0.0
@@ -230,9 +230,10 @@ class Kernels:
         return self._matrices(self.model.logit_flops) + self._moved(2 * self.model.vocabulary / self.tensor)
 
     def optimizer(self, parameters: float) -> float:
-        """Return the time in ps of Adam over parameters in 32 bits.
+        """Return the time in ps of an Adam step for ``parameters`` parameters held in 32 bits.
 
-        For each parameter it reads 16 bytes (weight, two moments, gradient) and writes 14 (the weight also in 16 bits).
+        For each parameter it reads 16 bytes (weight, two moments, gradient) and writes 14 (the weight also in 16
+        bits).
         """
         return parameters * 30 / (self.gpu.memory_tbytes_per_s * self.gpu.memory)
 
@@ -252,9 +253,9 @@ class Kernels:
         )
 
     def _norm(self) -> float:
-        """Return the time in ps of a norm and the addition of the residual: five vectors read or written."""
+        """Return the time in ps of a norm and the addition of the residual, which read or write five vectors."""
         return self._moved(5 * self.model.hidden / (self.tensor if self.sequence_parallel else 1))
 
     def _moved(self, values_per_token: float) -> float:
-        """Return how long the memory takes to move values of 2 bytes, in ps."""
+        """Return the time in ps that the memory needs to move ``values_per_token`` values of 2 bytes for each token."""
         return values_per_token * 2 * self.tokens / (self.gpu.memory_tbytes_per_s * self.gpu.memory)

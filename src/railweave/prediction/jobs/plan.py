@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """The division of a job: ``tensor`` x ``context`` x ``data`` x ``pipeline`` ranks.
+    """The layout of a job over its ``tensor`` x ``context`` x ``data`` x ``pipeline`` ranks.
 
     ``expert`` divides ``context`` x ``data``. ``virtual`` is the number of parts of the model on each pipeline stage.
     """
@@ -72,7 +72,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class JobPlan:
-    """The plan of a job. ``microbatches`` is the number that go through each pipeline stage in a step."""
+    """The plan of a job. ``microbatches`` is the number of micro-batches of a step in each pipeline stage."""
 
     job: TrainingJob
     model: Transformer
@@ -80,7 +80,7 @@ class JobPlan:
     microbatches: int
     kernels: Kernels
     layers: tuple[tuple[tuple[int, ...], ...], ...]
-    """The layers in order, by stage and part."""
+    """The layer numbers, by stage and then by part of the stage."""
 
     @property
     def ranks(self) -> int:
@@ -119,12 +119,12 @@ class JobPlan:
 
     @property
     def flops(self) -> float:
-        """Return the number of operations that the model takes for a step, without recomputing."""
+        """Return the number of operations that a step of the model needs, without recomputation."""
         return float(self.model.step_flops_per_token) * self.tokens
 
     @property
     def peak(self) -> float:
-        """Return the peak of all GPUs of the job, in operations per second, in the type used for matrix multiplication."""
+        """Return the peak rate of all GPUs of the job, in operations per second, for the type of its matrix products."""
         gpu = self.kernels.gpu
         tflops = gpu.fp8_tflops if self.job.dtype == "fp8" and gpu.fp8_tflops else gpu.bf16_tflops
         return tflops * 1e12 * self.layout.ranks
@@ -132,7 +132,7 @@ class JobPlan:
 
 @lru_cache(maxsize=1)
 def presets() -> dict[str, dict[str, Any]]:
-    """Return the models that can be referred to by name, with their sources."""
+    """Return the models that a job file can name, by name, with their sources."""
     text = files("railweave.prediction.jobs").joinpath("presets.yaml").read_text(encoding="utf-8")
     return yaml.safe_load(text)
 
@@ -155,7 +155,7 @@ def transformer(job: TrainingJob) -> Transformer | None:
 
 
 def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPlan | list[Problem]:
-    """Return the plan of a job from a file on ``gpu_count`` GPUs of one kind, or its problems with their lines."""
+    """Return the plan of job ``number`` of a file on ``gpu_count`` GPUs of one kind, or its problems with their lines."""
     job = read.jobs[number]
 
     def problem(place: str, message: str, fix: str = "") -> Problem:
@@ -210,7 +210,7 @@ def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPl
 
 
 def spread(layers: int, stages: int, parts: int) -> tuple[tuple[tuple[int, ...], ...], ...]:
-    """Return the layers by stage and part.
+    """Return the layer numbers by stage and part.
 
     If the layers do not divide evenly, the first and last parts get fewer, because they also have embeddings (as in
     Llama 3).

@@ -1,4 +1,4 @@
-"""The times of all operations of a step. Streams run in order, and communications that share links slow each other."""
+"""Compute the times of all operations of a step. Streams run in order, and communications that share links slow each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 MOST_APART = 1e-6
-"""The tolerance for what is left of a communication when it counts as ended. It allows for rounding, as paces are fractions."""
+"""The rounding tolerance, as a fraction: a communication counts as ended if less than this is left of it."""
 
 
 class Network(Protocol):
@@ -24,7 +24,7 @@ class Network(Protocol):
         ...
 
     def paces(self, active: tuple[int, ...]) -> Sequence[float]:
-        """Return the pace of each communication if all of them run at once. Pace 1 is as fast as with no other communication."""
+        """Return the pace of each communication in ``active`` while all of them run. Pace 1 is that of a communication by itself."""
         ...
 
 
@@ -54,7 +54,8 @@ def run(graph: Graph, network: Network) -> Times:
 class _Running:
     """A step in progress.
 
-    - ``left``: for each communication in progress, the time in ps that it still needs if it has its links to itself.
+    - ``left``: for each communication in progress, the time in ps that it would still need without other
+      communications.
     - ``fixed``: the times at which computations end.
     """
 
@@ -128,12 +129,12 @@ class _Running:
 
 
 def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
-    """Return, for each rank class, how long its GPUs did not compute, by cause.
+    """Return, for each rank class, the time in ps by cause for which its GPUs did not compute, and that of ``compute``.
 
     - A kind of communication: the next computation waited for a communication of this kind.
     - ``bubble``: the GPUs waited for other ranks to compute, or for the end of the step.
 
-    Together with ``compute``, the times add up to the time of the step.
+    The times of a class add up to the time of the step.
     """
     totals: list[dict[str, int]] = [{} for _ in range(graph.classes)]
     at = [0] * graph.classes
@@ -144,7 +145,7 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
         previous[op.rank_class, op.stream] = number
 
     def waited(number: int, since: int, until: int, into: dict[str, int]) -> None:
-        """Add the causes that delayed an operation between ``since`` and ``until`` to ``into``."""
+        """Divide the time in which operation ``number`` waited, ``since`` to ``until``, by cause, and add it to ``into``."""
         while until > since:
             op, preceding = graph.ops[number], before[number]
             causes = [*op.after, *([] if preceding is None else [preceding])]
@@ -192,7 +193,7 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
 
 
 def _kind(graph: Graph, op: Op) -> str | None:
-    """Return the kind of an operation's communication, between servers or inside one; None for computing."""
+    """Return the kind of communication of an operation, between servers or inside one; None for a computation."""
     if op.communication is not None:
         return graph.communications[op.communication].kind
     return op.inside[0][0] if op.inside and op.stream != COMPUTE else None

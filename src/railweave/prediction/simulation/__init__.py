@@ -1,1 +1,1 @@
-"""A designed network in the form that the engines take: numbers of nodes, ports and addresses, tables and parameters."""
+"""Simulation of a designed network: its form for the engines (numbers, tables, parameters), the runs, and the predictions."""

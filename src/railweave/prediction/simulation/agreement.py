@@ -1,10 +1,10 @@
-"""The cost of congestion control, which flows do not model, learnt from runs of packets on a small case.
+"""The cost of congestion control, which flows do not model, estimated from packet runs of a small case.
 
-If ``auto`` would choose flows, both engines run a small case of the same design. The case has fewer of the same servers
-with as many bytes for each peer; if it is still too large, each peer gets fewer bytes.
+If ``auto`` would choose flows, both engines run a small case of the same design. The case has fewer of the same
+servers with as many bytes for each peer; if it is still too large, each peer gets fewer bytes.
 
-The extra time of packets in the small case is the least extra time of the whole run. The most is that extra time scaled
-with the time of flows. If these two bounds are too far apart, the whole run uses packets.
+The cost is the extra time of packets over flows. For the whole run it is at least that of the small case, and at most
+that of the small case scaled by the time of flows. If these two bounds are too far apart, the whole run uses packets.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ SMALL_PACKET_HOPS = 20_000_000
 """The most packet hops of a small case, which take some seconds."""
 
 MOST_SLOW_HOPS = 1_000_000_000
-"""The most packet hops for which packets are run if flows are too uncertain. They take some minutes."""
+"""The most packet hops for which the whole run uses packets if flows are too uncertain. They take some minutes."""
 
 FEWEST, MOST_SERVERS = 4, 8
-"""The least and the most servers of a small case. Messages grow with the square of the servers."""
+"""The fewest and the most servers of a small case. The number of messages grows with the square of the servers."""
 
 ALIKE = 0.03
-"""The relative difference up to which the engines agree in the small case. They differ by as much if nothing is marked."""
+"""The relative difference up to which the engines agree in the small case. They differ by this much even without congestion."""
 
 ALLOWED = 0.1
-"""The largest relative uncertainty from congestion control at which flows are still used. ``ALIKE`` comes on top of it."""
+"""The largest relative uncertainty from congestion control at which flows are still used, not counting ``ALIKE``."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Loss:
         return round(sqrt(self.least_ps * self.most_ps))
 
     def unsure(self, flows_ps: int) -> float:
-        """Return the relative uncertainty of the time if flows take ``flows_ps``."""
+        """Return the relative uncertainty of the predicted time if the run takes ``flows_ps`` with flows."""
         return max(self.most_ps - self.likely_ps, self.likely_ps - self.least_ps) / (flows_ps + self.likely_ps)
 
 
@@ -68,12 +68,15 @@ class Run(Protocol):
     """A function that runs ``predict`` with all other arguments fixed."""
 
     def __call__(self, bed: SimulatedNetwork, size_bytes: int, engine: str, nccl: Mapping[str, str]) -> Prediction:
-        """Return the prediction for these arguments."""
+        """Return the prediction for these arguments. ``bed``: the prepared network."""
         ...
 
 
 def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_servers: int = MOST_SERVERS) -> Case:
-    """Return the largest case of the same design that packets can run in some seconds, with at most ``most_servers`` servers."""
+    """Return the largest case of the same design that packets can run in some seconds.
+
+    ``packet_hops``: the packet hops of the whole run. ``most_servers``: the most servers of the case.
+    """
     servers = len(bed.job.servers)
     # with as much for each peer, everyone sends to everyone, and a ring has as many steps as ranks
     count = min(servers, most_servers)
@@ -94,7 +97,7 @@ def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_se
 def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss:
     """Return the cost of congestion control for a collective that takes ``flows_ps`` with flows.
 
-    ``nccl`` makes the small case choose the same algorithm.
+    ``nccl``: parameters that make the small case use the algorithm of the whole run.
     """
     packets = run(case.bed, case.size_bytes, "packet", nccl)
     marked = (packets.counters or {}).get("ecn_marked_packets", 0)
@@ -115,8 +118,8 @@ def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss
 def agreed(network: Network, collective: str, size_bytes: int, *, bed: SimulatedNetwork, **asked: Any) -> Prediction:  # noqa: ANN401 - as ``predict`` has them
     """Return the result of ``predict``. If ``auto`` chose flows, add the cost of congestion control, or run packets instead.
 
-    With ``most_hops`` set, flows are used above that number of packet hops even if they are uncertain. Raises ``InputError``
-    as ``predict`` does.
+    ``asked``: the other arguments of ``predict``. If they have ``most_hops``, flows are used above that number of
+    packet hops even if they are uncertain. Raises the errors of ``predict``.
     """
     prediction = predict(network, collective, size_bytes, bed=bed, **asked)
     conditions: Conditions | None = asked.get("conditions")

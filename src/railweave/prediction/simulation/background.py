@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 ENDLESS_BYTES = 10**12
-"""The size of an endless message: 20 s of a 400G link, and not more than an engine accepts."""
+"""The bytes of an endless message: 20 s of a 400G link, and not more than an engine accepts."""
 
 NOTE = (
     "background: every port sends to one on its rail half way round the servers, or where `to` says, at a steady rate, from the beginning on; "
@@ -31,7 +31,7 @@ NOTE = (
 
 
 def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) -> Traffic:
-    """Return the traffic with background traffic appended.
+    """Return the traffic of a job with background traffic appended.
 
     Raises ``InputError`` if ports do not exist, or have no other port to send to.
     """
@@ -65,10 +65,10 @@ def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) 
 
 
 def ends(wiring: Wiring, wanted: Background) -> list[tuple[int, int]]:
-    """Return the pairs of sender and receiver, as indexes of NICs.
+    """Return the pairs of sender and receiver of background traffic, as indexes of NICs.
 
-    Without ``to``, each port sends to the port half way round those of the same name. Ports whose name no other port has
-    form one such ring together. Raises ``InputError`` if ports do not exist, or have no other port to send to.
+    By default, the ports of one name form a ring, and each sends to the port half way round. Ports whose name is
+    unique together form one such ring. Raises ``InputError`` if ports do not exist, or have no other port to send to.
     """
     chosen = _matching(wiring.nics, wanted.ports or ("*",), "ports")
     if isinstance(wanted.to, tuple):
@@ -105,7 +105,7 @@ def _matching(nics: tuple[str, ...], patterns: tuple[str, ...], part: str) -> li
 
 
 def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> list[tuple[int, int]]:
-    """Return the pairs of sender and receiver if the receivers are given. Senders take the receivers in turn.
+    """Return the pairs of sender and receiver if the user names the receivers. Senders use the receivers one after another.
 
     No NIC sends to itself: a sender that is also the only receiver does not send.
     """
@@ -120,9 +120,9 @@ def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> lis
 
 
 def _by_stripe(wiring: Wiring, rails: Mapping[str, list[int]], *, within: bool) -> list[tuple[int, int]]:
-    """Return the pairs of sender and receiver on the same rail, inside a stripe or between stripes.
+    """Return the pairs of sender and receiver on the same rail, as indexes of NICs. ``rails`` has the NICs of each rail.
 
-    With ``within``, a NIC sends to another NIC on its leaf, which is in the same stripe. Otherwise it sends to the NIC in
+    With ``within``, a NIC sends to another NIC on its leaf, so inside its stripe. Otherwise it sends to the NIC in
     the same position on the next leaf.
     """
     leaf_of = {int(a): int(b) for a, b in wiring.cables[:, :2].tolist() if a < len(wiring.nics)}

@@ -1,4 +1,4 @@
-"""The bottleneck of a collective: the busiest link, the proxies of NICs or the links inside servers, with how busy it is."""
+"""The bottleneck of a collective: the busiest link, a NIC's proxy or the links inside servers, and the fraction of time it is busy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Ideal:
 
     @classmethod
     def of(cls, wiring: Wiring, traffic: Traffic, servers_ps: int) -> Ideal:
-        """Return the ideal times for a collective's own traffic."""
+        """Return the ideal times for a collective's traffic, without background traffic."""
         pairs = traffic.pairs[traffic.messages[:, 0].astype(np.int64), :2]
         carried = traffic.messages[:, 1].astype(np.float64)
         ports = wiring.first_port[: len(wiring.nics)]
@@ -41,11 +41,11 @@ class Ideal:
 
     @property
     def time_ps(self) -> int:
-        """The least time in ps that both limits allow."""
+        """The shortest time in ps that both limits allow."""
         return max(self.nics_ps, self.servers_ps, 1)
 
     def to_text(self, time_ps: int, program: Program) -> str:
-        """Return two lines for people: the ideal time, and the part of each limit that was reached."""
+        """Return two lines for people: the ideal time, and how close the collective came to each limit."""
         nics = f"{self.nics_ps / time_ps:.1%} of the NICs' line rate" if self.nics_ps else "no byte leaves a server"
         return (
             f"  ideal          {self.time_ps / 1e6:.1f} us, {program.bus_bandwidth_gbytes(self.time_ps):.2f} GB/s\n"
@@ -109,7 +109,10 @@ class Load:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The part that was busy for most of the time. If no part is busy nearly all the time, latency or congestion is the limit."""
+    """The part that was busy for the largest fraction of the time, and the part that follows.
+
+    If no part is busy nearly all the time, the bottleneck is latency or congestion.
+    """
 
     kind: str
     what: str

@@ -1,6 +1,6 @@
 """The prediction of one collective on a designed network: its messages, the engine, the run and the bottleneck.
 
-``predict`` calls the phases in their order. The functions below it are these phases.
+``predict`` calls the functions below it, one per phase, in order.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ def job_links(
     until_ps: int,
     set_parameters: Callable[[FlowArguments], FlowArguments],
 ) -> NDArray[np.bool_]:
-    """Return, by port, whether it sends any message of these queue pairs, with all tables from the beginning to ``until_ps``.
+    """Return, by port, whether it sends any message of these queue pairs with any forwarding table in use up to ``until_ps``.
 
-    The flow engine hashes like the packet engine, so one byte on each queue pair finds its links. ``set_parameters`` adds
-    the parameters of the run, because the seed decides the hashes.
+    The flow engine hashes like the packet engine, so one byte on each queue pair finds its links. ``set_parameters``
+    adds the parameters of the run, because the seed decides the hashes.
     """
     used = np.zeros(len(fabric.wiring.port_cable), np.bool_)
     traffic = at_once(pairs, 1)
@@ -78,7 +78,7 @@ def job_links(
 A = TypeVar("A", "Arguments", "FlowArguments")
 
 LONG_PACKET_HOPS = 20_000_000
-"""The number of packet hops, some seconds, from which a run of packets is stopped when it is steady."""
+"""The number of packet hops from which a run of packets is stopped when it is steady. Such a run takes some seconds."""
 
 MOST_FLOW_MESSAGES = 4_000_000
 """The most messages that are run as separate flows, because more would take gigabytes.
@@ -117,12 +117,12 @@ class _Request:
 
 @dataclass(frozen=True, eq=False)
 class _Workload:
-    """The messages of the collective over its queue pairs.
+    """The messages of the collective on its queue pairs.
 
-    - ``all_traffic``: the traffic of the job and the background.
+    - ``job_traffic``, ``all_traffic``: the traffic of the job, and that of the job and the background.
     - ``messages``: the approximate number of messages.
     - ``merged``: True if one flow for each connection and queue pair replaces the messages.
-    - ``rotation``: the messages of one server, from which those of the others follow.
+    - ``rotation``: the reduced run if only one server's messages are run; None otherwise.
     """
 
     program: Program
@@ -136,10 +136,11 @@ class _Workload:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """The engine of a run, and its arguments if it runs flows.
+    """The choice of flows or packets for a run, and what the engine needs.
 
-    - ``post_ps``: the time of a post.
-    - ``posting``: engine parameters for posts of NICs with several ports.
+    - ``arguments``: the arguments of the flow engine.
+    - ``post_ps``: the time in ps that the proxy needs to post one message.
+    - ``posting``: the engine parameter that sets this time for NICs with several ports; empty for others.
     """
 
     arguments: FlowArguments
@@ -152,7 +153,8 @@ class _Plan:
 class _Attempt:
     """A finished run with its inputs.
 
-    - ``posts``: the most messages that a NIC's proxy posts, if the run itself had fewer.
+    - ``posts``: the most messages that a NIC's proxy posts in the whole collective. None: the run itself had all
+      posts.
     - ``errors``: see ``Prediction.errors``.
     """
 
@@ -165,7 +167,7 @@ class _Attempt:
 
     @property
     def proxy_ps(self) -> int | None:
-        """The time in ps that the busiest proxy spends on posts. None if the run shows it."""
+        """The time in ps that the busiest proxy spends on posts. None if the run itself includes it."""
         return None if self.posts is None else self.posts * self.plan.post_ps
 
     @property
@@ -199,18 +201,19 @@ def predict(
     watch: bool = False,
     most_hops: int | None = None,
 ) -> Prediction:
-    """Run a collective over all servers of a network through the packet engine or the flow engine.
+    """Run a collective over all servers of a network with the packet engine or the flow engine.
 
     - ``qps``: queue pairs per connection. Default: the fabric file's number, or one per path color.
     - ``nccl``: NCCL parameters by name.
-    - ``lb``: overrides how switches balance load (``model.fabric.override``).
+    - ``lb``: the load balancing of switches, in place of the designed one (``model.fabric.override``).
     - ``settings``: further engine parameters (docs/sim.md).
-    - ``engine``: packet, flow or auto (``engines.choice``). auto uses flows above ``most_hops`` packet hops.
+    - ``engine``: packet, flow or auto (``engines.choice``). With auto, flows are used above ``most_hops`` packet
+      hops.
     - ``exact``: do not stop a long run of packets when it is steady (``engines.packets``).
     - ``progress``: called with the number of messages that arrived, and the number of all messages.
     - ``announce``: called with the expected time and memory of a long run.
-    - ``bed``: the network if it is already prepared. Its load balancing then replaces ``lb``.
-    - ``conditions``: other events, for example in a job whose collective begins at ``at_ps``.
+    - ``bed``: the network if it is already prepared. Its load balancing then applies, and ``lb`` is ignored.
+    - ``conditions``: faults and background traffic, for example of a job whose collective begins at ``at_ps``.
     - ``watch``: also collect time series (``Prediction.measured``).
 
     Raises ``InputError`` for impossible requests.
@@ -248,10 +251,10 @@ def _nccl_parameters(
 def _soonest(
     request: _Request, progress: Callable[[int, int], None] | None, announce: Callable[[str], None] | None = None
 ) -> _Attempt:
-    """Run the collective and return the attempt that ends sooner.
+    """Run the collective and return the attempt with the shorter time.
 
-    If the run loses ports of NICs, it is also tried without these ports, because to continue on the remaining ports can be
-    faster than to wait for the lost ones.
+    If NICs lose ports during the run, the collective is also run without these ports from the beginning, because that
+    can be faster than to wait for the lost ports.
     """
     workload = _workload(request)
     plan = _plan(request, workload)
@@ -293,7 +296,7 @@ def _workload(request: _Request) -> _Workload:
 
 
 def _rotation(request: _Request) -> Rotation | None:
-    """Return the rotation to run for a large uniform all-to-all, or None if all of it is to be run."""
+    """Return the reduced run of a large uniform all-to-all, or None if the whole collective must be run."""
     if (
         request.collective != "all-to-all"
         or request.engine not in {"auto", "flow"}
@@ -311,7 +314,7 @@ def _rotation(request: _Request) -> Rotation | None:
 
 
 def _plan(request: _Request, workload: _Workload) -> _Plan:
-    """Choose the engine and prepare its arguments. The choice depends on the arguments that flows would have."""
+    """Choose the engine and prepare its arguments. The choice depends on the arguments of the flow engine."""
     if workload.rotation is not None:
         arguments = workload.rotation.arguments
     else:
@@ -344,7 +347,7 @@ def _announce(request: _Request, workload: _Workload, choice: Choice, announce: 
 
 
 def _run(request: _Request, workload: _Workload, plan: _Plan, progress: Callable[[int, int], None] | None) -> _Attempt:
-    """Run the messages through the chosen engine."""
+    """Run the messages with the chosen engine."""
     if workload.rotation is not None:
         run, posts = run_rotation(request.bed, workload.rotation, progress)
         return _Attempt(request, workload, plan, run, posts)
@@ -369,7 +372,7 @@ def _run(request: _Request, workload: _Workload, plan: _Plan, progress: Callable
 
 
 def _next_loss(attempt: _Attempt) -> int | None:
-    """Return when the run first loses a port of a NIC that has other ports, or None."""
+    """Return the time in ps at which a NIC with several ports first loses a port during the run, or None."""
     request, run = attempt.request, attempt.run
     if request.bed.job.ports == 1:
         return None
@@ -423,7 +426,7 @@ def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction
 
 
 def _job_links(attempt: _Attempt) -> NDArray[np.bool_] | None:
-    """Return, by port, whether the job's messages use it, or None if there is no background traffic."""
+    """Return, by port, True if the job's messages use it. None: there is no background traffic, so only the job uses ports."""
     request, pairs = attempt.request, attempt.workload.job_traffic.pairs
     if request.conditions.background is None:
         return None
@@ -433,7 +436,7 @@ def _job_links(attempt: _Attempt) -> NDArray[np.bool_] | None:
 
 
 def _notes(attempt: _Attempt, load: Load) -> tuple[str, ...]:
-    """Return what the prediction assumes or leaves out."""
+    """Return the assumptions and omissions of the prediction, as sentences."""
     request, rotated = attempt.request, attempt.workload.rotation
     fabric, conditions = request.bed.fabric, request.conditions
     notes = [*fabric.notes, *conditions.notes]
@@ -448,7 +451,7 @@ def _notes(attempt: _Attempt, load: Load) -> tuple[str, ...]:
 
 
 def _band(attempt: _Attempt) -> Band:
-    """Return the range of the time. No published result has faults or background traffic, so the band reports either of them."""
+    """Return the range of the time. If there are faults or background traffic, it says that no published result covers them."""
     request = attempt.request
     conditions, job = request.conditions, request.bed.job
     faults = conditions.timeline.changes or conditions.timeline.tables
@@ -465,17 +468,17 @@ def _band(attempt: _Attempt) -> Band:
 
 
 def _posting(post_ps: int, traffic: Traffic, addresses: Addresses) -> dict[str, str]:
-    """Return the engine's cost of a post if NICs use several ports, else an empty dict.
+    """Return the engine parameter for the cost of a post if NICs use several ports, else an empty dict.
 
-    In reality one proxy posts for all ports of a NIC. The engines have a proxy for each port, so its cost is multiplied by
-    the number of ports.
+    In reality one proxy posts for all ports of a NIC. The engines have a proxy for each port, so its cost is
+    multiplied by the number of ports.
     """
     ports = addresses.ports_in_use(traffic.pairs[:, 0])
     return {"host.post-cost": f"{post_ps * ports}ps"} if ports > 1 else {}
 
 
 def proxy_note(message_ps: int, qps: int) -> str:
-    """Return the note for a result that proxies limit: how the cost of a post was found, and whether fewer queue pairs help."""
+    """Return the note for a result that proxies limit: the origin of the cost of a post, and whether fewer queue pairs help."""
     note = f"the proxies limit the result: each post takes {message_ps / 1e6:g} us, a figure fitted on two published rows (docs/validation.md)"
     more = f"; {qps} queue pairs are more than were compared, and a post then likely costs more: compare with fewer (--compare qps=1,2,4)"
     return note + (

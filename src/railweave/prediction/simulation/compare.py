@@ -1,4 +1,4 @@
-"""The comparison of variants of one question, with one parameter varied. Variants run in parallel processes."""
+"""The comparison of predictions with one parameter varied. Variants run in parallel processes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """The prediction for a variant."""
+    """The prediction for one value of the varied parameter."""
 
     value: str
     answer: JobPrediction
@@ -65,7 +65,7 @@ class Comparison:
 
     @property
     def ranked(self) -> list[Outcome]:
-        """The outcomes sorted from fastest to slowest. Variants that never complete come last."""
+        """The outcomes sorted from fastest to slowest. Those that never complete come last."""
         return sorted(self.outcomes, key=lambda outcome: (not outcome.answer.complete, outcome.answer.time_ps))
 
     @property
@@ -77,7 +77,7 @@ class Comparison:
 
     @property
     def winner(self) -> Outcome | None:
-        """The fastest outcome, or None if others are equally fast."""
+        """The fastest outcome, or None if others are within ``EQUAL`` of it."""
         return self.tied[0] if len(self.tied) == 1 else None
 
     def verdict(self) -> str:
@@ -152,7 +152,7 @@ def _row(outcome: Outcome, fastest_ps: int) -> tuple[object, ...]:
 
 
 def longest_run(job_prediction: JobPrediction) -> Prediction:
-    """Return the collective of a job that took longest. A collective that never completes counts as the longest."""
+    """Return the collective of a job that took longest. A collective that never completes counts as longest."""
     return max(
         (step.prediction for step in job_prediction.steps),
         key=lambda prediction: (not prediction.complete, prediction.time_ps),
@@ -160,7 +160,7 @@ def longest_run(job_prediction: JobPrediction) -> Prediction:
 
 
 def crosses_spine(job_prediction: JobPrediction) -> bool:
-    """Return whether any packet went from one switch to another. True if links were not measured."""
+    """Return whether any bytes went from one switch to another; True if links were not measured."""
     for run in job_prediction.own_runs():
         measured = run.prediction.measured
         if measured is None:
@@ -179,7 +179,7 @@ def _longer(outcome: Outcome, best: Outcome) -> str:
 
 
 def why(outcome: Outcome) -> str:
-    """Return a short text with the busiest part of a variant, and timeouts, pauses and retransmissions."""
+    """Return a phrase with the busiest part of a variant's longest collective, and its timeouts, pauses and retransmissions."""
     longest = longest_run(outcome.answer)
     bound = bottleneck(longest.load, longest.time_ps)
     parts = [f"{bound.kind} {bound.what} busy {bound.busy:.1%}" if longest.complete else NO_END]
@@ -202,7 +202,10 @@ def comparison(
     watch: bool = False,
     progress: Callable[[str], None] = silent,
 ) -> Comparison:
-    """Run variants in parallel, with at most one process per core. Raises ``InputError`` if any variant does."""
+    """Run variants in parallel, with at most one process per core. Raises ``InputError`` if a variant is invalid.
+
+    ``name``: the parameter that varies. ``watch``: also collect time series.
+    """
     predictions: dict[str, JobPrediction] = {}
     workers = min(len(wanted), os.cpu_count() or 1)
     with shared(network) as given, processes(workers, partial(_begin, given)) as pool:
@@ -222,10 +225,7 @@ def _begin(network: SharedValue[Network]) -> None:
 
 
 def _run(asked: Question, watch: bool) -> JobPrediction:
-    """Run a variant and return its prediction without the messages of collectives.
-
-    The messages are many, and only the run needs them.
-    """
+    """Run a variant and return its prediction without the messages of its collectives, to save memory."""
     network = _here[0]
     with in_force(network.catalog):  # it runs in a process of its own, which has the package's catalog
         prediction = answer(network, asked, watch=watch, name_costs=False)

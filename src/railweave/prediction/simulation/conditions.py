@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 class SimulatedNetwork:
     """A network in the engines' form, and the job of all its servers.
 
-    - ``hosts``: the engine's host of each NIC of the job.
-    - ``plane``: the control plane. None if forwarding tables came from a file, because these tables cannot be recomputed.
+    - ``hosts``: for each NIC of the job, the number of the engine's host.
+    - ``plane``: the control plane. None if forwarding tables came from a file, because they cannot be recomputed
+      then.
     """
 
     plane: ControlPlane | None
@@ -58,10 +59,10 @@ def bed_of(
     - ``fibs``: a file of forwarding tables (``analysis.routing.fib_file``).
     - ``tenant``: the tenant that owns the job, if there are several.
     - ``configs``: running configurations of switches, in place of the designed ones.
-    - ``order`` and ``processes``: the servers that take part, in order, and the processes of each server.
-    - ``gpus``: the number of GPUs of each server that take part (``job.job_of``).
+    - ``order``, ``processes``: the servers that take part, in order of rank, and the number of processes per server.
+    - ``gpus``: the number of GPUs per server that take part (``job.job_of``).
 
-    Devices and links that are absent by ``status:`` take no part, and the notes of the fabric list them. Raises
+    Devices and links that ``status:`` marks as absent are left out, and the notes of the fabric list them. Raises
     ``InputError``.
     """
     running = configs or {}
@@ -81,8 +82,8 @@ def bed_of(
 class Conditions:
     """The faults and background traffic during a job. Times of ``timeline`` count from the beginning of the job.
 
-    ``lost_until_ps``: ports of NICs that have no path until this time count as lost from the collective's beginning
-    (``model.ports``).
+    ``lost_until_ps``: NIC ports that lose their path before this time count as lost from the beginning of a
+    collective (``model.ports``).
     """
 
     background: Background | None = None
@@ -94,7 +95,10 @@ class Conditions:
 def conditions_of(
     bed: SimulatedNetwork, background: Background | None, faults: Sequence[FaultTarget], reroute_ps: int | None
 ) -> Conditions:
-    """Return the conditions for runs on a network. Raises ``InputError`` if outages overlap."""
+    """Return the conditions for runs on a network. Raises ``InputError`` if outages overlap.
+
+    ``reroute_ps``: the time in which routes follow a fault; None: the default.
+    """
     notes: list[str] = []
     if not faults:
         return Conditions(background)

@@ -27,10 +27,9 @@ TEN = 10
 
 @dataclass(frozen=True)
 class Group(JsonObject):
-    """Published results of one kind.
+    """The errors of predictions against published results of one kind, as absolute values in percent.
 
-    - ``servers``, ``bytes``: the least and the most of the group.
-    - The errors are absolute values in percent.
+    ``servers``, ``bytes``: the smallest and the largest value in the group.
     """
 
     library: str
@@ -53,9 +52,9 @@ class Group(JsonObject):
 class Band(JsonObject):
     """The range of a predicted time, in ps.
 
-    - ``error``: the relative error that validation showed. None: there is no published result of this kind.
+    - ``error``: the relative error that validation found. None: there is no published result of this kind.
     - ``compared``: the kind of published results that the error comes from.
-    - ``outside``: a sentence on the part of the question that no published result covers; empty if all is covered.
+    - ``outside``: a sentence on the conditions that no published result covers; empty if all are covered.
     - ``seeds_ps``: the times with several seeds.
     """
 
@@ -113,7 +112,7 @@ def band(
 ) -> Band:
     """Return the band of a prediction.
 
-    ``others``: conditions that no published result has, such as ``faults``.
+    ``others``: conditions of the run that no published result covers, such as ``faults``.
     """
     alike = [group for group in groups() if (group.library, group.collective) == (library, collective)]
     mine = [group for group in alike if group.engine == engine]
@@ -148,19 +147,19 @@ def band(
 
 
 def how_near(count: int, rows: str) -> str:
-    """Return a phrase for the error of ``count`` rows: all, nine of ten (at least ten rows), or the ninth decile."""
+    """Return a phrase on the errors of ``count`` results, which ``rows`` names, such as "nine of ten of ROWS were as near"."""
     if FEW <= count < TEN:
         return f"the ninth decile of the errors of {rows}"
     return f"{'nine of ten' if count >= TEN else 'all'} of {rows} were as near"
 
 
 def _between(low_ps: int, high_ps: int, error: float | None) -> tuple[int, int]:
-    """Return the range of the real time if predictions are off by at most this relative error, in either direction."""
+    """Return the range of the real time if predictions are off by at most this relative error. None adds nothing."""
     return (low_ps, high_ps) if error is None else (round(low_ps / (1 + error)), round(high_ps * (1 + error)))
 
 
 def _beyond(value: int, between: tuple[int, int]) -> float:
-    """Return the factor by which a value is outside a range, or 0 if it is inside."""
+    """Return the factor by which a value is outside a range, above 1; 0 if it is inside."""
     low, high = between
     return low / max(value, 1) if value < low else value / max(high, 1) if value > high else 0.0
 

@@ -1,6 +1,7 @@
 """A grid of predictions in which several parameters vary at once.
 
-Each line of the grid has the rate that its slope shows. Measured points can be shown next to the predictions.
+If the size varies, a straight line is fitted to the times of each row of the grid, and the row also shows the bus
+bandwidth that follows from the slope. Measured points can be shown next to the predictions.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ MOST_CELLS = 400
 """The most predictions of a grid. A larger grid is refused because it would take hours."""
 
 TIME, BUS = "time_us", "bus_bandwidth_GBps"
-"""The two columns of which a file of measured points needs one."""
+"""The two columns of a file of measured points. A file needs one of them."""
 
 COLUMNS = (
     Column("time us", "number", TIME),
@@ -83,7 +84,7 @@ class GridCell:
 
     @property
     def time_cell(self) -> Cell | None:
-        """The predicted time as a table cell. It says so if the job never completes."""
+        """The predicted time as a table cell, or a cell with the word never if the job does not complete."""
         return formatted(self.time_us) if self.answer.complete else NEVER
 
 
@@ -91,7 +92,8 @@ class GridCell:
 class Point:
     """A measured time for given values of some dimensions.
 
-    ``bus_gbytes`` is the measured bus bandwidth if the file has it instead; the time is then computed from it.
+    ``bus_gbytes``: the measured bus bandwidth if the file has no times; ``time_us`` is then computed from it. None
+    otherwise.
     """
 
     values: Mapping[str, str]
@@ -103,7 +105,7 @@ class Point:
 class Fit:
     """A straight line through times over sizes.
 
-    - ``bus_gbytes``: the bus bandwidth of its slope, in 10^9 byte/s.
+    - ``bus_gbytes``: the bus bandwidth that follows from the slope, in 10^9 byte/s.
     - ``start_us``: the time at size 0.
     """
 
@@ -115,7 +117,8 @@ class Fit:
 class Grid:
     """All predictions of a grid.
 
-    There is a chart for each combination in ``apart``. It has a line over ``across`` for each value of ``by``.
+    Its charts: one for each combination of values in ``apart``, each with a line over ``across`` for each value of
+    ``by``.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -149,13 +152,13 @@ class Grid:
         ]
 
     def line(self, fixed: Mapping[str, str]) -> list[GridCell]:
-        """Return the cells that have these values, in the order of the axis."""
+        """Return the cells in which the dimensions in ``fixed`` have these values, in the order of the horizontal axis."""
         order = self.across.values
         line_cells = [cell for cell in self.cells if all(cell.values[name] == value for name, value in fixed.items())]
         return sorted(line_cells, key=lambda cell: order.index(cell.values[self.across.name]))
 
     def points(self, fixed: Mapping[str, str]) -> list[Point]:
-        """Return the measured points that have these values. A dimension that a point does not give matches any value."""
+        """Return the measured points with the values in ``fixed``. A point without a value for a dimension matches any value."""
         return [
             point
             for point in self.measured
@@ -163,14 +166,14 @@ class Grid:
         ]
 
     def lines(self) -> list[dict[str, str]]:
-        """Return the fixed values of each line, chart by chart."""
+        """Return the fixed values of each line of the charts, chart by chart."""
         by_values: list[dict[str, str]] = (
             [{}] if self.by is None else [{self.by.name: value} for value in self.by.values]
         )
         return [{**each, **by_value} for each in self.apart for by_value in by_values]
 
     def fit(self, fixed: Mapping[str, str]) -> Fit | None:
-        """Return the straight line fitted to a line over sizes, or None if it has fewer than two points or does not rise."""
+        """Return the straight line through the times of a line over sizes; None if it has fewer than two points or does not rise."""
         cells = self.line(fixed)
         if self.across.name != "size" or len(cells) < 2:
             return None
@@ -212,9 +215,9 @@ class Grid:
 
     @property
     def times(self) -> Table:
-        """The table of times in us, with a row for each line and a column for each value on the axis.
+        """The table of times in us, with a row for each line of the charts and a column for each value on the axis.
 
-        Measured values are in the rows below, and the last column has the rate of the slope.
+        Measured values are in rows below the predicted ones, and the last column has the bus bandwidth of the slope.
         """
         across, fits = self.across, [self.fit(line) for line in self.lines()]
         heads = [Column("time us", "text", "line")]
@@ -254,7 +257,7 @@ class Grid:
 
 
 def words(values: Mapping[str, str]) -> str:
-    """Return values in the form in which options give them, such as ``qps=4``."""
+    """Return values in the form of options, such as ``qps=4``."""
     return " ".join(f"{name}={shown(name, value)}" for name, value in values.items())
 
 
@@ -275,7 +278,7 @@ def dimensions(text: str) -> list[Dimension]:
 
 
 def dimensions_of(wanted: Iterable[tuple[str, Iterable[str]]]) -> list[Dimension]:
-    """Return names and their values as dimensions.
+    """Return dimensions made from names and their values.
 
     Raises ``InputError`` if a name occurs twice or has no values, or if the grid is empty or too large.
     """
@@ -306,7 +309,8 @@ def grid(
 ) -> Grid:
     """Predict every cell in parallel processes.
 
-    Raises ``InputError``. For errors in the file of measured points it names the line.
+    ``given``: the options that do not vary. ``measured``: a file of measured points. Raises ``InputError``, with the
+    line for errors in that file.
     """
     bare = Grid(tuple(wanted), ())
     names = [dimension.name for dimension in wanted]
@@ -327,8 +331,8 @@ def grid(
 def read_points(path: Path, bare: Grid) -> list[Point]:
     """Read measured points from a CSV file with columns for dimensions, and ``time_us`` or ``bus_bandwidth_GBps``.
 
-    Other columns are ignored. Points with a bandwidth have the time 0 until a prediction gives their factor. Raises
-    ``InputError``.
+    Other columns are ignored. A point with a bandwidth gets the time 0 here; ``_timed`` computes it later. ``bare``:
+    the grid without points. Raises ``InputError``.
     """
     names = {dimension.name for dimension in bare.dimensions}
     points: list[Point] = []
@@ -349,7 +353,7 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
 
 
 def _timed(point: Point, cells: Sequence[GridCell]) -> Point:
-    """Return the point with its time computed from its bandwidth. A point that already has a time is unchanged."""
+    """Return a point with its time computed from its bandwidth and the bus factor of a cell. Points with a time are unchanged."""
     if point.bus_gbytes is None:
         return point
     like = next(

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 ALTERNATE = "stripes-alternate"
-"""The order that takes one server from each stripe in turn.
+"""The word for the order of servers that alternates between stripes.
 
 With two stripes, every hop of a ring between servers then crosses the spines.
 """
 
 MOST_SHOWN = 16
-"""The most servers that a text lists. If there are more, it lists the first ones and the last."""
+"""The most servers that a text lists in full. Longer lists show the first servers and the last."""
 
 
 def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
@@ -69,7 +69,7 @@ def _first(names: list[str], count: int) -> list[str]:
 
 
 def order_text(order: Sequence[str], stripes: Mapping[str, str], processes: int) -> str:
-    """Return the order of ranks for people. If servers are on several stripes, add how many hops of a ring cross the spines."""
+    """Return the order of ranks as text. If servers are on several stripes, add how many hops of a ring cross the spines."""
     text = f"{shown(order)}; {processes} process{'' if processes == 1 else 'es'} each"
     crossing, least = crossings(order, stripes), fewest_crossings(order, stripes)
     if not least:
@@ -87,7 +87,7 @@ def shown(names: Sequence[str]) -> str:
 
 
 def lists(text: str) -> list[str]:
-    """Split a text at commas outside brackets into names and lists of names."""
+    """Split a text into names and host lists, at the commas that are not in brackets."""
     words, depth = [""], 0
     for letter in text:
         depth += (letter == "[") - (letter == "]")
@@ -99,10 +99,10 @@ def lists(text: str) -> list[str]:
 
 
 def job_network(network: Network, fabric: str | None = None) -> Network:
-    """Return the network reduced to one fabric and its servers: the fabric named, or by default that of the GPUs' NICs.
+    """Return the network reduced to one fabric and its servers. ``fabric``: its name; None: the fabric of the GPUs' NICs.
 
-    Raises ``InputError`` if no fabric has this name. It also raises it if several fabrics connect GPUs and none is named,
-    because GPUs on different fabrics do not reach each other.
+    Raises ``InputError`` if no fabric has this name. It also raises it if several fabrics connect GPUs and none is
+    named, because GPUs on different fabrics do not reach each other.
     """
     known = [fabric.name for fabric in network.fabrics]
     beside_gpus = fabrics(network)
@@ -144,12 +144,12 @@ def job_of(
     """Return the job of all servers of a network or of a tenant, and the engine's host of each of its NICs (``Job.nics``).
 
     - ``order``: the servers that take part, in the order of their ranks (``ordered``).
-    - ``processes``: the number of processes of each server; None: one for each GPU.
-    - ``gpus``: the number of GPUs of each server that take part: the first ones, with the NICs next to them.
+    - ``processes``: the number of processes per server; None: one for each GPU.
+    - ``gpus``: the number of GPUs per server that take part: the first ones, with the NICs next to them.
     - ``lost``: the NICs that servers lack by their status (``status.lost_nics``).
 
-    Raises ``JobError`` if the servers are not alike. Raises ``InputError`` if the tenant of the job is missing, or for
-    an impossible order.
+    Raises ``JobError`` if the servers are not alike. Raises ``InputError`` if the tenant of the job is missing, or if
+    the order is impossible.
     """
     whose = _tenant(network, tenant)
     rails = {
@@ -186,7 +186,7 @@ def job_of(
 
 
 def _used(there: int, asked: int | None) -> int:
-    """Return how many of a server's GPUs take part. Raises ``InputError`` if the server has fewer."""
+    """Return how many of a server's ``there`` GPUs take part: ``asked``, or all for None. Raises ``InputError`` if it has fewer."""
     if asked is None:
         return there
     if not 1 <= asked <= there:
@@ -195,14 +195,14 @@ def _used(there: int, asked: int | None) -> int:
 
 
 def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, int], rates: Sequence[int]) -> Nic:
-    """Return a NIC with those of its ports that exist."""
+    """Return a NIC of a job. ``ports``: the hosts of its ports; those that do not exist are left out."""
     there = [port for port in ports if port != NONE]
     name = wiring.nics[host]
     return Nic(name.partition(":")[2], rails[name], sum(rates[port] for port in there), len(there))
 
 
 def _without(lost: Mapping[str, Sequence[str]]) -> Problem:
-    """Return the problem that some servers differ from the others because NICs are absent by their status."""
+    """Return the problem that some servers differ from the others because their status marks NICs as absent."""
     shown = ", ".join(f"{name}:{nic}" for name, nics in lost.items() for nic in nics)
     description = (
         f"by `status:` of the fabric file these NICs are absent, and a job needs servers that are alike: {shown:.300}"
@@ -223,7 +223,7 @@ def _of_option(problem: Problem) -> Problem:
 
 
 def _tenant(network: Network, asked: str | None) -> str:
-    """Return the tenant that owns the job; empty if the network has no tenants.
+    """Return the tenant that owns the job: ``asked``, or the only tenant; empty if the network has no tenants.
 
     Raises ``InputError`` if the tenant is unknown, or if there are several and none is named.
     """

@@ -29,7 +29,7 @@ MOST_SHOWN = 200
 
 @dataclass(frozen=True)
 class JobStep:
-    """A collective of a job. ``number`` counts from 1, and ``at_ps`` is when it began."""
+    """A collective of a job. ``number`` counts from 1; ``at_ps`` is the time at which it began, from the beginning of the job."""
 
     number: int
     step: Step
@@ -41,7 +41,7 @@ class JobStep:
 class JobPrediction:
     """The prediction for a job.
 
-    ``steps`` are all of its collectives in order. Collectives that met the same state of the network share a
+    ``steps``: all collectives in order. Equal collectives that ran in the same state of the network share a
     prediction.
     """
 
@@ -67,7 +67,10 @@ class JobPrediction:
 
     @property
     def between_ps(self) -> tuple[int, int]:
-        """The range of the job's time in ps. It adds up the range of each collective (``Band``); computing time is exact."""
+        """The range of the job's time in ps: lowest and highest.
+
+        It is the sum of the ranges of the collectives (``Band``) and the computing time, which is exact.
+        """
         bands = [step.prediction.band for step in self.steps]
         time = self.time_ps
         low = time - sum(step.prediction.time_ps - b.low_ps for step, b in zip(self.steps, bands, strict=True) if b)
@@ -122,7 +125,7 @@ class JobPrediction:
         return self._columns("rates")
 
     def own_runs(self) -> list[JobStep]:
-        """Return the steps that were actually run: the first of all steps that share a prediction."""
+        """Return the steps whose collective was actually run: the first of the steps that share a prediction."""
         seen: dict[int, JobStep] = {}
         for step in self.steps:
             seen.setdefault(id(step.prediction), step)
@@ -229,11 +232,11 @@ def run_job(
     exact: bool = False,
     most_hops: int | None = None,
 ) -> JobPrediction:
-    """Run the traffic of a scenario. The scenario's overrides of NCCL and the engine apply; load balancing is that of ``bed``.
+    """Run the traffic of a scenario, with its overrides of NCCL and the engine. Load balancing is that of ``bed``.
 
     ``engine``, ``exact`` and ``most_hops`` are as in ``predict``.
 
-    A collective that equals an earlier one, in the same state of the network without changes meanwhile, gets the earlier
+    If a collective equals an earlier one and runs in the same unchanging state of the network, it gets the earlier
     result without another run. Packets still queued at the end of a collective are not carried into the next. Raises
     ``InputError``.
     """

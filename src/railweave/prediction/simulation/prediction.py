@@ -1,4 +1,4 @@
-"""The prediction for a collective as text and JSON: times, rates, the bottleneck and the certainty."""
+"""The prediction for a collective as text and JSON: times, rates, the bottleneck and the range."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Prediction:
     choice: Choice
     """The ``engine`` that ran the collective, and the reason."""
     steady: Steady | None
-    """The point at which a steady run was stopped, and the largest error. None: the run was not stopped."""
+    """The time at which a steady run was stopped, and the largest error. None: the run was not stopped."""
     counters: dict[str, int] | None
     """The packet counters over the whole network; None if flows were run."""
     load: Load
@@ -53,19 +53,19 @@ class Prediction:
     order: str = ""
     """The order of servers for people, including how many hops of a ring cross the spines."""
     errors: tuple[str, ...] = ()
-    """Events that a correctly configured network excludes but that happened: dropped packets of a lossless class."""
+    """Events that happened although a correct configuration excludes them: dropped packets of a lossless class."""
     timeout_ps: int = 0
     """The retransmission timeout of NICs: how long they wait for an acknowledgement."""
     measured: PacketCounts | None = None
     """The measured tables of the run. ``JobPrediction`` joins those of all its collectives."""
     ideal: Ideal | None = None
-    """The time if only the limits of the hardware count."""
+    """The shortest times that the hardware allows; None if not computed."""
     band: Band | None = None
-    """The range of the time that published results and seeds give."""
+    """The range of the time, from the errors against published results and from several seeds."""
 
     @cached_property
     def flows(self) -> list[dict[str, Any]]:
-        """The bytes that each queue pair of data carried, and the arrival of its last message, or None if it never arrived."""
+        """The bytes that each data queue pair carried, and when its last message arrived (None: never)."""
         return [] if self.measured is None else self.measured.flows_json()
 
     @property

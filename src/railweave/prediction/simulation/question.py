@@ -1,4 +1,4 @@
-"""Questions to the simulation, from a scenario file, options or both, and the runs that answer them.
+"""Requests for predictions, from a scenario file, options or both, and the runs that answer them.
 
 The module also finds the extra time caused by splitting messages.
 """
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 
 POSTING = 0.5
-"""The share of the time spent on posting from which the cost of split messages is examined.
+"""The share of the time spent on posting from which the cost of splitting messages is computed.
 
-A setting that differs from the design's is always examined.
+If the setting differs from the design's, the cost is always computed.
 """
 
 
@@ -155,11 +155,11 @@ def background(text: str) -> Background:
 
 
 def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
-    """Return one question for each size. Options are applied on top of the scenario file.
+    """Return one request for each size. Options override the scenario file.
 
-    ``given`` has options under the parameter names of ``railweave.simulate``. Options that are left out or None have their
-    defaults. The collective comes either from the scenario or from the options. Raises ``InputError``; errors in the file
-    have their lines.
+    ``given`` has options under the parameter names of ``railweave.simulate``; an option that is missing or None has
+    its default. The collective comes either from the scenario or from the options. Raises ``InputError``; errors in
+    the file have their lines.
     """
     path: Path | None = given.get("scenario")
     file = read_scenario(path, "sim") if path is not None else None
@@ -193,7 +193,7 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
 
 
 def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
-    """Return one collective for each size."""
+    """Return the steps for each size: one list entry per size, with a single collective."""
     name, qps = given.get("collective") or "all-reduce", given.get("qps")
     if name not in COLLECTIVES:
         known = ", ".join(COLLECTIVES)
@@ -216,7 +216,7 @@ def answer(
     announce: Callable[[str], None] | None = None,
     name_costs: bool = True,
 ) -> JobPrediction:
-    """Run a question and return its answer.
+    """Run a request and return its prediction.
 
     - ``watch``: also collect time series.
     - ``announce``: called with the expected time and memory of a long run before it begins.
@@ -259,7 +259,7 @@ def answer(
 
 
 def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
-    """Return the times at which faults begin or end, with descriptions, in order."""
+    """Return the times in ps at which faults begin or end, each with a description, in order."""
     events: list[tuple[int, str]] = []
     for target in faults:
         fault = target.fault
@@ -271,9 +271,9 @@ def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
 
 
 def _placed(asked: Question, file: ScenarioFile, problem: Problem) -> Problem:
-    """Move an option's problem to the line of the scenario file if the wrong value comes from there.
+    """Return an option's problem, moved to the line of the scenario file if the wrong value comes from the file.
 
-    If the value comes from the command line, return the problem unchanged.
+    If the value comes from the command line, the problem is unchanged.
     """
     if not isinstance(problem.place, Option):
         return problem
@@ -286,9 +286,9 @@ def _placed(asked: Question, file: ScenarioFile, problem: Problem) -> Problem:
 
 
 def _locations(option: Option, scenario: Scenario) -> Iterator[Location]:
-    """Yield the locations in a scenario that correspond to an option.
+    """Yield the locations in a scenario file from which the value of an option may come.
 
-    For an NCCL parameter, the locations of a collective come before the one for all collectives.
+    For an NCCL parameter, the locations in a collective come before the location for all collectives.
     """
     match option.name:
         case "--lb":

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 QUESTIONS = (("all-gather", 64 << 20, 6 << 20), ("all-reduce", 1 << 30, 96 << 20), ("all-to-all", 256 << 20, 24 << 20))
-"""The collectives to predict: name, size for the whole job, and the largest size that is run.
+"""The collectives to predict: name, size in bytes for the whole job, and the largest size that is run.
 
-Posting limits the first, links limit the second, and the third depends on queues.
+Posting limits the first, links limit the second, and queueing limits the third.
 """
 
 SERVERS = 6

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.prediction import Prediction
 
 FULL = 0.9
-"""The busy share from which a link, proxy or server is the bottleneck. If nothing is this busy, waiting is the limit."""
+"""The fraction of time from which a busy link, proxy or server is the bottleneck. If none is this busy, waiting is the limit."""
 
 
 NEVER_ARRIVED = "Some messages never arrived: their queue pairs have no path that works, or came to a standstill."

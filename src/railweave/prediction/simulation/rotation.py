@@ -1,11 +1,11 @@
-"""All-to-all among servers that all behave alike: only one of them is run, and the others do the same at the same time.
+"""All-to-all among servers that all behave alike: only one server is simulated, and the result holds for all.
 
-NCCL's rounds are rotations: in each, every rank sends to the rank at the same distance in servers and GPUs. If no link
-between switches can fill and all NICs are alike, moving every server by one changes no rate. So every server gets the
-same result as the first.
+NCCL's rounds are rotations: in each, every rank sends to the rank at the same distance in servers and GPUs. If no
+link between switches can fill and all NICs are alike, moving every server by one changes no rate. So every server
+gets the same result as the first.
 
-Two servers are run that send to each other, each with all the data that the first sends to all others. A NIC's own port
-then carries and posts as much as in the whole run, and no other port could fill.
+The run has two servers that send to each other. Each sends all the data that the first server sends to all others.
+The ports and proxies of the NICs then have the same load as in the whole collective, and no other port could fill.
 """
 
 from __future__ import annotations
@@ -52,12 +52,13 @@ class PlacementRows:
     - ``source``, ``target``: the placements of the sending and the receiving server.
     - ``nic``, ``to_nic``: indexes of the NICs within their servers.
     - ``bytes``: the bytes from one server to another.
-    - ``share``: the largest part of a message that uses the row's queue pair.
+    - ``share``: the largest fraction of a message that is sent on the row's queue pair.
 
-    The steps of a row are ports between switches on its paths.
+    The last three arrays have one entry for each port between switches on the paths of a row.
 
-    - ``row``: the row of each step.
-    - ``part``: the fraction of the row's packets that take the step.
+    - ``row``: the row.
+    - ``port``: the port that sends.
+    - ``part``: the fraction of the row's packets that it sends.
     """
 
     source: NDArray[np.int64]
@@ -73,19 +74,19 @@ class PlacementRows:
     part: NDArray[np.float64]
 
     def bytes_by_port(self, ports: int, servers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the bytes of each port between switches if every server sends to every other server.
+        """Return the bytes that each port between switches sends if every server sends to every other server.
 
-        Placement p has ``servers[p]`` servers.
+        ``servers``: the number of servers of each placement.
         """
         same = self.source == self.target
         pairs = servers[self.source] * (servers[self.target] - same)
         return np.bincount(self.port, (self.bytes * pairs)[self.row] * self.part, ports).astype(np.float64)
 
     def crowded(self, wiring: Wiring, servers: NDArray[np.int64], rounding: float) -> str | None:
-        """Return the name of a link between switches that could fill under any pairing, or None if no link could.
+        """Return the name of a link between switches that could fill in any round, or None if no link could.
 
-        Two limits bound the load of a link. One is the rate of all its senders, each with the largest part of its packets that
-        takes the link. The other is the rate of all its receivers.
+        The load of a link is at most the rate of all its senders, and at most that of all its receivers. Each counts
+        with the largest fraction of its packets that uses the link.
         """
         if not len(self.row):
             return None
@@ -128,9 +129,9 @@ def ways(
 ) -> PlacementRows | str:
     """Return the paths between servers of all placements, or the reason why servers of one placement have different paths.
 
-    - ``hosts``: a row of NICs for each server.
+    - ``hosts``: for each server, a row with the numbers of its NICs.
     - ``placed``: the placement of each server.
-    - ``carried``: rows of NIC, NIC of the other server, queue pair, bytes and largest part of a message.
+    - ``carried``: rows of NIC, NIC of the other server, queue pair, bytes and largest fraction of a message.
     """
     kinds = int(placed.max()) + 1
     if kinds * kinds * len(carried) > MOST_ROWS:
@@ -161,7 +162,7 @@ def ways(
 def _walk(
     wiring: Wiring, arguments: FlowArguments, addresses: Addresses, pairs: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]] | str:
-    """Follow the forwarding tables. Return rows, ports between switches and fractions of packets.
+    """Follow the forwarding tables for queue pairs. Return, for each step of a path, its row, its port and the fraction of packets.
 
     If the paths cannot be determined, return the reason.
     """
@@ -215,7 +216,7 @@ ROUNDING = 1 + 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """The reduced run of an all-to-all on a network where all servers behave alike.
+    """The reduced run of an all-to-all on a network whose servers all behave alike.
 
     - ``ways``: the paths of packets between servers of each placement.
     - ``delay_ps``: the delay of the longest path. All paths are assumed to have it.
@@ -257,7 +258,7 @@ def rotation(
     timeline: Timeline,
     setting: Callable[[FlowArguments], FlowArguments],
 ) -> Rotation | str:
-    """Return the part of an all-to-all to run, or the reason why servers do not behave alike.
+    """Return the reduced run of an all-to-all, or the reason why the servers do not behave alike.
 
     ``setting`` adds the engine settings of a run to its arguments.
     """
@@ -329,9 +330,9 @@ def run_rotation(
 
 
 def _carried(program: Program, parts: Split, nics: int) -> NDArray[np.float64]:
-    """Return the traffic from one server to another, in rows by NIC, NIC of the other server and queue pair.
+    """Return the traffic from one server to another, in rows of NIC, NIC of the other server, queue pair, bytes and share.
 
-    Each row also has the bytes, and the largest part of a message that uses the queue pair.
+    The share is the largest fraction of a message that is sent on the queue pair.
     """
     connections = program.connections.astype(np.int64)
     ends = connections[parts.connection.astype(np.int64)]
@@ -397,7 +398,7 @@ def _star(wiring: Wiring, hosts: NDArray[np.uint32], sample: Rotation) -> FlowAr
 
 
 def _pairs(sample: Rotation) -> NDArray[np.uint32]:
-    """Return the queue pairs of both servers. Each goes to the NIC in the same position on the other server."""
+    """Return the queue pairs of both servers. Each goes to the NIC in the same position on the other server as in the whole run."""
     nics = sample.nics
     whose = _sender_is_first(sample)
     src, dst = (_nic(sample, column) for column in (0, 1))
@@ -409,7 +410,7 @@ def _pairs(sample: Rotation) -> NDArray[np.uint32]:
 
 
 def _of_pair(sample: Rotation) -> NDArray[np.int64]:
-    """Return the connection of each queue pair of ``Rotation.sample_traffic``. All messages of a queue pair have the same one."""
+    """Return the connection of each queue pair in ``Rotation.sample_traffic``. All its messages belong to that connection."""
     connection = np.zeros(len(sample.sample_traffic.pairs), np.int64)
     connection[sample.sample_traffic.messages[:, 0].astype(np.int64)] = sample.parts.connection.astype(np.int64)
     return connection
@@ -454,10 +455,10 @@ def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
 
 
 def _waits(program: Program, parts: Split) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the parts that wait, the part that each one waits for, and the delay after its arrival.
+    """Return waits as three arrays: the part that waits, the part that it waits for, and the delay after its arrival.
 
-    Parts of a message with the same length use the same links, so the last posted is the last to arrive. Only that part is
-    waited for. A message has full parts, one shorter part and empty parts.
+    Parts of a message with the same length use the same links, so the last posted is the last to arrive, and only
+    that part is listed. A message has full parts, one shorter part and empty parts.
     """
     first = parts.first.astype(np.int64)
     count = np.diff(first)

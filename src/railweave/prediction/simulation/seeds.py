@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def by_size(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a copy of the options for each of their sizes. Raises ``InputError``."""
+    """Return a copy of the options for each of their sizes, with only that size. Raises ``InputError``."""
     if given.get("size") is None:
         return [given]
     return [{**given, "size": str(size)} for size in sizes(str(given["size"]))]

@@ -1,7 +1,8 @@
 """Parameters of the engines and of NCCL, by name.
 
-Input in the form ``KEY=VALUE`` becomes a mapping at once. The engines (docs/sim.md) and ``prediction.collectives.nccl``
-check names and values later. This module reads only the engine parameters that the model itself needs.
+Arguments of the form ``KEY=VALUE`` become a mapping here. The engines (docs/sim.md) and
+``prediction.collectives.nccl`` check names and values later. This module reads only the engine parameters that the
+model itself needs.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ EXAMPLES = {"--nccl": "NCCL_BUFFSIZE=8M", "--set": "host.post-cost=750ns"}
 
 
 def by_name(words: Iterable[str] | Mapping[str, str] | None, option: str) -> dict[str, str]:
-    """Return the values of ``KEY=VALUE`` words as a mapping. Later words replace earlier ones, and a mapping is copied.
+    """Return the values of ``KEY=VALUE`` arguments as a mapping. A later argument replaces an earlier one; a mapping is copied.
 
-    Raises ``InputError`` at the option for a word without a value.
+    Raises ``InputError`` at ``option`` for an argument without a value.
     """
     if isinstance(words, Mapping):
         return dict(cast("Mapping[str, str]", words))
@@ -38,7 +39,7 @@ def by_name(words: Iterable[str] | Mapping[str, str] | None, option: str) -> dic
 
 
 def texts(settings: Mapping[str, Setting]) -> dict[str, str]:
-    """Return the settings of a scenario as text, in the form of the command line."""
+    """Return the settings of a scenario as text, as they would be given on the command line."""
     return {name: ("no", "yes")[value] if isinstance(value, bool) else str(value) for name, value in settings.items()}
 
 

@@ -1,4 +1,4 @@
-"""The settings that a comparison varies, read from ``NAME=a,b,c``, and the question for each value."""
+"""The settings that a comparison varies, read from ``NAME=a,b,c``, and the request for each value."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ RANKS = {"--hosts": "hosts", "--per-host": "per-host"}
 
 @dataclass(frozen=True)
 class Variant:
-    """One value of the varied setting, and the question with this value."""
+    """One value of the varied setting, and the request with this value."""
 
     value: str
     question: Question
 
 
 def values_of(name: str, text: str) -> list[str]:
-    """Return the values in ``a,b,c``.
+    """Return the values in ``a,b,c`` for setting ``name``.
 
-    - Values that contain commas are recognised by their form, or are separated by ``;``.
+    - If values contain commas themselves, they are recognised by their form or separated by ``;``.
     - `first..last` doubles from the first to the last, for sizes and whole numbers.
     - Commas in the brackets of a host list do not separate values.
     """
@@ -83,9 +83,9 @@ def doubled(text: str) -> list[str]:
 
 
 def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Variant]:
-    """Return the question for each value of ``NAME=a,b,c``, with the other options given.
+    """Return the request for each value of ``NAME=a,b,c``, with the other options from ``given``.
 
-    Raises ``InputError`` if one of the questions is invalid.
+    Raises ``InputError`` if a request is invalid.
     """
     name, equals, rest = text.partition("=")
     wanted = values_of(name, rest) if equals else []
@@ -119,7 +119,7 @@ def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any
 
 
 def one_question(network: Network, given: Mapping[str, Any]) -> Question:
-    """Return the single question of the options. Raises ``InputError`` if they give several questions."""
+    """Return the single request of the options. Raises ``InputError`` if they give several."""
     asked = questions(network, given)
     if len(asked) != 1:
         raise InputError(
@@ -129,9 +129,10 @@ def one_question(network: Network, given: Mapping[str, Any]) -> Question:
 
 
 def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant]) -> None:
-    """Raise ``InputError`` if ``names`` vary servers or processes and a variant asks for an impossible selection.
+    """Raise ``InputError`` if servers or processes are varied and a variant selects ones that the network does not have.
 
-    This check runs before the first variant. All other errors are found by the run of the variant that has them.
+    ``names``: the varied settings. This check runs before the first variant, while other errors appear only when
+    their variant runs.
     """
     if not set(names) & set(RANKS.values()):
         return
@@ -150,7 +151,7 @@ def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant
 
 
 def _told(problem: Problem, names: Sequence[str], values: Mapping[str, object]) -> Problem:
-    """Return a problem of servers or processes with the varied value named in it.
+    """Return a problem moved to option ``--compare`` and with the varied value in its text.
 
     A problem with an option that is not varied is returned unchanged.
     """

@@ -46,7 +46,7 @@ def frames(path: Path) -> Iterator[bytes]:
 
 
 def framed(message: bytes) -> bytes:
-    """Return a message with its length in front of it."""
+    """Return a message preceded by its length, as protobuf encodes it."""
     left, head = len(message), bytearray()
     while left > 0x7F:
         head.append(left & 0x7F | 0x80)
@@ -56,7 +56,10 @@ def framed(message: bytes) -> bytes:
 
 
 def _length(path: Path, data: bytes, at: int, number: int) -> tuple[int, int]:
-    """Return the length encoded at a position, and the position at which its message begins."""
+    """Return the length that is encoded at position ``at``, and the position of the first byte after it.
+
+    ``number``: the message's number in the file, for errors.
+    """
     length = shift = 0
     for place in range(at, min(at + LONGEST_LENGTH, len(data))):
         length |= (data[place] & 0x7F) << shift
@@ -176,7 +179,7 @@ EVERYBODY = ""
 
 
 class ProcessGroups:
-    """The process groups of a trace that is being read: their names, and the ranks of each."""
+    """The process groups of a trace while it is read: their names, and the ranks of each."""
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
@@ -229,7 +232,7 @@ class ProcessGroups:
         return None
 
     def _checked(self, given: Any) -> tuple[int, ...] | str:  # noqa: ANN401 - JSON
-        """Return the ranks of a group, or an error message if they are invalid."""
+        """Return the ranks of a group as read from JSON, or an error message if they are invalid."""
         members = cast("list[Any]", given) if isinstance(given, list) else []
         if not members or not all(type(member) is int for member in members):
             return "it is no list of ranks"
@@ -242,7 +245,7 @@ class ProcessGroups:
 
 FILE = re.compile(r"(.+)\.([0-9]{1,6})\.et(?:\.gz)?")
 GROUPS = "comm_group.json"
-"""Name of the file of process groups next to the trace; a file with the trace's name before this name takes precedence."""
+"""The file name of the process groups of a trace. A file with the trace's name in front of it takes precedence."""
 EXACT = "railweave_duration_ps"
 """An attribute of railweave's own traces: the exact duration in ps. Chakra's durations are whole microseconds."""
 LABEL = "railweave_kind"
@@ -270,16 +273,16 @@ STANDS_FOR = {
     "BARRIER": "a barrier is run as an all-reduce of 4 bytes, as PyTorch's is",
 }
 _OF_ALL = {"ALL_GATHER", "GATHER", "SCATTER"}
-"""Collectives whose nodes have the bytes of one rank, while nccl-tests counts the bytes of all ranks.
+"""The collectives for which a node has the bytes of one rank, while nccl-tests counts the bytes of all ranks.
 
 PyTorch's converter and ASTRA-sim write nodes in this way.
 """
 
 
 def trace_files(path: Path) -> list[Path]:
-    """Return the files of a trace by rank. Raises ``SpecError``.
+    """Return the files of a trace, in order of rank. Raises ``SpecError``.
 
-    ``path`` is a folder with one trace, or a folder and the part of the file names before the rank.
+    ``path`` is a folder with one trace, or a folder followed by the part of the file names before the rank.
     """
     folder, name = (path, None) if path.is_dir() else (path.parent, path.name)
     traces: dict[str, dict[int, Path]] = {}
@@ -439,7 +442,7 @@ class _Reading:
         raise SpecError([node_problem(self.file, message.id, message.name, description, fix)])
 
     def _after(self) -> list[tuple[int, ...]]:
-        """Return the places of the nodes that each node waits for."""
+        """Return, for each node, the indexes of the nodes that it waits for."""
         places: dict[int, int] = {}
         for place, node in enumerate(self.nodes):
             if node.number in places:

@@ -32,9 +32,9 @@ _OF = {
 
 @dataclass
 class _Numbers:
-    """The numbers that all ranks share.
+    """The numbers of process groups, shared by the files of all ranks.
 
-    ``groups``: the number of each group of a kind, from 1, because ASTRA-sim has no group 0.
+    ``groups``: from kind and ranks of a group to its number, from 1, because ASTRA-sim has no group 0.
     """
 
     groups: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict[tuple[str, tuple[int, ...]], int])
@@ -44,7 +44,7 @@ class _Numbers:
 
 
 def of_model(plan: JobPlan, name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the trace files of a step of a model, in the form of ``chakra_files``."""
+    """Yield the name and content of each trace file of a model's step, as ``chakra_files`` does."""
     graph = build(plan, lambda _: None)
     layout = plan.layout
     ranks = [
@@ -55,7 +55,7 @@ def of_model(plan: JobPlan, name: str) -> Iterator[tuple[str, bytes]]:
 
 
 def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the trace files of a step: ``NAME.RANK.et`` for each rank, and ``NAME.comm_group.json`` with the groups.
+    """Yield the name and content of each trace file: ``NAME.RANK.et`` for each rank, and ``NAME.comm_group.json``.
 
     - ``graph``: the graph, in which every communication is an operation, including those inside servers.
     - ``classes``: the ranks of each rank class.
@@ -76,7 +76,7 @@ def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) ->
 
 
 def _waits(graph: Graph) -> list[tuple[int, ...]]:
-    """Return the operations that each operation waits for, including the one before it on its stream."""
+    """Return, for each operation, the operations that it waits for, including the previous one on its stream."""
     waits: list[tuple[int, ...]] = []
     last: dict[tuple[int, str], int] = {}
     for number, op in enumerate(graph.ops):
@@ -87,7 +87,7 @@ def _waits(graph: Graph) -> list[tuple[int, ...]]:
 
 
 def _nodes_by_class(graph: Graph, classes: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    """Return the operations in the traces of each rank class: its own, and the messages that it receives."""
+    """Return, for each rank class, the operations in its ranks' traces: those of the class, and the messages that it receives."""
     class_of = {rank: number for number, ranks in enumerate(classes) for rank in ranks}
     by_class: list[list[int]] = [[] for _ in classes]
     for number, op in enumerate(graph.ops):
@@ -104,7 +104,7 @@ def _nodes_by_class(graph: Graph, classes: Sequence[tuple[int, ...]]) -> list[li
 
 
 def _group_of(graph: Graph, numbers: _Numbers) -> list[dict[int, tuple[int, ...]]]:
-    """Return, for each communication, the group of each rank.
+    """Return, for each communication, a mapping from rank to the ranks of its group.
 
     Collectives of the same kind among the same ranks share a group.
     """

@@ -45,7 +45,7 @@ SIZES = {0: 1, 1: 1, 2: 4, 3: 4, 4: 8, 5: 8, 6: 2, 7: 4, 8: 8, 9: 2, 10: 1, 11: 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A rank of a communicator and its location. ``communicator`` is the same value for all ranks of a communicator."""
+    """A rank of a communicator, and the host and GPU that it ran on. ``communicator`` identifies the communicator."""
 
     communicator: tuple[str, int]
     ranks: int
@@ -56,10 +56,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a rank.
+    """A call of NCCL by one rank.
 
-    - ``turn``: NCCL's opCount, which the calls of a group share.
-    - ``size_bytes``: the count times the size of the type.
+    - ``turn``: NCCL's opCount, which is equal for all calls of a group.
+    - ``size_bytes``: the element count times the size of the data type.
     - ``time_ps``: the time since the epoch, or None if the log has no fractions of a second.
     """
 
@@ -107,10 +107,10 @@ def _lines(path: Path) -> list[str]:
 
 
 def _member(init: re.Match[str], unnamed: dict[tuple[str, str, int], int]) -> Member:
-    """Return the member of a communicator that a log line announces.
+    """Return the communicator member that a log line announces.
 
-    NCCL up to 2.14 logs no name for communicators. Such a communicator is identified by its size, and by how many of that
-    size its process has made.
+    NCCL up to 2.14 logs no communicator names. There, a communicator is identified by its size and a count of those
+    of this size that its process has made so far; ``unnamed`` has these counts.
     """
     ranks = int(init["ranks"])
     name, turn = init["id"] or "", 0
@@ -160,7 +160,7 @@ _OF: dict[str, tuple[Collective, bool]] = {
     "Gather": ("broadcast", True),
     "Scatter": ("broadcast", True),
 }
-"""The collective of each NCCL call, and True if the call counts one rank's data while nccl-tests counts that of all ranks."""
+"""From an NCCL call to its collective, and True if the call gives one rank's size while nccl-tests counts that of all ranks."""
 STANDS_FOR = {"Reduce", "Gather", "Scatter"}
 UNTIMED = "the log has no times: what GPUs compute between calls is not known, and a step is what its communication takes at least"
 TIMED = "calls are made no sooner after one another than the log has it; what GPUs compute in between is not known, only when calls were made"
@@ -191,9 +191,9 @@ def read_nccl(files: Sequence[Path], where: Path) -> Trace:
 
 
 def _ranks(calls: Sequence[Call]) -> dict[tuple[str, int], int]:
-    """Return the number of each GPU, in the order of ranks in the largest communicators.
+    """Return the number of each GPU, given as host and GPU index. GPUs are numbered by rank in the largest communicators.
 
-    Where these ranks do not decide, servers and GPUs are in order of name and number.
+    If ranks do not decide, the order is by server name and GPU index.
     """
     largest: dict[tuple[str, int], tuple[int, int]] = {}
     for call in calls:
@@ -210,7 +210,7 @@ def _ranks(calls: Sequence[Call]) -> dict[tuple[str, int], int]:
 
 @dataclass
 class _Groups:
-    """The communicators of a log: the index of each, and its ranks in order."""
+    """The communicators of a log: ``place`` has the index of each, ``ranks`` the ranks of each in order."""
 
     place: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     ranks: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
@@ -276,7 +276,7 @@ class _Reading:
         return self._made
 
     def _joined(self, calls: list[Call]) -> list[Call]:
-        """Return the calls of a group. If they exchange equal messages with all other ranks, return one all-to-all instead."""
+        """Return the calls of one NCCL group, or a single all-to-all if they exchange equal messages with all other ranks."""
         peers = {name: {call.root for call in calls if call.name == name} for name in ("Send", "Recv")}
         messages = [call for call in calls if call.name in peers]
         if not messages or len(messages) < len(calls):
@@ -311,7 +311,7 @@ class _Reading:
 
 
 def _even(ranks: list[list[Node]]) -> tuple[list[list[Node]], int]:
-    """Return the nodes without the calls that only some ranks of a group made, and the number of these calls."""
+    """Return the nodes of each rank without calls that only some ranks of a group made, and the number of calls left out."""
 
     def key(rank: int, node: Node) -> tuple[object, ...] | None:
         if node.kind == "collective":

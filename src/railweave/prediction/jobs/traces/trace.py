@@ -30,13 +30,13 @@ class Node(NamedTuple):
 
     - ``number``: the node's number in the file, or its line in a text file.
     - ``time_ps``: the measured time, 0 if it was not measured.
-    - ``after``: indexes of the nodes of the same rank that it waits for.
+    - ``after``: the indexes of the nodes of the same rank that this node waits for.
     - ``size_bytes``: the size of a communication as nccl-tests counts it.
     - ``group``: the index of a collective's group in ``Trace.groups``.
     - ``peer``: the other rank of a message.
     - ``tag``: separates messages between the same two ranks.
-    - ``flops``, ``moved_bytes``: the operations it computes, and the bytes it moves to or from memory.
-    - ``label``: the kind of parallelism it belongs to, if known.
+    - ``flops``, ``moved_bytes``: the operations of a computation, and the bytes that it moves to or from memory.
+    - ``label``: the kind of parallelism that the node belongs to, if known.
     """
 
     number: int
@@ -58,7 +58,7 @@ class Node(NamedTuple):
 class RankTrace:
     """The nodes of a rank. Every node comes after the nodes that it waits for.
 
-    ``text``: True if numbers of nodes are lines of the file.
+    ``text``: True if ``file`` is a text file, in which a node's number is its line.
     """
 
     file: str
@@ -99,10 +99,10 @@ def node_problem(file: str, number: int, name: str, message: str, fix: str = "")
 
 
 def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Sequence[Iterable[int]]) -> RankTrace:
-    """Return the nodes of a rank, each behind the nodes that it waits for, and otherwise by start time and number.
+    """Return the nodes of a rank sorted so that each node comes after those it waits for, and otherwise by start time and number.
 
-    ``after``: for each node, the indexes in ``nodes`` that it waits for. Raises ``SpecError`` if nodes wait for each other in
-    a circle.
+    ``begins``: the start time of each node. ``after``: for each node, the indexes in ``nodes`` that it waits for.
+    Raises ``SpecError`` if nodes wait for each other in a circle.
     """
     order, missing = sorted_by(after, lambda place: (begins[place], nodes[place].number))
     if missing:
@@ -124,9 +124,9 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
 def sorted_by(
     after: Sequence[Iterable[int]], key: Callable[[int], tuple[int, ...]]
 ) -> tuple[list[int], frozenset[int]]:
-    """Return the indexes sorted so that each comes after those it waits for, and otherwise by ``key``.
+    """Return the indexes sorted so that each is after those it waits for, and otherwise by ``key``; then those that cannot be sorted.
 
-    The second result has the indexes that cannot be sorted because they wait for each other.
+    ``after``: for each index, the indexes that it waits for. Indexes cannot be sorted if they wait for each other.
     """
     following: list[list[int]] = [[] for _ in after]
     missing = [0] * len(after)
@@ -148,7 +148,7 @@ def sorted_by(
 
 
 def circle(missing: frozenset[int], after: Sequence[Iterable[int]]) -> list[int]:
-    """Return one circle of indexes that wait for each other, from the set ``missing``."""
+    """Return one circle of indexes that wait for each other. ``missing``: indexes that cannot be sorted."""
     at = min(missing)
     way: dict[int, None] = {}
     while at not in way:

@@ -36,10 +36,10 @@ class Classes:
 
 
 def classes_of(trace: Trace, slots: Slots) -> Classes:
-    """Return the coarsest classes of ranks that have the same nodes and communicate with ranks of the same classes.
+    """Return the classes of ranks: ranks of one class have the same nodes, and communicate with ranks of the same classes.
 
-    The division begins with what ranks do by themselves. It splits a class while its ranks communicate with different
-    classes.
+    There are as few classes as possible. The first division is by the nodes of each rank. A class is then split while
+    its ranks communicate with different classes.
     """
     class_of = _numbered([_own(trace, slots, rank) for rank in range(len(trace.ranks))])
     place = [{slot: number for number, slot in enumerate(rank_slots)} for rank_slots in slots.slots]
@@ -69,7 +69,7 @@ def classes_of(trace: Trace, slots: Slots) -> Classes:
 
 
 def _own(trace: Trace, slots: Slots, rank: int) -> Hashable:
-    """Return the work of a rank, without its partners, as a value that can be compared."""
+    """Return a comparable value for the work of a rank, regardless of the ranks that it communicates with."""
     return tuple(
         (node.kind, node.time_ps, node.after, node.collective, node.size_bytes, node.flops, node.moved_bytes, slot)
         for node, slot in zip(trace.ranks[rank].nodes, slots.of[rank], strict=True)
@@ -77,15 +77,15 @@ def _own(trace: Trace, slots: Slots, rank: int) -> Hashable:
 
 
 def _numbered(values: list[Hashable]) -> list[int]:
-    """Return a number for each value. Equal values have the same number, counted in order of first occurrence."""
+    """Return an integer for each value, equal for equal values, counted in the order of first occurrence."""
     known: dict[Hashable, int] = {}
     return [known.setdefault(value, len(known)) for value in values]
 
 
 Slot = tuple[str, int, int]
-"""Key that identifies, within a rank, the peers of a communication.
+"""The key of the peers of a communication within a rank.
 
-The key is ``collective`` and the group, or ``send`` or ``receive`` with the peer and the tag.
+It is ``collective`` and the group, or ``send`` or ``receive`` with the peer and the tag.
 """
 
 
@@ -104,7 +104,7 @@ class Slots:
 def slots_of(trace: Trace) -> Slots:
     """Return the slots of a trace.
 
-    Raises ``SpecError`` if ranks of a group make different calls, or if a message has no other side.
+    Raises ``SpecError`` if ranks of a group make different calls, or if a send has no receive or a receive no send.
     """
     slots: list[tuple[Slot, ...]] = []
     of: list[tuple[int, ...]] = []
@@ -168,13 +168,13 @@ def _said(node: Node) -> str:
 
 
 Key = tuple[str, int, int, int]
-"""The key of an operation.
+"""The key of an operation: a word and three numbers.
 
-- ``node``: followed by class and index of a node.
-- ``sent``: followed by the group of partners and the number of the communication among them.
+- ``node``: the rank class and the index of a node that does not communicate.
+- ``sent``: the group of partners, and the number of the communication among them.
 """
 MOST_ENDS = 12
-"""The most operations that a node may represent. If there are more, one operation is added that waits for all of them."""
+"""The most operations that the successors of a node wait for. If there are more, an operation is added that joins them."""
 
 
 def trace_graph(
@@ -182,13 +182,14 @@ def trace_graph(
 ) -> Graph:
     """Return the graph of a trace.
 
-    - ``gpu``: the speed of the GPUs, for nodes that give what they compute but not how long.
-    - ``places``: the place of each rank among the ranks of the job.
-    - ``inside_ps``: the time of a communication if each of its groups is inside a server, else None.
+    - ``gpu``: the GPU, for nodes that have an amount of computation but no time.
+    - ``places``: for each rank of the trace, the rank of the job.
+    - ``inside_ps``: a function that returns the time of a communication in ps, or None if a group spans several
+      servers.
 
-    The computing of a rank is sequential, in the order of ``RankTrace``. So are the collectives of a group, and the
-    messages with one tag from one rank to another. Sending does not wait for the receiver. Raises ``SpecError`` as
-    ``slots_of`` does, and if ranks wait for each other forever.
+    Each rank computes sequentially, in the order of ``RankTrace``. The collectives of a group are sequential too, and
+    so are messages with the same tag from one rank to another. A send does not wait for its receiver. Raises
+    ``SpecError`` as ``slots_of`` does, and if ranks wait for each other forever.
     """
     slots = slots_of(trace)
     return _Making(trace, gpu, places, inside_ps, slots, classes_of(trace, slots)).graph()
@@ -204,7 +205,7 @@ class _Making:
     classes: Classes
 
     def graph(self) -> Graph:
-        """Return the graph. Number the operations by class and node first, then set the operations that each one waits for."""
+        """Return the graph. Give every operation a number first, then set the operations that each one waits for."""
         self._joined = self._join()
         self._groups, self._inside = self._grouped(), dict[Communication, int | None]()
         keys: dict[Key, list[tuple[int, int, Node]]] = {}
@@ -252,7 +253,7 @@ class _Making:
         return self._made
 
     def _look_for_circles(self, nodes: dict[int, tuple[int, int, Node]]) -> None:
-        """Raise ``SpecError`` if ranks wait for each other forever. ``nodes`` has one node for each operation."""
+        """Raise ``SpecError`` if ranks wait for each other forever. ``nodes`` has a node of each operation, as class, index and node."""
         last: dict[tuple[int, str], int] = {}
         waits: list[list[int]] = []
         for number, op in enumerate(self._made.ops):
@@ -274,7 +275,7 @@ class _Making:
         return self.trace.ranks[self.classes.first[number]]
 
     def _join(self) -> dict[tuple[int, int], int]:
-        """Return a group number for each class and slot. Slots that communicate with each other have the same number."""
+        """Return a group number for each pair of class and slot. Slots that communicate with each other have the same number."""
         parent: dict[tuple[int, int], tuple[int, int]] = {}
 
         def root(member: tuple[int, int]) -> tuple[int, int]:
@@ -317,7 +318,7 @@ class _Making:
         return Op(number, stream, node.name, time, (), inside=((kind, time),))
 
     def _grouped(self) -> dict[int, tuple[tuple[int, ...], ...]]:
-        """Return, for each number that ``_join`` gives, the groups of job ranks that communicate."""
+        """Return, for each group number of ``_join``, the groups of job ranks that communicate."""
         by_number: dict[int, dict[tuple[int, ...], None]] = defaultdict(dict)
         for rank, rank_slots in enumerate(self.slots.slots):
             for place, (kind, peer, _) in enumerate(rank_slots):
@@ -341,8 +342,8 @@ class _Making:
 def read_trace(path: Path, groups: Path | None = None) -> Trace:
     """Read a trace: Chakra execution traces if file names match, else an NCCL log.
 
-    The log is a file, or a folder with a file per process. ``groups``: the file of the process groups of Chakra traces.
-    Raises ``SpecError`` and ``OutputError``.
+    ``path``: for an NCCL log, a file, or a folder with a file per process. ``groups``: the file of the process groups
+    of Chakra traces. Raises ``SpecError`` and ``OutputError``.
     """
     try:
         folder = path if path.is_dir() else path.parent
@@ -371,7 +372,7 @@ def read_trace(path: Path, groups: Path | None = None) -> Trace:
 
 @dataclass(frozen=True)
 class PlacedTrace:
-    """A trace on the GPUs of a job. ``places`` has the job's GPU for each rank of the trace."""
+    """A trace whose ranks are placed on the GPUs of a job. ``places`` has the job's GPU of each rank."""
 
     job: TrainingJob
     trace: Trace
@@ -421,7 +422,7 @@ class PlacedTrace:
 def traced(
     read: ReadJobs, number: int, gpu_name: str, gpu_count: int, servers: Sequence[str]
 ) -> PlacedTrace | list[Problem]:
-    """Return a job of the file whose work is a trace, placed on GPUs of ``servers``, or its problems with their lines.
+    """Return the trace that a job of the file names, placed on the GPUs of ``servers``, or the problems with their lines.
 
     Raises ``SpecError`` and ``OutputError``.
     """
@@ -454,10 +455,10 @@ def traced(
 
 
 def _places(trace: Trace, servers: Sequence[str], gpus_each: int, ranks_each: int) -> tuple[int, ...] | str:
-    """Return the GPU of each rank, or an error message if the ranks do not fit.
+    """Return the GPU of each rank, or an error message if the ranks do not fit on the servers.
 
-    A rank goes to the server with the name of the one that it ran on. If no server has that name, it goes to the next free
-    server.
+    A rank is placed on the server with the name of the server that it ran on. If there is none, it is placed on the
+    next free server.
     """
     if not trace.hosts:
         return tuple(rank // ranks_each * gpus_each + rank % ranks_each for rank in range(len(trace.ranks)))

@@ -1,1 +1,1 @@
-"""Runs of the engines: the choice of the engine, its input, when it stops, and its results."""
+"""Runs of the engines: the choice of the engine, its input, its results, and when a run is stopped."""

@@ -58,7 +58,7 @@ def choose(
     - ``others``: True if there is background traffic.
     - ``most``: the most packet hops for which ``auto`` uses packets. None: ``MOST_PACKET_HOPS``.
 
-    Raises ``InputError`` for any other word. It also raises it if flows are asked for with background traffic, or with
+    Raises ``InputError`` for any other engine name, and if ``flow`` is requested with background traffic or with
     faults that flows cannot model.
     """
     hops = packet_hops(wiring, arguments, traffic)
@@ -88,8 +88,8 @@ def choose(
 def forecast(engine: str, hops: int, messages: int, waits: int) -> str:
     """Return a sentence with the approximate time and memory of a run; empty if the run is short and small.
 
-    ``waits`` is the number of pairs of a message and one that it waits for. Figures are for a 2-core AMD EPYC and may be
-    wrong by a factor of two.
+    ``waits``: the number of pairs of messages in which one waits for the other. The figures are for a 2-core AMD EPYC
+    and may be wrong by a factor of two.
     """
     seconds = messages * SECONDS_A_MESSAGE[engine] + (hops * SECONDS_A_HOP if engine == "packet" else 0)
     gigabytes = (messages * BYTES_A_MESSAGE + waits * BYTES_A_WAIT) / 1e9 + 0.1
@@ -99,14 +99,17 @@ def forecast(engine: str, hops: int, messages: int, waits: int) -> str:
 
 
 def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic, messages: int) -> Choice:
-    """Return the choice of flows because of too many messages. ``traffic`` has all bytes of a connection in one message."""
+    """Return the choice of flows, with too many messages as its reason.
+
+    ``traffic`` has all bytes of a connection in one message; ``messages`` is the number that would be needed.
+    """
     hops = packet_hops(wiring, arguments, traffic)
     why = f"about {hops / 1e6:,.1f} M packet hops, in {messages / 1e6:,.1f} M messages: one flow a connection and queue pair"
     return Choice("flow", hops, why)
 
 
 def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic) -> int:
-    """Return the number of links that all packets cross, including acknowledgements, if nothing is lost."""
+    """Return the sum, over all packets and acknowledgements, of the links that each crosses, if nothing is lost."""
     mtu = payload_bytes(arguments["parameters"])
     every = packets_acknowledged(arguments["parameters"])
     packets = np.maximum(-(-traffic.messages[:, 1].astype(np.int64) // mtu), 1)
@@ -118,7 +121,7 @@ def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: T
 def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArray[np.int64]:
     """Return, for each queue pair, the number of links from source to destination.
 
-    The path uses the first member of every next-hop group.
+    The path counted uses the first link of every next-hop group.
     """
     src, dst, to, _ = arguments["queue_pairs"].astype(np.int64).T
     if "column" in arguments:

@@ -22,10 +22,10 @@ Columns = dict[str, Any]
 """Columns of equal length by name: numpy arrays for numbers, lists for text."""
 
 INTERVALS = 100
-"""The approximate number of intervals that the series of a run should have."""
+"""The approximate number of intervals in the time series of a run."""
 
 MOST_ROWS = 4_000_000
-"""The approximate number of series rows that are collected at most. The engine's own limit is 10 million."""
+"""The approximate limit on the rows of time series. The engine's own limit is 10 million."""
 
 FINEST_PS = 10**6
 
@@ -34,9 +34,9 @@ TABLES = ("links", "flows", "series", "queues", "rates")
 
 
 def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
-    """Return the length in ps of the intervals of series, so that a run has about a hundred of them.
+    """Return the interval of time series in ps, for about a hundred intervals in a run.
 
-    The length is 1, 2 or 5 times a power of ten.
+    The interval is 1, 2 or 5 times a power of ten.
     """
     sources = traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0].astype(np.int64)
     carried = np.bincount(sources, traffic.messages[:, 1].astype(np.float64), len(wiring.nics))
@@ -50,9 +50,9 @@ def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PacketCounts:
-    """The counts of an engine in a run.
+    """The counters of a finished run, and the tables made from them.
 
-    ``own_pairs``: the number of queue pairs of the job; the others are background.
+    ``own_pairs``: the number of queue pairs of the job. They come first; the others are background.
     """
 
     wiring: Wiring
@@ -82,7 +82,7 @@ class PacketCounts:
         slower: NDArray[np.float64],
         used: NDArray[np.bool_] | None = None,
     ) -> PacketCounts:
-        """Return the measurements of a run."""
+        """Return the counters of a run with the collective's time, ``time_ps``, and the interval of its series, ``every_ps``."""
         return cls(
             wiring,
             traffic,
@@ -104,7 +104,7 @@ class PacketCounts:
 
     @cached_property
     def _ends(self) -> tuple[list[str], list[str], list[str]]:
-        """By port: its link, the sending node, and the node at the other end."""
+        """By port: its link, the sending node, and the node at the other end, as two lists of names."""
         wiring = self.wiring
         owner = np.searchsorted(wiring.first_port, np.arange(len(wiring.port_cable)), side="right") - 1
         ends = wiring.cables[wiring.port_cable, :2].astype(np.int64)
@@ -129,8 +129,8 @@ class PacketCounts:
     def links(self) -> Columns:
         """The table of links, with a row for each link and direction.
 
-        ``utilisation`` is the bytes sent relative to the link's capacity during the collective. Marks, drops, pauses and queues
-        are present only if the packet engine ran, and cover only the part that it ran.
+        ``utilisation`` is the bytes sent relative to the link's capacity during the collective. Marks, drops, pauses
+        and queues exist only for the packet engine. If its run was stopped early, they cover only the part before.
         """
         rate = self.wiring.cables[self.wiring.port_cable, 2].astype(np.float64)
         columns: Columns = {
@@ -166,7 +166,7 @@ class PacketCounts:
 
     @cached_property
     def flows(self) -> Columns:
-        """The table of the job's queue pairs: bytes, and when the last byte arrived. NaN: it never arrived."""
+        """The table of the job's queue pairs: bytes, and when the last byte arrived (NaN: never)."""
         messages = self.traffic.messages[: len(self.arrivals)]
         which = messages[:, 0].astype(np.int64)
         last = np.zeros(self.own_pairs, np.uint64)
@@ -178,7 +178,7 @@ class PacketCounts:
         }
 
     def flows_json(self) -> list[dict[str, Any]]:
-        """Return the queue pairs that carry the job's data. ``fct_us`` is None if some data never arrived."""
+        """Return the queue pairs that carry the job's data, as JSON objects. Their ``fct_us`` is None if some data never arrived."""
         flows = self.flows
         ends = zip(flows["src"], flows["dst"], flows["bytes"].tolist(), flows["fct_us"].tolist(), strict=True)
         return [

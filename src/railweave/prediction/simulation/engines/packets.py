@@ -1,4 +1,4 @@
-"""Runs of the packet engine. A long run is stopped when every round repeats the one before."""
+"""Runs of the packet engine. A long run is stopped when every round takes as long as the round before."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 MOST_ROUNDS = 16
-"""The most rounds to look at. If a program has more, several short rounds are joined into one.
+"""The most rounds that are compared. If a program has more, several short rounds are joined into one.
 
-A few short rounds say little about what congestion control does.
+A few short rounds are too short to show the effect of congestion control.
 """
 
 
@@ -38,10 +38,10 @@ class Rounds:
 
     From the second round on, messages have the same sizes and wait for the same messages as in the previous round.
 
-    - ``parts``: the engine's data messages by connection, position in its order, and queue pair.
+    - ``parts``: the engine's data messages, as an array by connection, position in its sending order, and queue pair.
     - ``round``: the number of positions in a round. The last round may be shorter.
-    - ``credits``: rows for the receivers' credit messages: the engine's message, and the connection and position of the
-      data message that it waits for.
+    - ``credits``: a row for each credit message of a receiver: its number in the engine, and the connection and
+      position of the data message that it waits for.
     """
 
     parts: NDArray[np.int64]
@@ -55,7 +55,7 @@ class Rounds:
 
 
 def repeated_rounds(program: Program, parts: Split) -> Rounds | None:
-    """Return the rounds of a program that is split over queue pairs, or None if it does not repeat for at least four rounds."""
+    """Return the rounds of a program split over queue pairs, or None if there are fewer than four equal rounds."""
     is_credit = program.credit[program.connection]
     data = np.flatnonzero(~is_credit)
     counts = np.bincount(program.connection[data], minlength=1)
@@ -96,7 +96,10 @@ def _credits(
     place: NDArray[np.int64],
     looks: NDArray[np.uint64],
 ) -> NDArray[np.int64] | None:
-    """Return ``Rounds.credits``, or None if credit messages of a connection do not all follow its data in the same way."""
+    """Return ``Rounds.credits``, or None if the credit messages of a connection do not all follow its data in the same way.
+
+    ``place``: the position of each message on its connection. ``looks``: the result of ``_looks``.
+    """
     credit_messages = np.flatnonzero(program.credit[program.connection])
     if not len(credit_messages):
         return NO_CREDITS
@@ -114,7 +117,7 @@ def _credits(
 
 
 def period(looks: list[int]) -> int | None:
-    """Return the shortest period p for which everything from position p on repeats what is p positions earlier.
+    """Return the shortest period p of a list: from position p on, each element equals the one p positions before.
 
     The list must have at least four periods; otherwise the result is None. The method is the Z algorithm (Gusfield,
     Algorithms on Strings, 1.4), applied from the end.
@@ -136,10 +139,10 @@ def period(looks: list[int]) -> int | None:
 
 
 def _looks(program: Program, parts: Split, place: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return a hash of the features of each message.
+    """Return a hash of each message, equal for messages that are alike.
 
-    The features are bytes, delay and queue pair, and for each message that it waits for, the distance, the connection
-    and the delay.
+    The hash covers bytes, delay and queue pair, and for each awaited message its distance, its connection and the
+    delay.
     """
     first = parts.queue_pair[parts.first[:-1].astype(np.int64)]
     looks = _mix(program.bytes + _mix(program.delay_ps + _mix(first.astype(np.uint64))))
@@ -158,7 +161,7 @@ def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 WINDOWS = 4
-"""The number of windows in a round."""
+"""The number of windows into which a round is divided."""
 
 IN_A_ROW = 3
 
@@ -166,13 +169,13 @@ EQUAL = 0.01
 """The relative difference in time up to which windows count as equal. It also limits the error of a stopped run."""
 
 UNSEEN = 0.005
-"""The relative error that the rest of a run may have although its windows were equal.
+"""The relative error of the estimated rest of a run beyond the difference seen between windows.
 
 If proxies are the limit, one round of eight was seen to take 1.3 % less.
 """
 
 LAST_ROUND = 0.03
-"""The fraction of a round by which the last round may end sooner.
+"""The fraction of a round by which the last round may end sooner than estimated.
 
 During the last round no other round takes a share of links and proxies. Measured: 0.2 % if links are the limit, 1.8 %
 if proxies are.
@@ -188,7 +191,7 @@ class StoppedRun:
 
 
 class Watch:
-    """The check whether a run is steady. ``changed_ps``: the time of the last change in the network (-1: no change)."""
+    """The check whether a run is steady. ``changed_ps``: the time of the last change in the network; -1 if there is none."""
 
     def __init__(self, repeated: Rounds, changed_ps: int = -1) -> None:
         self._rounds = repeated
@@ -206,7 +209,7 @@ class Watch:
         self._arrived = self._not_before = 0
 
     def due(self, arrived: int, now_ps: int) -> bool:
-        """Return whether enough messages have arrived to look at their arrival times."""
+        """Return whether enough messages have arrived for the next comparison of windows."""
         per_place = (self._rounds.parts.size + len(self._rounds.credits)) / self._rounds.length
         ahead = self._next < len(self._marks) - self._per_round  # less than a round is not worth it
         self._arrived = arrived
@@ -215,7 +218,7 @@ class Watch:
         return ahead and now_ps > self._changed and arrived >= (int(self._marks[self._next]) + 1) * per_place
 
     def rest(self, arrivals: NDArray[np.uint64], now_ps: int) -> StoppedRun | None:
-        """Return the run with its rest estimated if it is steady, else None."""
+        """Return the stopped run, with the remaining arrivals estimated, if the run is steady; else None."""
         while self._next < len(self._marks):
             mark = int(self._marks[self._next])
             places = np.union1d(np.arange(mark + 1 - self._step, mark), self._compared(self._next))
@@ -235,11 +238,11 @@ class Watch:
         return None
 
     def _compared(self, window: int) -> NDArray[np.int64]:
-        """Return the positions at the ends of the last windows, and of the windows one round earlier with which they are compared."""
+        """Return the positions that end the last windows up to ``window``, and those that end the same windows one round earlier."""
         return self._marks[window - IN_A_ROW - self._per_round : window + 1]
 
     def _apart(self, arrivals: NDArray[np.uint64], window: int) -> float | None:
-        """Return the relative difference between the last windows and those one round earlier, or None if it is too large.
+        """Return the relative difference between the last windows and those one round earlier, or None if it exceeds ``EQUAL``.
 
         Only messages at the ends of windows are compared.
         """
@@ -259,6 +262,7 @@ class Watch:
     ) -> StoppedRun | None:
         """Estimate the rest of a run: every connection continues at its own pace, and credit messages follow their data.
 
+        ``mark``: the last position that has arrived on all connections. ``apart``: the difference between windows.
         Return None if credit messages are more than a round late.
         """
         length, whole = self._rounds.length, known.max(axis=2)
@@ -280,9 +284,9 @@ class Watch:
     def _credits(
         self, estimated: NDArray[np.uint64], arrivals: NDArray[np.uint64], mark: int, shift: NDArray[np.uint64]
     ) -> bool:
-        """Estimate when the missing credit messages arrive, from a finished round and the pace of their data.
+        """Estimate the arrivals of the missing credit messages in ``estimated``, from a finished round and the pace of their data.
 
-        Return False if credit messages of that round are missing too.
+        Return False if credit messages of the finished round are missing too.
         """
         message, row, place = self._rounds.credits.T
         number = np.full((len(shift), self._rounds.length), -1)
@@ -308,9 +312,9 @@ def run_packets(
     - ``arguments``: the result of ``PacketFabric.arguments`` for these queue pairs.
     - ``repeated``: the rounds of the traffic, if all of it repeats. The run is then stopped when it is steady.
     - ``progress``: called with the number of messages that arrived, and the number of all messages.
-    - ``own_messages``: wait for the first so many messages alone; None: wait for all. If not for all, ``sent_bytes`` is scaled down to
-      the time at which the last of them arrived, so it is an estimate.
-    - ``series_every_ps``: collect series with intervals of this length.
+    - ``own_messages``: the number of messages, from the first, to wait for. None: wait for all. If it is not all,
+      ``sent_bytes`` is scaled down to the time at which the last of them arrived, so it is an estimate.
+    - ``series_every_ps``: the interval of the time series to collect. None: collect none.
 
     Raises ``InputError`` for an invalid parameter.
     """

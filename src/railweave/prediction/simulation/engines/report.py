@@ -1,4 +1,4 @@
-"""The engine of a run and its counters, for people and as JSON (docs/predict.md)."""
+"""The engine of a run and its packet counters, as text and as JSON (docs/predict.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def engine_text(choice: Choice, steady: Steady | None) -> str:
-    """Return a text with the engine and the reason for it. For a stopped run, add the share that was run and the error."""
+    """Return the engine and the reason for it as text. For a stopped run, add the share of it that was run and the error."""
     text = f"{choice.engine} ({choice.why})"
     if steady is not None:
         text += (

@@ -26,7 +26,7 @@ NEVER: int = np.iinfo(np.uint64).max
 """The arrival time of a message that never arrived."""
 
 SLICE_PS = 50_000_000
-"""The simulated time of the first slices of a run. Between slices, Ctrl-C and progress are handled."""
+"""The simulated time in ps of the first slices of a run. Between slices, Ctrl-C and progress are handled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,12 @@ class Steady:
 class Run:
     """A finished run.
 
-    - ``arrivals``: when each message had fully arrived, in ps, or ``NEVER``.
+    - ``arrivals``: the time in ps at which each message had fully arrived, or ``NEVER``.
     - ``sent_bytes``: the bytes that each port sent. Ports are numbered across all nodes.
     - ``counters``: counters of the packet engine; None for flows.
-    - ``steady``: set if the run was stopped because it repeated itself. Arrivals and bytes then cover the whole
-      collective, while counters cover only the part that was run.
+    - ``steady``: the state when the run was stopped because it repeated itself; None if it was not stopped.
+      ``arrivals`` and ``sent_bytes`` then include an estimate of the rest, while counters cover only the part that
+      was run.
     - ``ports``, ``series``: counters by port and time series of the packet engine, up to ``counted_ps``.
     """
 
@@ -76,9 +77,9 @@ class Run:
 
 
 def refused(error: ValueError, arguments: Arguments | FlowArguments) -> InputError:
-    """Convert an engine's error about a parameter to an ``InputError`` at the option that set the parameter.
+    """Return an engine's error about a parameter as an ``InputError`` at the option that set the parameter.
 
-    Knobs of ``--lb`` are only in the profiles of switches.
+    A parameter that only the profiles of switches have comes from ``--lb``.
     """
     name: str = getattr(error, "parameter", "")
     if name and name not in arguments["parameters"]:
@@ -95,7 +96,7 @@ FLOW_NOTE = (
 def run_flows(arguments: FlowArguments, traffic: Traffic, progress: Callable[[int, int], None] | None = None) -> Run:
     """Run the flow engine until every message has arrived, or nothing more happens.
 
-    ``arguments``: the result of ``PacketFabric.flow_arguments``. Raises the errors of ``run_packets``.
+    ``arguments``: the result of ``PacketFabric.flow_arguments``. Raises ``InputError`` for an invalid parameter.
     """
     try:
         engine = FlowEngine(

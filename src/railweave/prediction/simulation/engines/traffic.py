@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """Arrays in the engines' form (``_sim.pyi``), with addresses numbered as in ``model.addresses``.
+    """The messages of a run, as arrays in the engines' form (``_sim.pyi``). Addresses are numbered as in ``model.addresses``.
 
     - ``data``: True for each queue pair that carries data. The others carry receivers' credit messages.
-    - ``after_of``: the list that each message waits for. None: message m waits for list m.
+    - ``after_of``: for each message, the list of ``after`` that it waits for. None: message m waits for list m.
     """
 
     pairs: NDArray[np.uint32]
@@ -65,11 +65,13 @@ def traffic_of(
 ) -> Traffic:
     """Return the traffic of a program that is split over queue pairs.
 
-    - ``hosts``: the engine's host of each NIC of the job.
+    - ``hosts``: for each NIC of the job, the number of the engine's host.
     - ``alone``: leave out all waits, for callers that compute them themselves.
     - ``ports``: the number of ports of each NIC.
-    - ``way``: tells which ports can be used (``Addresses.lanes``). The usable ports share the bytes equally.
-    - ``apart_ps``: the least time in which ports of a NIC learn of each other. Engines have a host for each port.
+    - ``way``: a function that returns which ports can be used (``Addresses.lanes``). The usable ports share the bytes
+      equally.
+    - ``apart_ps``: the shortest time in which ports of a NIC learn of each other's arrivals, because the engines have
+      a separate host for each port.
     """
     many = int(parts.queue_pair.max(initial=0)) + 1
     wanted, place = np.unique(parts.connection.astype(np.int64) * many + parts.queue_pair, return_inverse=True)

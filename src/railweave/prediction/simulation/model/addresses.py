@@ -1,7 +1,7 @@
 """The numbered addresses of NICs, and the addresses that a queue pair uses.
 
-Queue pair i of a connection uses the source NIC's address i mod P, where P is the number of its addresses. At the
-destination it uses the address of the same path color, as in ``analysis.routing.paths``.
+Queue pair i of a connection uses address i mod P of the source NIC, where P is the number of its addresses. At the
+destination it uses the address with the same path color, as in ``analysis.routing.paths``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NONE = -1
 
 Way = Callable[["NDArray[np.int64]", "NDArray[np.int64]"], "NDArray[np.bool_]"]
-"""A function that returns whether packets from some hosts reach other hosts. Its arrays have one shape; -1 is no host."""
+"""A function of two arrays of hosts, of one shape, that returns whether packets from the first reach the second; -1 is no host."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +45,13 @@ class Addresses:
     color: NDArray[np.int64]
     color_of: NDArray[np.int64]
     ports: NDArray[np.int64]
-    """A row for each host with the hosts that are ports of the same NIC, by plane; -1 for an absent port."""
+    """For each host, a row with all hosts that are ports of the same NIC, in order of plane; -1 for an absent port."""
 
     def pairs(self, src: NDArray[np.uint32], dst: NDArray[np.uint32], qp: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return rows of src, dst, to and back, as ``PacketEngine`` takes them, for queue pair ``qp`` of each connection."""
+        """Return rows of source host, destination host, address of data and address of acknowledgements, as ``PacketEngine`` takes them.
+
+        ``qp``: the number of the queue pair within its connection.
+        """
         counts = (self.places != NONE).sum(axis=1)
         back = self.places[src, qp % counts[src]]
         same = self.color[dst, self.color_of[back]]
@@ -67,7 +70,7 @@ class Addresses:
         return self.ports[np.arange(len(self.ports)), there]
 
     def ports_in_use(self, sources: NDArray[np.uint32]) -> int:
-        """Return the number of its ports that a NIC of these hosts sends on. If NICs differ, return the lowest number."""
+        """Return the number of ports on which each NIC of these hosts sends. If NICs differ, return the lowest number."""
         if self.ports.shape[1] == 1 or not len(sources):
             return 1
         counts = np.bincount(self.nic_of[np.unique(sources)])
@@ -76,10 +79,11 @@ class Addresses:
     def lanes(
         self, src: NDArray[np.uint32], dst: NDArray[np.uint32], way: Way | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return, for each pair of NICs, all planes with the usable ones first, and the number of usable planes.
+        """Return, for each pair of NICs, its planes with the usable ones first, and the number of usable planes.
 
-        Any port may identify its NIC. A plane is usable if both NICs have a port on it and, with ``way``, packets get through.
-        If no plane is usable, all planes with ports at both ends count, although packets sent on them do not arrive.
+        ``src``, ``dst``: any port of each NIC. A plane is usable if both NICs have a port on it and, with ``way``,
+        packets get through. If no plane is usable, all planes with ports at both ends count as usable, although
+        packets sent on them do not arrive.
         """
         here, there = self.ports[src], self.ports[dst]
         both = (here != NONE) & (there != NONE)
@@ -98,8 +102,8 @@ class Addresses:
     ) -> NDArray[np.uint32]:
         """Return the rows of ``pairs`` for NICs whose ports are merged into one device.
 
-        Queue pair q uses port q mod ``ports``, and path color q div ``ports`` on that port. If its port cannot be used, it uses
-        another port (``lanes``) with the same path color.
+        ``lanes``: the result of ``lanes``. Queue pair q uses port q mod ``ports``, and path color q div ``ports`` on
+        that port. If the port cannot be used, the queue pair uses another port with the same path color.
         """
         color, lane = np.divmod(qp, np.uint32(ports))
         planes, count = lanes

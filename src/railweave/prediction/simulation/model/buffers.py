@@ -1,7 +1,7 @@
 """A switch's QoS as parameters of the packet engine.
 
-Only two classes carry traffic: RDMA data, and congestion notification packets (CNPs). The engine knows them by the
-priorities that the servers' NICs give them; the switch puts them into its own classes by DSCP.
+Only two classes carry traffic: RDMA data, and congestion notification packets (CNPs). The engine identifies a class
+by the priority that the servers' NICs use for it. The switch selects its own class by DSCP.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
 
 
 def unpaused(config: DeviceConfig) -> list[str]:
-    """Return the links on which a switch neither sends nor obeys PFC pauses."""
+    """Return the links on which a switch does not use PFC: it neither sends nor obeys pauses."""
     return [interface.link for interface in config.interfaces if not interface.pauses]
 
 
 def unbound(config: DeviceConfig) -> list[str]:
-    """Return the links of ports without the switch's QoS configuration; empty if the switch has no QoS at all."""
+    """Return the links on ports to which the switch's QoS configuration is not bound; empty if the switch has no QoS at all."""
     if config.qos is None:
         return []
     bound = set(config.qos.ports)
@@ -99,7 +99,7 @@ def _other_lossless(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return the first few names and the number of the others."""
+    """Return the first few names as text, with the number of the others."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -171,7 +171,7 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
 
 
 def _best_effort(model: SwitchModel | None, host: HostQos) -> tuple[dict[str, str], list[str]]:
-    """Return the parameters and notes of a switch without QoS. It neither pauses nor marks; one class has the whole buffer."""
+    """Return the parameters and notes of a switch without QoS. It neither pauses nor marks, and one class uses the whole buffer."""
     pools = ("switch.ingress-pool-lossy", "switch.egress-pool-lossy")
     parameters = {} if model is None else dict.fromkeys(pools, str(round(model.buffer.shared_mb * 1e6)))
     for number in (host.priority, host.cnp_priority):
@@ -203,12 +203,11 @@ def _pools(buffers: Buffers, model: SwitchModel) -> dict[str, str]:
 
 
 def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: list[str]) -> int:
-    """Return the headroom in bytes of each port and lossless class: the largest need, limited by the size of the partition.
+    """Return the headroom in bytes of each port and lossless class: the largest need of any port, limited by the partition.
 
-    No port uses more headroom than its own need, so the partition only has to hold the sum of all needs.
-
-    The engine adds delays inside switches to cables. If the data in flight on its cables during a pause exceeds the
-    design's figure, the larger value counts.
+    No port uses more headroom than its own need, so the partition only has to hold the sum of all needs. The engine
+    adds delays inside switches to cables. If the data in flight on its cables during a pause exceeds the design's
+    figure, the larger value counts.
     """
     lossless = sum(traffic_class.lossless for traffic_class in qos.classes.values())
     if not lossless or not cables:
@@ -233,12 +232,12 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
 
 
 def _queue_bytes(traffic_class: TrafficClass, buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> int:
-    """Return the base of a drop profile's percentages: a port's share of the egress pool of the class, if all ports queue alike.
+    """Return the bytes of which a drop profile's thresholds are percentages: a port's share of the egress pool of the class.
 
-    The thresholds of the chip are fixed numbers of cells, while the share that a queue may take changes all the time. Junos
-    does not document the base. With this base, 55..90 % is 0.6..0.9 MB on a QFX5240 with 400G ports. Other vendors
-    configure 1..2 MB on such chips, which is close. A published result decided between the possible bases
-    (docs/validation.md).
+    The share is that of a port if all ports queue equally. The thresholds of the chip are fixed numbers of cells,
+    while the share that a queue may take changes all the time. Junos does not document the base. With this base,
+    55..90 % is 0.6..0.9 MB on a QFX5240 with 400G ports. Other vendors configure 1..2 MB on such chips, which is
+    close. A published result decided between the possible bases (docs/validation.md).
     """
     speed = max((cable.speed_gbps for cable in cables), default=model.ports[0].speed_gbps)
     return port_share_bytes(model, buffers.egress_lossless if traffic_class.lossless else buffers.egress_lossy, speed)

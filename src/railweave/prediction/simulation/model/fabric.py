@@ -63,8 +63,8 @@ class Override:
     """The load balancing settings of a run that replace those of the fabric file.
 
     - ``code``: the engine's number of the mode. None: each switch uses its own mode.
-    - ``joined``: True if path colors do not bind traffic to uplinks.
-    - ``knobs``: parameters of the engine.
+    - ``joined``: True if traffic of a path color may use the uplinks of all colors.
+    - ``knobs``: parameters of the engine, as pairs of name and value.
     """
 
     code: int | None = None
@@ -162,26 +162,31 @@ They are Ethernet (18 bytes with its FCS), IP, UDP, base transport header and in
 """
 
 AETH, CNP_PADDING = 4, 16
-"""The extra bytes, besides headers, of an acknowledgement and of a congestion notification packet.
+"""The bytes of an acknowledgement, and of a congestion notification packet, in addition to headers.
 
 Source: InfiniBand architecture, annex 17.
 """
 
 ADDITIVE_MBPS, HYPER_MBPS, STEPS_GBPS = 5, 50, 25
-"""The additive and hyper steps in Mb/s by which DCQCN raises rates, for each 25 Gb/s of the port, for all vendors.
+"""The additive and the hyper increase of DCQCN in Mb/s for each 25 Gb/s of port speed (the third value), for all vendors.
 
-Source: the rule of the HPCC simulator. NVIDIA documents 5 and 50 Mb/s without a port speed. The two rules give different
-losses in the 2:1 ring of docs/validation.md. With 5 and 50 Mb/s at 400G, an all-to-all of 2 GiB took half as long again
-as published.
+Source: the rule of the HPCC simulator. NVIDIA documents 5 and 50 Mb/s without a port speed. The two rules give
+different losses in the 2:1 ring of docs/validation.md. With 5 and 50 Mb/s at 400G, an all-to-all of 2 GiB took one
+and a half times as long as published.
 """
 
 REORDER = 256
-"""The number of packets ahead of a gap after which a NIC with adaptive routing asks for retransmission (assumed)."""
+"""The number of later packets after which a NIC with adaptive routing requests retransmission of a missing packet (assumed)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """The transport settings of hosts: parameters under the engine's names, the DCQCN parameter set, and assumptions."""
+    """The transport settings of hosts.
+
+    - ``parameters``: values under the engine's names.
+    - ``dcqcn``: the name of the DCQCN parameter set; None without DCQCN.
+    - ``notes``: the assumptions made.
+    """
 
     parameters: dict[str, str]
     dcqcn: str | None
@@ -189,7 +194,7 @@ class Transport:
 
 
 def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | None = None) -> Transport:
-    """Return the transport settings of NICs like this one.
+    """Return the transport settings of NICs of this kind.
 
     - ``reordering``: True if switches spread packets of one queue pair over several links.
     - ``family``: the address family of RDMA traffic for NICs with both. None: the family of the first address.
@@ -235,7 +240,7 @@ FAULTS_NOTE = (
 
 
 class Arguments(TypedDict):
-    """The engine arguments other than messages."""
+    """The arguments of ``PacketEngine`` other than messages. Their meaning is described there."""
 
     kinds: NDArray[np.uint8]
     cables: NDArray[np.uint64]
@@ -253,20 +258,21 @@ class Arguments(TypedDict):
 
 
 class FlowArguments(Arguments):
-    """The arguments of ``FlowEngine``, whose tables are by prefix. ``column`` has the table column of each address."""
+    """The arguments of ``FlowEngine``, which has a table column for each prefix. ``column`` has the column of each address."""
 
     column: NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
 class PacketFabric:
-    """A network's numbers, routes and parameters. ``notes`` lists the assumptions and the features that are not modelled.
+    """A network in the engines' form: its numbers, routes and parameters.
 
     - ``balance``, ``repairs``, ``joined``: see ``tables.Forwarding``.
-    - ``profiles``: parameters of switches; ``profile``: the place of each node's parameters in ``profiles`` (hosts do
-      not use theirs).
+    - ``profiles``: parameter sets of switches; ``profile``: for each node, the index of its set in ``profiles``
+      (hosts do not use theirs).
+    - ``without_pfc``, ``without_ecn``: the ports that do not pause, and the ports that do not mark.
+    - ``notes``: the assumptions, and the features that are not modelled.
     - ``remarks``: the notes that every answer shows: features that the network has but the simulation ignores.
-    - ``without_pfc``, ``without_ecn``: ports that do not pause, and ports that do not mark.
     """
 
     wiring: Wiring
@@ -285,10 +291,10 @@ class PacketFabric:
     remarks: tuple[str, ...]
 
     def queue_pairs(self, wanted: Iterable[tuple[str, str, int]]) -> NDArray[np.uint32]:
-        """Return rows of src, dst, to and back for queue pairs given as source NIC, destination NIC and number.
+        """Return rows of queue pairs as ``PacketEngine`` takes them (see ``addresses.Addresses.pairs``).
 
-        NICs are written ``SERVER:NIC``. For many queue pairs use ``addresses.pairs``, which takes arrays. Raises ``InputError``
-        for an unknown NIC.
+        ``wanted``: source NIC, destination NIC (both written ``SERVER:NIC``) and queue pair number. For many queue
+        pairs use ``addresses.pairs``, which takes arrays. Raises ``InputError`` for an unknown NIC.
         """
         rows: list[tuple[int, int, int]] = []
         for src, dst, qp in wanted:
@@ -357,7 +363,7 @@ class PacketFabric:
 
     @cached_property
     def _standing(self) -> tuple[Forwarding, NDArray[np.uint32]]:
-        """The forwarding state at the beginning of every run, and its table entries. They are computed once."""
+        """The forwarding state at the beginning of every run, and its table entries, computed once."""
         forwarding = Forwarding(self.wiring, self.balance, self.repairs, self.joined)
         entries = forwarding.entries(self.routes)
         entries.flags.writeable = False
@@ -431,9 +437,9 @@ def packet_fabric(
 
 
 def _sender(network: Network, wiring: Wiring, tenant: str | None) -> tuple[HostConfig, HostNic]:
-    """Return the NIC whose transport settings apply to all senders, with its host.
+    """Return the host and the NIC whose transport settings are used for all senders.
 
-    It is the first NIC of the tenant that has an address. If there is none, it is the first NIC of all.
+    The NIC is the first one of the tenant that has an address, or else the first NIC of all.
     """
     nics = [(server.name, nic) for server in network.servers for nic in server.nics]
     nics = [(server, nic) for server, nic in nics if f"{server}:{nic.name}" in wiring.node]
@@ -444,13 +450,13 @@ def _sender(network: Network, wiring: Wiring, tenant: str | None) -> tuple[HostC
 
 
 def _ports(wiring: Wiring, links: Mapping[str, Iterable[str]]) -> NDArray[np.uint32]:
-    """Return the switch ports on the given links, in order. Links that are not simulated are left out."""
+    """Return the switch ports on the given links, in order. ``links`` has, for each switch, names of links; others are left out."""
     ports = {wiring.port(link, name) for name, switch_links in links.items() for link in switch_links}
     return np.array(sorted(port for port in ports if port is not None), np.uint32)
 
 
 def _tunnel(network: Network, config: DeviceConfig) -> dict[str, str]:
-    """Return the parameters of VXLAN tunnels if the fabric has an overlay (EVPN test report, Table 8)."""
+    """Return the engine parameters of a switch's VXLAN tunnels if the fabric has an overlay (EVPN test report, Table 8)."""
     overlay = network.fabric(network.switch(config.name).fabric).overlay
     if overlay is None:
         return {}
@@ -462,7 +468,7 @@ def _code(config: DeviceConfig, wanted: Override) -> int:
 
 
 def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
-    """Return notes on NICs whose transport settings differ, because the engine has one transport for all hosts."""
+    """Return notes on NICs whose transport settings differ from ``sent``, because the engine has one transport for all hosts."""
     models = {server.model: server.name for server in network.servers}
     differences: list[str] = []
     for name in models.values():
@@ -479,7 +485,7 @@ def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
 
 
 def _used(queue_pairs: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the queue pairs with addresses renumbered to those in use, and the addresses in use."""
+    """Return the queue pairs with addresses renumbered from 0, and the former number of each address."""
     used, places = np.unique(queue_pairs[:, 2:], return_inverse=True)
     pairs = queue_pairs.copy()
     pairs[:, 2:] = places.reshape(-1, 2)
@@ -491,7 +497,7 @@ def _rows(changes: Sequence[Change]) -> NDArray[np.uint64]:
 
 
 def _reroutes(at_ps: int, now: NDArray[np.uint32], after: NDArray[np.uint32], hosts: int) -> NDArray[np.uint64]:
-    """Return a change of route for every table entry that differs."""
+    """Return changes of routes, in the engine's form, for the entries in which table ``after`` differs from table ``now``."""
     switch, address = np.nonzero(now != after)
     rows = np.zeros((len(switch), 5), np.uint64)
     rows[:, 0], rows[:, 1], rows[:, 2] = at_ps, ROUTE, switch + hosts

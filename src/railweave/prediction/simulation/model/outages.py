@@ -45,7 +45,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The forwarding state from ``at_ps`` on.
+    """The forwarding tables that are valid from ``at_ps`` on.
 
     Next-hop groups leave out the links in ``dead``. Switches in ``silent`` forward nothing.
     """
@@ -58,7 +58,7 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The changes of links and nodes, and of tables, each in order of time."""
+    """The changes of links and nodes (``changes``), and of forwarding tables (``tables``), each in order of time."""
 
     changes: tuple[Change, ...] = ()
     tables: tuple[Tables, ...] = ()
@@ -69,7 +69,7 @@ class Timeline:
         return sorted({change[0] for change in self.changes} | {table.at_ps for table in self.tables})
 
     def since(self, at_ps: int) -> Timeline:
-        """Return the timeline for a run that begins at ``at_ps``. Earlier changes apply from its beginning."""
+        """Return the timeline for a run that begins at ``at_ps``. Earlier changes apply from the beginning of that run."""
         before = [table for table in self.tables if table.at_ps <= at_ps][-1:]
         after = [table for table in self.tables if table.at_ps > at_ps]
         return Timeline(
@@ -150,7 +150,7 @@ def _routes(wiring: Wiring, plane: ControlPlane, start: Routes, down: Sequence[O
 
 
 def _without_tables(wiring: Wiring, outages: Sequence[Outage], reroute_ps: int) -> list[Outage]:
-    """Return outages of forwarding for recovered switches, until they have learned their routes again.
+    """Return additional outages of forwarding: recovered switches forward nothing until they have learned routes again.
 
     A switch that failed has lost its former tables.
     """
@@ -166,7 +166,7 @@ def _is_down(outage: Outage, moment: int) -> bool:
 
 
 def _known(wiring: Wiring, name: str) -> Iterable[str]:
-    """Return a name in the control plane's terms: a NIC is represented by its link."""
+    """Return the names under which the control plane knows a link or device. For a NIC it is the NIC's link."""
     if name in wiring.nics:
         return [wiring.port_link(int(wiring.first_port[wiring.node[name]]))]
     return [name]
@@ -206,9 +206,9 @@ def _places(wiring: Wiring, name: str, at_ps: int, link: int, node: int) -> list
 
 
 REROUTE_PS = 10 * 10**9
-"""The time in ps that routes take to follow a fault if the scenario gives no time: 10 ms (assumed).
+"""The time in ps in which routes follow a fault if the scenario has no time: 10 ms (assumed).
 
-Loss of light is detected at once. BGP withdrawals and writing the hardware tables take the time.
+Loss of light is detected at once. The time is needed for BGP withdrawals and for writing hardware tables.
 """
 
 CERTAIN = 2**32 - 1
@@ -224,9 +224,12 @@ def fault_timeline(
 ) -> Timeline:
     """Return the timeline of faults. Times are those of the scenario.
 
-    ``start`` are the routes before the faults; ``data_class`` is the class that a storm pauses. Without ``plane`` the
-    routes do not change. Faults on links and devices of fabrics that are not simulated are left out, because their
-    traffic does not pass here. Raises ``InputError`` if two outages of one link or device overlap.
+    - ``start``: the routes before the faults.
+    - ``data_class``: the class that a pause storm stops.
+    - ``plane``: the control plane; None if the routes do not change.
+
+    Faults on links and devices of fabrics that are not simulated are left out. Raises ``InputError`` if two outages
+    of one link or device overlap.
     """
     outages = [outage for target in targets for outage in _outages(target) if _is_here(wiring, outage.name)]
     outage_timeline = timeline(wiring, plane, start, outages, reroute_ps)
@@ -238,7 +241,7 @@ def fault_timeline(
 
 
 def slowed(wiring: Wiring, changes: Sequence[Change], time_ps: int) -> NDArray[np.float64]:
-    """Return, by port, the average factor by which its link was slower than designed in a run of this time. 1: full speed."""
+    """Return, by port, the average factor by which its link was slower than designed in a run of ``time_ps``; 1 is full speed."""
     rate = wiring.cables[:, 2].astype(np.float64)
     now, since, carried = rate.copy(), np.zeros(len(rate)), np.zeros(len(rate))
     for at, change, port, mbps, _ in changes:
@@ -272,7 +275,7 @@ def _outages(target: FaultTarget) -> Iterable[Outage]:
 
 
 def _changes(wiring: Wiring, target: FaultTarget, data_class: int) -> list[Change]:
-    """Return the changes that a fault causes, except links and nodes that go down or up."""
+    """Return the changes that a fault causes, except those that take links and nodes down or up."""
     fault = target.fault
     changes: list[Change] = []
     for link in target.links:

@@ -1,4 +1,4 @@
-"""The usable ports of NICs, if collective libraries merge several ports into one device.
+"""The usable ports of NICs whose ports are merged into one device by collective libraries.
 
 Port failover decides the effect of a dead plane on jobs: queue pairs of a port without a path use the other ports of
 the NIC. The net plugin fails over at once. NCCL's own transport does so only if it is configured (docs/planes.md).
@@ -39,10 +39,10 @@ UNDER_WAY_NOTE = (
 
 
 def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way | None:
-    """Return a function that tells which ports can send to which others. A port that loses its path once is unusable.
+    """Return a function that tells which ports can send to which others; None if every NIC has one port.
 
-    Only losses up to ``until_ps`` count. If a pair of NICs has no usable port, the ports that regain a path first count,
-    because the queue pairs wait for them. Return None if every NIC has one port, as there is no alternative then.
+    A port that loses its path before ``until_ps`` counts as unusable, even if the path returns. If two NICs have no
+    usable port in common, the ports that regain a path first count, because the queue pairs wait for them.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
@@ -65,10 +65,9 @@ def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way |
 
 
 def apart_ps(wiring: Wiring, ports: int) -> int:
-    """Return the shortest time in which ports of one NIC learn of each other, in ps.
+    """Return the shortest time in ps in which the ports of a NIC learn of each other's arrivals; 0 if each NIC has one port.
 
-    Engines have a host for each port, so the time is that of the shortest wire. The result is 0 if each NIC has one
-    port.
+    Engines have a host for each port, so the time is that of the shortest cable.
     """
     if ports == 1:
         return 0
@@ -115,16 +114,16 @@ def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
 
 
 def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:
-    """Return the function that tells which ports reach which others at one moment."""
+    """Return a function that tells which ports can send to which others at one moment, in ps."""
     tables = [table for table in timeline.tables if table.at_ps <= moment]
     last = tables[-1] if tables else Tables(0, fabric.routes, frozenset())
     return _way(fabric, _up(fabric, timeline, moment, heals=True), [last])
 
 
 def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) -> Way:
-    """Return the function that tells which ports reach which others, for hosts that are ``up``.
+    """Return a function that tells which ports can send to which others, among hosts that are ``up``.
 
-    A port counts only if all of these tables have a path.
+    Two ports can do so only if there is a path in all of ``tables``.
     """
     addresses = fabric.addresses
     reached = np.logical_and.reduce([_reached(fabric, table.routes) for table in tables])
@@ -141,7 +140,7 @@ def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) 
 
 
 def _reached(fabric: PacketFabric, routes: Routes) -> NDArray[np.bool_]:
-    """Return, by switch and prefix, whether the switch has the prefix or a route to it."""
+    """Return, by switch and prefix, whether the switch owns the prefix or has a route to it."""
     none = np.zeros(len(routes.prefixes), np.bool_)
     fibs = (routes.fibs.get(name) for name in fabric.wiring.switches)
     return np.stack([none if fib is None else fib.group != UNREACHABLE for fib in fibs])
@@ -150,7 +149,7 @@ def _reached(fabric: PacketFabric, routes: Routes) -> NDArray[np.bool_]:
 def _up(fabric: PacketFabric, timeline: Timeline, until_ps: int, *, heals: bool) -> NDArray[np.bool_]:
     """Return, by host, whether the host, its link and its leaf are up at ``until_ps``.
 
-    Without ``heals``, a host also counts as down if any of them was down before.
+    With ``heals`` False, a host that was down at any earlier time also counts as down.
     """
     wiring = fabric.wiring
     cable = wiring.port_cable[wiring.first_port[: len(wiring.nics)]]

@@ -1,8 +1,8 @@
-"""The times at which a queue pair retransmits lost packets, and when it gives up. NCCL sets them in its NICs.
+"""The times at which a queue pair retransmits lost packets, and when it gives up. NCCL configures them in the NICs.
 
-A NIC without acknowledgement waits 4.096 us x 2^NCCL_IB_TIMEOUT and retransmits, at most NCCL_IB_RETRY_CNT times in a row
-(InfiniBand architecture, local ACK timeout and retry count). NICs may take up to four times as long, and some adapt the
-timeout. Neither is modelled.
+A NIC that gets no acknowledgement waits 4.096 us x 2^NCCL_IB_TIMEOUT and retransmits, at most NCCL_IB_RETRY_CNT times
+in a row (InfiniBand architecture, local ACK timeout and retry count). NICs may take up to four times as long, and
+some adapt the timeout. Neither is modelled.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def patience_ps(parameters: Mapping[str, str]) -> int:
 
 
 def after_retries(timeline: Timeline, parameters: Mapping[str, str]) -> Timeline:
-    """Return the timeline as seen by senders that lost packets. They notice a recovery only at their next retry.
+    """Return the timeline as it appears to senders that lost packets: a recovery takes effect at their next retry.
 
-    This is for flows, which lose no packets and would continue at once. A recovery after the last retry is never noticed.
-    Faults from the beginning of a run do not cause losses.
+    It is used for flows, which lose no packets and would continue at once. A recovery after the last retry never
+    takes effect. Faults from the beginning of a run do not cause losses.
     """
     failed = {NODE_DOWN, LINK_DOWN}
     broken = sorted(change[0] for change in timeline.changes if change[1] in failed)

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 
 class Forwarding:
-    """The tables of switches, and the next-hop groups that they have needed so far.
+    """The forwarding tables of switches, and the next-hop groups that these tables use.
 
     - ``balance``: the load balancing mode of each switch.
     - ``repairs``: True for each switch with fast reroute.
-    - ``joined``: rows of prefixes that are forwarded as one (see ``joined_prefixes``). None: each prefix has its own route.
+    - ``joined``: rows of prefixes that are forwarded as one (see ``joined_prefixes``). None: each prefix has its own
+      route.
     """
 
     def __init__(
@@ -76,7 +77,10 @@ class Forwarding:
     def _of(
         self, row: int, name: str, routes: Routes, known: NDArray[np.int32], gone: Collection[str]
     ) -> NDArray[np.uint32]:
-        """Return the entries for sets of groups. Each set becomes one group with all their links."""
+        """Return the table entries of one switch for sets of next-hop groups. Each set becomes one group with the links of all.
+
+        ``row``: the number of the switch. ``known``: rows of the groups of each set. ``gone``: links to leave out.
+        """
         entries = np.full(len(known), NO_GROUP, np.uint32)
         first = int(self._wiring.first_port[self._wiring.node[name]])
         for place, ids in enumerate(cast("list[list[int]]", known.tolist())):
@@ -95,7 +99,7 @@ class Forwarding:
         return entries
 
     def groups(self) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
-        """Return ``groups`` and ``members`` of ``PacketEngine`` for all tables made so far."""
+        """Return all next-hop groups so far, as ``groups`` and ``members`` of ``PacketEngine``."""
         rows: list[tuple[int, int, int]] = []
         members: list[int] = []
         for balance, ports in self._groups:
@@ -134,7 +138,10 @@ def by_address(
 
 
 def nic_port(wiring: Wiring) -> NDArray[np.int64]:
-    """Return, for each host, its leaf's node number and the leaf's port that it is on, counted from the leaf's first port."""
+    """Return, by host, the node number of its leaf, and the port of the leaf that the host is on.
+
+    The port counts from the leaf's first port.
+    """
     hosts = len(wiring.nics)
     leaf_ports = np.zeros((hosts, 2), np.int64)
     ends = wiring.cables[:, :2].astype(np.int64)

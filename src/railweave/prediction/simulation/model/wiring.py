@@ -95,7 +95,7 @@ class Wiring:
 
 
 def nic_group(network: Network, server: Server, fabric: str) -> NicGroup | None:
-    """Return the catalog's NIC group that connects a server to a fabric, or None if the catalog lacks the server model."""
+    """Return the catalog's NIC group that connects a server to a fabric; None if the catalog lacks the server model."""
     model = network.catalog.servers.get(server.model)
     return model.nics.get(network.fabric(fabric).nics) if model else None
 
@@ -162,13 +162,13 @@ def _ports(cables: NDArray[np.uint64], nodes: int) -> tuple[NDArray[np.int64], N
 
 
 def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[str, list[int], int]]:
-    """Return the servers that a job can use: of each its name, the simulator's nodes of its NICs in rail order, and its number of GPUs.
+    """Return each server that a job can use, with the numbers of its NICs in rail order, and its number of GPUs.
 
-    Only NICs of ``tenant`` count. If collective libraries merge several ports of a NIC into one device, only the first port
-    that exists is listed.
+    Only NICs of ``tenant`` count. If collective libraries merge several ports of a NIC into one device, only the
+    first existing port is listed.
 
-    The catalog gives the number of GPUs. For an unknown server model there is one GPU per NIC. A tenant with some of a
-    server's NICs has the same fraction of its GPUs.
+    The catalog gives the number of GPUs. For an unknown server model there is one GPU per NIC. A tenant with some of
+    a server's NICs has the same fraction of its GPUs.
     """
     job_servers: list[tuple[str, list[int], int]] = []
     for server in network.servers:

@@ -1,6 +1,6 @@
 """The predictions for training jobs as text and JSON.
 
-They have the step time, the share of it that GPUs compute, and the causes for which GPUs wait.
+They have the step time, the part of it in which GPUs compute, and what GPUs wait for in the rest.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class StepBand(JsonObject):
 
 @cache
 def judged() -> dict[str, StepErrors]:
-    """Return the committed errors of predicted steps, by GPU."""
+    """Return the committed errors of predicted training steps, by GPU name."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text(encoding="utf-8"))
     by_gpu: dict[str, StepErrors] = {}
     for row in rows:
@@ -143,7 +143,7 @@ OF_TRACES = KINDS | {"bubble": "processors and other ranks"}
 
 COMPUTING = "computing"
 LEAST_PART = 0.01
-"""The fraction of a step below which waiting is too short to be its bottleneck."""
+"""The fraction of a step from which waiting counts as a bottleneck."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class JobResult:
     step_ps: int
     """The time of a step in ps while the other jobs run. ``times`` has the operations of a single step."""
     alone_ps: int
-    """The time of a step in ps with no other job or traffic on the network."""
+    """The time of a step in ps when no other job or traffic uses the network."""
     sent: StepTraffic
     """The traffic of a step, by tier and link."""
     unlike: str = ""
@@ -194,7 +194,7 @@ class JobResult:
 
     @cached_property
     def parts(self) -> dict[str, float]:
-        """The time in ps of each part of a step, averaged over pipeline stages. The parts add up to the step."""
+        """The time in ps of each part of a step, by name of the part. It is averaged over pipeline stages; the sum is the step time."""
         by_class = exposed(self.graph, self.times)
         kinds = dict.fromkeys([COMPUTE, *KINDS, *(kind for class_parts in by_class for kind in class_parts)])
         scale = self.step_ps / max(self.times.step_ps, 1)
@@ -216,11 +216,11 @@ class JobResult:
 
     @property
     def wasted_gpus(self) -> float:
-        """The number of GPUs that would do no work if all waiting for communication fell on them."""
+        """The number of GPUs whose work is lost to communication: all GPUs, times the fraction of a step that they wait for it."""
         return self.plan.ranks * self.exposed_ps / self.step_ps
 
     def binds(self) -> str:
-        """Return the cause for which GPUs wait most, with its bottleneck; ``computing`` if GPUs hardly wait."""
+        """Return what GPUs wait for most, with the bottleneck of that communication; ``computing`` if GPUs hardly wait."""
         waits = {
             cause: time for cause, time in self.parts.items() if cause != COMPUTE and time > LEAST_PART * self.step_ps
         }
@@ -457,7 +457,7 @@ class TrainingPrediction(JsonObject):
         return joined(JOB, [(self.title(number), job.sent_table) for number, job in enumerate(self.jobs)])
 
     def title(self, number: int) -> str:
-        """Return the name of a job by its place, or else its number."""
+        """Return the name of a job, given by its index, or its number if it has no name."""
         return self.jobs[number].plan.job.name or f"job {number + 1}"
 
     def to_text(self) -> str:

@@ -1,8 +1,8 @@
-"""The cost of a checkpoint while a job trains: its time, the longer steps meanwhile, and the cost per step.
+"""The cost of a checkpoint while a job trains: the time to write it, the longer steps meanwhile, and the cost per step.
 
-The state is that between two steps. With ``overlap``, steps continue and share links with the checkpoint until it is
-written. The first part of the writing is simulated, up to two steps, and the rest is assumed to go on like it. Without
-``overlap``, GPUs wait until the checkpoint is written.
+A checkpoint holds the state between two steps. With ``overlap``, steps continue and share links with the checkpoint
+until it is written. The first part of the writing is simulated, up to two steps, and the rest is assumed to continue
+at the same pace. Without ``overlap``, GPUs wait until the checkpoint is written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.training.loads import CarriedCommunication
 
 MOST_STEPS_RUN = 2
-"""The most steps for which the writing of a checkpoint is simulated. The rest is assumed to go on like them."""
+"""The most steps for which the writing of a checkpoint is simulated. The rest is assumed to continue at the same pace."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class CheckpointCost(JsonObject):
 
     - ``alone_ps``: the time to write it with nothing else on the network.
     - ``time_ps``: the time to write it while the job trains.
-    - ``step_ps``: the time of a step meanwhile.
-    - ``steps``: the number of steps that writing takes.
+    - ``step_ps``: the time of a step while the checkpoint is written.
+    - ``steps``: the number of steps that fit into the writing.
     - ``every``: the number of steps from one checkpoint to the next.
-    - ``cost_ps``: how much longer all steps between two checkpoints take together.
-    - ``fabric``: the fabric that carries the checkpoint.
+    - ``cost_ps``: the extra time of all steps between two checkpoints together.
+    - ``fabric``: the fabric that carries the checkpoint; ``bound``: the bottleneck of writing.
     """
 
     JSON = (
@@ -115,6 +115,8 @@ def written(
     - ``graph``, ``known``: the graph of the job's step, and the loads of its communications.
     - ``step_ps``: the time of a step without a checkpoint.
     - ``to``: the load of writing the checkpoint with nothing else on the network.
+    - ``size_bytes``, ``servers``, ``fabric``: the checkpoint's size, the servers that write it, and the fabric that
+      carries it.
     """
     every = wanted.steps(step_ps)
     if not wanted.overlap:

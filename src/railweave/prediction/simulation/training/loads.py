@@ -45,12 +45,12 @@ class Group:
 
     @property
     def shape(self) -> tuple[int, tuple[int, ...]]:
-        """The number of servers and the NIC of each GPU. Groups with the same shape have the same program."""
+        """The shape of the group: its number of servers, and the NIC of each GPU. Groups of the same shape have the same messages."""
         return len(self.job.servers), self.job.servers[0].nearest
 
 
 def group_of(job: Job, hosts: NDArray[np.uint32], ranks: Sequence[int]) -> Group:
-    """Return the group of some ranks of a job. Raises ``JobError`` if the group's parts of the servers differ."""
+    """Return the group of some ranks of a job. Raises ``JobError`` if the group's GPUs or NICs differ between servers."""
     gpus, nics = job.gpus_per_server, job.nics_per_server
     members: dict[int, list[int]] = {}
     for rank in ranks:
@@ -85,7 +85,7 @@ def inside_bytes(job: Job, collective: Collective, size_bytes: int, nccl: Parame
 def between(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
     """Return the program of a collective between servers, with one message for each connection.
 
-    ``send-recv`` sends only from the first of two ranks to the second.
+    For ``send-recv``, only the first of two ranks sends, to the second.
     """
     if collective in RINGS:
         return whole(job, collective, size_bytes, nccl)
@@ -116,12 +116,12 @@ def between(job: Job, collective: Collective, size_bytes: int, nccl: Parameters)
 class CarriedCommunication:
     """The load of a communication that has the network to itself.
 
-    - ``alone_ps``: how long it takes.
+    - ``alone_ps``: the time that it takes.
     - ``ports``: the ports that send, numbered across all nodes.
-    - ``busy``: the fraction of ``alone_ps`` for which each of these ports is busy.
-    - ``bytes``: the bytes that each of these ports sent, with headers.
+    - ``busy``: for each of these ports, the fraction of ``alone_ps`` for which it is busy.
+    - ``bytes``: for each of these ports, the bytes that it sent, with headers.
     - ``bound``: the bottleneck.
-    - ``complete``: True if all of it arrived.
+    - ``complete``: True if every message arrived.
     - ``inside_bytes``: the bytes that GPUs sent inside servers.
     """
 
@@ -151,7 +151,7 @@ class PlacedJob:
         return [group_of(self.job, self.hosts, ranks) for ranks in self._by_rail(communication)]
 
     def _by_rail(self, communication: Communication) -> tuple[tuple[int, ...], ...]:
-        """Return the groups of a communication, with PXN applied to messages between rails.
+        """Return the groups of a communication. If PXN changes the sender of a message, the group has the new sender.
 
         NCCL first hands a message for another rail to the GPU on that rail, so this GPU becomes the sender.
         """
@@ -167,7 +167,7 @@ class PlacedJob:
         return tuple(groups)
 
     def inside(self, communication: Communication) -> int | None:
-        """Return the time of a communication in ps if every group is inside a server; else None."""
+        """Return the time of a communication in ps if every group is inside one server; else None."""
         gpus = self.job.gpus_per_server
         if any(len({rank // gpus for rank in ranks}) > 1 for ranks in communication.groups):
             return None
@@ -240,7 +240,7 @@ def _bound(alone: int, arrived: int, floor: int, proxy: int, link: str) -> str:
 
 
 def _joined(parts: list[Traffic]) -> Traffic:
-    """Return several traffics as one, with queue pairs and messages in sequence. No message waits for another."""
+    """Return several traffics as one: queue pairs and messages are concatenated. No message waits for another."""
     first = np.cumsum([0, *(len(part.pairs) for part in parts[:-1])])
     rows: list[NDArray[np.uint64]] = []
     for begin, part in zip(first.tolist(), parts, strict=True):

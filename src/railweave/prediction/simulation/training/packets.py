@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 WIRE_BYTES = 4178
 """The bytes of a full packet on the wire, with headers, preamble and gap."""
 ACKNOWLEDGED = 1.1
-"""The approximate number of packets per data packet, including acknowledgements."""
+"""The approximate number of packets, including acknowledgements, for each data packet."""
 NOTE = (
     "packets: each communication takes alone as long as packets of all its groups did, where that is longer than flows say; those that go on at the same time "
     "share links as flows"
@@ -96,7 +96,7 @@ class PacketCheck(JsonObject):
 
 
 def slowest(graph: Graph, loads: Sequence[CarriedCommunication]) -> list[tuple[Communication, CarriedCommunication]]:
-    """Return each kind, collective and size sent between servers once, for the stage where it takes longest."""
+    """Return each kind, collective and size of communication between servers once, with the load of the stage where it is slowest."""
     by_key: dict[tuple[str, str, int], tuple[Communication, CarriedCommunication]] = {}
     for communication, load in zip(graph.communications, loads, strict=True):
         if key(communication) not in by_key or load.alone_ps > by_key[key(communication)][1].alone_ps:
@@ -105,7 +105,7 @@ def slowest(graph: Graph, loads: Sequence[CarriedCommunication]) -> list[tuple[C
 
 
 def key(communication: Communication) -> tuple[str, str, int]:
-    """Return a key that is equal for communications of different stages that are alike."""
+    """Return kind, collective and size: a key that is equal for the same communication in different stages."""
     return communication.kind, communication.collective, communication.size_bytes
 
 
@@ -114,7 +114,7 @@ def as_long_as_packets(
 ) -> list[CarriedCommunication]:
     """Return the loads, lengthened by the extra time that packets took for communications with the same key.
 
-    If packets were faster than flows, the load is unchanged.
+    ``checked``: the results of packet runs. If packets were faster than flows, the load is unchanged.
     """
     longer = {key(check.communication): max(1 + check.longer, 1.0) for check in checked if check.complete}
     return [
@@ -178,7 +178,7 @@ def _checked(placed: PlacedJob, whole: Communication, size: int) -> PacketCheck:
 
 
 def _traffic(placed: PlacedJob, communication: Communication) -> tuple[Traffic, int, int]:
-    """Return all messages of a communication with their waits, the time added at the end, and the least time, in ps."""
+    """Return all messages of a communication, the time added at its end, and its shortest possible time, both in ps."""
     way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
     parts: list[Traffic] = []
@@ -212,7 +212,7 @@ def _traffic(placed: PlacedJob, communication: Communication) -> tuple[Traffic, 
 
 
 def joined(parts: Sequence[Traffic]) -> Traffic:
-    """Return several traffics as one, with queue pairs, messages and lists of waits in sequence."""
+    """Return several traffics as one: queue pairs, messages and lists of waits are concatenated."""
     messages: list[NDArray[np.uint64]] = []
     starts: list[NDArray[np.uint64]] = [np.zeros(1, np.uint64)]
     after: list[NDArray[np.uint32]] = []

@@ -1,4 +1,4 @@
-"""The training jobs of a file on a network: their graphs, storage and background traffic, run side by side."""
+"""Predict the training jobs of a file on a network: their graphs, storage and background traffic, all run at the same time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NOTE = (
     "a communication goes as fast as the slowest of its links then lets it"
 )
 WINDOW_US = 10_000
-"""The time for which background traffic is sent to find its paths. Any length gives the same shares."""
+"""The time in us for which background traffic is run to find its links. Any length gives the same shares."""
 
 
 def taken(
@@ -86,7 +86,7 @@ READ = "read"
 
 @dataclass(frozen=True)
 class StorageUse:
-    """The use of storage by a job of a file. ``whole`` is the network with all its fabrics."""
+    """The storage traffic of job ``number`` of a file. ``whole`` is the network with all its fabrics."""
 
     whole: Network
     read: ReadJobs
@@ -94,9 +94,9 @@ class StorageUse:
     lb: str | None
 
     def add_reads(self, placed: PlacedJob, graph: Graph) -> CarriedCommunication | None:
-        """Add the storage reads of a step to its graph, from the beginning of the step. Return their load.
+        """Add the storage reads of a step to its graph, beginning with the step. Return their load; None if nothing is read.
 
-        The load is that with nothing else on the network. The result is None if nothing is read. Raises ``InputError``.
+        The load is that with nothing else on the network. Raises ``InputError``.
         """
         wanted = self.read.jobs[self.number].read
         if wanted is None:
@@ -144,7 +144,7 @@ class StorageUse:
 
 
 def _ranks(placed: PlacedJob) -> tuple[tuple[int, ...], ...]:
-    """Return the ranks of each server, because a server reads for all of its ranks together."""
+    """Return the ranks of each server. A server reads from storage for all of its ranks together."""
     gpus = placed.job.gpus_per_server
     return tuple(tuple(range(first, first + gpus)) for first in range(0, placed.job.ranks, gpus))
 
@@ -169,11 +169,12 @@ def together(
 ) -> list[tuple[Times, int]]:
     """Run the steps of all jobs at the same time. Return, for each job, the times of its last step and the time of a step.
 
-    - ``known``: the load of each communication of each job.
+    - ``known``: for each job, the loads of its communications.
     - ``load``: by port, the share of its rate that background traffic asks for.
-    - ``alone_ps``: the time of each job's step without the other jobs.
+    - ``alone_ps``: for each job, the time of a step without the other jobs.
 
-    Jobs repeat their steps until the longest has made two, so that the others overlap with every part of it.
+    Jobs repeat their steps until the longest job has made two steps, so that the others overlap with every part of
+    them.
     """
     until = 2 * max(alone_ps) + max(job.start_ps for job in jobs)
     whole = Graph(sum(job.graph.classes for job in jobs))
@@ -206,7 +207,10 @@ def together(
 
 
 def _last_step(times: Times, count: int, begins: Sequence[int]) -> tuple[Times, int]:
-    """Return the times of a job's last step, from its beginning, and the mean time of all steps but the first."""
+    """Return the times of a job's last step, from its beginning, and the mean time in ps of all steps but the first.
+
+    ``count``: the operations per step. ``begins``: the time at which each step begins.
+    """
     ends = [max(times.end_ps[begin : begin + count]) for begin in begins]
     first, last = ends[-2], begins[-1]
     begin = tuple(max(moment - first, 0) for moment in times.begin_ps[last : last + count])
@@ -369,7 +373,7 @@ def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, .
 
 
 def _after(bed: SimulatedNetwork, faults: Sequence[FaultTarget]) -> Timeline:
-    """Return the state of the network after the faults, when routes have followed them."""
+    """Return the timeline in which the faults have already happened and the routes have followed them."""
     timeline = conditions_of(bed, None, faults, 0).timeline if faults else Timeline()
     return timeline.since(max(timeline.moments)) if timeline.moments else timeline
 
@@ -415,7 +419,7 @@ def _at(read: ReadJobs, number: int, problem: Problem) -> Problem:
 
 
 def _sent(jobs: Sequence[_Job], say: Callable[[str], None]) -> list[list[CarriedCommunication]]:
-    """Return the load of each communication of each job."""
+    """Return, for each job, the load of each of its communications."""
     total = sum(len(job.graph.communications) for job in jobs)
     all_loads: list[list[CarriedCommunication]] = []
     for job in jobs:

@@ -1,7 +1,8 @@
 """The storage traffic of a job, on the fabric of its GPUs or on a separate fabric.
 
-All NICs of the job's servers on that fabric take part. Each carries an equal part of the bytes, spread evenly over the
-storage servers. If a storage server has NICs on a client NIC's own rail, only those NICs serve that client.
+All NICs that the job's servers have on that fabric take part. Each carries an equal part of the bytes, spread evenly
+over the storage servers. If a storage server has NICs on the rail of a client's NIC, only those NICs serve that
+client.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 
 
 LEAST = 1e-4
-"""The busy fraction below which a port is taken to slow no communication."""
+"""The busy fraction below which a port is assumed not to slow any communication."""
 GRAIN = 1e-3
-"""The resolution of the use of links. Links whose use differs by less are treated as one."""
+"""The resolution of busy fractions. Links whose busy fractions differ by less are treated as one."""
 MOST_TAKEN = 0.5
 """The largest share of a link that background traffic takes from jobs."""
 LEAST_PACE = 1e-9
@@ -70,7 +71,7 @@ class SharedLinks:
         return self._alone[communication]
 
     def paces(self, active: tuple[int, ...]) -> list[float]:
-        """Return the pace of each of these communications if all of them run at once."""
+        """Return the pace of each communication in ``active`` while all of them run; 1 is that of a communication by itself."""
         use = self._use[list(active)]
         pace = np.ones(len(active))
         if not use.size:
@@ -95,7 +96,7 @@ class SharedLinks:
 
 
 RUN_BYTES = 1 << 30
-"""The most bytes of a connection that are simulated. The time of more bytes is scaled, because nothing else shares the links."""
+"""The most bytes of a connection that are simulated. For more bytes, the time is scaled, because nothing else shares the links."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,7 @@ def stores_of(
     """Return the storage that a job names.
 
     - ``whole``: the network with all its fabrics.
-    - ``tell``: makes a problem from a field, a description and a fix.
+    - ``tell``: a function that makes a problem from a field, a description and a fix.
 
     Raises ``InputError`` with the line if the storage does not exist, or if no fabric connects it with the job.
     """
@@ -163,7 +164,7 @@ def stores_of(
 
 
 def _fabric(network: Network, lb: str | None) -> PacketFabric:
-    """Return the engines' view of a fabric that no job runs on."""
+    """Return a fabric that no job runs on, in the engines' form."""
     plane = ControlPlane([device_config(network, switch.name) for switch in network.switches], network.absent)
     return packet_fabric(present(network), plane.configs, plane.routes(), lb)
 
@@ -204,7 +205,7 @@ def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> 
 
 
 def _connections(stores: Stores) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-    """Return pairs of a client's NIC and a storage server's NIC, and the fraction of all bytes that each pair carries."""
+    """Return the connections with storage, as pairs of client NIC and storage NIC, and the fraction of all bytes on each."""
     ends: list[tuple[int, int]] = []
     parts: list[float] = []
     for client in stores.clients.tolist():

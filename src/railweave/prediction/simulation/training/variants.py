@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def training_over_seeds(
     network: Network, path: Path, seeds: int, given: Mapping[str, Any], progress: Callable[[str], None]
 ) -> TrainingPrediction:
-    """Return the prediction of the median seed by the steps of all jobs, with the times of all seeds.
+    """Return the prediction of the median seed, with the times of all seeds. Seeds are ranked by the step times of all jobs.
 
     ``given``: arguments of ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises
     ``InputError``.
@@ -77,10 +77,10 @@ def oversubscribed(network: Network, text: str) -> dict[str, str]:
 
 
 def on_leaves(network: Network, text: str) -> dict[str, str]:
-    """Return the changes that spread each server's NICs over a number of leaves in its stripe.
+    """Return the changes of the fabric file that connect each server's NICs to a given number of leaves in its stripe.
 
-    The stripe keeps its total number of uplinks. As many leaves as rails make a rail-optimised fabric; with 1 leaf, all NICs
-    of a server are on the same leaf. Raises ``InputError``.
+    The stripe keeps its total number of uplinks. As many leaves as rails make a rail-optimised fabric; with 1 leaf,
+    all NICs of a server are on the same leaf. Raises ``InputError``.
     """
     leaves = Counter(switch.stripe for switch in network.switches if switch.role == "leaf")
     now = max(leaves.values(), default=0)
@@ -106,7 +106,7 @@ def on_leaves(network: Network, text: str) -> dict[str, str]:
 
 
 def _colors(network: Network, uplinks: int) -> dict[str, str]:
-    """Return the change to fewer path colors if the present number does not divide the uplinks of a leaf; else no change."""
+    """Return the change to fewer path colors if their number does not divide the uplinks of a leaf; else an empty dict."""
     fabric = network.fabrics[0]
     now = len(fabric.colors)
     if not now or not uplinks % now:
@@ -119,9 +119,10 @@ def _colors(network: Network, uplinks: int) -> dict[str, str]:
 
 
 def _leaf(network: Network) -> tuple[int, int, int, int]:
-    """Return four numbers for the leaf with the most server bandwidth.
+    """Return four numbers of the leaf with the most server bandwidth.
 
-    They are the Gb/s of its servers, its uplinks, the spines that they lead to, and the Gb/s of an uplink.
+    They are the Gb/s of its server ports, its number of uplinks, the number of spines they lead to, and the Gb/s of
+    an uplink.
     """
     servers: Counter[str] = Counter()
     uplinks: dict[str, list[tuple[str, int]]] = {}
@@ -168,7 +169,7 @@ class Choice:
 
 
 def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choice]:
-    """Return the choices of a text such as ``NAME=a,b``.
+    """Return the choices in a text such as ``NAME=a,b``.
 
     ``given``: the other arguments of ``predict_training``. Raises ``InputError``.
     """
@@ -181,7 +182,7 @@ def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choi
 
 
 def _made(network: Network, name: str, given: Mapping[str, Any]) -> Callable[[str], Choice] | None:
-    """Return the function that makes a choice from a value, or None if no setting has this name."""
+    """Return the function that makes a choice from a value of setting ``name``, or None if there is no such setting."""
     head, dot, _ = name.partition(".")
     if name == "lb":
         return lambda value: Choice(name, value, given={"lb": value})
@@ -229,10 +230,10 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Row:
-    """A job with one choice.
+    """The result of one job with one choice.
 
-    - ``slower``: the extra time of its step relative to the fastest choice.
-    - ``gpus_wasted``: how many fewer GPUs would give the same speed with the fastest choice.
+    - ``slower``: the extra time of its step as a fraction of the fastest choice's step.
+    - ``gpus_wasted``: the number of GPUs that the fastest choice would not need for the same speed.
     """
 
     label: str
@@ -242,7 +243,7 @@ class Row:
 
     @property
     def cells(self) -> tuple[object, ...]:
-        """The cells of the table row, under the column of the label and ``COLUMNS``."""
+        """The cells of the table row: first the label, then those of ``COLUMNS``."""
         bound = self.job.binds()
         return (
             self.label,
@@ -257,7 +258,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Variants:
-    """The prediction of each choice that was run. ``name``: the setting that was varied, or a word for several settings."""
+    """The predictions of all choices, as pairs of label and prediction. ``name``: the varied setting, or a word for several."""
 
     name: str
     predictions: tuple[tuple[str, TrainingPrediction], ...]
@@ -334,12 +335,12 @@ def compare_training(
 ) -> Variants:
     """Run a job file with each of several values of one setting or of several settings.
 
-    Examples are ``lb=ecmp,dlb`` and ``lb=ecmp oversubscription=2:1,4:1``. With several settings, each value is run with all
-    other settings unchanged, and the jobs are also run without any change.
+    Examples of ``words`` are ``lb=ecmp,dlb`` and ``lb=ecmp oversubscription=2:1,4:1``. With several settings, each
+    value is run with all other settings unchanged, and the jobs are also run without any change.
 
     - ``given``: arguments of ``predict_training``.
-    - ``designed``: designs the network again with changed fields of its fabric file, and also the network including storage
-      fabrics. None: there is no fabric file.
+    - ``designed``: a function that designs the network with changed fields of its fabric file. It returns this
+      network, and the network including storage fabrics. None: there is no fabric file.
 
     Raises ``InputError``.
     """
