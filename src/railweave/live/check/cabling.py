@@ -54,7 +54,7 @@ _MOST_NAMED = 3
 
 
 def cabling(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield the cables that LLDP shows to be wrong, swapped, missing or unclear. A server without LLDP is not a fault."""
+    """Yield a finding for every cable that LLDP shows to be wrong, swapped, missing or unclear. A server may have no LLDP."""
     wanted: dict[End, Port | Nic] = {
         (port.device, port.name): port for each in living.expected.values() for port in each.cabled
     }
@@ -102,7 +102,10 @@ def cabling(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _ends(wanted: dict[End, Port | Nic]) -> dict[End, End]:
-    """Return the other end of each end. In a lab, ports of routers have different names than in the design."""
+    """Return, for each end of a cable, the opposite end, under the port names of ``wanted``.
+
+    In a lab, ports of routers have different names than in the design.
+    """
     of_link: dict[str, list[End]] = {}
     for end, port in wanted.items():
         of_link.setdefault(port.link, []).append(end)
@@ -115,12 +118,12 @@ def _ends(wanted: dict[End, Port | Nic]) -> dict[End, End]:
 
 
 def _of_another(neighbor: LldpNeighbor, port: Port | Nic) -> bool:
-    """Return whether the neighbor is a different device than in the design. Port names are not compared."""
+    """Return whether an LLDP neighbor of a port is a different device than in the design. Port names are not compared."""
     return neighbor.system is not None and short(neighbor.system) != short(port.peer)
 
 
 def _unclear(wanted: dict[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> Iterator[Deviation]:
-    """Yield a finding for each device with LLDP neighbors that cannot be matched to a cable."""
+    """Yield a finding for each device that has LLDP neighbors which match no cable of the design."""
     devices: dict[str, list[End]] = {}
     for end in heard:
         devices.setdefault(end[0], []).append(end)
@@ -136,7 +139,12 @@ def _unclear(wanted: dict[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> I
 def _crossed(
     wanted: dict[End, Port | Nic], ends: dict[End, End], wrong: dict[End, End], told: dict[End, LldpNeighbor]
 ) -> Iterator[Deviation]:
-    """Yield each pair of swapped cables, then every other cable that leads to the wrong port, each only once."""
+    """Yield a finding for each pair of swapped cables, then for each other cable in a wrong port, each cable once.
+
+    - ``ends``: the designed opposite end of each end.
+    - ``wrong``: the opposite end that LLDP reports, for ends where it differs.
+    - ``told``: the LLDP neighbor of each end whose neighbor is not the designed device.
+    """
     seen = {**wrong, **{there: here for here, there in wrong.items()}}
     done: set[End] = set()
     for here, there in seen.items():

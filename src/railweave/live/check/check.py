@@ -53,7 +53,7 @@ HANDS = (
     identity.MODEL,
     identity.SERIAL,
 )
-"""Rules whose findings require a technician at the device."""
+"""The rules whose findings a technician has to fix at the device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ TASK_COLUMNS = (
 
 
 def punch_list(network: Network, findings: Sequence[Finding]) -> list[Task]:
-    """Return the manual tasks, sorted by rack, device and port.
+    """Return the tasks for technicians, sorted by rack, device and port.
 
-    A finding that follows from a cause is not listed: it goes away with the cause.
+    A finding that follows from another finding is left out: it disappears with its cause.
     """
     hands = {rule.id for rule in HANDS}
     devices = {node.name: place for place, node in enumerate((*network.switches, *network.servers))}
@@ -194,12 +194,15 @@ def check(
     Servers are expected to answer only if they were asked.
 
     - ``before``: an earlier capture, to compare counters with.
-    - ``only``: ids of the findings to keep.
+    - ``only``: ids of the findings to keep; empty keeps all.
     - ``configs``: the configurations that switches run, if not the designed ones.
     - ``devices``: the devices to compare; None compares all.
-    - ``seen``, ``host_seen``: remove from a state what the device cannot report correctly, for example in a lab.
+    - ``seen``, ``host_seen``: functions that remove from a state what the device cannot report correctly, for example
+      in a lab.
+    - ``line``: a function that returns the file and line of a part of the fabric file.
 
-    Raises ``InputError`` if an id in ``only`` is unknown, or if the capture has no state of any device of the network.
+    Raises ``InputError`` if an id in ``only`` is unknown, or if the capture has no state of any device of the
+    network.
     """
     rules = _rules(only, since=before is not None)
     progress("reading the capture")
@@ -241,16 +244,15 @@ def check(
 
 
 def _servers(network: Network) -> list[str]:
-    """Return the servers that are not marked absent."""
+    """Return the names of the servers that are not marked absent."""
     return [server.name for server in network.servers if server.name not in network.absent]
 
 
 def read(network: Network, capture: Capture, systems: Mapping[str, str] | None = None) -> dict[str, DeviceState]:
-    """Return the state of every switch that answered with more than its configuration.
+    """Return, by device, the state of every switch that answered with more than its configuration.
 
-    ``systems`` are the operating systems of the switches; the default is the designed ones.
-
-    Raises ``InputError`` if the capture has neither an answer of a switch or server, nor a record that one was asked.
+    ``systems``: the operating system of each switch; default: as designed. Raises ``InputError`` if the capture has
+    neither an answer of a switch or server, nor a record that one was asked.
     """
     states = read_states(capture, systems or {switch.name: switch.nos for switch in network.switches})
     states = {name: state for name, state in states.items() if _said_something(state)}
@@ -264,9 +266,9 @@ def read(network: Network, capture: Capture, systems: Mapping[str, str] | None =
 
 
 def _said_something(state: DeviceState) -> bool:
-    """Return whether any answer was understood.
+    """Return whether any answer of a device about its state was understood.
 
-    A capture of configurations only has no answer of this kind.
+    A capture with only configurations has no such answer.
     """
     about = {"device", "system", "answered", "notes"}
     return bool(state.notes) or any(

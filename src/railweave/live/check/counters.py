@@ -99,9 +99,9 @@ def _lossless(device: str, wanted: Queues, then: DeviceState, now: DeviceState) 
 
 
 def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
-    """Yield the PFC frames that the switch sent and those that servers sent to it.
+    """Yield the rise of PFC frames that the switch sent, and of those that it received from servers.
 
-    Each frame counts once: frames received from another switch are counted at that switch.
+    Frames received from another switch are counted at that switch, so each frame counts once.
     """
     was, has = (of_port(state.pfc or {}, port.name) or {} for state in (then, now))
     for priority in wanted.lossless.values():
@@ -116,9 +116,9 @@ def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now
 
 
 UNEQUAL = 1.5
-"""The ratio of packets on the busiest and the idlest path color from which colors are unequally loaded."""
+"""The ratio of packets, busiest path color to idlest, from which path colors count as unequally loaded."""
 LEAST_PACKETS = 100_000
-"""The fewest packets between two captures that count as load."""
+"""The fewest packets between two captures for which loads of path colors are compared."""
 
 DROPS = Rule(
     "lossless-drops",
@@ -202,16 +202,17 @@ COLORS = Rule(
 )
 
 STATES = (STORM,)
-"""The rules of this module that need only one capture."""
+"""The rules of this module that need only one capture. The other rules compare two."""
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN, ERRORS, FLAPS, COLORS)
 """The rules, in the order in which to fix their findings.
 
-The fixes contradict each other otherwise: against PFC, marking must be later; against drops, marking must be earlier.
+In another order, fixes would undo each other: against PFC, marking must begin later; against drops, it must begin
+earlier.
 """
 
 
 def counters(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield the counters of every port that rose since the earlier capture, in the order in which to fix them."""
+    """Yield a finding for every counter of a port that rose since the earlier capture, in the order in which to fix them."""
     yield from sorted(_counters(living), key=lambda deviation: ORDER.index(deviation.rule))
 
 
@@ -274,7 +275,10 @@ def _congestion(port: Port, wanted: Queues, then: DeviceState, now: DeviceState)
 
 
 def _storms(port: str, then: DeviceState | None, now: DeviceState) -> Iterator[tuple[Rule, str]]:
-    """Yield the PFC storms counted since the earlier capture, and storms that last. The latter need no earlier capture."""
+    """Yield the PFC storms counted since the earlier capture, and storms that are in progress.
+
+    ``then``: the earlier state. It is not needed for storms in progress.
+    """
     before = of_port((then.watchdog if then else None) or {}, port) or {}
     for queue, dog in (of_port(now.watchdog or {}, port) or {}).items():
         storms = _rise(before[queue].detected if queue in before else None, dog.detected)
@@ -287,7 +291,8 @@ def _queue(
 ) -> tuple[int | None, int | None, int | None]:
     """Return three rises of a lossless queue, each None if unknown.
 
-    These are packets dropped, packets marked with ECN, and packets of the queue's priority dropped on input.
+    They count the packets dropped, the packets marked with ECN, and the packets of the queue's priority dropped on
+    input.
     """
     if was is None or has is None:
         return None, None, None

@@ -1,4 +1,4 @@
-"""All checks of a running network, with causes sorted before their symptoms."""
+"""All checks of a running network. Findings that follow from another finding are listed after it, as its symptoms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LEVEL_1 = 1
 
 
 def adjacencies(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for every adjacency of the design that is absent or wrong, and for BFD on it."""
+    """Yield a finding for every designed IS-IS adjacency that is absent or wrong, and for the BFD session on it."""
     switches = {short(switch.name): switch.name for switch in living.network.switches}
     for expected, state in living.pairs():
         watched = by_end(state.bfd or ())
@@ -65,9 +65,10 @@ def adjacencies(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _wrong(wanted: Adjacency, reported: tuple[IsisAdjacency, ...], switches: dict[str, str]) -> str:
-    """Return what is wrong with the adjacency of an interface; empty if nothing is.
+    """Return the fault of the adjacency on an interface as text; empty if it is right.
 
-    The adjacency must be up at level 2, with the switch of the design.
+    It is right if it is up at level 2 with the designed switch. ``switches``: the names of switches by their short
+    names.
     """
     here = [
         adjacency
@@ -98,10 +99,12 @@ PREFIXES = Rule(
 def prefixes(living: NetworkStates) -> Iterator[Deviation]:
     """Yield a finding for every established session whose number of prefixes differs from the design.
 
-    If a leaf lacks a prefix, all devices beyond the leaf report this too. Findings are therefore sorted:
+    If a leaf lacks a prefix, all devices beyond the leaf report this too. Findings are therefore sorted, likely
+    sources first:
 
-    - devices that receive all prefixes but send too few, and devices that hold fewer than their neighbor says it sent
-    - devices that receive too few from such a device
+    - devices that receive all prefixes but send too few, and devices that hold fewer than their neighbor reports as
+      sent
+    - devices that receive too few from a neighbor that itself receives too few
     - the other devices
     """
     sent = {
@@ -149,7 +152,7 @@ def _established(wanted: list[Session], bgp_sessions: dict[str, BgpSession]) -> 
 
 
 def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
-    """Yield each difference in the number of prefixes, and True if it is about received prefixes."""
+    """Yield each difference in the number of prefixes of a session, and True for received or False for sent prefixes."""
     families = [family for name, family in bgp_session.families.items() if name in {"ipv4", "ipv6"}]
     before_policy = all(family.received is not None for family in families)
     received = [family.received if before_policy else family.accepted for family in families]
@@ -164,9 +167,9 @@ def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, b
 
 
 def _sources(living: NetworkStates, sender: str, peering: Peering) -> frozenset[Part]:
-    """Return the parts that the prefixes sent by a device depend on.
+    """Return the parts of the network that the prefixes sent by a device depend on.
 
-    These are the device, and its other sessions with the devices at their ends.
+    They are the device, its sessions, and the links and devices of these sessions.
     """
     others = living.expected.get(sender)
     parts: set[Part] = {("device", sender), ("gateways", sender), carried(peering)}
@@ -205,7 +208,7 @@ _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules
 def diagnose(living: NetworkStates, line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)) -> list[Finding]:
     """Return the findings, the worst first, each cause before the findings it explains. Explained findings become ``info``.
 
-    ``line`` gives the file and line of a part of the fabric file.
+    ``line``: a function that returns the file and line of a part of the fabric file.
     """
     seen = _once(deviation for look in LOOKS for deviation in look(living))
     roots = _roots(seen)
@@ -225,9 +228,9 @@ def diagnose(living: NetworkStates, line: Callable[[Keys], tuple[str, int]] = la
 
 
 def _once(seen: Iterable[Deviation]) -> list[Deviation]:
-    """Return the findings, with the findings of both ends of a link joined into one.
+    """Return the deviations, with those that both ends of a link report joined into one.
 
-    The joined finding is at the end that is named first. It needs and breaks what the finding of either end does.
+    The joined deviation is placed at the end that comes first. Its ``needs`` and ``breaks`` are the union of both.
     """
     merged: dict[object, Deviation] = {}
     for deviation in seen:
@@ -246,7 +249,7 @@ def _once(seen: Iterable[Deviation]) -> list[Deviation]:
 
 
 def _roots(seen: list[Deviation]) -> dict[int, int]:
-    """Return, for each explained finding, its deepest cause. Both are indexes into ``seen``."""
+    """Return the deepest cause of each explained deviation. Key and value are indexes in ``seen``."""
     breaking: dict[Part, list[int]] = {}
     for place, deviation in enumerate(seen):
         for part in deviation.breaks:

@@ -156,9 +156,9 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _said(routes: Sequence[Said], vrf: str | None) -> Said | None:
-    """Return the route in a VRF, among the routes of all VRFs to one prefix, or None.
+    """Return the reported route of a VRF, out of the routes to one prefix in all VRFs.
 
-    If the VRF has no such route, return the first whose protocol is not in ``OVERRIDING``.
+    If the VRF has none, return the first route whose protocol is not in ``OVERRIDING``, or else None.
     """
     here = [route for route in routes if route.vrf == vrf]
     return next(iter(here or [route for route in routes if route.protocol not in OVERRIDING]), None)
@@ -275,7 +275,10 @@ def _forwarding(device: Expected, state: DeviceState) -> Iterator[Deviation]:
 
 
 def _way(living: NetworkStates, device: Expected, wanted: Route) -> frozenset[Part]:
-    """Return the parts that a route depends on: the far leaf, and the sessions that bring its prefixes over the designed ports."""
+    """Return the parts of the network that a route depends on.
+
+    They are the leaf with the prefix, and the links and sessions over which the route arrives at the designed ports.
+    """
     needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
     near = {session.session.interface: session for session in device.sessions}
     for port in wanted.ports:
@@ -317,9 +320,9 @@ def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Dev
 
 
 def _advertised(wanted: RouterAdvertisements, reported: RouterAdvertising) -> list[str]:
-    """Return the differences between the reported router advertisements and the designed ones.
+    """Return, as sentences, the differences between the reported router advertisements and the designed ones.
 
-    This includes the fields in which a neighbor's own advertisement disagrees, if the device reports them.
+    The device may also report that a neighbor advertises a different value; this is included.
     """
     fields = (
         ("an interval of {} s", reported.interval_s, wanted.max_interval),
@@ -365,7 +368,11 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
 
 
 def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> list[str]:
-    """Return what is wrong with route targets, written as ``64512:20001`` or with ``target:`` before it."""
+    """Return a sentence if the route targets ``has`` differ from the designed targets ``should``; else an empty list.
+
+    Designed targets may begin with ``target:``. ``verb`` begins the sentence, for example with imports. None: not
+    reported.
+    """
     names = sorted({target.removeprefix("target:") for target in should})
     if has is None or sorted(set(has)) == names:
         return []
@@ -373,7 +380,7 @@ def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> lis
 
 
 def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> Iterator[Deviation]:
-    """Yield prefixes of other tenants in a tenant's VRF.
+    """Yield a finding for prefixes of other tenants in a tenant's VRF. ``owners``: the VRF of each tenant prefix.
 
     The prefixes are those of its collected routes and, if listed by VRF, its EVPN type 5 routes.
     """

@@ -96,7 +96,7 @@ ALARM = Rule(
 
 
 def identity(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about devices that did not answer, and about what each device reports about itself."""
+    """Yield findings about devices that did not answer, and about the identity, clock and alarms that each device reports."""
     yield from _silent(living)
     for server, host in living.servers():
         if host.host_name and short(host.host_name) != short(server.device):
@@ -134,7 +134,7 @@ def identity(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _silent(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for every device that should have answered but did not."""
+    """Yield a finding for every device that should have answered but did not, or that was not asked."""
     because = {device: expected.identity.because for device, expected in living.expected.items()}
     because |= {device: server.because for device, server in living.servers_expected.items()}
     for device, keys in because.items():
@@ -151,9 +151,9 @@ def _silent(living: NetworkStates) -> Iterator[Deviation]:
 def _asked(
     living: NetworkStates, device: str, notes: Iterable[Note], severity: Literal["error"] | None = None
 ) -> Iterator[Deviation]:
-    """Yield the questions that a device did not answer, and the parts of answers that could not be read.
+    """Yield a finding for each question that a device did not answer, and for each part of an answer that could not be read.
 
-    ``severity`` replaces the usual severity of unread parts: "error" if nothing of the answers was read.
+    ``severity`` replaces the usual severity of unread parts: it is "error" if no part of the answers was read.
     """
     for question, why in living.unanswered.get(device, {}).items():
         needs: frozenset[Part] = frozenset([("daemon", f"{device} {daemon}")] if (daemon := not_running(why)) else ())
@@ -164,7 +164,7 @@ def _asked(
 
 
 def _same_model(reported: str, designed: str) -> bool:
-    """Return whether two model names match, ignoring case and punctuation: ``DCS-7060X6-64PE`` matches ``7060x6-64pe``."""
+    """Return whether two model names match if case and punctuation are ignored: ``DCS-7060X6-64PE`` matches ``7060x6-64pe``."""
     plain, wanted = (re.sub(r"[^a-z0-9]", "", word.lower()) for word in (reported, designed))
     return wanted in plain or plain in wanted
 

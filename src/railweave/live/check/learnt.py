@@ -40,9 +40,9 @@ _RDMA = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}")
 
 
 def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> Iterable[Said]:
-    """Yield inventory values of a NIC as its leaf reports them.
+    """Yield the inventory values of a NIC that its leaf reports.
 
-    The sources are LLDP of the server or of the NIC itself, and the leaf's neighbor cache.
+    The leaf learns them from LLDP of the server or of the NIC itself, and from its neighbor cache.
     """
     neighbors = of_port(state.neighbors or {}, nic.leaf_port) or ()
     matching = [
@@ -68,9 +68,9 @@ def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> I
 
 
 def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: list[str]) -> Iterable[Said]:
-    """Yield inventory values of a NIC as its server reports them: the names of its interface and RDMA device.
+    """Yield the inventory values of a NIC that its server reports: the names of its interface and its RDMA device.
 
-    The interface is the one that receives LLDP from the NIC's leaf port, else the one with the designed name.
+    The interface is the one that receives LLDP from the NIC's leaf port, or else the one with the designed name.
     """
     interfaces = state.interfaces or {}
     heard = [name for name in interfaces if _hears(state, name, nic, ends)]
@@ -103,10 +103,7 @@ def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
 
 
 def _of_another(server: Server, nic: Nic, name: str) -> bool:
-    """Return whether a name belongs to a different NIC of the server.
-
-    If so, the cables of the two NICs may be swapped.
-    """
+    """Return whether a reported name is that of a different NIC of the server, for example because two cables are swapped."""
     return any(name in {other.name, other.netdev} for other in server.nics if other.name != nic.name)
 
 
@@ -121,9 +118,9 @@ def _netdev(neighbor: LldpNeighbor) -> str:
 
 
 def _by_neighbors(nic: Nic, state: DeviceState) -> Iterable[tuple[str, str, str]]:
-    """Yield a NIC's MAC address from the leaf's neighbor cache.
+    """Yield a NIC's MAC address from the leaf's neighbor cache, as inventory values.
 
-    The cache entry is that of the NIC's static address, or else the only one on a routed port.
+    It is taken from the entry of the NIC's static address, or else from the only entry of a routed leaf port.
     """
     static = {address.address for address in nic.addresses if address.origin != "slaac"}
     entries = [ipv6_neighbor for ipv6_neighbor in state.ipv6_neighbors or () if ipv6_neighbor.mac is not None]
@@ -150,7 +147,7 @@ def _mac(text: str | None) -> str:
 
 
 _NONE = {"", "n/a", "none", "unknown"}
-"""Values that devices write if there is no module, or if the module does not report the value."""
+"""Texts that devices report if there is no module, or if the module does not have the value."""
 
 
 def modules(network: Network, states: Mapping[str, DeviceState]) -> Iterator[tuple[End, str, str]]:
@@ -199,7 +196,7 @@ def _optic(end: End, states: Mapping[str, DeviceState]) -> Optic | None:
 
 
 Key = tuple[str, str]
-"""A device and its interface; the interface is empty for the device itself."""
+"""A device and its interface. The interface is empty for cells about the device itself."""
 _OF_ONE_NIC = ("mac", "netdev", "rdma")
 _MOST_NAMED = 3
 """The most NICs that one note names."""
@@ -259,7 +256,8 @@ def learnt(
 def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[str, str]]:
     """Return the cells without values that must be unique to one NIC but were reported for several.
 
-    Such values are MAC addresses, and interface or device names within one server. Each removed value becomes a note.
+    Such values are MAC addresses, and interface or RDMA device names within one server. Each removed value becomes a
+    note.
     """
     owners: dict[tuple[str, str], list[Key]] = {}
     for key, row in cells.items():
@@ -278,7 +276,7 @@ def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[
 
 
 def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
-    """Return the text of an inventory with these cells filled in. New rows are added at the end.
+    """Return the text of an inventory with cells filled in. Rows that it lacks are added at the end.
 
     Existing rows, other cells, comments and the order of columns stay. Missing columns are added.
     """
@@ -377,7 +375,7 @@ def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
 
 
 def _known(item: Item, column: str) -> str:
-    """Return a cell of a row as text, as it is written to the file."""
+    """Return the cell of an inventory row as text, in the form in which the file has it."""
     return f"{item.length_m or 0:g}" if column == "length" else getattr(item, column)
 
 

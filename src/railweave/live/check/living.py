@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["device", "link", "session", "nic", "daemon", "gateways"]
 Part = tuple[Kind, str]
-"""A part of the network that a fault can break or depend on.
+"""A part of the network that a fault can break or that a fault can depend on: its kind and its name.
 
-A part is a device, a link (by its name), the routing session of a link, a NIC, a daemon, or the gateways of a leaf.
+Kinds are a device, a link, the routing session of a link, a NIC, a daemon, and the gateways of a leaf.
 """
 
 
@@ -31,9 +31,9 @@ A part is a device, a link (by its name), the routing session of a link, a NIC, 
 class NetworkStates:
     """The expected and the reported state of each device. Servers are expected if any server was asked.
 
-    - ``before``: the states reported earlier, to compare counters with.
-    - ``silent``: why an expected device has no state, if the reason is known. Such a device did not answer.
-    - ``unanswered``: the questions that a device did not answer, with the reason.
+    - ``before``, ``hosts_before``: states from an earlier capture, to compare counters with.
+    - ``silent``: devices that did not answer, with the reason if it is known.
+    - ``unanswered``: for each device, the questions that it did not answer, with the reason.
     """
 
     network: Network
@@ -64,7 +64,7 @@ class NetworkStates:
         return addresses
 
     def has_prefix(self, text: str) -> bool:
-        """Return whether a prefix lies within a prefix of the design: of servers, loopbacks or tunnel endpoints."""
+        """Return whether a prefix lies within a designed prefix of servers, loopbacks or tunnel endpoints."""
         try:
             prefix = ip_network(text, strict=False)
         except ValueError:
@@ -98,8 +98,8 @@ class Deviation:
 
     - ``breaks``: the parts of the network that cannot work because of this fault.
     - ``needs``: the parts that the faulty part depends on. A fault that breaks one of them explains this fault.
-    - ``link``: joins the reports of both ends of a link into one finding.
-    - ``because``: the keys of the fabric file that the design follows from.
+    - ``link``: the link that both ends may report; both reports become one finding. Empty otherwise.
+    - ``because``: the keys of the fabric file from which the design follows.
     """
 
     rule: Rule
@@ -120,5 +120,5 @@ class Deviation:
 
 
 def link_and_ends(link: str, *devices: str) -> frozenset[Part]:
-    """Return a link and the devices at its ends as parts."""
+    """Return a link and the devices at its ends, as parts."""
     return frozenset([("link", link), *(("device", device) for device in devices)])

@@ -49,13 +49,13 @@ End = tuple[str, str]
 """A device and its port."""
 
 Ends = dict[str, dict[str, End]]
-"""Ends by the short name of a device and each name of its port. The device name "" maps MAC addresses to NICs."""
+"""For each short device name, a mapping from every name of a port to the device and port. Key "": from MAC addresses to NICs."""
 
 
 def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None = None) -> Ends:
-    """Return both ends of every cable by all names of their ports.
+    """Return the ends of all cables by device and by each name that a port can have.
 
-    ``called`` gives port names by device and link, if they differ from the design's, as in a lab.
+    ``called``: port names by device and link, if they differ from the design's, as in a lab.
     """
     names: dict[str, dict[End, tuple[str, ...]]] = {}
     nics = {(server.name, nic.name): nic for server in network.servers for nic in server.nics}
@@ -70,7 +70,7 @@ def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None 
 
 
 def end_of(ends: Ends, neighbor: LldpNeighbor) -> tuple[bool, End | None]:
-    """Return whether an LLDP neighbor identifies a device and port, and its end; None if the design has no such end."""
+    """Return whether an LLDP neighbor identifies a device and port, and the matching end of a cable (None: not in the design)."""
     if neighbor.system is not None:
         ports = ends.get(short(neighbor.system))
         return (
@@ -239,9 +239,9 @@ def _running(port: Port, interface: InterfaceState) -> Iterator[tuple[Rule, str]
 
 
 def _fits(mtu: int, port: Port) -> bool:
-    """Return whether a reported MTU is the designed MTU, with or without the Ethernet header.
+    """Return whether a reported MTU is right. It may or may not include the Ethernet header.
 
-    On a switched port, a larger MTU also fits.
+    On a switched port, a larger MTU is right too.
     """
     if port.switched:
         return mtu >= port.mtu - ETHERNET_HEADER

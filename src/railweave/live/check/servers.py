@@ -57,7 +57,7 @@ DUPLICATE = Rule(
 
 
 def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
-    """Return the entries of a server that divert its traffic from the planned path, each with the rule it violates."""
+    """Return the entries of a server that divert its traffic from the planned path, each with the rule that reports it."""
     entries: list[tuple[Rule, Stray]] = []
     if state.rules is not None:
         planned = [
@@ -129,7 +129,7 @@ def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[De
 
 
 def duplicates(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield NIC addresses in the design's prefixes that another server has or should have."""
+    """Yield a finding for each NIC address within the design's prefixes that belongs to another server, or that two servers have."""
     owners: dict[str, tuple[str, str]] = {
         _address(address.address): (server.name, nic.name)
         for server in living.network.servers
@@ -381,7 +381,7 @@ def _designed(path: PathAddress) -> str:
 
 
 def _is(path: PathAddress, reported: str) -> bool:
-    """Return whether an address that a server reports is the address of a path, or, without a planned address, in its prefix."""
+    """Return whether a reported address is that of a path. If the path has no planned address, its prefix must contain it."""
     try:
         address = ipaddress.ip_address(reported)
     except ValueError:
@@ -393,7 +393,7 @@ def _is(path: PathAddress, reported: str) -> bool:
 
 
 def _network(text: str, family: int | None) -> str:
-    """Return a prefix in its canonical form with host bits cleared, as the kernel compares it; other text is unchanged."""
+    """Return a prefix with host bits cleared, as the kernel compares it. Text that is not a prefix is unchanged."""
     if text in {"", "default", "all"}:
         return {4: "0.0.0.0/0", 6: "::/0"}.get(family or 0, "")
     try:
@@ -403,7 +403,7 @@ def _network(text: str, family: int | None) -> str:
 
 
 def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
-    """Yield planned rules that are missing. A rule replaced by a stray rule (``taken``) is reported with the stray rule."""
+    """Yield a finding for each planned rule that is missing. A rule in ``taken`` is reported with the stray rule in its place."""
     if state.rules is None:
         return
     have = [
@@ -436,7 +436,7 @@ def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[objec
 
 
 def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
-    """Yield planned routes that are missing. A route replaced by a stray route (``taken``) is reported with the stray route."""
+    """Yield a finding for each planned route that is missing. A route in ``taken`` is reported with the stray route in its place."""
     if state.routes is None:
         return
     have = {(route.table, route.to, route.interface, route.via.rpartition(" ")[2]) for route in state.routes}

@@ -74,7 +74,7 @@ _OF_ISIS = "isisd"
 
 
 def _daemons(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield the daemons that a device reports as not running, instead of answering a question."""
+    """Yield a finding for each daemon that a device reports as not running when it is asked a question."""
     for expected, _ in living.pairs():
         asked = living.unanswered.get(expected.device, {})
         gone = dict.fromkeys(name for why in asked.values() if (name := not_running(why)))
@@ -115,7 +115,7 @@ def sessions(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def by_end(reported: Sequence[Said]) -> dict[str, Said]:
-    """Return sessions by their neighbor's address and by their port. If several have the same, the first is taken."""
+    """Return reported sessions by neighbor address and by port. If a key occurs twice, the first session counts."""
     session_by_end: dict[str, Said] = {}
     for session in reported:
         for end in (session.peer, session.interface, without_unit(session.interface) if session.interface else None):
@@ -125,22 +125,22 @@ def by_end(reported: Sequence[Said]) -> dict[str, Said]:
 
 
 def far_end(peering: Peering) -> str:
-    """Return the key of a session in a table of ``by_end``: its neighbor's address, or else its port."""
+    """Return the key under which ``by_end`` has a session: the neighbor's address, or else the port."""
     return str(peering.peer_address or peering.interface)
 
 
 def carried(peering: Peering) -> Part:
-    """Return the session of a link, or an overlay session between two loopbacks, as a part of the network."""
+    """Return the part of the network that a session is: a link's session, or an overlay session between two loopbacks."""
     return ("session", peering.link or f"{peering.local_address}--{peering.peer_address}")
 
 
 def by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:
-    """Return the daemons of a kind at both ends, as parts."""
+    """Return the daemons of a kind on both devices, as parts."""
     return frozenset(("daemon", f"{end} {kind}") for end in (device, peer))
 
 
 def rests_on(peering: Peering, device: str) -> frozenset[Part]:
-    """Return the parts that a session depends on: its link, and the devices and daemons at both ends."""
+    """Return the parts that a BGP session depends on: its link, and the devices and BGP daemons at both ends."""
     return link_and_ends(peering.link, device, peering.peer) | by_daemons(peering.peer, device, "bgp")
 
 

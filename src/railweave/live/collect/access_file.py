@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Ports(Model):
-    """Ports of a device that does not listen on the usual ones."""
+    """The ports of a device that does not listen on the default ones. A port that is not given is the default."""
 
     ssh: int | None = Field(default=None, ge=1, le=65535, description="usually 22")
     netconf: int | None = Field(default=None, ge=1, le=65535, description="usually 830")
@@ -36,7 +36,7 @@ class Ports(Model):
 
 
 def _reference(value: str | None) -> str | None:
-    """Return a reference to a secret. Raise ``WrongValueError`` if the file contains the secret itself."""
+    """Return the reference to a secret unchanged. Raise ``WrongValueError`` if the value is the secret itself."""
     if value is not None and not value.startswith(("env:", "file:")):
         raise WrongValueError(
             "a password stands here", "write env:NAME or file:PATH, and change the password: this file showed it"
@@ -69,7 +69,7 @@ class SnmpLogin(Model):
 
 
 class Login(Model):
-    """The login of one kind of device. An omitted field has the value of the section before."""
+    """The login of a group of devices. A field that is not given has the value of the previous section."""
 
     protocols: tuple[Literal["ssh", "netconf", "eapi", "restconf"], ...] | None = Field(
         default=None,
@@ -107,7 +107,7 @@ class Login(Model):
 
 
 class DeviceLogin(Login):
-    """The login of one device, or of one jump host."""
+    """The login of one device or jump host, with its address."""
 
     address: str | None = Field(
         default=None,
@@ -119,7 +119,7 @@ class DeviceLogin(Login):
 class Access(Model):
     """The content of ``access.yaml``.
 
-    Later sections override earlier ones: `defaults`, `systems`, `roles`, `devices`.
+    Later sections override earlier ones, in the order `defaults`, `systems`, `roles`, `devices`.
     """
 
     defaults: Login = Field(default=Login(), description="every device")
@@ -148,7 +148,7 @@ _ROLES = {"leaf", "spine", "super-spine", "dci", "server"}
 
 
 class AccessFile:
-    """The content of ``access.yaml``, or the defaults if no file is given."""
+    """The file ``access.yaml`` with its lines, or the defaults if no file is given."""
 
     def __init__(self, access: Access, document: Document | None = None) -> None:
         self.access = access
@@ -179,9 +179,10 @@ class AccessFile:
             raise SpecError(problems)
 
     def check_there(self, targets: Iterable[Target]) -> None:
-        """Raise ``SpecError`` for missing key files and passwords that these devices need, each with its line.
+        """Raise ``SpecError`` for each key file or password that these devices need and that is missing, with its line.
 
-        Without this check, every device would report the error separately. Keys and passwords that no device needs may be missing.
+        Without this check, every device would report the error separately. Keys and passwords that no device needs
+        may be missing.
         """
         ways = [way for target in targets for way in _with_jumps(target.way)]
         keys = {way.key for way in ways if way.key is not None and not way.key.is_file()}
@@ -204,7 +205,7 @@ class AccessFile:
             raise SpecError(problems)
 
     def _logins(self) -> list[tuple[tuple[str, ...], Login]]:
-        """Return every login of the file, with its section."""
+        """Return every login of the file, with the keys of its section."""
         given = {"systems": self.access.systems, "roles": self.access.roles, "devices": self.access.devices}
         named = [((section, name), login) for section, names in given.items() for name, login in names.items()]
         jumps = [(("jump_hosts", name), login) for name, login in self.access.jump_hosts.items()]
@@ -225,9 +226,9 @@ class AccessFile:
         return False
 
     def target(self, name: str, role: str, system: str, address: str, usual: tuple[Protocol, ...]) -> Target:
-        """Return how one device is reached.
+        """Return the address, protocols and login of one device.
 
-        ``address`` and the ``usual`` protocols apply unless the file says otherwise.
+        ``address`` and the protocols in ``usual`` apply unless the file has others.
         """
         device_login = self.access.devices.get(name, DeviceLogin())
         logins = [
@@ -279,7 +280,7 @@ class AccessFile:
         return Snmp(community, given.get("user", ""), authentication, privacy, given["port"])
 
     def _path(self, given: str | None) -> Path | None:
-        """Return a path, or None for None. Relative paths start at the folder of access.yaml."""
+        """Return a path of the file, relative to the folder of access.yaml; None for None."""
         return None if given is None else self._folder / Path(given).expanduser()
 
     def _password(self, given: str | None) -> Password | None:
@@ -290,7 +291,7 @@ class AccessFile:
 
 
 def _with_jumps(way: MachineLogin) -> Iterator[MachineLogin]:
-    """Yield a login, then the logins of the jump hosts on its path."""
+    """Yield a login, then the logins of the jump hosts that lead to it."""
     yield way
     if way.jump is not None:
         yield from _with_jumps(way.jump)
@@ -306,7 +307,7 @@ def _missing(password: Password) -> ReachError | None:
 
 
 def _merged(logins: Iterable[Login]) -> dict[str, Any]:
-    """Return the merged fields of several sections: later sections override earlier ones, and ports override one by one."""
+    """Return the fields of several sections, merged. A later section overrides an earlier one; ports are merged one by one."""
     merged: dict[str, Any] = {}
     for login in logins:
         given = {key: value for key, value in login.model_dump(exclude_none=True).items() if key != "address"}
@@ -325,7 +326,7 @@ def read_access(path: Path | None) -> AccessFile:
 
 
 def usual_protocols(questions_by: Iterable[Iterable[Protocol]]) -> tuple[Protocol, ...]:
-    """Return few protocols that together can ask all questions of a system, the one for most questions first."""
+    """Return a few protocols that together can ask all questions of a system. The first one can ask the most questions."""
     asked = [set(protocols) for protocols in questions_by]
     chosen: list[Protocol] = []
     left = asked

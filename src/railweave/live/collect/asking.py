@@ -1,4 +1,4 @@
-"""Questions to many devices at once. If a device fails, the others continue; if it does not answer, it is asked again.
+"""Ask many devices at once. A failing device does not stop the others, and a device that does not answer is asked again.
 
 Answers received before a connection ended are kept, and only the remaining questions are asked again.
 """
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Outcome:
     """The result of asking one device.
 
-    ``failed`` has the questions that failed, with the reason. ``error`` says why the device was not reached or was lost.
+    ``failed``: the questions that failed, with the reason. ``error``: why the device was not reached or the
+    connection was lost.
     """
 
     device: str
@@ -38,7 +39,7 @@ class Outcome:
     answered: int = 0
     failed: dict[str, str] = field(default_factory=dict[str, str])
     absent: list[str] = field(default_factory=list[str])
-    """Questions about features that the device does not have. A daemon that should run is not such a feature."""
+    """Optional questions about features that the device does not have. A question to a daemon that does not run has failed instead."""
     error: str = ""
     kind: str = ""
     """The kind of the error (``live.reach.failure.Kind``)."""
@@ -63,7 +64,7 @@ async def ask_all(
 ) -> list[Outcome]:
     """Ask every device, at most ``at_once`` at a time. Return the outcomes in the order of ``devices``.
 
-    ``keep`` receives each answer as it arrives. ``done`` receives the outcome of each device.
+    ``keep`` is called with device, question and answer. ``done`` is called with the outcome of each device.
     """
     free = asyncio.Semaphore(at_once)
 
@@ -120,7 +121,7 @@ async def _round(
     outcome: Outcome,
     open_by: Open,
 ) -> list[Question]:
-    """Ask the remaining questions once, and remove the answered ones from the list.
+    """Ask the remaining questions once. Remove those with an answer or a refusal from the list, and return the rest.
 
     Raise ``ReachError`` if the device is not reached or the connection is lost.
     """

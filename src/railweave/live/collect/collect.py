@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class CaptureFolder:
-    """The folder of a capture that is being written. Leaving the context without ``finish`` changes nothing."""
+    """The folder of a capture that is being written. Without a call of ``finish``, the target stays as it was."""
 
     def __init__(self, target: Path, *, redact: bool) -> None:
         self._target = target
@@ -58,7 +58,7 @@ class CaptureFolder:
         return self._target.is_dir() and (is_collected(self._target) or not any(self._target.iterdir()))
 
     def keep(self, device: str, question: Question, answer: str) -> None:
-        """Store an answer, replacing an earlier answer to the same question. Raises ``OutputError`` if it cannot be written."""
+        """Store an answer, in place of an earlier answer to the same question. Raises ``OutputError`` if it cannot be written."""
         text = redacted(answer) if self._redact else answer
         self._write(f"{device}/{question.file}", text)
 
@@ -113,7 +113,7 @@ class CollectResult:
 
 
 def row(outcome: Outcome) -> dict[str, Any]:
-    """Return the entry for a device in ``meta.json``."""
+    """Return the entry of a device in ``meta.json``."""
     fields: dict[str, Any] = {
         "system": outcome.system,
         "address": outcome.address,
@@ -144,8 +144,8 @@ def collect(
 ) -> CollectResult:
     """Ask devices and write their answers. Raises ``InputError`` and ``OutputError`` about the folder.
 
-    The result and ``meta.json`` have an entry for every device, also for devices that cannot be asked.
-    ``lab`` is the lab that the devices belong to, or None.
+    The result and ``meta.json`` have an entry for every device, even for devices that cannot be asked. ``redact``:
+    hide secrets in the answers. ``lab``: the lab that the devices belong to, or None.
     """
     taken = datetime.now(UTC)
     finished: list[str] = []
@@ -189,7 +189,7 @@ async def captured(
 ) -> list[Outcome]:
     """Ask devices, write their answers as a new capture, and return the outcomes.
 
-    ``about`` are further entries of its ``meta.json``. Raises ``InputError`` and ``OutputError`` about the folder.
+    ``about``: further entries of ``meta.json``. Raises ``InputError`` and ``OutputError`` about the folder.
     """
     with CaptureFolder(folder, redact=redact) as capture:
         outcomes = await ask_all(devices, capture.keep, at_once=at_once, attempts=attempts, done=done, open_by=open_by)

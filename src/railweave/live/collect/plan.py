@@ -1,4 +1,4 @@
-"""The plan of a collection: the devices of a network, the questions for each, and how to reach each."""
+"""The plan of a collection: the devices of a network, the questions to each, and the login of each."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CollectTarget:
-    """A device, its operating system (empty for a server), its questions, and how to reach it."""
+    """A device to ask: its login, its operating system (empty for a server), and its questions."""
 
     target: Target
     system: str
     questions: tuple[Question, ...]
 
     def of_state(self) -> CollectTarget:
-        """Return the device with only the questions that are not about its configuration."""
+        """Return the device with only the questions about its state, without those about its configuration."""
         return replace(self, questions=tuple(question for question in self.questions if not question.of_configuration))
 
     def of_configuration(self) -> CollectTarget:
@@ -78,15 +78,16 @@ def plan(
 
 
 def questions(network: Network, config: DeviceConfig, *, tables: bool = False) -> Sequence[Question]:
-    """Return the questions for one switch; none if no reader knows its system."""
+    """Return the questions for a switch. The result is empty if there is no reader for its operating system."""
     reader = system(config.nos).state
     return reader.questions(config, example_prefixes(network, config), tables=tables) if reader else ()
 
 
 def example_prefixes(network: Network, config: DeviceConfig) -> list[tuple[str, str]]:
-    """Return the prefixes of one leaf that is reached over another switch, one per path color, each with its VRF.
+    """Return example prefixes as pairs of VRF and prefix: those of one distant leaf, one for each path color.
 
-    A runbook uses the same prefixes (``analysis.expect.prefixes.example_segments``).
+    The leaf is reached over another switch. A runbook uses the same prefixes
+    (``analysis.expect.prefixes.example_segments``).
     """
     for segment in example_segments(network, config):
         if segment.subnets:

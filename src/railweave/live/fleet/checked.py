@@ -36,7 +36,10 @@ def matrix(
     heads: Sequence[str],
     cell: Callable[[str, str], Cell],
 ) -> Table:
-    """Return a table with a row for each server. ``cell`` returns the cell of a server and a column head."""
+    """Return a table with a row for each server. ``cell`` returns the cell for a server and a column head.
+
+    ``silent``: the replies of servers without results, whose rows only say so.
+    """
     quiet = {reply.server for reply in silent}
     heads = heads or ("",)
     unanswered = (verdict_cell("no answer", "failed")._replace(css="silent"), *[""] * (len(heads) - 1))
@@ -63,7 +66,7 @@ def verdict_cell(shown: str, verdict: str) -> Cell:
 
 BAD = ("failed", "warning")
 AGREE = 0.8
-"""The share of similar servers that must agree before the servers that differ are named."""
+"""The fraction of servers of one model that must have the same value before the others are reported as different."""
 
 TOLD_APART = (
     "nic-firmware",
@@ -74,12 +77,12 @@ TOLD_APART = (
     "job-library",
     "system-numa-nodes",
 )
-"""Checks whose ``seen`` should be the same on similar servers."""
+"""The checks whose value ``seen`` should be the same on all servers of one model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a NIC: its leaf and its rail. ``color`` is the path color, if a verdict is about a path."""
+    """The location of a verdict: leaf and rail of a NIC, and the path color if the verdict is about one path."""
 
     leaf: str
     rail: int
@@ -88,9 +91,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class SharedFailure:
-    """Failures of a check that have one part in common.
+    """The failures of one check, which all have one part of the network in common.
 
-    ``what`` names the common part, for example ``leaf stripe1-leaf3``. ``members`` are the places that failed.
+    ``what`` names the part, for example ``leaf stripe1-leaf3``. ``members`` name the server and subject of each
+    failure.
     """
 
     check: str
@@ -100,9 +104,9 @@ class SharedFailure:
 
 @dataclass(frozen=True, slots=True)
 class OddServer:
-    """A server that differs from similar servers.
+    """A server that differs from other servers of its model.
 
-    ``seen`` is its value, ``usual`` the value that ``agree`` of ``of`` servers have.
+    ``seen`` is its value; ``usual`` is the value that ``agree`` of ``of`` servers have.
     """
 
     server: str
@@ -118,10 +122,10 @@ def shared(
     places: Mapping[tuple[str, str], Place],
     tables: Mapping[tuple[str, int], Place] | None = None,
 ) -> list[SharedFailure]:
-    """Return the leaf, rail, color or server that all failures of a check share, for checks with three failures or more.
+    """Return, for each check with at least three failures, the leaf, rail, color or server that they all have in common, if any.
 
-    ``places`` are by server and interface; ``tables`` are by server and routing table, for verdicts that name a table.
-    A part is named only if more verdicts of the check fail there than pass.
+    ``places``: by server and interface. ``tables``: by server and routing table, for verdicts that name a table. A
+    part is named only if the check fails there more often than it passes.
     """
     failures: list[SharedFailure] = []
     for check in dict.fromkeys(
@@ -154,7 +158,7 @@ def _members(answers: Iterable[Answer], check: str, verdicts: tuple[str, ...]) -
 def _place(
     server: str, verdict: Verdict, places: Mapping[tuple[str, str], Place], tables: Mapping[tuple[str, int], Place]
 ) -> Place | None:
-    """Return the place of a verdict: its interface's, or that of the first routing table that it names. None if unknown."""
+    """Return the location of a verdict: that of its interface, or of the first routing table that it names; None if unknown."""
     named = re.search(r"\btable (\d+)", verdict.seen)
     return places.get((server, verdict.of)) or (tables.get((server, int(named[1]))) if named else None)
 
@@ -180,7 +184,7 @@ def _server(server: str, verdict: Verdict, place: Place | None) -> str:
 
 
 def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[OddServer]:
-    """Return the servers with an unusual version or setting. ``models`` gives the model of each server by its name.
+    """Return the servers with an unusual version or setting. ``models``: the model of each server, by name.
 
     A value is usual if at least four fifths of the servers of a model have it.
     """
@@ -211,7 +215,7 @@ def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[OddServer]
 
 
 def _plain(verdict: Verdict) -> str:
-    """Return the ``seen`` text of a verdict, without the part in parentheses about the plan."""
+    """Return the ``seen`` text of a verdict without the remark about the plan in parentheses."""
     return verdict.seen.partition(" (")[0]
 
 
@@ -221,9 +225,9 @@ _MARKS = {"failed": "FAIL", "warning": "warn", "could not tell": "?", "ok": "ok"
 
 @dataclass(frozen=True, slots=True)
 class VerdictGroup:
-    """The same verdict at several places.
+    """A verdict that several places share.
 
-    ``where`` are the places; ``common`` is the leaf, rail, color or server that all of them share.
+    ``where``: the places. ``common``: the leaf, rail, color or server that all of them have in common; empty if none.
     """
 
     verdict: str
@@ -237,9 +241,9 @@ class VerdictGroup:
 
 @dataclass(frozen=True)
 class FleetCheckResult:
-    """The answers of all servers, what failures have in common, and the servers that differ from similar ones.
+    """The results of all servers: their answers, the common parts of failures, and servers that differ from their model.
 
-    ``subjects`` has the subject of each check by the check's id.
+    ``subjects``: the subject of each check, by the check's id.
     """
 
     network: str
@@ -278,10 +282,7 @@ class FleetCheckResult:
         }
 
     def to_text(self) -> str:
-        """Return a matrix of servers and subjects, then each failure once.
-
-        A failure shows where it is, what these places share, and how to fix it.
-        """
+        """Return a matrix of servers and subjects as text, then each failure with its places, what they share, and the fix."""
         lines = [*self.table.to_text(), ""]
         for finding in self.findings():
             names = ", ".join(finding.where[:6]) + (
@@ -300,7 +301,7 @@ class FleetCheckResult:
         return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}"
 
     def findings(self) -> list[VerdictGroup]:
-        """Return every failure and warning, failures first. Places with the same failure share one entry."""
+        """Return the failures, then the warnings. A verdict that several places share is one entry."""
         alike: dict[tuple[str, str, str, str], list[tuple[str, Verdict]]] = {}
         for answer in self.answers:
             for check_verdict in answer.verdicts:
@@ -337,7 +338,7 @@ class FleetCheckResult:
 
     @cached_property
     def _verdicts(self) -> dict[tuple[str, str], Counter[str]]:
-        """The number of times each verdict was given, by server and subject."""
+        """The number of verdicts of each kind, by server and subject."""
         counts: dict[tuple[str, str], Counter[str]] = {}
         for answer in self.answers:
             for verdict in answer.verdicts:
@@ -372,9 +373,9 @@ def checked(
 ) -> FleetCheckResult:
     """Return the summary of the servers' answers.
 
-    - ``places``: leaf and rail by server and interface.
-    - ``tables``: leaf, rail and color by server and routing table.
-    - ``models``: server models by server name.
+    - ``places``: the leaf and rail of each interface, by server and interface.
+    - ``tables``: the leaf, rail and color of each routing table, by server and table number.
+    - ``models``: the model of each server, by name.
     """
     common = tuple(shared(answers, places, tables))
     return FleetCheckResult(network, tuple(answers), common, tuple(odd(answers, models)), subjects)
@@ -423,7 +424,8 @@ def check_servers(
 ) -> FleetCheckResult:
     """Run ``railweave host check`` on servers over SSH, and summarize the results. Raises ``InputError`` for wrong input.
 
-    ``hosts`` names the servers (default: all that are present), ``only`` the checks.
+    ``ways``: the logins. ``hosts``: the servers as a host list; None: all that are present. ``only``: the checks;
+    empty: all.
     """
     try:
         subjects = {host_check.id: host_check.subject for host_check in chosen(only)}

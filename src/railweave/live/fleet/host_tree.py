@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FILE = "host.json"
 """The name of a server's plan in a build folder."""
 AMISS = "not in place"
-"""The key for parts of a server's plan that its kernel lacks, in the text of a running server."""
+"""The key, in the text of a running server, for parts of its plan that its kernel lacks."""
 TABLES = ("routes", "rules")
 """The keys of a plan that are applied to the kernel."""
 _DISRUPTIONS = tuple(
@@ -43,7 +43,7 @@ class HostTree:
 
 
 def without_amiss(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of a server without the parts about its kernel, so that only its files are compared."""
+    """Return the texts of a server without the parts that its kernel lacks, so that only its files are compared."""
     return {file: _without(text) for file, text in texts.items()}
 
 
@@ -54,9 +54,9 @@ def _without(text: str) -> str:
 
 
 def only_environment(first: str, other: str) -> bool:
-    """Return whether two texts are equal except for the environment of jobs.
+    """Return whether two texts differ only in the environment variables of jobs, or not at all.
 
-    The kernel does not use this environment, and a job may set it itself.
+    The kernel does not use these variables, and a job may set them itself.
     """
     kept, changed = (
         {name: value for name, value in cast("dict[str, Any]", json.loads(text)).items() if name != "job"}
@@ -102,7 +102,7 @@ def _of(key: str, value: Any) -> Iterator[Node]:  # noqa: ANN401 - JSON
 
 
 def _words(item: dict[str, Any]) -> str:
-    """Return the content of a route, a rule or an address as one line."""
+    """Return a route, a rule or an address of ``host.json`` as one line."""
     return " ".join(f"{name} {_word(value)}" for name, value in item.items() if not isinstance(value, list | dict))
 
 

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """Failed probes that all cross the same part.
+    """Failed probes that have a part of the network in common.
 
-    ``what`` names this part, then other parts that explain the failures equally well. If no part explains them, ``what`` is empty.
-    ``most`` is then the part with the largest share of failed probes, the number of failed probes, and the number of all its probes.
+    ``what``: the part, then other parts that explain the failures equally well. If no part explains them, it is
+    empty, and ``most`` has the part with the largest share of failures, the number of failed probes there, and the
+    number of all probes there.
     """
 
     outcome: str
@@ -44,7 +45,7 @@ class Common:
 
 
 def parts(probe: Probe) -> list[str]:
-    """Return readable names of the parts that a probe crosses, larger parts first."""
+    """Return the parts of the network that a probe crosses, as names for people, larger parts first."""
     color = probe.color and f"color {probe.color}"
     ends = ((probe.server, probe.nic, probe.leaf), (probe.peer, probe.peer_nic, probe.peer_leaf))
     spine = probe.spines[0] if probe.pinned and probe.spines else ""
@@ -61,9 +62,9 @@ def parts(probe: Probe) -> list[str]:
 
 
 def common(failed: Sequence[tuple[Probe, str]], good: Sequence[Probe]) -> list[Common]:
-    """Return failed probes, given with their outcomes, grouped by the parts that explain most of them.
+    """Return failed probes in groups. All probes of a group have the same outcome and cross the part that explains it.
 
-    A part that a successful probe crossed explains no failure.
+    A part that a successful probe crossed explains no failure. ``failed``: probes with their outcomes.
     """
     acquitted = Counter(part for probe in good for part in parts(probe))
     groups: list[Common] = []
@@ -114,17 +115,18 @@ MEANINGS = {
     "refused": "the server cannot send from this address",
     "rdma": "RDMA writes are lost",
 }
-"""The meaning of each outcome of a probe. The outcomes are those of ``railweave.host.probing``, and ``rdma``."""
+"""The meaning of each outcome of a probe, from ``railweave.host.probing`` and ``rdma``."""
 
 SHOWN = 6
-"""The number of probes that a group of failures lists. Further probes are only counted."""
+"""The most probes of a group of failures that are listed. Others are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result of a probe.
 
-    ``by`` is the address of the device that sent an error message about the probe. ``ms`` is the round trip in milliseconds.
+    ``by``: the address of the device that sent an error message about the probe. ``ms``: the round trip in
+    milliseconds; None if no answer came.
     """
 
     probe: Probe
@@ -138,7 +140,8 @@ class Result:
 class MeshResult:
     """The results of all probes.
 
-    ``silent`` are the servers that sent no probes, with the reason. ``common`` groups failures by the parts that they share.
+    ``silent``: the servers that sent no probes, with the reason. ``common``: the failures, grouped by common parts of
+    the network.
     """
 
     network: str
@@ -147,11 +150,11 @@ class MeshResult:
     common: tuple[Common, ...]
     servers: tuple[str, ...]
     rdma: str = ""
-    """A sentence that names the servers that also tried RDMA, or says why none did."""
+    """A sentence that names the servers that also sent RDMA probes, or gives the reason why none did."""
 
     @property
     def failed(self) -> list[Result]:
-        """The probes that were sent and did not return complete."""
+        """The probes that were sent and whose answer was missing or incomplete."""
         return [result for result in self.results if result.outcome not in {OK, NOT_TRIED}]
 
     @property
@@ -261,7 +264,7 @@ class MeshResult:
         return f"{counted(len(self.results), 'probe')} by {counted(len(self.servers), 'server')}: {came:,} came back whole, {len(self.failed):,} failed{quiet}"
 
     def told(self, group: Common) -> str:
-        """Return a sentence that describes a group of failures."""
+        """Return a sentence that describes a group of failed probes."""
         count, meaning = len(group.probes), MEANINGS.get(group.outcome, group.outcome)
         if not group.what:
             part, bad, every = group.most
@@ -272,7 +275,7 @@ class MeshResult:
         return f"{which} cross {names}, and no probe across it came back: {meaning}"
 
     def examples(self, group: Common) -> list[str]:
-        """Return the first probes of a group, each with its message as one line."""
+        """Return the first probes of a group, one line each, with their messages."""
         results = [self._of_probe[id(each)] for each in group.probes[:SHOWN]]
         lines = [
             f"{each.probe} ({each.probe.source} to {each.probe.target}, {each.probe.bytes} bytes)"
@@ -314,8 +317,8 @@ def meshed(
 ) -> MeshResult:
     """Return the summary of the servers' replies.
 
-    - ``probes``: the probes given to each server, in order.
-    - ``by_rdma``: the paths tried by RDMA, each with its error (empty if it worked).
+    - ``probes``: the probes of each server, in the order in which it sent them.
+    - ``by_rdma``: the paths that were tried by RDMA, each with its error (empty if it worked).
     - ``rdma``: a sentence about the RDMA probes as a whole.
     """
     results: list[Result] = []
@@ -368,9 +371,9 @@ def _case(result: Result) -> ET.Element:
 def mesh_servers(
     network: Network, ways: AccessFile, hosts: str | None, *, sudo: bool, at_once: int, say: Callable[[str], None]
 ) -> MeshResult:
-    """Let servers send packets to each other on every path color, and summarize which returned. Raises ``InputError`` for wrong input.
+    """Let servers send packets to each other on every path color, and summarize the results. Raises ``InputError``.
 
-    ``hosts`` names the servers that send (default: all that are present).
+    ``ways``: the logins. ``hosts``: the servers that send, as a host list; None: all that are present.
     """
     names = asked_servers([server.name for server in network.servers if server.name not in network.absent], hosts)
     with in_force(network.catalog):

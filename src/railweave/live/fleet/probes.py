@@ -1,8 +1,9 @@
-"""Probes that show that a network carries the designed traffic.
+"""Probes: packets between NICs that test whether a network carries the designed traffic.
 
-Each NIC sends at most ``MOST`` probes. They are chosen so that the probes of all NICs cross every leaf, spine and path color; without path
-colors, switches choose spines by hash, so a spine may be left out. The probes depend only on the design.
-A probe goes from a NIC's address for a path color to its peer's address for the same color, so that the design pins its path there and back.
+A probe is sent from a NIC's address for a path color to its peer's address for the same color, so the design
+determines its path in both directions. Each NIC sends at most ``MOST`` probes. They are chosen so that the probes of
+all NICs together cross every leaf, spine and path color. Without path colors, switches choose spines by hash, so a
+spine may be missed. The probes depend only on the design.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 MOST = 16
-"""The most probes that a NIC sends, for a network of any size."""
+"""The most probes that a NIC sends."""
 
 UNPINNED = 8
-"""The probes of a NIC to other leaves if paths have no colors. Switches then choose by hash: more probes reach more spines."""
+"""The number of probes of a NIC to other leaves if paths have no colors. Several are needed to reach many spines by hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,9 @@ class _Place:
 def plan(network: Network, servers: Iterable[str] | None = None) -> list[Probe]:
     """Return the probes of these servers, or of all servers, in the order of servers and NICs.
 
-    A NIC's peers are the next NIC on its leaf, and NICs of its rail on other leaves. Each color goes to a different leaf, so
-    that the NICs of a leaf together reach many others. If a rail is on only one leaf, NICs of other rails are the peers.
-    Peers belong to the same tenant. Devices that ``status:`` marks absent neither send nor answer.
+    A NIC probes the next NIC on its leaf, and NICs of its rail on other leaves. It uses a different leaf for each
+    color, so that the NICs of a leaf together probe many leaves. If a rail is on only one leaf, it probes NICs of
+    other rails. Both NICs belong to the same tenant. Devices that ``status:`` marks absent neither send nor answer.
     """
     there, wanted = present(network), None if servers is None else set(servers)
     ways = LeafPaths(there)
@@ -93,7 +94,10 @@ def probe_file(probes: Iterable[Probe]) -> str:
 
 
 def _parts(network: Network) -> list[dict[str, list[_Place]]]:
-    """Return groups of NICs that may communicate, by leaf. A group has one fabric, plane, tenant and layer-2 network."""
+    """Return groups of NICs that can communicate. Each group maps a leaf to the NICs on it.
+
+    The NICs of a group have the same fabric, plane, tenant and layer-2 network.
+    """
     parts: dict[tuple[str, str, str, str], dict[str, list[_Place]]] = {}
     count: Counter[tuple[str, str, str, str, str, int]] = Counter()
     for server in network.servers:
@@ -110,7 +114,7 @@ def _parts(network: Network) -> list[dict[str, list[_Place]]]:
 
 
 def _rails(leaves: dict[str, list[_Place]]) -> dict[int, dict[str, list[_Place]]]:
-    """Return the NICs of each rail, by leaf."""
+    """Return, for each rail, a mapping from leaf to the rail's NICs on it. ``leaves``: the same for all rails."""
     rails: dict[int, dict[str, list[_Place]]] = defaultdict(dict)
     for leaf, places in leaves.items():
         for place in places:
@@ -126,7 +130,12 @@ def _of(
     everything: list[_Place],
     ways: LeafPaths,
 ) -> list[Probe]:
-    """Return the probes of one NIC, ``MOST`` at most: first to other leaves, then to its neighbor on the leaf."""
+    """Return the probes of one NIC, at most ``MOST``: first those to other leaves, then those to its neighbor on the leaf.
+
+    - ``rail``: the NICs of its rail, by leaf.
+    - ``leaves``: the NICs that it can reach, by leaf.
+    - ``everything``: the same NICs as one list.
+    """
     mine = list(place.addresses)
     others = rail if len(rail) > 1 else leaves
     far: list[Probe] = []
@@ -144,7 +153,7 @@ def _of(
 
 
 def _turned(colors: list[tuple[int | None, str]], by: int) -> list[tuple[int | None, str]]:
-    """Return colors rotated by a number.
+    """Return the list of colors rotated by ``by`` places.
 
     If a NIC cannot try all colors, the next NIC of its leaf continues with the remaining ones.
     """
@@ -153,7 +162,10 @@ def _turned(colors: list[tuple[int | None, str]], by: int) -> list[tuple[int | N
 
 
 def _across(place: _Place, leaf: str, leaves: dict[str, list[_Place]], turn: int) -> _Place | None:
-    """Return a NIC on another leaf, or None. All NICs shift their choice alike, so that no NIC is the peer of many."""
+    """Return the peer of a NIC on another leaf for its probe number ``turn``, or None.
+
+    The choice is shifted by the NIC's number on its leaf, so that no NIC is the peer of many.
+    """
     names = list(leaves)
     step = 1 + (place.number + turn) % (len(names) - 1)
     there = leaves[names[(names.index(leaf) + step) % len(names)]]
@@ -163,14 +175,14 @@ def _across(place: _Place, leaf: str, leaves: dict[str, list[_Place]], turn: int
 
 
 def _after(place: _Place, places: Sequence[_Place]) -> _Place | None:
-    """Return the next NIC of a different server in a ring of NICs, or None."""
+    """Return the NIC after ``place`` that is on a different server, or None. The last NIC is followed by the first."""
     at = places.index(place)
     ring = (places[(at + step) % len(places)] for step in range(1, len(places)))
     return next((candidate for candidate in ring if candidate.server.name != place.server.name), None)
 
 
 def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: LeafPaths) -> Probe | None:
-    """Return the probe between two NICs, or None if the peer has no address of that color or no switch joins the two."""
+    """Return the probe from a NIC to a peer, or None if the peer has no address of that color or no path joins their leaves."""
     target = peer.addresses.get(color)
     if target is None:
         return None
@@ -213,7 +225,7 @@ class LeafPaths:
         return self._between(leaf, other, color) is not None
 
     def between(self, leaf: str, other: str, color: int | None) -> tuple[tuple[str, ...], bool]:
-        """Return every switch on a shortest path, and whether there is only one path."""
+        """Return every switch on a shortest path between two leaves, and True if there is only one path."""
         switches = self._between(leaf, other, color) or ()
         return switches, leaf == other or len(switches) <= 1
 

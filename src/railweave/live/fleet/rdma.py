@@ -1,4 +1,4 @@
-"""RDMA probes: ``railweave-rdma-ping`` between servers that have the program, and the result of each path."""
+"""RDMA probes: runs of ``railweave-rdma-ping`` between servers that have the program, and the result of each path."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 PORT = 18590
-"""The first TCP port that the program listens on. A server that is the peer of two others uses two ports."""
+"""The first TCP port that the program listens on. If two servers have the same peer, the peer listens on two ports."""
 
 COUNT = 20
 """The number of RDMA writes on each path."""
@@ -55,9 +55,9 @@ class PairOutput:
 
 
 def pairs(probes: Iterable[Probe], able: Mapping[str, str]) -> list[Pair]:
-    """Return the peers of each server: the first peer on the same leaf, and the first on another leaf.
+    """Return the pairs of servers to test: each server with its first peer on the same leaf and its first peer on another leaf.
 
-    ``able`` names the servers that have the program; others are left out.
+    ``able``: the servers that have the program. Other servers are left out.
     """
     chosen: dict[tuple[str, bool], str] = {}
     for probe in probes:
@@ -83,8 +83,8 @@ def ping(
 ) -> list[PairOutput]:
     """Run RDMA probes between pairs of servers, at most ``at_once`` pairs at a time. Return the outputs in the order of pairs.
 
-    ``able`` is the path of the program on each server.
-    On each path, ``count`` writes are sent, one every ``interval_ms`` milliseconds.
+    ``targets`` and ``able``: the login of each server, and the path of the program there. On each path, ``count``
+    writes are sent, one every ``interval_ms`` milliseconds.
     """
 
     async def everything() -> list[PairOutput]:
@@ -143,9 +143,9 @@ async def _asked(
 
 
 def read(network: Network, output: PairOutput) -> list[tuple[Probe, str]]:
-    """Return each path that was tried with its error; the error is empty if the path works.
+    """Return each path that was tried, as a probe, with its error; the error is empty if the path works.
 
-    Raises ``ValueError`` with the reason if no path was tried.
+    Raises ``ValueError``, with the reason as its text, if no path was tried.
     """
     if output.error:
         raise ValueError(output.error)
@@ -203,9 +203,9 @@ def _path(
 
 
 def _address(text: object) -> str:
-    """Return the address of a GID.
+    """Return the IP address that a GID contains.
 
-    A GID contains an IPv4 address in its mapped form (RFC 4291, section 2.5.5.2).
+    An IPv4 address has the IPv4-mapped form in a GID (RFC 4291, section 2.5.5.2).
     """
     address = ip_address(str(text))
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None

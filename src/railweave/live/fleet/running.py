@@ -1,4 +1,4 @@
-"""Runs of ``railweave host`` on servers. The program and a file are copied to a temporary folder, which is removed afterwards."""
+"""Run ``railweave host`` on servers. The program and a file are copied to a temporary folder, which is removed afterwards."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Answer:
-    """The answer of one server: its verdicts, or why it gave none. ``seconds`` is the total time."""
+    """The answer of one server: its verdicts, or in ``error`` the reason why it has none. ``seconds``: the total time."""
 
     server: str
     address: str
@@ -60,7 +60,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A server to check: how to reach it, and the text of the file to copy to it."""
+    """A server to run a command on: its login, and the text of the file to copy to it."""
 
     target: Target
     content: str
@@ -119,9 +119,9 @@ def check(
 def probe(
     tasks: Sequence[Task], *, sudo: bool = False, at_once: int = 32, done: Callable[[Reply], None]
 ) -> list[Reply]:
-    """Send probes from servers, at most ``at_once`` servers at a time.
+    """Send probes from servers, at most ``at_once`` servers at a time. Return the replies in the order of ``tasks``.
 
-    A task has the probes of its server (``railweave.host.probing``).
+    The file of a task has the probes of its server (``railweave.host.probing``).
     """
     words = ["env", f"PYTHONPATH={_FOLDER}/{PROGRAM}", "python3", "-m", PROBING, f"{_FOLDER}/probes.json"]
     return run(tasks, "probes.json", words, sudo=sudo, at_once=at_once, done=done)
@@ -130,7 +130,10 @@ def probe(
 def run(
     tasks: Sequence[Task], name: str, words: Sequence[str], *, sudo: bool, at_once: int, done: Callable[[Reply], None]
 ) -> list[Reply]:
-    """Run a command on servers, with the program and a file called ``name``. Return the replies in the order of ``tasks``."""
+    """Run a command of ``railweave host`` on servers. Return the replies in the order of ``tasks``.
+
+    ``name``: the name that the file of each task gets on its server. ``words``: the arguments of the command.
+    """
     with TemporaryDirectory() as place:
         program = Path(place) / PROGRAM
         bundle.write(program)
@@ -183,9 +186,9 @@ async def _one(target: Target, files: Mapping[str, bytes], words: Sequence[str],
 async def _ran(
     connection: asyncssh.SSHClientConnection, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool
 ) -> str:
-    """Copy files to a server, run the program, and return its output.
+    """Copy files to a server, run a command there, and return its output. Exit status 1 is not an error.
 
-    Raises ``ReachError`` if the program cannot be run.
+    Raises ``ReachError`` if the command cannot be run.
     """
     folder = (await _run(connection, "mktemp -d -t railweave.XXXXXXXXXX")).strip()
     try:
@@ -214,7 +217,7 @@ async def _run(connection: asyncssh.SSHClientConnection, line: str, good: tuple[
 
 
 def _take(answer: Answer, text: str) -> None:
-    """Read the verdicts of a printed document into the answer. If the document is wrong or has no verdicts, set its error."""
+    """Read the verdicts of the program's JSON output into the answer. If it is wrong or has no verdicts, set the answer's error."""
     try:
         document = parse_json(text)
         answer.verdicts = tuple(

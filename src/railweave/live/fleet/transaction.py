@@ -1,11 +1,12 @@
-"""Changes of a server with ``railweave host apply`` and a new ``host.json``, by the same functions as changes of switches.
+"""Changes of a server with ``railweave host apply`` and a new ``host.json``, through the same functions as changes of a switch.
 
-The running state of a server is its installed ``host.json``, and the parts of it that the kernel lacks. The program
-is copied as a zipapp, so it need not be installed.
+The running state of a server is its installed ``host.json``, together with the parts of it that the kernel lacks. The
+program is copied as a zipapp, so it need not be installed.
 
-A rollback timer is started on the server first. When it expires, it applies the former ``host.json``, or undoes everything
-if there was none. The new file is installed only when the change is kept, so a restart before that also rolls back. If
-``host apply`` is killed, its journal repairs this: the next apply or undo completes the interrupted one.
+A rollback timer is started on the server first. When it expires, it applies the former ``host.json``, or undoes
+everything if there was none. The new file is installed only when the change is kept, so a restart before that also
+rolls back. If ``host apply`` is killed, its journal shows what is left to do, and the next apply or undo completes
+it.
 """
 
 from __future__ import annotations
@@ -105,9 +106,9 @@ def _program() -> str:
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the ``host.json`` in force, with the parts that the kernel lacks. The text is empty if there is none.
+    """Return the installed ``host.json``, with the parts that the kernel lacks. The text is empty if none is installed.
 
-    No files stay on the server. Raises ``RefusedError`` if routes are in force whose plan is not installed.
+    No files stay on the server. Raises ``RefusedError`` if routes of a plan that is not installed are in use.
     """
     output = await _script(session, _UNPACKED + _RUNNING, "-", _MARK, given=_program())
     text, _, answer = output.partition(f"\n{_MARK}\n")
@@ -130,7 +131,7 @@ def _with_amiss(plan: dict[str, Any], plan_answer: dict[str, Any]) -> dict[str, 
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Return what ``host plan`` on the server would do with the new file. Raises ``RefusedError`` if a NIC is not ready."""
+    """Return the output of ``host plan`` on the server for the new file. Raises ``RefusedError`` if a NIC is not ready."""
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "rehearsed.json", given.target[FILE])
     try:
@@ -140,7 +141,10 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Start the rollback timer, then apply the new file. If ``host apply`` fails, it has undone its changes itself."""
+    """Start the rollback timer, then apply the new file. If the server refuses the change, revert it at once.
+
+    ``seconds``: the time until the rollback.
+    """
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "after.json", given.target[FILE])
     await put(session, _START, given.label, "back.sh", f"# Written by railweave deploy.\n{_START}{_BACK}")
@@ -152,7 +156,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 
 pending = transaction.pending
-"""Return the change whose rollback timer is running."""
+"""Return the change whose rollback timer is running on the server, or None."""
 
 
 async def confirm(session: Session, label: str) -> None:
@@ -166,12 +170,12 @@ async def revert(session: Session, label: str) -> None:
 
 
 async def restore(session: Session, given: Given) -> None:
-    """Apply the ``before`` file and install it, regardless of the plan in force."""
+    """Apply the ``before`` file and install it, whatever plan is in use."""
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "before.json", without_amiss(given.before)[FILE])
     await _script(session, _RESTORE, given.label)
 
 
 async def clear(session: Session, label: str) -> None:
-    """Remove the files of a change that is not waiting to be confirmed."""
+    """Remove the files of a change from the server, unless the change waits for its confirmation."""
     await _script(session, _CLEAR, label)

@@ -1,4 +1,4 @@
-"""Questions to the devices of a lab, the same as to real devices but in their namespaces, and a capture of the answers."""
+"""Ask the devices of a lab the same questions as real devices, in their namespaces, and write a capture of the answers."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def ask(
 
 
 def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
-    """Return the function that opens a connection to a device of a lab, for ``collect``.
+    """Return the function that opens a connection for questions to a device of a lab.
 
-    ``vtysh`` runs where the router's daemons run; other commands run in the device's namespace. ``lldpcli`` talks to the
-    device's own lldpd.
+    ``vtysh`` runs in the environment of the router's daemons; other commands run in the device's namespace.
+    ``lldpcli`` asks the device's own lldpd.
     """
     place = lab.place
 
@@ -82,9 +82,9 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
 
 
 def changer(lab: Running) -> Callable[[Target, Protocol], Awaitable[Session]]:
-    """Return the function that opens a session that may change a router or a server of a lab.
+    """Return the function that opens a session which may change a router or a server of a lab.
 
-    The session runs commands on the machine that the device would be.
+    The session runs commands in the namespaces of the device.
     """
 
     async def opened(target: Target, protocol: Protocol) -> Session:
@@ -103,9 +103,9 @@ def _namespace(lab: Running, device: str) -> list[str]:
 
 
 def _machine(lab: Running, router: str) -> list[str]:
-    """Return the command prefix that runs a command where a router's daemons run, with their files and their network.
+    """Return the words to put before a command so that it runs with a router's daemons, files and network.
 
-    Raises ``ReachError`` if no daemon runs.
+    Raises ``ReachError`` if no daemon of the router runs.
     """
     pid = next(
         (running_pid for daemon in ("zebra", "bgpd") if (running_pid := daemon_pid(lab.place, router, daemon))), None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def plan_of(network: Network, capture: Capture) -> Plan:
-    """Return the plan of the lab in a capture, with the lab's slice of the network, its systems and its timers.
+    """Return the plan of the lab that a capture is of: its slice of the network, its configurations and its timers.
 
     Raises ``InputError`` if the capture is not of a lab of this network.
     """
@@ -95,10 +95,9 @@ def compared(
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = silent,
 ) -> CheckResult:
-    """Compare a capture of a lab with its design.
+    """Compare a capture of a lab with its design. The parameters are those of ``live.check.check.check``.
 
-    - ``configs``: the configurations that routers run now, if not those that the lab was started with.
-    - ``devices``: the devices to compare; None compares all.
+    ``configs``: the configurations that routers run now; None: those that the lab was started with.
     """
     return live.check(
         plan.network,

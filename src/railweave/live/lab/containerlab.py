@@ -35,7 +35,10 @@ SERVER = Image(kind="linux", port="", image="ghcr.io/srl-labs/network-multitool:
 
 
 def exported(network: Network, part: str, words: Sequence[str]) -> dict[str, str]:
-    """Return the files of a network, or of a ``part`` of it as for ``lab up``. ``words``: images as ``KIND=IMAGE``."""
+    """Return the topology files of a network, or of a ``part`` of it given as for ``lab up``.
+
+    ``words``: the images to use, as ``KIND=IMAGE``.
+    """
     shown = present(network)
     shown = slicing.sliced(shown, slicing.parse(part)) if part else shown
     with in_force(shown.catalog):
@@ -43,9 +46,10 @@ def exported(network: Network, part: str, words: Sequence[str]) -> dict[str, str
 
 
 def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
-    """Return the files of a topology by path: ``NAME.clab.yml`` and every device's configuration.
+    """Return the files of a topology, by path: ``NAME.clab.yml`` and the configuration of every device.
 
-    ``images`` replaces images by kind. Raises ``LabError`` for an operating system without a containerlab kind.
+    ``images``: images by kind, in place of the default ones. Raises ``LabError`` for an operating system without a
+    containerlab kind.
     """
     files: dict[str, str] = {}
     nodes: dict[str, Any] = {}
@@ -96,7 +100,7 @@ def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
 
 
 def _renumbered(config: DeviceConfig, kind: Image) -> DeviceConfig:
-    """Return a configuration without port splits, whose cabled ports have the names of an image's ports, in order."""
+    """Return a configuration without port splits. Its cabled ports, in order, get the names of the image's ports."""
     new = {port.name: kind.port.format(kind.first_port + place) for place, port in enumerate(config.interfaces)}
     groups = config.bgp.groups if config.bgp else ()
     bgp = config.bgp and replace(

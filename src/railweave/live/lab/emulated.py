@@ -1,7 +1,8 @@
-"""Running configurations for the lab, which runs FRR instead of systems that have no ``frr.conf``.
+"""Configurations of the lab that include the differences of running devices from their designs.
 
-Differences between a device and its design are copied, field by field, to the designed configuration of the emulation.
-Differences without such a field (path colors in a different form, QoS) are left as designed and reported.
+The lab runs FRR in place of systems that have no ``frr.conf``. Each difference between a device and its design is
+applied to the same field of the lab's designed configuration. Differences without such a field (path colors in a
+different form, QoS) are reported instead.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dic
 
 
 def _carried(document: dict[str, Any], difference: FieldDifference, ports: Mapping[str, str]) -> bool:
-    """Apply a difference to the document of a different system. Return False if it has no such field with the designed value."""
+    """Apply a difference to the configuration of the lab. Return False if that has no such field with the designed value.
+
+    ``document``: the configuration as JSON. ``ports``: the lab's names of the device's ports.
+    """
     *above, last = (ports.get(part, part) for part in difference.place)
     at: object = document
     for name in above:
@@ -83,7 +87,7 @@ def _below(at: object, name: str) -> object:
 
 
 def _renamed(value: object, ports: Mapping[str, str]) -> object:
-    """Return a value in which ports have the names that the emulation uses."""
+    """Return a value with all port names replaced by those in ``ports``."""
     if isinstance(value, str):
         return ports.get(value, value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The kernels' forwarding tables as arrays like those of ``routes``, and the differences between the two."""
+"""The kernels' forwarding tables as arrays in the form of ``routes``, and their differences from ``routes``."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ _NUMBERS: dict[Family, int] = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
 
 def add_tenants(lab: Running, routes: Routes, known: SharedPrefixes) -> list[tuple[str, str]]:
-    """Add tenants' prefixes to the tables: their next hops, the routes that VRFs hold, and the leaves of shared prefixes.
+    """Add the tenants' prefixes to kernel tables: next hops, the routes of each VRF, and the leaves of shared prefixes.
 
-    Return the BGP routes to prefixes that no leaf has, as device and prefix.
+    Return the BGP routes to prefixes that no leaf has, as device (with its VRF) and prefix. ``known``: the designed
+    shared prefixes.
     """
     strange: list[tuple[str, str]] = []
     ends = {
@@ -96,7 +97,7 @@ def _to_host(lab: Running, vrf: Vrf, route: KernelRoute) -> bool:
 
 
 def own_loopbacks(lab: Running, device: str, vrf: Vrf) -> list[str]:
-    """Return the loopbacks that exist in a VRF. Those of IPv4 are only in the kernel's local table."""
+    """Return the addresses of loopbacks in a VRF, as prefixes. Those of IPv4 are only in the kernel's local table."""
     if not vrf.loopbacks:
         return []
     there = {address.address for address in lab.kernel(vrf_space(device, vrf.name)).addresses()}
@@ -110,7 +111,7 @@ def vrf_routes(lab: Running, device: str, vrf: Vrf) -> list[KernelRoute]:
 
 
 def _towards(routes: Routes, device: str, end: Address | None) -> int:
-    """Return the next-hop group of packets to a tunnel endpoint."""
+    """Return the next-hop group of a device's packets to tunnel endpoint ``end``."""
     place = routes.index.get(end.prefix) if end else None
     return UNREACHABLE if place is None else int(routes.fibs[device].group[place])
 
@@ -137,17 +138,17 @@ def _links(links: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class KernelTables:
-    """The forwarding tables of kernels. ``strange`` are BGP routes to prefixes that no leaf has, as device and prefix."""
+    """The forwarding tables of kernels. ``strange``: pairs of device and prefix, for BGP routes to prefixes that no leaf has."""
 
     routes: Routes
     strange: tuple[tuple[str, str], ...]
 
 
 def read(lab: Running, expected: Routes) -> KernelTables:
-    """Return the kernel tables of all routers in ``expected``, with its prefixes and its order of links in next-hop groups.
+    """Return the kernel tables of all routers in ``expected``. Prefixes, and links in next-hop groups, have the order of ``expected``.
 
-    Groups contain only links that the kernel uses now: links that are down are left out. Kernels have no backups or reasons,
-    so those are copied from ``expected``.
+    Groups contain only links that the kernel uses now: links that are down are left out. Kernels have no backups or
+    reasons, so those are copied from ``expected``.
     """
     groups: list[tuple[str, ...]] = []
     ids: dict[tuple[str, ...], int] = {}
@@ -240,7 +241,7 @@ def _named(routes: Routes, groups: NDArray[np.int32]) -> list[tuple[str, ...]]:
 
 
 def write(lab: Running, file: Path) -> tuple[Routes, list[Difference]]:
-    """Write the tables of the kernels into a file, and return them with their differences from the computed tables."""
+    """Write the tables of the kernels into a file. Return them, and their differences from the computed tables."""
     expected = lab.control_plane.routes()
     actual = read(lab, expected)
     write_fibs(actual.routes, file)
@@ -250,9 +251,9 @@ def write(lab: Running, file: Path) -> tuple[Routes, list[Difference]]:
 def wait(
     lab: Running, expected: Routes, limit_s: float, poll_s: float = POLL_S
 ) -> tuple[float | None, list[Difference]]:
-    """Wait until the kernels forward as expected. Return the seconds that this took, and the remaining differences.
+    """Wait until the kernels forward as expected. Return the seconds that it took, and the differences that remain.
 
-    The time is None if differences remain after ``limit_s`` seconds.
+    The seconds are None if differences remain after ``limit_s`` seconds.
     """
     start = time.monotonic()
     while True:

@@ -92,7 +92,10 @@ def wait_for_addresses(lab: Running, limit_s: float) -> bool:
 
 
 def own_files(lab: Running, name: str) -> dict[str, Path]:
-    """Return a server's separate files by environment variable. A server in a lab shares the machine's file system."""
+    """Return, by environment variable, the paths of files that each server needs separately.
+
+    The servers of a lab share the machine's file system.
+    """
     folder = lab.place.host(name)
     return {
         "RAILWEAVE_DEPLOY_HOST_FILE": folder / HOST_FILE,
@@ -116,7 +119,7 @@ def apply_tables(lab: Running) -> None:
 
 
 def differences(lab: Running, name: str) -> tuple[list[str], list[str]]:
-    """Return the missing planned entries of a server's tables and rules, and the unplanned entries of planned tables."""
+    """Return the planned entries that a server's tables and rules lack, and the unplanned entries of planned tables."""
     plan = _plan(lab, name)
     try:
         with entered(namespace(lab.place.lab, name)):

@@ -1,4 +1,4 @@
-"""The start of a lab, if it fits this machine, and its removal. Removal covers everything of the lab, and nothing else."""
+"""Start a lab, if this machine has the resources, and remove it. Removal covers everything of the lab, and nothing else."""
 
 from __future__ import annotations
 
@@ -76,11 +76,12 @@ class Size:
 def size_of(network: Network) -> Size:
     """Return the size of the lab of a network.
 
-    Prefixes are those of servers. The size assumes that:
+    Only prefixes of servers count. The size assumes that:
 
     - each switch has a route to every prefix of all switches that cables connect it to, directly or not
     - a leaf receives all these prefixes on each of its uplinks
-    - a spine receives from each leaf the leaf's prefixes, and a higher switch from each spine those of the spine's leaves
+    - a spine receives from each leaf the leaf's prefixes, and a higher switch receives from each spine those of the
+      spine's leaves
     """
     routers, servers = len(network.switches), len(network.servers)
     vrfs = sum(len({segment.tenant for segment in network.segments_of(leaf.name)} - {""}) for leaf in network.switches)
@@ -109,7 +110,7 @@ def size_of(network: Network) -> Size:
 
 
 def _parts_joined(switches: dict[str, int], cables: list[Cable]) -> Iterator[set[str]]:
-    """Yield sets of switches that cables connect, directly or through others. For example, each plane of a rail is a set."""
+    """Yield sets of switches that cables connect, directly or through other switches. For example, each plane is a set."""
     neighbors: defaultdict[str, set[str]] = defaultdict(set)
     for cable in cables:
         neighbors[cable.a.device].add(cable.b.device)
@@ -125,13 +126,14 @@ def _parts_joined(switches: dict[str, int], cables: list[Cable]) -> Iterator[set
 
 
 FILES_BESIDE = 256
-"""Files that this process has open, in addition to one socket for each namespace."""
+"""The number of files that this process has open besides one socket for each namespace."""
 
 
 def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = None) -> None:
     """Raise ``LabError`` if a lab does not fit this machine.
 
-    The error names the missing resource, and a slice of the ``whole`` network that fits.
+    The error names the missing resource, and a slice of the network ``whole`` that fits. ``has``: the resources;
+    None: this machine's.
     """
     has = has or machine()
     missing = what_is_missing(size_of(plan.network), has)
@@ -142,10 +144,7 @@ def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = N
 
 
 def what_is_missing(size: Size, machine: Machine) -> str:
-    """Return a sentence that names the resource a machine lacks for a lab; empty if the lab fits.
-
-    The sentence also gives the remedy, if there is one.
-    """
+    """Return a sentence that names the resource a machine lacks for a lab, with the remedy if there is one; empty if the lab fits."""
     takes = f"{counted(size.routers, 'router')} and {counted(size.servers, 'server')} would take about"
     if size.memory_kb > machine.memory_kb:
         return f"{takes} {size.memory_kb / 1e6:.1f} GB, and {machine.memory_kb / 1e6:.1f} GB are free"
@@ -161,7 +160,7 @@ def what_is_missing(size: Size, machine: Machine) -> str:
 
 
 def _part(network: Network, has: Machine) -> str:
-    """Return the option for the largest slice that fits, or for the smallest slice if none fits."""
+    """Return the option of ``lab up`` for the largest slice that fits, or for the smallest slice if none fits."""
     text = ""
     for text in _parts(network):
         if not what_is_missing(size_of(slicing.sliced(network, slicing.parse(text))), has):
@@ -170,7 +169,7 @@ def _part(network: Network, has: Machine) -> str:
 
 
 def _parts(network: Network) -> Iterator[str]:
-    """Yield slices of a network in decreasing size: fewer rails, then stripes, then spines, then servers."""
+    """Yield the options for slices of a network, from large to small: fewer rails, then stripes, then spines, then servers."""
     leaves = [switch for switch in network.switches if switch.role == "leaf"]
     counts = {
         "rails": (len({rail for leaf in leaves for rail in leaf.rails}), 1),
@@ -194,7 +193,8 @@ ADDRESSES_S = 60
 class LabStart:
     """The result of starting a lab.
 
-    ``unsettled`` lists the differences between the routers' forwarding and ``routes`` that remain.
+    ``addresses``: True if all servers got their addresses. ``seconds``: the time of each step. ``unsettled``: the
+    remaining differences between the routers' forwarding and ``routes``.
     """
 
     record: Record
@@ -226,14 +226,16 @@ def up(
     progress: Callable[[str], None] = silent,
     announce: Callable[[str], None] = silent,
 ) -> LabStart:
-    """Start the lab of a network, or of a slice of the network. If a step fails, nothing of it remains.
+    """Start the lab of a network, or of a slice of the network. If a step fails, everything is removed.
 
-    Devices and links that are absent by ``status:`` are left out.
+    Devices and links that ``status:`` marks absent are left out.
 
-    - ``configs`` replaces the configurations of the network's switches.
-    - ``room_for`` is a larger network. All its machines and cables exist from the beginning; its further switches have only a
-      name.
-    - ``announce`` receives a message for the user before a download, even if progress is not shown.
+    - ``part``: the slice; empty for the whole network.
+    - ``overlay``: the lab's timers.
+    - ``configs``: configurations of switches, in place of the designed ones.
+    - ``room_for``: a larger network. All its devices and cables are created at once; routers that ``network`` lacks
+      have only a host name.
+    - ``announce``: called with a message before a download, even if progress is not shown.
 
     Raises ``LabError`` if this machine cannot run the lab, or if the lab exists already.
     """
@@ -281,7 +283,7 @@ def up(
 
 
 def _make(lab: Running, machines: Running, record: Record, progress: Callable[[str], None]) -> LabStart:
-    """Create the namespaces and links of ``machines``, and start a lab on them that may use only some of them."""
+    """Create the namespaces and links of ``machines``, and start ``lab`` on them, which may use only some of them."""
     clock, seconds = time.monotonic(), dict[str, float]()
 
     def done(step: str) -> None:
@@ -319,9 +321,9 @@ def _make(lab: Running, machines: Running, record: Record, progress: Callable[[s
 
 @dataclass(frozen=True)
 class LabRemoval:
-    """The parts of a lab that were removed.
+    """The numbers of processes and namespaces of a lab that were removed, and whether its folder was.
 
-    ``strangers`` are processes from outside the lab that keep one of its namespaces in use.
+    ``strangers``: processes from outside the lab that keep a namespace of it in use.
     """
 
     processes: int
@@ -331,7 +333,7 @@ class LabRemoval:
 
 
 def down(fabric: Path) -> LabRemoval:
-    """Take down the lab of a fabric file, in any state. Raises ``LabError`` if a part of it cannot be removed."""
+    """Remove the lab of a fabric file, whatever its state. Raises ``LabError`` if a part of it cannot be removed."""
     need_root("down", fabric)
     lab = names.lab_id(fabric)
     with state.locked(lab, "down"):
@@ -355,8 +357,8 @@ def clean(lab: str) -> LabRemoval:
 def attach(fabric: Path, configs: dict[str, DeviceConfig] | None = None) -> tuple[Record, Running]:
     """Return the record of a fabric file's lab, and the running lab.
 
-    ``configs`` are the configurations that the lab was started with, if they were given then.
-    Raises ``LabError`` if the lab is not running.
+    ``configs``: the configurations that the lab was started with, if not the designed ones. Raises ``LabError`` if
+    the lab is not running.
     """
     lab = names.lab_id(fabric)
     place = Place(lab)

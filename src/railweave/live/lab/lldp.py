@@ -1,8 +1,8 @@
 """LLDP in a lab: an lldpd for each switch and server, so that cables are compared as on real devices.
 
-lldpd is in the same root folder as FRR, and each lldpd has a separate ``/run`` and ``/etc/lldpd.d``. It overwrites its
-environment, by which a lab recognizes its processes. Therefore each runs in a process namespace whose first process keeps
-the mark; when that process ends, lldpd ends too.
+lldpd is in the same root folder as FRR, and each lldpd has a separate ``/run`` and ``/etc/lldpd.d``. A lab recognizes
+its processes by a mark in their environment, but lldpd overwrites its environment. Therefore each lldpd runs in a
+process namespace whose first process keeps the mark; when that process ends, lldpd ends too.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ _CONTAINER = """#!/bin/sh
 shift 3
 exec "$(dirname "$0")/lldpcli" "$@" show neighbors details
 """
-"""A replacement for ``docker`` on a switch: SONiC's lldpd runs in a container, a lab's does not.
+"""A script that replaces ``docker`` on a switch: SONiC's lldpd runs in a container, a lab's does not.
 
 It runs ``lldpcli`` with details, whose output is that of ``lldpctl`` (lldpctl(8)).
 """
 
 
 def missing(frr: Frr, suite: str) -> str:
-    """Return why a root folder has no LLDP, and the command that installs it; empty if it has LLDP.
+    """Return a sentence if a root folder has no LLDP, with the command that installs it; empty if it has LLDP.
 
-    ``suite`` is the Debian suite of the root folder.
+    ``suite``: the Debian suite of the root folder.
     """
     if (frr.root / DAEMON).exists():
         return ""
@@ -96,7 +96,7 @@ def start(place: Place, plan: Plan, frr: Frr) -> None:
 
 
 def commands(place: Place, device: str) -> Path:
-    """Return the folder with the programs that query a device's lldpd, to be put into ``PATH``."""
+    """Return the folder with programs that query a device's lldpd. It is to be put first in ``PATH``."""
     return place.lldp(device) / "bin"
 
 

@@ -1,7 +1,8 @@
-"""SSH access to a lab's devices as to real ones: each has an address and a host key, and users log in with a key.
+"""SSH access to a lab's devices as to real ones: each device has an address and a host key, and users log in with a key.
 
-One process listens on the loopback address, with a port for each device. Like inetd, it starts an ``sshd`` in the device's
-namespace for each connection. Commands for a router run where its daemons run, with their files, network and host name.
+One process listens on the loopback address, with a port for each device. Like inetd, it starts an ``sshd`` in the
+device's namespace for each connection. Commands for a router run in the environment of its daemons, with their files,
+network and host name.
 """
 
 from __future__ import annotations
@@ -61,14 +62,18 @@ echo 'no daemon of {name} runs' >&2
 exit 1
 """
 _OWN_SYS = 'mount -t sysfs sysfs /sys && exec "$@"'
-"""A shell command that mounts /sys, which shows the interfaces of the namespace that mounts it (sysfs(5)), as ``ip netns exec`` does."""
+"""A shell command that mounts /sys again and then runs its arguments, as ``ip netns exec`` does.
+
+/sys shows the interfaces of the namespace in which it was mounted (sysfs(5)).
+"""
 _PROGRAM = "import sys; from railweave.live.lab.logins import serve; serve(*sys.argv[1:])"
 
 
 def listen(lab: Running, only: Sequence[str] = ()) -> Path:
     """Accept logins to all devices of a lab, or only to those in ``only``. Return the path of ``access.yaml`` for them.
 
-    An earlier listener ends; its keys and ports are used again. Raises ``LabError`` if OpenSSH is missing.
+    An earlier listener of the lab is ended; its keys and ports stay the same. Raises ``LabError`` if OpenSSH is
+    missing.
     """
     place, folder = lab.place, _folder(lab.place)
     sshd, keygen = shutil.which("sshd") or shutil.which("/usr/sbin/sshd"), shutil.which("ssh-keygen")

@@ -1,4 +1,4 @@
-"""Timers of the lab that replace the design's. They take seconds, so that tests can wait for detection and recovery."""
+"""Timers that a lab uses in place of the design's. They last seconds, so that tests can wait for detection and recovery."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ if TYPE_CHECKING:
 
 
 MOST_FAST_ENDS = 256
-"""The most ends of BFD sessions at the lab's interval. They use half a processor at 100 ms (128 ends use a quarter, measured)."""
+"""The most ends of BFD sessions at the lab's interval.
+
+At 100 ms, they use half a processor (128 ends use a quarter, measured).
+"""
 
 SLOWER = 3
-"""The factor by which BFD of EVPN sessions is slower than BFD of links, as in the design.
+"""The factor by which BFD intervals of EVPN sessions are longer than those of links, as in the design.
 
 The underlay then has time to switch over first.
 """
@@ -23,10 +26,11 @@ The underlay then has time to switch over first.
 
 @dataclass(frozen=True, slots=True)
 class Overlay(JsonObject):
-    """Lab-only timers.
+    """Timers of a lab.
 
-    Lifetimes are those of router advertisements (RFC 4861): of the router, and valid and preferred lifetimes of its prefixes.
-    They last several intervals, so that addresses survive if a busy machine sends an advertisement late.
+    Lifetimes are those of router advertisements (RFC 4861): of the router, and the valid and the preferred lifetime
+    of its prefixes. They last several intervals, so that addresses survive if a busy machine sends an advertisement
+    late.
     """
 
     bfd_interval_ms: int = 100
@@ -37,7 +41,7 @@ class Overlay(JsonObject):
     ra_valid_lifetime_s: int = 40
 
     def fitting(self, ends: int) -> Overlay:
-        """Return these timers, with slower BFD if sessions have more than ``MOST_FAST_ENDS`` ends, because BFD packets take processor time."""
+        """Return these timers. If sessions have more than ``MOST_FAST_ENDS`` ends, BFD is slower, to save processor time."""
         return replace(
             self, bfd_interval_ms=max(self.bfd_interval_ms, -(-self.bfd_interval_ms * ends // MOST_FAST_ENDS))
         )

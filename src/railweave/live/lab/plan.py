@@ -31,7 +31,7 @@ MOST_CHARACTERS = 15
 
 @dataclass(frozen=True, slots=True)
 class Plug:
-    """An end of a cable: the interface's name, its MTU as Linux counts it, and its MAC address (empty: any)."""
+    """An end of a cable: the interface's name, its MTU without Ethernet header, and its MAC address (empty: any)."""
 
     device: str
     interface: str
@@ -50,7 +50,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Plan:
-    """The lab of a network: every switch as FRR, with its designed ``frr.conf`` if it has one, and every server as a host."""
+    """The lab of a network: every switch runs FRR, and every server is a namespace. ``wires`` are the cables."""
 
     network: Network
     overlay: Overlay | None
@@ -59,7 +59,7 @@ class Plan:
     wires: tuple[Wire, ...]
 
     def control_plane(self) -> ControlPlane:
-        """Return the control plane of these routers, which computes the state that they should settle on."""
+        """Return the control plane of these routers, which computes the routes that they should have."""
         return ControlPlane(self.configs.values())
 
     def protocols(self) -> frozenset[str]:
@@ -95,7 +95,7 @@ class Plan:
 
     @cached_property
     def bridged_hosts(self) -> dict[str, Nic]:
-        """The NICs of layer-2 networks, by the prefix of each of their addresses. Leaves may advertise such addresses too (type 2)."""
+        """The NICs of layer-2 networks, by each of their addresses written as a prefix. Leaves may advertise such prefixes too (type 2)."""
         nics = [nic for server in self.network.servers for nic in server.nics if nic.network]
         return {Address(address.address).prefix: nic for nic in nics for address in nic.addresses}
 
@@ -117,10 +117,11 @@ class Plan:
 
 
 def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, DeviceConfig] | None = None) -> Plan:
-    """Return the plan of a network's lab. ``configs`` replaces the configurations of switches, for networks with errors.
+    """Return the plan of a network's lab.
 
-    Devices and links that ``status:`` marks absent are left out, with their ports and sessions. Raises ``LabError`` if FRR or
-    Linux cannot run the network, for example because an interface name is too long.
+    ``configs``: configurations of switches, in place of the designed ones. Devices and links that ``status:`` marks
+    absent are left out, with their ports and sessions. Raises ``LabError`` if FRR or Linux cannot run the network,
+    for example because an interface name is too long.
     """
     network = present(network)
     colored = [switch.name for switch in network.switches if len(switch.endpoints) > 1]
@@ -156,7 +157,7 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
 
 
 def _cabled(config: DeviceConfig, network: Network) -> DeviceConfig:
-    """Return a given configuration without the ports and sessions on cables that the lab lacks."""
+    """Return a configuration without the ports and sessions on cables that the lab's network lacks."""
     cables = {cable.name for cable in network.cables}
     gone = {interface.name for interface in config.interfaces if not interface.outside and interface.link not in cables}
     if not gone:

@@ -38,7 +38,7 @@ class Machine:
 
 
 def machine() -> Machine:
-    """Return the free resources of this machine, or of this process's control group if it has less (cgroups(7))."""
+    """Return the free resources of this machine. If the process's control group has less, return those (cgroups(7))."""
     memory = next(
         int(line.split()[1])
         for line in (PROC / "meminfo").read_text(encoding="ascii").splitlines()
@@ -58,10 +58,10 @@ _USED = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_
 
 
 def _left(controller: str, second: str, first: str) -> Iterator[int]:
-    """Yield the free amount of a resource in each of this process's control groups; nothing if there is no limit.
+    """Yield the free amount of a resource, one value per control group of this process that has a limit.
 
-    ``second`` and ``first`` are the limit's file in version 2 and version 1 of control groups. In version 2, the limits of all
-    parent groups apply too.
+    ``second``, ``first``: the name of the limit's file in version 2 and version 1 of control groups. In version 2,
+    the limits of all parent groups apply too.
     """
     for line in (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -85,16 +85,16 @@ def _number(file: Path) -> int | None:
 
 
 def open_more_files() -> None:
-    """Raise this process's limit of open files to its maximum, because it holds a socket in each namespace that it queries."""
+    """Raise this process's limit of open files to its maximum, because a lab needs a socket in each namespace."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class Running:
-    """A running lab. Close it, or use it as a context, because it holds a socket in each namespace that it queried.
+    """A running lab. It has an open socket in each namespace that it has queried, so close it or use it as a context.
 
-    ``released`` names sessions that were released because FRR did not restore them (``held_sessions``).
-    ``released_at`` is the time of the last release.
+    ``released``: the sessions that were released because FRR did not restore them (``held_sessions``).
+    ``released_at``: the time of the last release.
     """
 
     def __init__(self, place: Place, plan: Plan, frr: Frr) -> None:
@@ -121,7 +121,7 @@ class Running:
 
     @cached_property
     def control_plane(self) -> ControlPlane:
-        """The control plane of the routers, which computes the state that they should settle on."""
+        """The control plane of the routers, which computes the routes that they should have."""
         return self.plan.control_plane()
 
     def kernel(self, device: str) -> Netlink:

@@ -22,11 +22,11 @@ HOW = "write --slice rails=1-2,spines=4,servers=1-8: a number N stands for the f
 
 @dataclass(frozen=True)
 class Slice:
-    """The part of a network that a slice takes.
+    """The part of a network to keep, as a range for each dimension.
 
-    A range has its first and last number, counted from 1. A dimension without a range is taken whole. Rails are selected by
-    number; the others by position: stripes, spines (of each fabric, or of each plane or pod), and servers (of those on the
-    selected rails and stripes).
+    A range has its first and last number, counted from 1. A dimension without a range is kept whole. Rails are
+    selected by their number. The other dimensions are selected by position: stripes, spines (of each fabric, or of
+    each plane or pod), and servers (of those on the selected rails and stripes).
     """
 
     ranges: dict[str, tuple[int, int]]
@@ -48,7 +48,7 @@ def parse(text: str) -> Slice:
 
 
 def sliced(network: Network, part: Slice) -> Network:
-    """Return the slice of a network: leaves of the rails and stripes, spines, servers with NICs there, and the cables between them.
+    """Return the slice of a network: selected leaves and spines, servers with NICs on these leaves, and the cables between them.
 
     Addresses, numbers and names stay those of the whole network. Raises ``InputError`` if nothing is left.
     """

@@ -27,9 +27,9 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Record:
-    """The record of a lab: ``lab.json``.
+    """The content of ``lab.json``, the record of a lab.
 
-    ``slice`` is the slice as the user gave it. ``stage`` is the progress of starting the lab.
+    ``slice``: the slice as the user gave it. ``stage``: how far the start of the lab has come.
     """
 
     lab: str
@@ -49,7 +49,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Place:
-    """The files of a lab."""
+    """The paths of a lab's files."""
 
     lab: str
 
@@ -128,9 +128,9 @@ def all_labs() -> list[str]:
 
 @contextmanager
 def locked(lab: str, command: str) -> Generator[None, None, None]:
-    """Lock a lab for this process. Raises ``LabError`` that names the current user of the lab.
+    """Lock a lab for this process until the context ends. Raises ``LabError`` that names the command and process with the lock.
 
-    The lock is released when the process ends.
+    ``command``: the command that takes the lock, for such an error. The lock is also released when the process ends.
     """
     names.FOLDER.mkdir(parents=True, exist_ok=True)
     path = names.FOLDER / f"{lab}.lock"

@@ -43,7 +43,10 @@ _TICKS = 100  # of USER_HZ, in which /proc counts (proc(5)): the same on every L
 
 @dataclass(frozen=True)
 class Status(JsonObject):
-    """The status of a lab: the content of its record, its namespaces now, and the resources of its processes."""
+    """The status of a lab: its record, its namespaces, and the memory (MB) and processor time (s) of its processes.
+
+    ``missing``: the namespaces that should exist but do not.
+    """
 
     lab: str
     fabric: str

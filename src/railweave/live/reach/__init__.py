@@ -1,8 +1,9 @@
 """Connections to devices: SSH, NETCONF, eAPI, RESTCONF, gNMI, SNMP, and commands inside a lab's namespace.
 
-- ``opening`` opens connections that answer questions. ``ask`` refuses every question that is not known to read only.
+- ``opening`` opens connections that answer questions. They refuse every question that is not known to be read-only.
 - ``gnmi`` and ``snmp`` only read.
-- ``telling`` and ``copying`` can change a device. Only ``operations.deploy`` uses them: it opens sessions through a ``Site``
-  (``live.site``, ``live.lab``), and copies images to switches for upgrades.
-- ``ssh.connected`` logs in without any restriction. ``live.fleet`` and ``operations.bench`` run programs on servers with it.
+- ``telling`` and ``copying`` can change a device. Only ``operations.deploy`` uses them: it opens sessions through a
+  ``Site`` (``live.site``, ``live.lab``), and copies images to switches for upgrades.
+- ``ssh.connected`` logs in without any restriction. ``live.fleet`` and ``operations.bench`` run programs on servers
+  with it.
 """

@@ -1,4 +1,4 @@
-"""Access to a device of a lab on this machine: runs the commands of SSH questions in the device's network namespace."""
+"""Access to a device of a lab on this machine: the commands of SSH questions run in the device's network namespace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 ENDING_S = 5.0
-"""Seconds to wait until the pipes of a killed program are empty. A child outside its process group may keep them open."""
+"""The seconds to wait for the end of a killed program's output. A child outside its process group may keep the pipes open."""
 
 
 async def ended(process: asyncio.subprocess.Process) -> None:
@@ -38,7 +38,7 @@ async def ended(process: asyncio.subprocess.Process) -> None:
 class Command:
     """A connection that runs commands on this machine.
 
-    ``prefixes`` are the words to put before a command, by the command's first word. The key "" is the default.
+    ``prefixes``: the words to put before a command, by the first word of the command. The key "" is the default.
     """
 
     def __init__(self, prefixes: Mapping[str, Sequence[str]], limit: float = 60) -> None:
@@ -56,9 +56,9 @@ class Command:
         return printed(words, *await self.ran(words))
 
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
-        """Run a command, and return its exit status, output and errors. Raises ``ReachError``.
+        """Run a command, and return its exit status, output and error output. Raises ``ReachError``.
 
-        ``given`` is the input of the command, if any.
+        ``given``: the input of the command; None: no input.
         """
         parts = shlex.split(words)
         argv = [*self._prefixes.get(parts[0], self._prefixes.get("", ())), *parts]

@@ -1,4 +1,4 @@
-"""The copy of a file to a device by SFTP, over an SSH login. Only ``operations.deploy`` copies files, for upgrades."""
+"""Copy a file to a device by SFTP, over an SSH login. Only ``operations.deploy`` copies files, for upgrades."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of reaching a device, and the texts with which a device refuses a question."""
+"""Errors of reaching a device, and the recognition of a device's refusals in its output."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COMPLAINT = re.compile(
 
 
 class ReachError(RailweaveError):
-    """The error of a device that could not be queried, or of one question. ``what`` describes the error, ``fix`` the remedy."""
+    """The error for a device that could not be queried, or for one question. ``what`` describes the error, ``fix`` the remedy."""
 
     def __init__(self, kind: Kind, message: str, fix: str = "") -> None:
         super().__init__(kind, message, fix)
@@ -51,7 +51,7 @@ class ReachError(RailweaveError):
 
 
 def cause(error: BaseException) -> str:
-    """Return a short text of the error, or of the first error of a group, without secrets."""
+    """Return a short text for an error, or for the first error of a group, with secrets hidden."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return told(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
@@ -69,9 +69,9 @@ def complaint(answer: str) -> str | None:
 
 
 def printed(words: str, status: int, answer: str, wrong: str) -> str:
-    """Return the output of a command. ``status`` is its exit status, ``wrong`` its error output.
+    """Return the output of a command. Raises ``ReachError`` if the device refused the command.
 
-    Raises ``ReachError`` if the device refused the command.
+    ``status``: the exit status. ``wrong``: the error output.
     """
     refused = complaint(answer) or (complaint(wrong) if status else None)
     # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
@@ -81,7 +81,7 @@ def printed(words: str, status: int, answer: str, wrong: str) -> str:
 
 
 def endless() -> ReachError:
-    """Return the error of an answer that is too long."""
+    """Return the error for an answer that exceeds ``MOST_BYTES``."""
     return ReachError("refused", f"the answer is longer than {MOST_BYTES >> 20} MiB")
 
 
@@ -90,7 +90,7 @@ class _Readable(Protocol):
 
 
 async def limited(stream: _Readable) -> bytes:
-    """Return all output of a program. Raises ``ReachError`` as soon as it exceeds ``MOST_BYTES``."""
+    """Return all output of a program's stream. Raises ``ReachError`` as soon as it exceeds ``MOST_BYTES``."""
     parts: list[bytes] = []
     size = 0
     while part := await stream.read(1 << 16):

@@ -1,9 +1,9 @@
-"""gNMI by grpcio: a subscription that lasts until the device or the caller ends it. No call here can set anything.
+"""gNMI by grpcio: a subscription that lasts until the device or the caller ends it. Nothing here can change a device.
 
-The certificate of the device is checked. If ``certificates`` names a private authority, the device's certificate may have
-a different name than its address, as with eAPI. gRPC has no option for this, so the name is first read from the certificate.
-A user's name and password are sent with each call as metadata (gNMI authentication specification), but only over TLS or
-on this machine.
+The certificate of the device is checked. If ``certificates`` names a private authority, the name in the certificate
+may differ from the device's address, as with eAPI. gRPC has no option for this, so the name is first read from the
+certificate. A user's name and password are sent with each call as metadata (gNMI authentication specification), but
+only over TLS or on this machine.
 """
 
 from __future__ import annotations
@@ -106,9 +106,10 @@ class Gnmi:
         )
 
     async def subscribed(self, paths: Sequence[Subscription], encoding: str, every_s: float) -> AsyncGenerator[Any]:
-        """Yield notifications (``RawNotification``) as they arrive. Yield None when the device has sent all values once.
+        """Yield notifications (``RawNotification``) as they arrive, and None when the device has sent all values once.
 
-        Paths of one call share their origin and target. A subscription should not end by itself; if it does, this raises ``ReachError``.
+        All ``paths`` must have the same origin and target. ``every_s``: the sampling interval. The device should not
+        end a subscription; if it does, this raises ``ReachError``.
         """
         ended = asyncio.Event()
 
@@ -139,7 +140,7 @@ class Gnmi:
 
 
 def request(paths: Sequence[Subscription], encoding: str, every_s: float) -> bytes:
-    """Return a ``SubscribeRequest`` for a stream of these paths. No path is sampled more often than its system allows."""
+    """Return a ``SubscribeRequest`` for these paths. ``every_s`` is the sampling interval, or longer if a system needs that."""
     made = message("SubscribeRequest")()
     wanted = made.subscribe
     wanted.mode, wanted.encoding = STREAM, ENCODINGS[encoding]
@@ -165,7 +166,7 @@ def _this_machine(address: str) -> bool:
 
 
 async def _name_of(way: MachineLogin, port: int, limit_s: float) -> tuple[bytes | None, str]:
-    """Return the authority's certificates, and the name in the device's certificate if that is not its address.
+    """Return the authority's certificates, or None, and the name in the device's certificate; empty if it is the address.
 
     Raises ``ReachError``.
     """

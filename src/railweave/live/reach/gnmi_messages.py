@@ -1,9 +1,9 @@
 """Messages of gNMI, as classes that protobuf builds from the field numbers below (gNMI specification 0.10, `gnmi.proto`).
 
-Messages that are only sent have their full form. Messages that may be received a hundred thousand times in ten seconds have a
-second form, in which the path and the value of an update stay bytes. Both forms read the same: on the wire, a nested
-message is its bytes with their length. A path is then looked up by its bytes, without a Python object for each of its
-elements, and decoded only once.
+A message that may be received a hundred thousand times in ten seconds has a second class, whose name begins with Raw.
+In it, the path and the value of an update stay bytes. Both classes read the same data: on the wire, a nested message
+is its bytes with their length. A path is looked up by its bytes and decoded only once, so no Python object is made
+for each of its elements.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _MESSAGES = {
     "RawSubscribeResponse": "1 RawNotification update, 3 bool sync_response",
 }  # fmt: skip
 _ONE_OF = {"TypedValue", "SubscribeResponse", "RawSubscribeResponse"}
-"""Messages with a oneof: an empty field that is present differs from an absent field."""
+"""The messages that need a oneof, because an empty field that is present has a different meaning from an absent field."""
 
 
 @lru_cache(maxsize=1)
@@ -95,7 +95,7 @@ def _field(made: descriptor_pb2.DescriptorProto, number: int, kind: str, called:
 
 @lru_cache(maxsize=32)
 def message(name: str) -> Any:  # noqa: ANN401 - classes of protobuf have no static type
-    """Return the class of a message by its name, such as ``SubscribeRequest``."""
+    """Return the protobuf class with a name such as ``SubscribeRequest``."""
     return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"railweave.gnmi.{name}"))
 
 

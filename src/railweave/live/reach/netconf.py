@@ -89,7 +89,7 @@ class Netconf:
         return before
 
     async def _message(self) -> str:
-        """Return the next message, in the framing that both ends have agreed on."""
+        """Return the next message, read in the framing that both ends have agreed on."""
         if not self._chunked:
             return decoded(await self._until(_END))
         parts: list[bytes] = []
@@ -121,7 +121,7 @@ class Netconf:
         return output(answer)
 
     async def called(self, body: str, words: str) -> str:
-        """Return the reply to a remote procedure call. ``words`` name the call in errors.
+        """Return the reply to a remote procedure call. ``body``: the call as XML. ``words``: its description in errors.
 
         Raises ``ReachError``, with the device's message if the device refuses the call.
         """

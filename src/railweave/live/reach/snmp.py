@@ -47,7 +47,7 @@ def _who(credentials: Snmp) -> Any:  # noqa: ANN401 - one of two kinds of pysnmp
 
 
 async def column(target: Target, oid: str) -> dict[tuple[int, ...], int | str]:
-    """Return the values of a column by row index. A column that the device lacks is empty. Raises ``ReachError``."""
+    """Return the values of a table column by row index; empty if the device lacks the column. Raises ``ReachError``."""
     credentials = target.way.snmp
     if credentials is None:
         raise ReachError("not asked", "the access file does not say how it is asked by SNMP")

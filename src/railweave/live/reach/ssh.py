@@ -23,7 +23,7 @@ _DEFAULT_KNOWN_HOSTS = "~/.ssh/known_hosts"
 
 
 async def connected(target: Target, protocol: Protocol = "ssh") -> list[asyncssh.SSHClientConnection]:
-    """Return connections to a device, through its jump hosts if it has any; the device's is the last. Raises ``ReachError``."""
+    """Return the connections to a device: those to its jump hosts, then its own. Raises ``ReachError``."""
     connections: list[asyncssh.SSHClientConnection] = []
     ways = [*_jumps(target.way), target.way]
     try:
@@ -41,7 +41,7 @@ def _jumps(way: MachineLogin) -> list[MachineLogin]:
 
 
 async def closed(connections: list[asyncssh.SSHClientConnection]) -> None:
-    """Close connections, the innermost first."""
+    """Close connections, the last opened first."""
     for connection in reversed(connections):
         connection.close()
         with contextlib.suppress(Exception):
@@ -101,7 +101,7 @@ async def _login(
 def _unknown(way: MachineLogin, port: int, path: str, known: asyncssh.SSHKnownHosts) -> ReachError:
     """Return the error for a host key that is unknown or has changed, with the remedy.
 
-    The word ``key`` is last in its phrase, because ``told`` hides a word after it as a secret.
+    In its text, no word follows ``key``, because ``told`` would hide that word as a secret.
     """
     name = way.address if port == 22 else f"[{way.address}]:{port}"
     add = f"ssh-keyscan -p {port} {shlex.quote(way.address)} >> {shlex.quote(path)}"
@@ -143,7 +143,7 @@ class Ssh:
             raise ReachError("lost", f"`{words}`: the connection ended: {told(str(error))}") from None
 
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
-        """Run a command, and return its exit status, output and errors. ``given`` is the input of the command, if any.
+        """Run a command, and return its exit status, output and error output. ``given``: the input of the command, if any.
 
         Raises ``ReachError`` if the connection ends before the command does.
         """

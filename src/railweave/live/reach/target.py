@@ -64,7 +64,7 @@ class Snmp:
 class MachineLogin:
     """The login of one machine.
 
-    ``key`` is a key file. If it is None, the keys of the ssh-agent are tried.
+    ``key``: the file of the private key; None: try the keys of the ssh-agent. ``jump``: the jump host in front of it.
     """
 
     address: str

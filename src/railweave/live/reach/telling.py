@@ -85,7 +85,7 @@ class NetconfShell:
         self._inside = inside
 
     async def tell(self, words: str, given: str = "") -> str:
-        """Return the reply to a call, or only its text if ``given`` is "text".
+        """Make the remote procedure call ``words`` and return its reply, or only the text in the reply if ``given`` is "text".
 
         Raises ``RefusedError`` if the reply has an error other than a warning.
         """
@@ -108,9 +108,10 @@ class Commands:
         self._inside = inside
 
     async def tell(self, words: str, given: str = "") -> str:
-        """Run lines of commands, and return a JSON list with the output of each, as text or, if ``given`` is "json", as JSON.
+        """Run the lines of ``words`` as commands, and return a JSON list with the output of each.
 
-        Raises ``RefusedError`` for a line that is refused; the lines before it were carried out.
+        An output is text or, if ``given`` is "json", JSON. Raises ``RefusedError`` for a line that is refused; the
+        lines before it were carried out.
         """
         from railweave.live.reach.web import shown
 
@@ -126,7 +127,7 @@ class Commands:
 
 @contextmanager
 def _refusals() -> Generator[None]:
-    """Raise ``RefusedError`` if a device refuses a request. Errors of the connection are passed on."""
+    """Raise ``RefusedError`` if a device refuses a request in this context. Errors of the connection are passed on."""
     try:
         yield
     except ReachError as error:

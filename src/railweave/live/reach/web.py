@@ -157,7 +157,7 @@ class Eapi(_Web):
         return output
 
     async def ran(self, commands: Sequence[object], form: str, words: str) -> list[object]:
-        """Run commands in one session, and return the answer of each. ``words`` name the commands in errors.
+        """Run commands in one session, and return the answer to each. ``form``: text or json. ``words``: their description in errors.
 
         Raises ``ReachError`` if a command fails; the commands before it have been carried out.
         """

@@ -51,7 +51,7 @@ _END_S = 20.0
 
 @dataclass(frozen=True)
 class Router:
-    """A router of a lab that can be upgraded; see ``operations.deploy.upgrading``."""
+    """A router of a lab as a machine that can be upgraded (``operations.deploy.upgrading``)."""
 
     lab: Running
     device: str
@@ -86,7 +86,7 @@ class Router:
 
 
 def again(lab: Running, device: str) -> None:
-    """Stop the daemons of a router, and start them with its saved configuration. Raises ``LabError``."""
+    """Restart the daemons of a router with its saved configuration. Raises ``LabError`` if they do not end."""
     place, config = lab.place, lab.plan.configs[device]
     pids = [pid for daemon in rootfs.DAEMONS if (pid := routers.daemon_pid(place, device, daemon)) is not None]
     for pid in pids:
@@ -110,7 +110,7 @@ FLOWS = 128
 
 
 class LabTraffic:
-    """A sender of packets of queue pairs between the servers of a lab, which also starts faults."""
+    """A sender of packets between the servers of a lab, on queue pairs. It can also start faults."""
 
     def __init__(self, lab: Running) -> None:
         self._lab = lab
@@ -140,13 +140,13 @@ class LabTraffic:
         self._open.close()
 
     def broken(self, target: FaultTarget) -> Callable[[], None]:
-        """Start a fault as ``lab fault`` does, and return the function that ends it."""
+        """Start a fault in the same way as ``lab fault``, and return the function that ends it."""
         made = effect(self._lab, target)
         made.begin()
         return made.end
 
     def released(self, seconds: float) -> str:
-        """Wait until every kernel forwards as designed, and release sessions that FRR does not restore by itself.
+        """Wait at most ``seconds`` seconds until every kernel forwards as designed, and release sessions that FRR does not restore.
 
         Return a text with the number of released sessions; empty if there were none.
         """
@@ -161,7 +161,7 @@ class LabTraffic:
 
 
 RARELY_S = 10.0
-"""Seconds between rare questions to a router of a lab. They can be frequent, because they disturb no one."""
+"""The seconds between rare questions to a router of a lab. This is short, because questions to a lab disturb no one."""
 
 
 def asking(fabric: Path, *, only: Collection[str] = (), servers: bool = False) -> RunningDevices:
@@ -183,7 +183,7 @@ def asking(fabric: Path, *, only: Collection[str] = (), servers: bool = False) -
 
 
 def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:
-    """Return a network's switches in the lab of its fabric file. If ``access`` is given, they are reached by SSH.
+    """Return the network's lab as a site. If ``access`` is given, its devices are reached by SSH.
 
     Raises ``LabError`` if the lab is not running, or lacks devices of the network.
     """

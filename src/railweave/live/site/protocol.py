@@ -1,4 +1,4 @@
-"""Interfaces of a site: the machine of a device, for upgrades, and the emulation, for failure campaigns."""
+"""Interfaces that a site may provide: the machine of a device, for upgrades, and the emulation, for failure campaigns."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PacketLoss:
-    """The loss of packets between servers.
+    """The packets lost between servers.
 
-    ``longest_s`` is the longest loss on one path, in seconds. ``why`` is the reason if nothing was measured.
+    ``longest_s``: the longest interruption of one path, in seconds. ``why``: the reason if nothing was measured.
     """
 
     sent: int = 0
@@ -41,7 +41,7 @@ class Packets(Protocol):
         ...
 
     def drop(self) -> None:
-        """Stop sending without a result, after an interruption. Does not wait."""
+        """Stop sending without a result, after an interruption. Return at once."""
         ...
 
 

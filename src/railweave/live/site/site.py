@@ -39,8 +39,8 @@ class RunningDevices:
     """The devices of a running network, with the connections that query them.
 
     - ``configs``: the configurations that the switches should run.
-    - ``asked``: devices by name, with their questions.
-    - ``ask_by``: opens a connection that only asks questions.
+    - ``asked``: the questions to each device and its login, by name.
+    - ``ask_by``: a function that opens a connection for questions only.
     """
 
     network: Network
@@ -52,20 +52,22 @@ class RunningDevices:
     host_seen: Callable[[HostState], HostState] = lambda state: state
     """A function that removes the values from a server's state that it cannot report correctly, for example in a lab."""
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Addresses of devices by name, if messages from a device have its address as their source."""
+    """The address of each device, by name, if the sender of a message (such as syslog) is known by its source address."""
     rarely_s: float = 60.0
-    """Seconds between rare questions to a watched device. These questions are not asked at every interval."""
+    """The seconds between rare questions to a watched device: questions that are not asked at every interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site(RunningDevices):
     """A running network whose switches and servers can also be changed.
 
-    - ``change_by``: opens a connection that may change a device.
+    - ``change_by``: a function that opens a connection which may change a device.
     - ``at_once``: the most devices to ask at the same time.
     - ``attempts``: the most attempts for each device.
-    - ``servers``: the login of each server. ``host_file`` returns the ``host.json`` that a server should have.
-    - ``former``: returns the login of a device that is no longer in the design, or None if it is unknown.
+    - ``servers``: the login of each server.
+    - ``host_file``: a function that returns the ``host.json`` that a server should have.
+    - ``former``: a function that returns the login of a device that is no longer in the design, or None if it is
+      unknown.
     """
 
     change_by: Callable[[Target, Spoken], Awaitable[Session]]
@@ -75,11 +77,11 @@ class Site(RunningDevices):
     host_file: Callable[[str], str]
     former: Callable[[str, Spoken], Target | None]
     remember: Callable[[], None] | None = None
-    """A function to call when every switch of a lab runs its design. It records the lab as a lab of this design."""
+    """A function to call when every switch of a lab runs this design. It records that the lab is one of this design."""
     machine: Callable[[str], Machine] | None = None
-    """A function that returns the machine of a device, for upgrades that the device's operating system does not install."""
+    """A function that returns the machine of a device, for upgrades that the device's own commands cannot do. None: there is none."""
     emulation: Emulation | None = None
-    """The emulation, if the site is a lab."""
+    """The emulation, if the site is a lab; None otherwise."""
 
     async def open_to_change(self, device: str, protocol: Spoken) -> Session:
         """Return a session that may change a device. Raises ``ReachError``."""
@@ -96,7 +98,7 @@ class Site(RunningDevices):
     ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
         """Return the running configurations by device and file name, and the devices that did not answer, with the reason.
 
-        Nothing is changed on the devices.
+        Nothing is changed on the devices. ``done`` is called with the outcome of each device.
         """
         texts: dict[str, dict[str, str]] = {}
 
@@ -142,7 +144,7 @@ def asking(
 
 
 def site(network: Network, access: AccessFile) -> Site:
-    """Return the switches of a network, including drained ones, with the logins of access.yaml."""
+    """Return the site of a network: its switches, including drained ones, and its servers, with the logins of access.yaml."""
     network = reachable(network)
     asked = {device.target.name: device for device in plan(network, access)}
     here = [server.name for server in network.servers if server.name not in network.absent]
@@ -161,7 +163,7 @@ def site(network: Network, access: AccessFile) -> Site:
 
 
 def listed(access: AccessFile) -> Callable[[str, Spoken], Target | None]:
-    """Return a function that returns the login of a device whose address is in access.yaml, and None for other devices."""
+    """Return a function that returns the login of a device with an address in access.yaml, and None for any other device."""
 
     def former(name: str, protocol: Spoken) -> Target | None:
         known = access.access.devices.get(name)

@@ -56,7 +56,7 @@ class Observation:
 
 
 class Assertion(Protocol):
-    """A check that a lab is in the state that ``routes`` describe. Links or devices may be down in this state."""
+    """A check that a lab forwards as ``routes`` describe. In these routes, links or devices may be down."""
 
     def __call__(self, lab: Running, routes: Routes) -> Observation:
         """Check the lab once."""
@@ -73,7 +73,7 @@ class Registered:
 
 
 def every() -> list[Registered]:
-    """Return all assertions, ordered so that each helps to understand the next."""
+    """Return all assertions, basic ones first, so that the first failure is likely to explain the next."""
     from railweave.live.lab.assertions import routing, sessions, tenants, traffic
 
     return [

@@ -29,7 +29,7 @@ def _sessions(lab: Running) -> Iterator[tuple[DeviceConfig, Bgp, list[Session]]]
 
 
 def _neighbor(session: Session) -> str:
-    """Return the name that FRR gives the neighbor of a session."""
+    """Return the name by which FRR identifies the neighbor of a session."""
     return session.peer_address or session.interface
 
 
@@ -77,7 +77,7 @@ def fib(lab: Running, routes: Routes) -> Observation:
 
 
 def _backups(lab: Running, routes: Routes) -> tuple[int, list[str]]:
-    """Return the number of backups that were compared, and the backups that differ.
+    """Return the number of backup paths that were compared, and a text for each that differs.
 
     A backup is the path that BGP would choose next, computed from its attributes.
     """
@@ -119,9 +119,10 @@ def _second_best(paths: object, links: dict[str, str]) -> set[str]:
 
 
 def path_colors(lab: Running, routes: Routes) -> Observation:
-    """Check that a device forwards a prefix of a color over links of that color, if it has any towards it that are not drained.
+    """Check that each device forwards prefixes of a path color on all its links of that color towards the prefix, and no others.
 
-    This uses only the design, so it also finds mistakes in the configurations, and thus in ``routes``.
+    Drained links do not count, and a device without such a link is not checked. The check uses only the design, so it
+    also finds mistakes in the configurations, and thus in ``routes``.
     """
     network = lab.plan.network
     owner = {
@@ -173,7 +174,7 @@ def _with_servers(network: Network) -> list[Segment]:
 
 
 def _above(network: Network) -> dict[tuple[str, int], set[str]]:
-    """Return the spines to which each leaf has links of each color that are not drained."""
+    """Return, for each leaf and color, the spines to which the leaf has undrained links of that color."""
     spines: dict[tuple[str, int], set[str]] = {}
     for cable in network.cables:
         if cable.kind == "fabric" and cable.color is not None and cable.name not in network.drained_cables:
@@ -182,19 +183,19 @@ def _above(network: Network) -> dict[tuple[str, int], set[str]]:
 
 
 def _alike(network: Network, leaf: str, other: str) -> bool:
-    """Return whether two leaves are in the same fabric, site, pod and plane, and therefore below the same spines."""
+    """Return whether two leaves have the same fabric, site, pod and plane, and therefore the same spines."""
     near, far = network.switch(leaf), network.switch(other)
     return (near.fabric, near.site, near.pod, near.plane) == (far.fabric, far.site, far.pod, far.plane)
 
 
 def _apart(network: Network, leaf: str, device: str) -> bool:
-    """Return whether a leaf is in a plane, and a device is in a different plane or in none."""
+    """Return whether a leaf is in a plane and a device is not in the same plane."""
     plane = network.switch(leaf).plane if leaf else ""
     return bool(plane) and plane != network.switch(device).plane
 
 
 def leaf_transit(lab: Running, routes: Routes) -> Observation:
-    """Check that each leaf advertises its own prefixes on each session, and nothing else."""
+    """Check that each leaf advertises all its own prefixes on each session, and no other prefix."""
     own_prefixes = {
         name: set[str](config.overlay.prefixes()) if config.overlay else set[str]()
         for name, config in lab.plan.configs.items()

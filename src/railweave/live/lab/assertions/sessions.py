@@ -1,4 +1,4 @@
-"""Assertions about BGP and BFD sessions, with the readers and rules of ``railweave check``, and about addresses and tables of servers."""
+"""Assertions about BGP and BFD sessions, checked by the rules of ``railweave check``, and about servers' addresses and tables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def tables(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001
 
 _BGP = {"bgp": "show bgp vrf all summary json", "bgp-neighbors": "show bgp vrf all neighbors json"}
 _BFD = {"bfd": "show bfd peers json"}
-"""Questions of the FRRouting reader, and the command that answers each."""
+"""The questions of the FRRouting reader about BFD, with the command for each."""
 
 
 def bgp_sessions(lab: Running, routes: Routes) -> Observation:
@@ -90,7 +90,10 @@ def _wanted(lab: Running, routes: Routes) -> dict[str, Expected]:
 def _failures(
     lab: Running, wanted: dict[str, Expected], daemon: str, asked: Mapping[str, str], which: Collection[Rule]
 ) -> list[str]:
-    """Return the failures that some rules find in the answers of a daemon of each router."""
+    """Return the failures that the rules in ``which`` find in the answers of one daemon of each router.
+
+    ``wanted``: the expected state of each router. ``asked``: the command for each question.
+    """
     absent = {name: why for name in wanted if (why := not_started(lab.frr, lab.plan.configs[name], daemon))}
     started = {name: router for name, router in wanted.items() if name not in absent}
     living = NetworkStates(lab.plan.network, started, {})

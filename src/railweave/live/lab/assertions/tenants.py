@@ -24,7 +24,7 @@ _TYPE_5 = "show bgp l2vpn evpn route type prefix"
 
 
 class _Owner(NamedTuple):
-    """The owner of a prefix, by the design.
+    """The designed owner of a prefix: its tenant, and the leaves that have it.
 
     The subnet of a layer-2 network is on every leaf with a member.
     """
@@ -34,7 +34,7 @@ class _Owner(NamedTuple):
 
 
 def connected(lab: Running, routes: Routes) -> Observation:
-    """Check that each leaf has its tenants' prefixes of all other leaves over tunnels, and that packets use these tunnels."""
+    """Check that each leaf reaches its tenants' prefixes on other leaves through tunnels, in its tables and with packets."""
     owners = _owners(lab)
     if not owners:
         return Observation(0, "no tenants")
@@ -66,10 +66,10 @@ def connected(lab: Running, routes: Routes) -> Observation:
 
 
 def isolated(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001 - as every assertion
-    """Check that no VRF has a prefix of a tenant kept apart from it, and that no packet arrives between such tenants.
+    """Check that no VRF has a prefix of a tenant that is isolated from it, and that no packet arrives between such tenants.
 
-    This checks BGP as well as the kernel. FRR accepts routes with a different VNI into a VRF, but keeps them out of the
-    kernel as "inactive".
+    This checks BGP as well as the kernel. FRR accepts routes with a different VNI into a VRF, but keeps them out of
+    the kernel as "inactive".
     """
     owners = _owners(lab)
     if not owners:
@@ -171,7 +171,7 @@ def _lists(value: object) -> list[list[dict[str, Any]]]:
 
 
 def _through_tunnels(lab: Running, pairs: Sequence[QueuePair]) -> list[str]:
-    """Send one packet for each queue pair, and return the VRFs whose VXLAN devices did not send all their packets."""
+    """Send one packet for each queue pair. Return a text for each VRF whose VXLAN devices did not send all its packets."""
     where = {
         f"{server.name}:{nic.name}": (nic.leaf, nic.tenant)
         for server in lab.plan.network.servers

@@ -1,4 +1,4 @@
-"""Assertions about packets between servers, sent as those of queue pairs."""
+"""Assertions about packets between servers that have the headers of queue pairs' packets."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from railweave.live.lab.running import Running
 
 BATCH = 256
-"""The most queue pairs that are counted at once. Other traffic of daemons then stays below half a packet on every link.
+"""The most queue pairs that are counted together. Other traffic of daemons then stays below half a packet on every link.
 
-On a slow machine, a batch that looks wrong is sent again in halves, down to ``LEAST_BATCH``.
+On a slow machine, a batch with wrong counts is sent again in halves, down to ``LEAST_BATCH``.
 """
 
 LEAST_BATCH = 16
 
 TRIES = 3
-"""The number of times that a queue pair, or a batch of the least size, must use wrong links before it is reported.
+"""The number of times that a queue pair, or a batch of the smallest size, must use wrong links before it is reported.
 
-A session that reopened meanwhile also puts traffic on links.
+The reason is that a session which reopens at that time also puts traffic on links.
 """
 
 MOST_APART = 1024
-"""The most pairs of NICs in different planes that are tried. If there are more, a spread selection is tried."""
+"""The most pairs of NICs in different planes that are tested. If there are more, evenly selected ones are tested."""
 
 MOST_SHARED = 64
-"""The most queue pairs with a choice of links that are tried, one at a time. If there are more, a spread selection is tried."""
+"""The most queue pairs that may use several links and are tested, one at a time. If there are more, they are selected evenly."""
 
 MOST_CULPRITS = 8
-"""The most queue pairs on wrong links that are named. The search ends at this number."""
+"""The most queue pairs on wrong links that are reported. The search ends at this number."""
 
 
 def _counts(pairs: Sequence[QueuePair]) -> list[int]:
-    """Return the number of packets of each queue pair. Colors have different numbers, so that two swapped colors are detected."""
+    """Return the number of packets to send for each queue pair. It differs by color, so that swapped colors are noticed."""
     colors = {color: place for place, color in enumerate(dict.fromkeys(pair.color for pair in pairs))}
     return [2 + 2 * (colors[pair.color] % 8) + place % 2 for place, pair in enumerate(pairs)]
 
@@ -52,7 +52,7 @@ def _of(number: int, every: int) -> str:
 
 
 def reachability(lab: Running, routes: Routes) -> Observation:
-    """Check that a packet from every address of every server reaches every other server, within one plane if there are planes."""
+    """Check that a packet from every address of every server reaches every other server; if there are planes, within a plane."""
     pairs, every = queue_pairs(lab, routes)
     with Traffic(lab) as traffic:
         left = reached(traffic, pairs)
@@ -64,7 +64,7 @@ def reachability(lab: Running, routes: Routes) -> Observation:
 
 
 def planes_apart(lab: Running, routes: Routes) -> Observation:
-    """Check that planes are isolated: no kernel of a switch has a prefix of another plane, and no packet arrives in one."""
+    """Check that planes are isolated: no switch's kernel has a prefix of another plane, and no packet crosses between planes."""
     network = lab.plan.network
     pairs = pairs_apart(lab)
     if not pairs:
@@ -108,7 +108,7 @@ def mtu(lab: Running, routes: Routes) -> Observation:
 
 
 def links(lab: Running, routes: Routes) -> Observation:
-    """Check by link counters that packets of queue pairs cross the links that ``paths`` shows, and no others."""
+    """Check by link counters that the packets of queue pairs cross the links that ``paths`` computes, and no others."""
     pairs, every = queue_pairs(lab, routes)
     pinned = [pair for pair in pairs if pair.pinned]
     shared = spread([pair for pair in pairs if pair.hops and not pair.pinned], MOST_SHARED)
@@ -144,7 +144,7 @@ def links(lab: Running, routes: Routes) -> Observation:
 
 
 def _directions(lab: Running, pair: QueuePair) -> list[set[Direction]]:
-    """Return the links of each hop of a queue pair, each with the device that its packets go to."""
+    """Return, for each hop of a queue pair, its links, each with the device that receives the packets."""
     at = {pair.src.partition(":")[0]}
     directions: list[set[Direction]] = []
     for hop in pair.hops:
@@ -163,7 +163,7 @@ def _frame_bytes(traffic: Traffic, pair: QueuePair) -> int:
 
 
 def _sent(lab: Running, traffic: Traffic, flows: Sequence[tuple[QueuePair, int]]) -> dict[Direction, int]:
-    """Send flows and wait until they arrive. Return the bytes that each link carried meanwhile."""
+    """Send flows and wait until they arrive. Return the bytes that each link carried in this time."""
     before = snapshot(lab)
     traffic.deliver(flows, None)
     return snapshot(lab).since(before)
@@ -184,7 +184,10 @@ def _wrong(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], counts: S
 
 
 def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong: set[Direction]) -> list[str]:
-    """Return the queue pairs that explain wrong counters. Each is sent separately, those on the wrong links first."""
+    """Return a text for each queue pair that causes wrong counters, or for each wrong link if no queue pair does.
+
+    Each queue pair is sent separately. Those that should cross the wrong links are sent first.
+    """
     likely = sorted(batch, key=lambda pair: not any(hop & wrong for hop in _directions(lab, pair)))
     culprits: list[str] = []
     for pair in likely:
@@ -199,7 +202,7 @@ def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong:
 
 
 def _strays(lab: Running, traffic: Traffic, pair: QueuePair) -> list[str]:
-    """Return how a queue pair, sent separately, deviates from ``paths``. It must deviate in each of ``TRIES``; else return nothing."""
+    """Return how a queue pair that is sent separately deviates from ``paths``; empty unless it deviates in each of ``TRIES`` tries."""
     strays: list[str] = []
     for _ in range(TRIES):
         strays = _stray(lab, traffic, pair)

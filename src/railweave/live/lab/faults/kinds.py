@@ -1,4 +1,4 @@
-"""Kinds of faults, as the scenario file names them, and how the lab starts and ends each."""
+"""The kinds of faults that a scenario file can name, and how the lab starts and ends each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PS_PER_S = 10**12
 
 BLACKHOLE_PREFERENCE = 1
-"""The preference of the rules of a switch that forwards nothing: after its own addresses, before every table."""
+"""The preference of the rules that make a switch forward nothing: after its own addresses, before every routing table."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,10 @@ def _links_down(lab: Running, target: FaultTarget, links: tuple[str, ...], down:
 
 
 def _flapping(lab: Running, target: FaultTarget, period_s: float, count: int) -> Effect:
-    """Return the effect of repeated breaks, each half a period long. Assertions look at the state after the last break."""
+    """Return the effect of a link or device that breaks repeatedly, for half of each period.
+
+    Assertions are checked after the last break.
+    """
 
     def begin() -> None:
         start = time.monotonic()
@@ -218,7 +221,7 @@ def _reboot(lab: Running, target: FaultTarget, device: str) -> Effect:
 
 
 def _set_ports(lab: Running, device: str, state: str) -> None:
-    """Set the ports of a switch up or down at the switch's end."""
+    """Set the ports of a switch to ``state``, up or down, at the switch's end of the links."""
     for space in spaces_of(lab.plan.configs[device]):
         names = [name for name in lab.interfaces(space).values() if lab.plan.link(device, name)]
         ip_batch((f"link set {name} {state}" for name in names), inside=namespace(lab.place.lab, space))

@@ -1,4 +1,4 @@
-"""Measurements of faults: packets lost, time to switch over, time to return, and queue pairs that kept a path."""
+"""Measurements of faults: packets lost, time until loss ends, time to recover, and queue pairs that kept a path."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class ProbeCounts:
     arrived: NDArray[np.bool_]
 
     def between(self, begin: float, end: float) -> ProbeCounts:
-        """Return the rounds in a span of time."""
+        """Return the counts of the rounds from ``begin`` to ``end``, in seconds of ``time.monotonic``."""
         inside = (self.sent >= begin) & (self.sent < end)
         return ProbeCounts(self.sent[inside], self.arrived[:, inside])
 
 
 class Prober:
-    """A sender of packets of queue pairs, which sends from entering the context until ``stop``."""
+    """A context in which packets of queue pairs are sent continuously, until ``stop``."""
 
     def __init__(self, lab: Running, pairs: Sequence[QueuePair]) -> None:
         self.interval_s = max(INTERVAL_S, len(pairs) / MOST_PER_S)
@@ -124,16 +124,16 @@ def _take(traffic: Traffic, pairs: list[QueuePair], rows: list[bytearray], wait_
 
 
 TOUCHED, OTHERS = 64, 16
-"""The numbers of queue pairs that send steadily: those that cross the fault, and others."""
+"""The most queue pairs that send continuously: those that cross the fault, and others."""
 
 CHECKED = 1024
 """The most queue pairs that are tested for a path during a fault. Up to three quarters of them cross the fault."""
 
 SETTLE_S = 15
-"""The most seconds that routers may take to settle."""
+"""The most seconds to wait until routers have settled."""
 
 HOLD_S = 1.0
-"""Seconds for which packets are still measured after routers have settled."""
+"""The seconds for which a fault continues after routers have settled."""
 
 UNKNOWN_S = 4.0
 """Seconds that a fault lasts if ``routes`` does not predict how routers react."""
@@ -199,7 +199,7 @@ class FaultMeasurement(JsonObject):
 def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> FaultMeasurement:
     """Start a fault, measure its effects, and end it.
 
-    The fault lasts ``lasts_s`` seconds. If this is None, it ends ``HOLD_S`` seconds after routers have settled.
+    The fault lasts ``lasts_s`` seconds. None: until ``HOLD_S`` seconds after routers have settled.
     """
     whole = lab.control_plane.routes()
     expected = whole if not effect.down else lab.control_plane.routes(effect.down)
@@ -244,7 +244,10 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> FaultM
 
 
 def _watched(lab: Running, whole: Routes, effect: Effect) -> tuple[list[QueuePair], list[QueuePair]]:
-    """Return all queue pairs, those to test first, and the queue pairs that send steadily. The first ``CHECKED`` are tested."""
+    """Return all queue pairs, those to test first, and the queue pairs that send continuously.
+
+    The first ``CHECKED`` of the first list are to be tested. ``whole``: the routes before the fault.
+    """
     pairs, _ = queue_pairs(lab, whole)
     touched = set(effect.links)
     crossing = [pair for pair in pairs if pair.links() & touched]
@@ -255,7 +258,7 @@ def _watched(lab: Running, whole: Routes, effect: Effect) -> tuple[list[QueuePai
 
 
 def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expected: Routes) -> set[QueuePair]:
-    """Return the queue pairs that should have a path during the fault, by ``routes`` or because they do not cross the fault."""
+    """Return the queue pairs that should have a path during the fault: by ``routes``, or because they do not cross the fault."""
     kind = effect.target.fault.kind
     if effect.down:
         known, _ = queue_pairs(lab, expected)
@@ -268,7 +271,10 @@ def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expec
 
 
 def _last(lab: Running, effect: Effect, expected: Routes, begun: float, lasts_s: float | None) -> float | None:
-    """Wait while a fault lasts. Return the seconds until kernels forwarded as expected; None if unknown or not reached."""
+    """Wait until the fault is to end. Return the seconds from its start until kernels forwarded as expected; None if they did not.
+
+    The result is also None if the expected forwarding is unknown. ``begun``: the start, by ``time.monotonic``.
+    """
     settled: float | None = None
     if effect.down is not None:
         limit = SETTLE_S if lasts_s is None else lasts_s

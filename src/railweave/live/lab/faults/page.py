@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railweave.live.lab.state import Record
 
 _WHOLE = "\n.scroll{max-height:none}\nh2{margin-top:22px}\n"
-"""Style rules that show the tables at full height, because they are the main content of the page."""
+"""CSS rules that show the tables at full height, because they are the main content of the page."""
 
 FAULT_COLUMNS = (
     Column("fault", key="kind"),
@@ -36,7 +36,7 @@ SUMMARY_COLUMNS = (
 
 
 def faults_table(measured: Sequence[FaultMeasurement]) -> Table:
-    """Return the table of measurements, a row for each."""
+    """Return a table with a row for each measurement."""
     return Table(FAULT_COLUMNS, [_row(measurement) for measurement in measured])
 
 
@@ -62,7 +62,7 @@ def seconds(value: float | None) -> str:
 
 
 def summary_table(measured: Sequence[FaultMeasurement]) -> Table:
-    """Return the table of faults by kind. Times are the median and the longest; unknown times are left out."""
+    """Return a table with a row for each kind of fault. Times are the median and the longest; unknown times are left out."""
     rows: list[tuple[object, ...]] = []
     for kind in dict.fromkeys(measurement.kind for measurement in measured):
         of_kind = [measurement for measurement in measured if measurement.kind == kind]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Span:
-    """A fault with its start and end in seconds. If ``end_s`` is None, the fault lasts until routers have settled."""
+    """A fault with its start and end in seconds from the start of the scenario. None: it ends when routers have settled."""
 
     effect: Effect
     begin_s: float
@@ -34,7 +34,10 @@ class _Span:
 
 
 def of_file(lab: Running, file: Path, *, announce: Callable[[str], None]) -> list[FaultTarget]:
-    """Return the faults of a scenario file, and announce if its traffic is ignored. Raises ``InputError`` if it has no faults."""
+    """Return the faults of a scenario file. Raises ``InputError`` if it has none.
+
+    ``announce`` is called if the file also has traffic, which the lab ignores.
+    """
     read = read_scenario(file, "lab")
     if not read.scenario.faults:
         fix = "the lab takes a scenario's faults, and no traffic"
@@ -53,9 +56,9 @@ def injected(
     announce: Callable[[str], None] = silent,
     progress: Callable[[str], None] = silent,
 ) -> tuple[Record, list[FaultMeasurement]]:
-    """Inject faults into a fabric file's running lab: of a scenario file, written as ``words``, or ``every`` single fault.
+    """Inject faults into the running lab of a fabric file: those of ``scenario``, those in ``words``, or ``every`` single fault.
 
-    Returns the record of the lab, and the measurement of each group of faults. Raises ``LabError``.
+    Return the record of the lab, and the measurement of each group of overlapping faults. Raises ``LabError``.
     """
     record, lab = life.attach(fabric)
     with lab, locked(record.lab, "fault"):
@@ -88,7 +91,7 @@ def _span(lab: Running, target: FaultTarget) -> _Span:
 
 
 def _overlapping(spans: Sequence[_Span]) -> list[list[_Span]]:
-    """Return faults in groups that overlap in time. A fault without an end time ends before the next one starts."""
+    """Return the faults in groups that overlap in time. A fault without an end time ends before the next one starts."""
     groups: list[list[_Span]] = []
     for span in spans:
         last = groups[-1] if groups else []
@@ -102,7 +105,8 @@ def _overlapping(spans: Sequence[_Span]) -> list[list[_Span]]:
 def _several(lab: Running, group: Sequence[_Span]) -> FaultMeasurement:
     """Measure overlapping faults together.
 
-    Each fault starts at its time. Faults that end before the last one starts do so; the effects of the others are measured.
+    Each fault starts at its time. A fault with an end before the start of the last fault ends at its time. The
+    effects of all others are measured from the start of the last fault.
     """
     first, last = group[0].begin_s, group[-1].begin_s
     begun: list[Effect] = []

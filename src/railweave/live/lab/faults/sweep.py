@@ -1,4 +1,4 @@
-"""Tests of every single fault of a network, and of all forwarding tables with each link down in turn."""
+"""Tests of every single fault of a network, and of all forwarding tables while each link in turn is down."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SLOW = "100M"
 
 
 def written(text: str) -> Words:
-    """Read a fault as written on the command line: ``link-down link=A--B for=2s``. Raises ``InputError`` if a part is invalid."""
+    """Return a fault from its text on a command line: ``link-down link=A--B for=2s``. Raises ``InputError`` if a part is invalid."""
     kind, *rest = text.split()
     words: Words = {"at": "0s", "kind": kind}
     for part in rest:
@@ -52,12 +52,15 @@ def targets(lab: Running, faults: Iterable[Words]) -> list[FaultTarget]:
 
 
 def of_words(lab: Running, texts: Iterable[str], *, every: bool) -> list[FaultTarget]:
-    """Return the faults written on a command line, or all single faults if ``every``. Raises ``InputError`` and ``SpecError``."""
+    """Return the faults from their texts on a command line, or all single faults if ``every``. Raises ``InputError``, ``SpecError``."""
     return targets(lab, every_single(lab) if every else map(written, texts))
 
 
 def every_single(lab: Running) -> list[Words]:
-    """Return a fault for each link, NIC, switch and plane, and one of each other kind at a leaf, a spine or a link between them."""
+    """Return a fault for each link, NIC, switch and plane, and one fault of each other kind.
+
+    Each of the others is at a leaf, a spine or a link between them.
+    """
     return [{"at": "0s", **words} for words in _all(lab)]
 
 
@@ -103,8 +106,10 @@ LIMIT_S = 20
 class LinkOutage(JsonObject):
     """The result of taking one link down.
 
-    ``settled_s`` and ``returned_s`` are the seconds until kernels matched ``routes``, after the link went down and after it
-    returned. They are None if the limit was exceeded; ``failures`` then lists the differences.
+    - ``settled_s``: the seconds from the link going down until the kernels' routes matched the computed ones; None if
+      ``LIMIT_S`` was exceeded.
+    - ``returned_s``: the same from the link's return.
+    - ``failures``: the differences if the limit was exceeded.
     """
 
     link: str
@@ -122,9 +127,9 @@ class LinkOutage(JsonObject):
 def sweep(
     lab: Running, progress: Callable[[str], None] = silent, links: Sequence[str] | None = None
 ) -> list[LinkOutage]:
-    """Take down the links one at a time, and compare every kernel's table with ``routes`` for that state.
+    """Take each link down in turn, and compare every kernel's table with ``routes`` for that state.
 
-    The default is all links.
+    ``links``: the links to take down; None: all.
     """
     outages: list[LinkOutage] = []
     whole = lab.control_plane.routes()

@@ -29,13 +29,13 @@ PORT = 4791
 """The UDP port of RoCEv2 (IANA; InfiniBand Architecture Specification, annex A17)."""
 
 MOST_QUEUE_PAIRS = 8192
-"""The most queue pairs that are tried. Those between NICs of one rail come first."""
+"""The most queue pairs that are tested. Those between NICs of one rail come first."""
 
 CHECKING = 4792
-"""The UDP port of packets that test for a path, while other packets measure how long a path was interrupted."""
+"""The UDP port of packets that test for a path while other packets measure the loss."""
 
 DSCP = 26
-"""The DSCP of packets: that of the usual class of RoCEv2 data. Tunnels copy it to the outer header."""
+"""The DSCP of packets, which is the usual one of RoCEv2 data. Tunnels copy it to the outer header."""
 
 _NO_WAY = {
     errno.EADDRNOTAVAIL,
@@ -51,11 +51,11 @@ _NO_WAY = {
 """Errors which mean that a server has no path for a packet. They are results of a test, not failures of the lab."""
 
 _NEARLY_ALL = 1 - 1e-6
-"""The least sum of the shares of a hop's links at which every packet crosses one of the links."""
+"""The sum of the shares of a hop's links from which every packet counts as crossing one of these links."""
 
 _HEADER = struct.Struct("!II")
 _HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
-"""Bytes of IP and UDP headers."""
+"""The bytes of IP and UDP headers, by address family."""
 _RECEIVE_BUFFER = 8 << 20
 
 WINDOW = 128
@@ -66,7 +66,7 @@ including those of BFD.
 """
 
 _STILL_S = 0.05
-"""Seconds without an arrival after which a full window counts as lost for now, and the next window is sent."""
+"""The seconds without an arrival after which the packets of a full window count as lost, and the next window is sent."""
 
 _SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 _FREEBIND = {  # also for an address that is not there, or not yet (linux/in.h, linux/in6.h)
@@ -113,15 +113,15 @@ class QueuePair:
         return bool(self.hops) and all(len(hop) == 1 for hop in self.hops) and all(self.certain)
 
     def links(self) -> set[str]:
-        """Return every link that its packets may cross."""
+        """Return every link that the packets of the queue pair may cross."""
         return {link for hop in self.hops for link in hop}
 
 
 def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> tuple[list[QueuePair], int]:
-    """Return queue pairs from each address of each NIC to NICs on other servers, and the number of all such queue pairs.
+    """Return queue pairs between NICs on different servers, and the number of all possible ones.
 
-    Both NICs have the same fabric, plane and tenant. If there are more than ``most``, those within a rail come first and the
-    excess is left out.
+    There is one for each address of the source NIC. Both NICs have the same fabric, plane and tenant. If there are
+    more than ``most``, those within a rail come first and the rest is left out.
     """
     network = lab.plan.network
     nics = [(server.name, nic) for server in network.servers for nic in server.nics]
@@ -155,7 +155,7 @@ def _families(nic: Nic, far: Nic) -> list[tuple[Family | None, int]]:
 
 
 def forbidden_pairs(lab: Running) -> list[QueuePair]:
-    """Return a pair for each address of each NIC and each address of NICs of isolated tenants on other servers.
+    """Return queue pairs between NICs of isolated tenants, from each address to each address on other servers.
 
     Two NICs of one server do not form a pair, because packets from a server to itself never leave it.
     """
@@ -172,7 +172,10 @@ def forbidden_pairs(lab: Running) -> list[QueuePair]:
 
 
 def pairs_apart(lab: Running) -> list[QueuePair]:
-    """Return a pair for each NIC address and each address of the same path color in other planes of the fabric, on other servers."""
+    """Return queue pairs between NICs in different planes of a fabric, on different servers.
+
+    There is one for each two addresses of the same path color and address family.
+    """
     network = lab.plan.network
     nics = [(server.name, nic) for server in network.servers for nic in server.nics if network.plane_of(nic)]
     return [
@@ -186,7 +189,7 @@ def pairs_apart(lab: Running) -> list[QueuePair]:
 
 
 class Traffic:
-    """A context with a socket at each address of each server."""
+    """A context that has an open UDP socket at each address of each server."""
 
     def __init__(self, lab: Running, port: int = PORT) -> None:
         self._port = port
@@ -234,7 +237,7 @@ class Traffic:
             nic_socket.close()
 
     def packet_bytes(self, pair: QueuePair) -> int:
-        """Return the size in bytes of the largest IP packet that a queue pair's NIC sends."""
+        """Return the size in bytes of the largest IP packet that the source NIC of a queue pair sends."""
         return self._mtu[pair.src_gid]
 
     def send(self, flow: int, sequence: int, pair: QueuePair, ip_bytes: int = 0) -> bool:
@@ -275,10 +278,11 @@ class Traffic:
     def deliver(
         self, flows: Sequence[tuple[QueuePair, int]], ip_bytes: int | None = 0, patience_s: float = 1.0
     ) -> list[int]:
-        """Send each flow's number of packets, and return how many packets of each flow arrived at their destination.
+        """Send packets of flows, and return how many packets of each flow arrived at their destination.
 
-        At most ``WINDOW`` packets are in flight. If ``ip_bytes`` is None, packets have the largest size that the NIC sends.
-        Returns when all packets have arrived, or when none has arrived for ``patience_s`` seconds.
+        ``flows``: queue pairs with the number of packets of each. At most ``WINDOW`` packets are in flight.
+        ``ip_bytes``: the size of packets; None: the largest that the NIC sends. Returns when all packets have
+        arrived, or when none has arrived for ``patience_s`` seconds.
         """
         received = [0] * len(flows)
         missing = unanswered = 0
@@ -316,7 +320,7 @@ class Traffic:
 
 
 def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_bytes: int | None = 0) -> list[QueuePair]:
-    """Return the queue pairs that delivered no packet in ``tries`` attempts. ``ip_bytes`` is that of ``Traffic.deliver``."""
+    """Return the queue pairs of which no packet arrived in ``tries`` attempts. ``ip_bytes`` is that of ``Traffic.deliver``."""
     left = list(pairs)
     traffic.flush()
     for _ in range(tries):

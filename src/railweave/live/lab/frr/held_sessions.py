@@ -1,8 +1,9 @@
-"""FRR's vty, and the recovery of sessions that BFD holds down, which FRR 10.3 does not restore by itself.
+"""Sessions with FRR's daemons, and the recovery of BGP sessions that BFD holds down, which FRR 10.3 does not restore by itself.
 
-If BFD went down at both ends, the bgpd of each end keeps the state "BFD down". Each then refuses the connections of the other
-("incoming conn rejected - no AF activated for peer"), so that neither comes up. BFD follows the session, so BFD never comes
-up either. FRR's pull request 18562, by its title, fixes this. Configuring BFD again at one end clears the state.
+If BFD went down at both ends, the bgpd of each end keeps the state "BFD down". Each then refuses the connections of
+the other ("incoming conn rejected - no AF activated for peer"), so that neither comes up. BFD follows the session, so
+BFD never comes up either. FRR's pull request 18562, by its title, fixes this. Configuring BFD again at one end clears
+the state.
 """
 
 from __future__ import annotations
@@ -94,14 +95,14 @@ class Vty:
 
 
 PATIENCE_S = 7
-"""Seconds to wait before sessions are released. This is longer than the 5 s after which sessions try to connect again."""
+"""The seconds to wait before sessions are released, more than the 5 s after which sessions try to connect again by themselves."""
 
 
 def release(lab: Running) -> list[str]:
-    """Configure BFD again for groups of leaves whose sessions BFD holds down.
+    """Release BGP sessions that BFD holds down, by configuring BFD again for groups of leaves.
 
-    Returns these sessions as ``leaf interface``, and also keeps them in ``lab``. Does nothing within ``PATIENCE_S`` seconds of
-    the last release: configuring BFD resets sessions, so more frequent releases would keep them down.
+    Return the released sessions as ``leaf interface``, and add them to ``lab``. Do nothing within ``PATIENCE_S``
+    seconds of the last release: configuring BFD resets sessions, so more frequent releases would keep them down.
     """
     released: list[str] = []
     if time.monotonic() < lab.released_at + PATIENCE_S:
@@ -140,7 +141,7 @@ def _is_held(vty: Vty, name: str, state: str | None) -> bool:
 def wait_and_release(
     lab: Running, expected: Routes, limit_s: float, poll_s: float = fib.POLL_S
 ) -> tuple[float | None, list[Difference]]:
-    """Wait as ``fib.wait`` does, and release sessions that BFD holds down. The network must have no faults."""
+    """Wait as ``fib.wait`` does, and meanwhile release sessions that BFD holds down. The network must have no faults."""
     took, left = fib.wait(lab, expected, min(PATIENCE_S, limit_s), poll_s)
     spent = 0.0
     while took is None and spent < limit_s:

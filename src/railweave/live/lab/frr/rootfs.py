@@ -1,4 +1,4 @@
-"""The FRR of a lab: in a root folder that is created once, checked, and shared with the vtysh validator, or on the system."""
+"""The FRR that a lab runs: in a root folder that is created once, checked, and also used by the vtysh validator, or the system's."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ CACHE = Path("/var/cache/railweave")
 
 @dataclass(frozen=True)
 class FrrRequirement:
-    """The FRR release that a network requires: the oldest suitable one, and the reason as text.
+    """The FRR release that a network requires: the oldest suitable release, and the reason as text.
 
-    ``suite`` is the Debian suite that has this release, and ``folder`` is the name of its root folder.
+    ``suite``: the Debian suite that has this release. ``folder``: the name of its root folder.
     """
 
     oldest: tuple[int, int]
@@ -40,10 +40,10 @@ class FrrRequirement:
 
 
 OLDEST = (10, 3)
-"""The oldest FRR for a lab. Older ones lack commands of `lab test`: 8.4 has no ``show bgp … detail json``."""
+"""The oldest FRR release that a lab accepts. Older ones lack commands of `lab test`: 8.4 has no ``show bgp … detail json``."""
 
 PLAIN = FrrRequirement(OLDEST)
-"""The requirement of every network."""
+"""The requirement of a network without special needs."""
 
 AIGP = FrrRequirement(OLDEST, "the fabric file has `emulation: aigp`")
 """The requirement of a network with emulated AIGP. FRR has ``bgp bestpath aigp`` from release 10.0 on."""
@@ -70,9 +70,9 @@ ROUTING = {"bgp": "bgpd", "isis": "isisd"}
 
 @dataclass(frozen=True)
 class Frr:
-    """An FRR that can be run: its root folder, its version, and the user and group of its daemons.
+    """An FRR installation: its root folder, its version, and the user and group ids of its daemons.
 
-    ``protocols`` are the underlay protocols that its routers run.
+    ``protocols``: the underlay protocols that its routers run.
     """
 
     root: Path
@@ -108,9 +108,9 @@ def need(configs: Iterable[DeviceConfig]) -> FrrRequirement:
 
 
 def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], None]) -> Frr:
-    """Return the FRR in the ``given`` folder or, if this is None, the first FRR that is found.
+    """Return the FRR in the folder ``given`` or, if it is None, the first suitable FRR.
 
-    Without a given folder, these are tried in order:
+    Without a folder, these are tried in order:
 
     - the checkout's folder (``make validators``)
     - the cached folder, which is created now if possible
@@ -156,7 +156,7 @@ def given(root: Path) -> Frr:
 
 
 def known(root: Path, version: str) -> Frr:
-    """Return the FRR that a lab was started with. Raises ``LabError``."""
+    """Return the FRR that a lab was started with. Raises ``LabError`` if its root folder has no user frr."""
     return Frr(root, version, *_ids(root))
 
 
@@ -183,7 +183,10 @@ def _checked(
 
 
 def _says(root: Path) -> str:
-    """Return the version that zebra reports; empty if zebra reports none, or if the root folder is not the system's."""
+    """Return the version that zebra reports; empty if it reports none.
+
+    The result is also empty for a root folder other than the system's, because none of its programs is run.
+    """
     if root != Path("/"):
         return ""
     command = [str(root / _DAEMONS / "zebra"), "--version"]

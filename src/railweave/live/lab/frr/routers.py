@@ -64,7 +64,7 @@ Each router has separate copies, mounted over those of the root folder so that o
 LOAD_LIMIT_S = 120
 
 _ROOT = "root"
-"""The file of a router that names its root folder and release, if they differ from the lab's."""
+"""The name of the file that has a router's root folder and release, if they differ from the lab's."""
 
 # FRR prints its machine's name as that of the router: each router has a machine of its own name.
 _ENTER = """
@@ -108,9 +108,9 @@ _COMPLAINT = re.compile(r"^line \d+: .*|^.*% .*", re.MULTILINE)
 
 
 def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: Collection[str] = ()) -> None:
-    """Write the configuration files of every router's daemons, with the owner that they need.
+    """Write the configuration files of every router's daemons, with the owner that the daemons need.
 
-    Routers in ``bare`` get only a host name.
+    ``bare``: the routers that get only a host name.
     """
     for config in configs:
         folder = place.router(config.name)
@@ -164,13 +164,13 @@ def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
 
 
 def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
-    """Return the daemons of a router: those needed by the lab's routers that the switch's system would also start."""
+    """Return the daemons of a router: those of the lab's routers, without those that the switch's own system would not start."""
     started = system(config.nos).daemons(config)
     return tuple(daemon for daemon in frr.daemons if started is None or daemon in started)
 
 
 def not_started(frr: Frr, config: DeviceConfig, daemon: str) -> str:
-    """Return a sentence that says that the switch's system does not start a daemon; empty if the system starts it."""
+    """Return a sentence if the switch's own system does not start a daemon; empty if it does."""
     return "" if daemon in daemons_of(frr, config) else f"{config.name} runs no {daemon}: {config.nos} starts none"
 
 
@@ -179,7 +179,7 @@ def _options(config: DeviceConfig) -> str:
 
 
 def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
-    """Ask all neighbors of all routers for router advertisements (RFC 4861, section 4.1), so that sessions start.
+    """Send router solicitations (RFC 4861, section 4.1) from all routers, so that sessions start early.
 
     Otherwise a router that started late waits up to 10 s for the next unsolicited advertisement of an earlier one.
     """
@@ -200,7 +200,7 @@ def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
 
 
 def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
-    """Restart one daemon of a router, and load its part of the configuration. If no other daemon of the router runs, start the whole router.
+    """Restart one daemon of a router with its part of the configuration, or the whole router if no other daemon runs.
 
     Raises ``LabError``.
     """
@@ -231,7 +231,7 @@ def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
 
 
 def _graceful(config: DeviceConfig, daemon: str) -> str:
-    """Return the option with which bgpd is restarted if it restarts gracefully; else empty.
+    """Return the option for a graceful restart of bgpd if the router uses it; empty otherwise and for other daemons.
 
     With this option, bgpd waits for all neighbors before it chooses paths.
     """
@@ -257,12 +257,12 @@ def _load(place: Place, name: str, command: list[str], environment: dict[str, st
 
 
 def write_root(place: Place, name: str, frr: Frr) -> None:
-    """Record that a router's daemons start from a different root folder than the lab's."""
+    """Record a router's root folder, which differs from the lab's."""
     write_file(place.router(name) / _ROOT, f"{frr.root}\n{frr.version}\n")
 
 
 def frr_of(place: Place, frr: Frr, name: str) -> Frr:
-    """Return the FRRouting of a router: the lab's, unless a different one was recorded. Raises ``LabError``."""
+    """Return the FRR of a router: the one recorded for the router, or else the lab's. Raises ``LabError``."""
     path = place.router(name) / _ROOT
     if not path.exists():
         return frr
@@ -271,7 +271,7 @@ def frr_of(place: Place, frr: Frr, name: str) -> Frr:
 
 
 def running_root(pid: int) -> str:
-    """Return the root folder from which a daemon runs."""
+    """Return the root folder of a running daemon."""
     return str(Path(f"/proc/{pid}/root").readlink())
 
 

@@ -35,7 +35,7 @@ NEEDED = {
         "-6 rule add from fd00::1 table 4000",
     ],
 }
-"""The features that every lab needs, with commands of ``ip`` that test each feature.
+"""The features that every lab needs. For each feature, commands of ``ip`` that fail if the kernel lacks it.
 
 Each command runs in the same namespace as the commands before it.
 """
@@ -62,21 +62,21 @@ def probe(lab: str) -> None:
 
 
 ROOM = 65_536
-"""The smallest size of the IPv6 and IPv4 neighbor tables, in entries.
+"""The fewest entries to which the limits of the IPv6 and IPv4 neighbor tables are raised.
 
-The default is 1,024 (Linux, Documentation/networking/ip-sysctl: neigh/default/gc_thresh3). A full table drops packets of
-queue pairs and of BFD.
+The default is 1,024 (Linux, Documentation/networking/ip-sysctl: neigh/default/gc_thresh3). A full table drops packets
+of queue pairs and of BFD.
 """
 
 OF_A_LINK = 10
-"""The approximate number of IPv6 neighbor entries of a link, for both ends and including multicast groups."""
+"""The approximate number of IPv6 neighbor entries per link, for both ends and including multicast groups."""
 
 
 def make_room(links: int) -> None:
-    """Raise the limits of the neighbor tables to the need of the links, at least to ``ROOM``. Higher limits stay.
+    """Raise the limits of the neighbor tables as far as ``links`` links need, and at least to ``ROOM``. Higher limits stay.
 
-    The limits are not lowered afterwards. A machine that does not show its limits, such as a container, is not changed.
-    Raises ``LabError`` if a limit cannot be set.
+    The limits are not lowered afterwards. Nothing is changed if the machine does not show its limits, as in a
+    container. Raises ``LabError`` if a limit cannot be set.
     """
     room = max(ROOM, OF_A_LINK * links)
     for family in ("ipv6", "ipv4"):
@@ -112,7 +112,7 @@ SERVER = {
 """Kernel parameters of a server, besides its configuration. Without duplicate address detection, addresses work at once."""
 
 OTHER_END = "-off"
-"""The suffix of the name of a veth peer that stays down. Its other end is a gateway without ports, which then has no carrier."""
+"""The suffix of the name of a veth peer that stays down, so that the other end, a gateway without ports, has no carrier."""
 
 
 def make(lab: str, plan: Plan) -> None:
@@ -140,7 +140,7 @@ def _end(lab: str, plan: Plan, plug: Plug) -> str:
 
 
 def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
-    """Yield the lines for ``ip`` in a VRF of a router: each server VLAN's bridge with its ports, MTUs, and all interfaces up."""
+    """Yield the lines for ``ip`` that set up a router's main space, or one VRF: bridges of server VLANs, ports, MTUs, interfaces up."""
     of_vrf = vrf_by_interface(config)
     gateways = [gateway for gateway in config.gateways if gateway.vrf == vrf]
     ports = [port for port in config.interfaces if of_vrf.get(port.name, "") == vrf]
@@ -178,12 +178,12 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
 
 
 def _shared(gateway: Gateway) -> str:
-    """Return the option for the MAC address that the gateways of a layer-2 network share. frr.conf cannot set it."""
+    """Return the option of ``ip`` that sets the MAC address shared by a layer-2 network's gateways. frr.conf cannot set it."""
     return f" address {gateway.mac}" if gateway.mac else ""
 
 
 def _addresses(config: DeviceConfig) -> Iterator[str]:
-    """Yield commands for addresses that the operating system sets itself, because ``frr.conf`` does not have them."""
+    """Yield the lines for ``ip`` that add addresses which a switch's operating system sets itself, outside ``frr.conf``."""
     for address in config.loopbacks():
         yield f"address add {address} dev lo"
     for interface in (*config.fabric_interfaces(), *config.gateways):

@@ -47,12 +47,12 @@ def snapshot(lab: Running) -> Snapshot:
 
 
 def vrf_space(device: str, vrf: str) -> str:
-    """Return the space of a device's VRF, or the device's main space if ``vrf`` is empty."""
+    """Return the name of a VRF's space, or of the device's main space if ``vrf`` is empty."""
     return f"{device}@{vrf}" if vrf else device
 
 
 def spaces_of(config: DeviceConfig) -> list[str]:
-    """Return the spaces of a switch: its main space, and one for each VRF."""
+    """Return the names of a switch's spaces: the main space, and one for each VRF."""
     return [config.name, *(vrf_space(config.name, vrf.name) for vrf in config.vrfs)]
 
 
@@ -92,9 +92,10 @@ def _setns(descriptor: int) -> None:  # os.setns is there from Python 3.12 on
 
 @contextmanager
 def entered(name: str) -> Generator[None, None, None]:
-    """Enter a network namespace with this thread. Sockets created and processes started there remain in the namespace.
+    """Enter a network namespace with this thread while the context lasts.
 
-    Raises ``LabError`` if the namespace does not exist.
+    Sockets created and processes started in the context stay in the namespace. Raises ``LabError`` if it does not
+    exist.
     """
     here = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
@@ -115,12 +116,12 @@ def entered(name: str) -> Generator[None, None, None]:
 
 
 def existing(prefix: str) -> list[str]:
-    """Return the namespaces whose names begin with a prefix."""
+    """Return the names of network namespaces that begin with a prefix."""
     return sorted(path.name for path in RUN.glob(f"{prefix}*")) if RUN.is_dir() else []
 
 
 def ip(words: Iterable[str], *, inside: str = "") -> str:
-    """Return the output of ``ip``, run in a namespace if one is named.
+    """Run ``ip`` in a namespace, or in the current one if none is named, and return its output.
 
     Raises ``LabError`` with the message of ``ip`` if it fails.
     """

@@ -34,7 +34,7 @@ MAIN = 254
 """The main routing table."""
 
 KERNEL, BGP, ISIS = 2, 186, 187
-"""The origin of a route: the kernel (a prefix on the link), or the daemon of BGP or IS-IS (rtnetlink.h)."""
+"""The values of a route's origin: the kernel (a prefix on the link), BGP's daemon, IS-IS's daemon (rtnetlink.h)."""
 
 TENTATIVE, DEPRECATED = 0x40, 0x20
 """Flags of addresses: tentative (not usable yet), and deprecated (past the preferred lifetime)."""
@@ -134,7 +134,10 @@ class Netlink:
         return addresses
 
     def _dump(self, ask: int, expect: int, request: bytes) -> Iterator[bytes]:
-        """Yield the bodies of a dump. If the state changed during a dump, request it again."""
+        """Yield the message bodies of a netlink dump. If the kernel's state changed meanwhile, the dump is requested again.
+
+        ``ask``, ``expect``: the message types of request and answer.
+        """
         while True:
             bodies = self._dump_once(ask, expect, request)
             if bodies is not None:

@@ -99,7 +99,10 @@ def _ends(lab: Running, links: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _dropping(interface: str, program: tuple[str, ...]) -> list[str]:
-    """Return commands of ``tc`` that drop the packets matched by a BPF program: they go to a class whose queue accepts none."""
+    """Return commands of ``tc`` that drop the packets that a BPF program matches.
+
+    Matched packets are put into a class whose queue accepts none.
+    """
     bytecode = ",".join([str(len(program)), *program]) + ","
     return [
         f"qdisc replace dev {interface} root handle 1: htb default 1",

@@ -1,4 +1,4 @@
-"""The VXLAN tunnels of tenants. Each VRF has a bridge with the device of its VNI; the packets leave from the switch's main space.
+"""The VXLAN tunnels of tenants. Each VRF has a bridge with the VXLAN device of its VNI; outer packets use the switch's main space.
 
 The VNI of a layer-2 network also has a device: a port of the VLAN's bridge, to the leaves that have the VLAN.
 
@@ -24,7 +24,7 @@ PORT = 4789
 """The UDP port of VXLAN (RFC 7348)."""
 
 PATIENCE_S, LIMIT_S = 3, 30
-"""Seconds until a device that zebra has not found is created again, and the most seconds to wait in total."""
+"""The seconds after which a device that zebra has not found is created again, and the most seconds to wait in total."""
 
 HEADER_BYTES = {"ipv4": 20 + 8 + 8 + 14, "ipv6": 40 + 8 + 8 + 14}
 """The bytes that a tunnel adds before an IP packet: outer IP, UDP, VXLAN and the inner frame's Ethernet header."""
