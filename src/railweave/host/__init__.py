@@ -2,11 +2,13 @@
 
 Input: ``host.json`` and the state of the server. Output: the changes made, findings, and metrics.
 
-The package needs only the Python standard library (3.9 or newer, as on an air-gapped Ubuntu 22.04) and iproute2, and nothing
-else of railweave. ``python -m railweave.host``, the zipapp that `railweave host zipapp` writes, and ``railweave host`` are the same program.
+The package needs only the Python standard library (3.9 or newer, as on an air-gapped Ubuntu 22.04) and iproute2, and
+nothing else of railweave. ``python -m railweave.host``, the zipapp that `railweave host zipapp` writes, and
+``railweave host`` are the same program.
 
-Data flow: ``host_file`` reads the plan, and ``kernel`` reads the present state. ``changes`` compares the two, with the
-``journal`` of entries that are ours. ``apply`` makes the changes, or leaves everything as it was.
+Data flow: ``host_file`` reads the plan, and ``kernel`` reads the present routes and rules. ``changes`` compares the
+two; the ``journal`` tells it which entries railweave has added. ``apply`` makes the changes, or leaves everything as
+it was.
 
 Imports: no other top-level package of railweave.
 """

@@ -1,4 +1,4 @@
-"""Application of the plan to the kernel and the names file, all or nothing; also undo, and continuous repair."""
+"""Apply the plan to the kernel and to the file of table names, all or nothing; undo it; repair it continuously."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAMED = 10
 
 @dataclass(frozen=True)
 class Remains:
-    """The difference between the kernel before and now, in the kernel's own notation.
+    """The entries in which the kernel differs from an earlier state.
 
     - ``more``: entries that exist now and did not before.
     - ``less``: entries that existed before and do not now.
@@ -44,14 +44,15 @@ class Remains:
 
     @property
     def lines(self) -> list[str]:
-        """The commands for an operator to enter: entries to remove, and entries to restore."""
+        """The commands for an operator to enter, one line for the entries to remove and one for those to restore."""
         lines = [f"still there, to be removed: {some([('del', entry) for entry in self.more])}"] if self.more else []
         return lines + ([f"gone, to be put back: {some([('add', entry) for entry in self.less])}"] if self.less else [])
 
     def kept(self, journal: Journal) -> Journal:
-        """Return the earlier journal, extended by the differences that ``undo`` must reverse.
+        """Return an earlier journal with the differences added, so that ``undo`` reverses them.
 
-        Entries that cannot be restored exactly are left out, because an incomplete rule or route would match more than the original.
+        Entries that cannot be restored exactly are left out, because an incomplete rule or route would match more
+        than the original.
         """
         added, replaced = ({entry.identity for entry in known} for known in (journal.added, journal.replaced))
         restorable = (
@@ -65,15 +66,17 @@ class Remains:
 
 
 def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
-    """Return the entries that differ from before, among all that the commands could have touched.
+    """Return the entries that differ from ``before``, among those that the commands could have affected.
 
-    The commands could have touched:
+    The commands could have affected:
 
     - the entries that they name
     - every entry in one of their tables
-    - every entry with the same selector as one of their rules, because the kernel may show an entry differently than it was given
+    - every entry with the same selector as one of their rules, because the kernel may show an entry differently than
+      it was given
 
-    New entries that no command names count only if their protocol is ours; others were made by someone else.
+    New entries that no command names count only if they have railweave's protocol number; other programs made the
+    rest.
     """
     touched = [entry for _, entry in commands]
     names = {entry.identity for entry in touched}
@@ -92,7 +95,7 @@ def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
 
 
 def some(commands: Sequence[Command]) -> str:
-    """Return commands as an operator would type them; of a long list, only the first."""
+    """Return commands as an operator would type them. A long list is shortened to the first ones and the number of the others."""
     lines = [command_line(command) for command in commands[:_NAMED]]
     rest = len(commands) - len(lines)
     return ", ".join(lines) + (f" and {rest} more" if rest else "")
@@ -102,14 +105,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def by_exception() -> None:
-    """Make both signals end the program with KeyboardInterrupt from now on, as Ctrl-C does."""
+    """Make SIGINT and SIGTERM end the program with KeyboardInterrupt from now on, as Ctrl-C does."""
     for signal_number in _SIGNALS:
         signal.signal(signal_number, signal.default_int_handler)
 
 
 @contextmanager
 def held() -> Generator[Callable[[], None], None, None]:
-    """Delay both signals, and yield a function that raises InterruptedRunError if a signal arrived."""
+    """Delay SIGINT and SIGTERM while the context lasts. Yield a function that raises InterruptedRunError if one has arrived."""
     came: list[int] = []
 
     def note(number: int, _: FrameType | None) -> None:
@@ -129,16 +132,17 @@ def held() -> Generator[Callable[[], None], None, None]:
 
 @dataclass(frozen=True)
 class Places:
-    """The files that hold a server's state: the journal, and the names of routing tables."""
+    """The paths of the journal and of the file with the names of routing tables."""
 
     journal: Path
     names: Path
 
 
 def places(state_file: Path, names_file: Path | None) -> Places:
-    """Return the file locations. The names file is that of the journal, or else ``names_file``, or else iproute2's default.
+    """Return the paths of the files. The names file is that of the journal, or else ``names_file``, or else iproute2's default.
 
-    Raises HostInputError if ``names_file`` differs from the journal's, because ``undo`` could restore only one of the two files.
+    Raises HostInputError if ``names_file`` differs from the journal's, because ``undo`` could restore only one of the
+    two files.
     """
     given = None if names_file is None else names_file.absolute()
     known = journal.load(state_file).names
@@ -148,7 +152,7 @@ def places(state_file: Path, names_file: Path | None) -> Places:
 
 
 def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Changes:
-    """Return the changes that ``apply`` would make now. Raises HostError."""
+    """Return the changes that ``apply`` would make now, except for the network devices in ``skip``. Raises HostError."""
     now = files.read(places.names)
     return changes.to_plan(plan, kernel.read(), journal.load(places.journal), now, skip, places.names)
 
@@ -156,8 +160,9 @@ def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Chan
 def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ()) -> Changes:
     """Apply the plan to the server, except for the network devices in ``skip``, and return the changes made.
 
-    Raises HostError if a step fails, and InterruptedRunError after a signal. Everything is then as it was before. If that is not
-    possible, the message names the differences in the kernel, and the journal keeps them for ``undo``.
+    ``lock``: the descriptor of the lock. Raises HostError if a step fails, and InterruptedRunError after a signal;
+    everything is then restored. If that is not possible, the message names the differences in the kernel, and the
+    journal keeps them for ``undo``.
     """
     before, names_before = kernel.read(), files.read(places.names)
     old = journal.load(places.journal)
@@ -180,10 +185,10 @@ def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ())
 
 
 def undo(state_file: Path, lock: int) -> int | None:
-    """Undo everything that ``apply`` has done, and return the number of changed entries, or None if there was nothing to undo.
+    """Undo everything that ``apply`` has done. Return the number of changed entries, or None if there was nothing to undo.
 
-    Raises HostError if a step fails. All other steps are then done, the message names the rest, and the journal is kept, so that
-    a second ``undo`` can continue.
+    ``lock``: the descriptor of the lock. Raises HostError if a step fails. All other steps are then done, the message
+    names the rest, and the journal is kept, so that a second ``undo`` can continue.
     """
     old = journal.load(state_file)
     if old == journal.Journal():
@@ -216,7 +221,7 @@ def _change(wanted: Changes, places: Places, lock: int, check: Callable[[], None
 def _put_back(
     wanted: Changes, before: Kernel, names_before: str | None, old: Journal, places: Places, lock: int
 ) -> str:
-    """Restore as much as possible, and return the resulting state of the kernel and the files as the end of a sentence."""
+    """Restore as much as possible, and return what was or was not restored as the end of a sentence."""
     troubles: list[str] = []
     try:
         troubles += kernel.attempt(changes.back(wanted, before, kernel.read()), lock)
@@ -244,24 +249,24 @@ def _put_back(
 
 
 def _verify(plan: HostFile, skip: Collection[str]) -> None:
-    """Raise HostError if a planned entry is missing; the kernel drops some routes right away, such as when a link goes down."""
+    """Raise HostError if a planned entry is missing after it was added. The kernel drops some routes, for example if a link goes down."""
     missing = changes.undone(plan, kernel.read(), skip)
     if missing:
         raise HostError(f"{kernel.command_line(('add', missing[0]))}: done, but it is not there; {len(missing)} such")
 
 
 _SETTLE_S = 0.2
-"""Seconds without a further event before a repair. Changes seldom come alone, so a flap needs only one repair."""
+"""The seconds without an event before a repair. Several changes usually come together, and one repair is enough for them."""
 _SETTLE_AT_MOST_S = 2.0
 _LOOK_ANYWAY_S = 60.0
-"""Seconds between checks without an event: the kernel does not report every dropped route, and loses events when there are many."""
+"""The seconds between checks without an event. The kernel does not report every dropped route, and loses events if there are many."""
 
 _TRY_AGAIN_S = 3.0
-"""Seconds to wait after a failed repair; often another program was still making changes."""
+"""The seconds to wait after a failed repair, because another program is often still making changes."""
 
 
 def watch(plan: HostFile, places: Places, lock: int, say: Callable[[str], None]) -> None:
-    """Repair the server until KeyboardInterrupt; ``say`` gets a line for each repair and for each NIC that disappears or returns."""
+    """Repair the server until KeyboardInterrupt. ``say`` receives a line for each repair, and for each NIC that disappears or returns."""
     blocked: dict[str, str] = {}
     trouble = ""
     while True:
@@ -317,7 +322,7 @@ def _news() -> Generator[int, None, None]:
 
 
 def _settled(news: int, wait: float) -> bool:
-    """Wait up to ``wait`` seconds for events, and then until they pause. Returns False if the event source has ended."""
+    """Wait up to ``wait`` seconds for the first event, then until events pause. Return False if the event source has ended."""
     end = time.monotonic() + wait
     while select.select([news], [], [], max(0.0, min(wait, end - time.monotonic())))[0]:
         if not os.read(news, 1 << 16):

@@ -1,4 +1,4 @@
-"""This program as one file that any Python from 3.9 on can run, for servers on which nothing can be installed."""
+"""Write this program as one file that any Python from 3.9 on can run, for servers on which nothing can be installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computation of changes and of their journal entries, on values only; runs no commands."""
+"""Compute the commands of a change and the journal entries for them. This module only handles values and runs no commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes to make: commands in order, the text of the names file (None: no change), and the journal during and after them."""
+    """The changes to make.
+
+    - ``commands``: the commands in order.
+    - ``names``: the new text of the names file; None if it stays unchanged.
+    - ``during``: the journal to write before the commands run.
+    - ``after``: the journal to write when they have succeeded.
+    """
 
     commands: tuple[Command, ...]
     names: str | None
@@ -43,12 +49,13 @@ def to_plan(
     """Return the changes from the present state to the plan, leaving out the network devices in ``skip``.
 
     - Entries that already do what is planned stay, no matter who made them.
-    - Entries of ours that are no longer planned are removed, and the entries that they had replaced are restored.
-    - Conflicting entries of others are removed and remembered. They have the place of a planned route, or the selector of a planned
-      rule, but lead elsewhere.
+    - Entries that railweave made and that are no longer planned are removed, and the entries that they had replaced
+      are restored.
+    - Other entries that conflict with the plan are removed and recorded in the journal. They have the destination of
+      a planned route or the selector of a planned rule, but lead elsewhere.
 
-    ``names_now`` is the text of ``names_file``; None if there is no file. Raises HostError if a removed entry could not be restored
-    exactly.
+    ``names_now`` is the text of ``names_file``; None if there is no file. Raises HostError if an entry would have to
+    be removed that could not be restored exactly.
     """
     planned = [entry for _, entry in plan.entries]
     planned_at = _by_place(planned)
@@ -104,7 +111,7 @@ def to_plan(
 
 
 def to_before(kernel: Kernel, journal: Journal) -> tuple[Command, ...]:
-    """Return the commands that restore the state before any ``apply``."""
+    """Return the commands that restore the state before the first ``apply``."""
     ours = _identities(journal.added)
     stale = [entry for entry in kernel.entries if entry.identity in ours]
     left = [entry for entry in kernel.entries if entry.identity not in ours]
@@ -112,7 +119,7 @@ def to_before(kernel: Kernel, journal: Journal) -> tuple[Command, ...]:
 
 
 def back(changes: Changes, before: Kernel, now: Kernel) -> tuple[Command, ...]:
-    """Return the commands that restore the state before these changes, however far they got."""
+    """Return the commands that restore the state before these changes, even if only some of them were made."""
     had, has = _identities(before.entries), _identities(now.entries)
     touched = [entry for _, entry in changes.commands]
     new, lost = has - had, had - has
@@ -122,13 +129,13 @@ def back(changes: Changes, before: Kernel, now: Kernel) -> tuple[Command, ...]:
 
 
 def undone(plan: HostFile, kernel: Kernel, skip: Collection[str] = ()) -> list[Entry]:
-    """Return the planned entries that no entry in the kernel fulfills."""
+    """Return the planned entries for which the kernel has no entry with the same effect."""
     at = _by_place(kernel.entries)
     return [entry for dev, entry in plan.entries if dev not in skip and not any(r.does(entry) for r in at[entry.place])]
 
 
 def _by_place(entries: Iterable[Entry]) -> defaultdict[Any, list[Any]]:
-    """Return entries, either all routes or all rules, grouped by place."""
+    """Return entries (only routes or only rules) grouped by their ``place``."""
     by_place: defaultdict[Any, list[Any]] = defaultdict(list)
     for entry in entries:
         by_place[entry.place].append(entry)
@@ -144,12 +151,15 @@ def _planned(entry: Entry, planned_at: defaultdict[Any, list[Any]]) -> bool:
 
 
 def _removals(entries: Iterable[Entry]) -> list[Command]:
-    """Return the commands that remove entries, rules first, so that no rule leads to a half-empty table."""
+    """Return the commands that remove entries. Rules are removed first, so that no rule points to a half-empty table."""
     return [("del", entry) for entry in sorted(entries, key=lambda entry: isinstance(entry, Route))]
 
 
 def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
-    """Return the commands that restore missing entries, except routes whose place another route has taken."""
+    """Return the commands that restore entries. A route is left out if another route now has its destination and metric.
+
+    ``left``: the entries that the kernel has and keeps.
+    """
     taken = {(*entry.place, entry.metric if isinstance(entry, Route) else entry.identity) for entry in left}
     missing = [
         entry
@@ -160,10 +170,10 @@ def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
 
 
 def _free_priorities(left: Iterable[Entry]) -> dict[int, int]:
-    """Return, for each family, the priority below which the kernel puts a rule without priority: that of the second rule.
+    """Return, by family, the priority below which the kernel puts a new rule that has no priority: that of the second rule.
 
-    See fib_default_rule_pref in the kernel's net/core/fib_rules.c. Railweave chooses the priority itself so that the journal can
-    name the rule.
+    See fib_default_rule_pref in the kernel's net/core/fib_rules.c. Railweave chooses the priority itself so that the
+    journal can name the rule.
     """
     priorities = {4: 0, 6: 0}
     for family in priorities:

@@ -1,4 +1,4 @@
-"""The commands `check`, `capture` and `bundle`: readiness of a server for a job, recorded machines, and support archives."""
+"""The commands `check`, `capture` and `bundle`: check a server before a job, record it, and write an archive for support."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class RecordedMachine(FileMachine):
-    """A machine that ``record`` wrote to a folder. Raises HostInputError if the folder has no recording."""
+    """A recorded machine: a folder that ``record`` wrote. Raises HostInputError if the folder has no recording."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "root")
@@ -85,7 +85,7 @@ def record(machine: Machine, folder: Path) -> None:
 
 
 def _link(root: Path, path: str, real: str) -> None:
-    """Create a symbolic link from ``path`` to ``real``, as on the machine."""
+    """Create the symbolic link ``path`` below ``root``, with the target ``real`` that it has on the machine."""
     link, to = root / path.lstrip("/"), root / real.lstrip("/")
     to.mkdir(parents=True, exist_ok=True)
     link.parent.mkdir(parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ def check(asked: Namespace) -> int:
 
 
 def capture(asked: Namespace) -> int:
-    """Record the files and command outputs that the checks read."""
+    """Record the files and command outputs that the checks read, in a folder."""
     _must_be_new(asked.folder)
     looked = _recorded(asked, asked.folder)
     number = show.count(len(looked.machine.said), "command")
@@ -239,7 +239,10 @@ def _recorded(asked: Namespace, folder: Path) -> Server:
 
 
 def looked_at(asked: Namespace, earlier: Counters | None) -> Server:
-    """Return the requested server: this one or a recorded one. Raises HostError."""
+    """Return the server to check: this one, or a recorded one if the options name a folder. Raises HostError.
+
+    ``earlier``: the counters of an earlier check; None if there are none.
+    """
     folder = getattr(asked, "capture", None)
     machine: Machine = RecordedMachine(folder) if folder else ThisMachine(getattr(asked, "sysfs", options.SYSFS))
     file = asked.host_file
@@ -324,7 +327,7 @@ _THING = "\0"
 
 
 def _alike(results: list[Result], verdict: str) -> dict[tuple[str, str, str, str, str], list[str]]:
-    """Return equal results as one entry each, with the names of the NICs or GPUs that have it."""
+    """Return the results with this verdict, equal ones merged: from check, seen, wanted, origin and remedy to the NICs or GPUs."""
     alike: dict[tuple[str, str, str, str, str], list[str]] = {}
     for result in results:
         o = result.outcome
@@ -349,7 +352,7 @@ def _names(of: list[str]) -> str:
 
 
 def reason(results: list[Result]) -> str:
-    """Return the first failures in one line, for a scheduler; empty if nothing failed."""
+    """Return the failures on one line, for a scheduler: the first three, and the number of others; empty if nothing failed."""
     wrong = [result for result in results if result.outcome.verdict == FAILED]
     reasons = [
         f"{result.check.id}{' ' + result.outcome.of if result.outcome.of else ''}: {result.outcome.seen}"

@@ -1,4 +1,4 @@
-"""The subcommands of the command line and their output. ``options`` parses the arguments."""
+"""The functions that carry out the subcommands and print their results. ``options`` parses the arguments."""
 
 from __future__ import annotations
 
@@ -269,7 +269,10 @@ def _known_device(name: str, machine: ThisMachine, plan: host_file.HostFile | No
 
 
 def _maybe_plan(asked: Namespace, *, needed: bool) -> host_file.HostFile | None:
-    """Return the plan, or None if it is not needed and the default file does not exist; GIDs can be listed without a plan."""
+    """Return the plan. If it is not ``needed`` and the default file does not exist, return None.
+
+    GIDs, for example, can be listed without a plan.
+    """
     if not needed and asked.host_file == options.HOST_FILE and not asked.host_file.exists():
         return None
     return host_file.load(asked.host_file)

@@ -39,7 +39,10 @@ def spelled(text: str, *, strict: bool = False) -> str:
 
 UNICAST = "unicast"
 STATIC = "4"
-"""RTPROT_STATIC, as a number, because /etc/iproute2 can change protocol names. Netplan's routes have it too."""
+"""The number of the route protocol RTPROT_STATIC. Netplan's routes have the same protocol.
+
+Its name is not used, because /etc/iproute2 can change protocol names.
+"""
 
 SYSTEM_TABLES = frozenset({0, 253, 254, 255})
 """The tables unspec, default, main and local, which are never ours to change."""
@@ -80,7 +83,10 @@ _PLAIN_RULE = {"priority", "src", "srclen", "dst", "dstlen", "table", "protocol"
 
 @lru_cache(maxsize=1 << 18)  # the kernel's tables are read before and after a change, and have the planned prefixes
 def network(text: str, family: int | None = None) -> str:
-    """Return a prefix in canonical form, with host bits cleared; ``default`` becomes the family's, a plain address gets full length."""
+    """Return a prefix in canonical form, with host bits cleared. ``default`` becomes the prefix of all addresses of the family.
+
+    An address without a length gets the full length.
+    """
     if text in {"default", "all"}:
         return "0.0.0.0/0" if family == 4 else "::/0"
     return spelled(text)
@@ -92,7 +98,7 @@ class Route:
 
     - ``via``: the next hop; empty if the destination is on the link.
     - ``rest``: further arguments of ``ip route``.
-    - ``opaque``: the attributes that cannot be written back.
+    - ``opaque``: the attributes that ``ip route`` shows but cannot set.
     """
 
     family: int
@@ -108,7 +114,7 @@ class Route:
 
     @cached_property  # it is compared many times
     def place(self) -> tuple[int, int, str]:
-        """The family, table and destination, of which there should be only one route."""
+        """The family, table and destination of the route. There should be only one route with the same values."""
         return (self.family, self.table, self.to)
 
     @property
@@ -118,15 +124,15 @@ class Route:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """All attributes of the route."""
+        """All attributes of the route. Two routes with equal values are the same route."""
         return (*self.place, self.dev, self.via, self.metric, self.protocol, self.kind, self.rest, self.opaque)
 
     def does(self, planned: Route) -> bool:
-        """Return whether this route forwards as the planned route, no matter who made it and with what metric."""
+        """Return whether this route forwards packets as the planned route does, no matter who made it and with what metric."""
         return (self.place, self.kind, self.dev, self.via) == (planned.place, planned.kind, planned.dev, planned.via)
 
     def conflicts(self, planned: Route) -> bool:
-        """Return whether this route would compete with the planned route."""
+        """Return whether this route has the table and destination of the planned route, but forwards differently."""
         return self.place == planned.place and not self.does(planned)
 
     def words(self, verb: str) -> list[str]:
@@ -141,10 +147,10 @@ class Route:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that looks up a table by source, destination or both, in the kernel's spelling; an empty selector matches any address.
+    """A rule that looks up a table by source, destination or both, as the kernel writes them; an empty selector matches any address.
 
     - ``priority``: None lets the kernel choose.
-    - ``plain``: True if the rule has no other selectors or actions; other rules are never ours.
+    - ``plain``: True if the rule has no other selectors or actions. Railweave never changes other rules.
     - ``more``: the other selectors and actions in the notation of ``ip``, with ``not`` first.
     """
 
@@ -159,12 +165,15 @@ class Rule:
 
     @cached_property
     def place(self) -> tuple[int, str, str]:
-        """The rule's selector in canonical form. The kernel keeps host bits, and shows no prefix for a rule that matches every address."""
+        """The family, source and destination of the rule, in canonical form.
+
+        The kernel keeps host bits, and shows no prefix for a rule that matches every address.
+        """
         return (self.family, _selected(self.from_), _selected(self.to))
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """All attributes by which the kernel distinguishes rules."""
+        """The attributes by which the kernel distinguishes rules. Two rules with equal values are the same rule."""
         return (*self.place, self.priority, self.table, self.plain, self.more)
 
     def does(self, planned: Rule) -> bool:
@@ -239,7 +248,7 @@ def _hop(hop: dict[str, Any]) -> list[str]:
 
 @lru_cache(maxsize=1 << 10)
 def _address(text: str) -> str:
-    """Return an address in canonical form; ``ip`` writes the end of some IPv6 addresses as IPv4, and Python does not."""
+    """Return an address in Python's canonical form. ``ip`` writes the end of some IPv6 addresses as IPv4."""
     return str(ipaddress.ip_address(text))
 
 
@@ -270,7 +279,7 @@ def rule_of(family: int, shown: dict[str, Any]) -> Rule:
 
 
 def _more(shown: dict[str, Any]) -> list[str]:
-    """Return the other selectors and actions of a rule, as ``ip rule add`` takes it (iproute2, ip/iprule.c)."""
+    """Return the other selectors and actions of a rule, in the form that ``ip rule add`` takes (iproute2, ip/iprule.c)."""
     words = ["not"] if "not" in shown else []
     for key in sorted(set(shown) - _PLAIN_RULE - {"not"}):
         value = shown[key]

@@ -1,4 +1,4 @@
-"""The environment of a job on this server: the values in ``host.json``, and GID indexes, which are looked up when a job starts."""
+"""The environment variables of a job on this server: values from ``host.json``, and GID indexes, looked up when the job starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from .host_file import HostFile, Nic, PathAddress
 
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))(:?)")
-"""A reference ``$NAME`` or ``${NAME}`` with the colon after it; in a list of folders, an empty part means the current folder."""
+"""A reference ``$NAME`` or ``${NAME}``, with a following colon: if the value is empty, the colon goes too.
+
+In a list of folders, an empty part would mean the current folder.
+"""
 
 _ADVICE = {
     "NCCL_IB_GID_INDEX": "NCCL 2.21 and newer find GIDs themselves: set NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE and"
@@ -25,10 +28,10 @@ _ADVICE = {
 
 
 def resolve(plan: HostFile, gids: Iterable[Gid]) -> tuple[dict[str, str], list[str]]:
-    """Return the values of the variables in ``job.resolve``, and a warning for each that has no value.
+    """Return the values of the variables in ``job.resolve``, and a warning for each variable that has no value.
 
-    A variable ``*_GID_INDEX`` is one number for all devices: the index of the RoCE v2 GID of the first path of every NIC
-    beside a GPU.
+    A variable ``*_GID_INDEX`` has one index for all devices: that of the RoCE v2 GID of each NIC's first path. Only
+    NICs next to a GPU count. If their indexes differ, the variable has no value.
     """
     variables: dict[str, str] = {}
     warnings: list[str] = []
@@ -60,21 +63,27 @@ def _common_index(plan: HostFile, gids: list[Gid]) -> tuple[int | None, str]:
 
 
 def _first_path(plan: HostFile, nic: Nic) -> PathAddress | None:
-    """Return the first path of a NIC. With both address families, the path has the family that the job uses."""
+    """Return the first path of a NIC; with both address families, the first of the family that the job uses. None: no path."""
     version = {"AF_INET": 4, "AF_INET6": 6}.get(plan.environment.get("NCCL_IB_ADDR_FAMILY", ""))
     alike = (path for path in nic.paths if path.prefix.version == version)
     return next(alike, nic.paths[0] if nic.paths else None)
 
 
 def chosen(planned: Mapping[str, str], present: Mapping[str, str], *, override: bool) -> dict[str, str]:
-    """Return the planned variables to set. A user's value stays, unless the planned value extends it by reference (``$NAME``)."""
+    """Return the planned variables to set. If the user has set a variable, the user's value stays.
+
+    It is replaced if ``override`` is True, or if the planned value contains it by reference (``$NAME``).
+    """
     return {
         name: value for name, value in planned.items() if override or name not in present or name in _references(value)
     }
 
 
 def expanded(variables: Mapping[str, str], present: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with references replaced by values from the environment. No shell is used, so nothing else is special."""
+    """Return the variables with references replaced by values from the environment ``present``.
+
+    No shell is used, so no other characters have a special meaning.
+    """
 
     def value(match: re.Match[str]) -> str:
         now = present.get(match[1] or match[2], "")

@@ -2,7 +2,7 @@
 
 HostError                exit code 1: something on this server is wrong.
 ├── HostInputError       exit code 2: a file or an option is wrong.
-│   └── HostUsageError   the command line cannot be parsed.
+│   └── HostUsageError   exit code 2: the command line cannot be parsed.
 └── InterruptedRunError  exit code 130: SIGINT or SIGTERM; everything is restored, or the message names the rest.
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 
 
 class HostError(Exception):
-    """An error because something on this server is wrong. The text says what is wrong, where, and what would be right."""
+    """The error for a wrong state of this server. The text says what is wrong, where, and what would be right."""
 
     exit_code = 1
 
 
 class HostInputError(HostError):
-    """A file or an option is wrong."""
+    """The error for a wrong file or option."""
 
     exit_code = 2
 
@@ -34,6 +34,6 @@ class HostUsageError(HostInputError):
 
 
 class InterruptedRunError(HostError):
-    """A run that a signal stopped. Everything is restored, or else the text names the rest."""
+    """The error of a run that a signal stopped. Everything is restored, or else the text names the rest."""
 
     exit_code = 130

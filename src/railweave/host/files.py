@@ -1,4 +1,4 @@
-"""Limited reads and atomic writes of files: a file is either old or new, even after a loss of power.
+"""Read files up to a size limit, and write files atomically: a file has its old or its new content, even after a loss of power.
 
 This package runs without the rest of railweave, so it has its own reader and writer.
 """
@@ -25,7 +25,7 @@ _LINE = re.compile(r"\s*(0x[0-9a-fA-F]+|\d+)\s+([^\s#]+)\s*(?:#.*)?")
 
 
 def rt_tables_text(host: str, network: str, tables: Mapping[int, str]) -> str:
-    """Return the content of the names file: one number and name per line, separated by a tab as in iproute2's own file."""
+    """Return the text of the names file: a comment, then a line with number and name for each table, as in iproute2's own file."""
     return (
         f"# {host} of {network}, written by railweave. Goes to {RT_TABLES_FILE}\n"
         "# Names of the routing tables for `ip`; routing itself goes by number and works without them.\n"
@@ -34,7 +34,7 @@ def rt_tables_text(host: str, network: str, tables: Mapping[int, str]) -> str:
 
 
 def rt_tables(text: str | None) -> set[tuple[int, str]]:
-    """Return numbers and names as iproute2 reads them from a file, no matter who wrote it; empty if there is no file."""
+    """Return the pairs of number and name that iproute2 reads from the text of a names file; empty for None."""
     matches = [_LINE.fullmatch(line) for line in (text or "").splitlines()]
     return {(int(match[1], 16 if match[1].startswith("0x") else 10), match[2]) for match in matches if match}
 

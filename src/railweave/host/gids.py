@@ -1,4 +1,4 @@
-"""The GIDs of RDMA devices and their paths, matched by value, because indexes change when addresses come and go."""
+"""The GIDs of RDMA devices and the path of each. They are matched by value, because indexes change when addresses come and go."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ V2 = "RoCE v2"
 
 @dataclass(frozen=True)
 class Gid:
-    """An entry of a port's GID table. ``path`` is None if no planned prefix contains the GID's address."""
+    """An entry of a port's GID table. ``path``: the path whose planned prefix contains the address; None if there is none."""
 
     device: str
     port: int
@@ -35,7 +35,7 @@ class Gid:
         return self.address.is_link_local
 
     def described(self) -> dict[str, object]:
-        """Return the entry as it is printed for programs, without its path."""
+        """Return the entry as a JSON object, without its path."""
         return {
             "device": self.device,
             "port": self.port,
@@ -52,18 +52,18 @@ def devices(machine: Machine) -> list[str]:
 
 
 def ports(machine: Machine) -> list[tuple[str, int]]:
-    """Return every port of every RDMA device, as device and port number."""
+    """Return every port of every RDMA device, as a pair of device and port number."""
     return [(device, port) for device in devices(machine) for port in _numbers(machine, f"{DEVICES}/{device}/ports")]
 
 
 def read(machine: Machine, plan: HostFile | None) -> list[Gid]:
-    """Return all nonzero GIDs by device, port and index; empty if there is no RDMA device."""
+    """Return all nonzero GIDs, sorted by device, port and index; empty if there is no RDMA device."""
     nics = {(nic.rdma, nic.rdma_port): nic for nic in (plan.nics if plan else ())}
     return [gid for port in ports(machine) for gid in of_port(machine, *port, nics.get(port))]
 
 
 def of_port(machine: Machine, device: str, port: int, nic: Nic | None) -> list[Gid]:
-    """Return a port's nonzero GIDs by index. ``nic`` is the port's planned NIC; with it, GIDs have their paths."""
+    """Return a port's nonzero GIDs, sorted by index. ``nic``: the port's planned NIC, which gives GIDs their paths; or None."""
     gids: list[Gid] = []
     folder = f"{DEVICES}/{device}/ports/{port}"
     for index in _numbers(machine, f"{folder}/gids"):
@@ -79,7 +79,7 @@ def of_port(machine: Machine, device: str, port: int, nic: Nic | None) -> list[G
 
 
 def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]]:
-    """Return the planned paths without a RoCE v2 GID on their NIC."""
+    """Return the planned paths for whose address the NIC has no RoCE v2 GID."""
     have = {(gid.device, gid.port, gid.path) for gid in gids if gid.type == V2}
     return [(nic, path) for nic in plan.nics for path in nic.paths if (nic.rdma, nic.rdma_port, path) not in have]
 

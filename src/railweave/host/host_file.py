@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PathAddress:
-    """An address of a NIC, with its path and the table that routes it. ``address`` is None if it is not known yet."""
+    """An address of a NIC, with its path and the routing table of that path. ``address`` is None if it is not known yet."""
 
     number: int
     color: int | None
@@ -36,7 +36,7 @@ class PathAddress:
 
 @dataclass(frozen=True)
 class Nic:
-    """A NIC. ``gpu`` is the GPU that it serves, or None if it serves none. ``tenant`` is empty if it belongs to none."""
+    """A NIC. ``gpu``: the number of the GPU that it serves, or None. ``tenant``: the tenant that it belongs to, or empty."""
 
     netdev: str
     rdma: str
@@ -61,8 +61,9 @@ class Job:
 class HostFile:
     """The configuration of this server.
 
-    - ``entries``: the routes, then the rules, each with the network device that it is for.
-    - ``tenants``: a job for each tenant, if GPUs belong to several; no other job exists then.
+    - ``entries``: the routes, then the rules, as pairs of network device and entry.
+    - ``environment``, ``resolve``: the environment of jobs, as in ``Job``.
+    - ``tenants``: a job for each tenant, if GPUs belong to several. There is no other job then.
     """
 
     file: Path
@@ -98,7 +99,7 @@ class HostFile:
 
 
 class _WrongError(Exception):
-    """An error at a key. The handler adds the name of the file."""
+    """An error in the value of a key. The function that catches it adds the name of the file."""
 
 
 def load(file: Path) -> HostFile:
@@ -120,7 +121,7 @@ def load(file: Path) -> HostFile:
 
 
 class _Item:
-    """An object of the file, with its place in it."""
+    """An object of the file, and its place in the file for error messages."""
 
     def __init__(self, where: str, value: Any) -> None:  # noqa: ANN401 - JSON
         if not isinstance(value, dict):
@@ -132,7 +133,7 @@ class _Item:
         return f"{self.where}.{key}" if self.where else key
 
     def get(self, key: str, read: Callable[[Any], T]) -> T:
-        """Return the value of a required key."""
+        """Return the value of a required key, validated by ``read``."""
         if key not in self.value:
             raise _WrongError(f"{self.at(key)} is missing")
         try:
@@ -141,7 +142,7 @@ class _Item:
             raise _WrongError(f"{self.at(key)}: {json.dumps(self.value[key])} {error}") from None
 
     def maybe(self, key: str, read: Callable[[Any], T]) -> T | None:
-        """Return the value of an optional key; None if it is absent or null."""
+        """Return the value of an optional key, validated by ``read``; None if it is absent or null."""
         return None if self.value.get(key) is None else self.get(key, read)
 
     def items(self, key: str) -> list[_Item]:

@@ -1,7 +1,8 @@
-"""The journal of our entries on this server, and of entries that we replaced. It is written before any change that it describes.
+"""The journal: the entries that railweave added on this server, and those that it replaced. It is written before each change.
 
-The journal holds intents, not steps: "of these entries, remove those that exist; of those, put back the missing ones". So the
-journal is right at every moment between two changes, and after a SIGKILL at any of them, without knowing which change was last.
+The journal holds intents, not steps: "of these entries, remove those that exist; of those, put back the missing
+ones". So the journal is right at every moment between two changes, and after a SIGKILL at any of them, without
+knowing which change was last.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _FIELDS = {kind: [(field.name, field.default) for field in fields(kind)] for kin
 
 @dataclass(frozen=True)
 class Journal:
-    """The journal of changes to this server.
+    """The record of changes to this server.
 
-    - ``added``: entries that we made or are about to make.
-    - ``replaced``: earlier entries that we replaced or are about to replace.
-    - ``names``: the file of table names, if we have written it.
-    - ``names_before``: its content before that; None if it did not exist.
+    - ``added``: entries that railweave added or is about to add.
+    - ``replaced``: earlier entries that it replaced or is about to replace.
+    - ``names``: the path of the names file, if railweave has written it; else None.
+    - ``names_before``: the earlier text of that file; None if it did not exist.
     """
 
     added: tuple[Entry, ...] = ()
@@ -46,9 +47,10 @@ class Journal:
 
 
 def load(file: Path) -> Journal:
-    """Return the journal; empty if the file does not exist. Raises HostError if it cannot be parsed.
+    """Return the journal in a file; empty if the file does not exist. Raises HostError if it cannot be parsed.
 
-    For a journal from before the last boot, only the names file counts, because the kernel has lost all other changes.
+    If the server has restarted since it was written, only the names file counts, because the kernel has lost all
+    other changes.
     """
     text = files.read(file)
     if text is None:
@@ -96,7 +98,10 @@ def save(file: Path, journal: Journal) -> None:
 
 @contextmanager
 def locked(file: Path) -> Generator[int, None, None]:
-    """Hold the lock file next to the journal and yield its descriptor. Raises HostError with the holder of the lock."""
+    """Hold the lock file next to the journal while the context lasts, and yield its descriptor.
+
+    Raises HostError that names the process with the lock.
+    """
     lock = file.with_suffix(".lock")
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +134,7 @@ def _boot() -> str:
 
 
 def _value(entry: Entry) -> dict[str, Any]:
-    """Return an entry for JSON, without the fields that have their default value."""
+    """Return an entry as a JSON object, without the fields that have their default value."""
     values = {
         name: getattr(entry, name)
         for name, default in _FIELDS[type(entry)]

@@ -1,6 +1,7 @@
-"""Kernel state, and changes to it, through iproute2's ``ip``.
+"""The kernel's routes and rules, read and changed with iproute2's ``ip``.
 
-``-N`` asks for numbers, because table names are changed by railweave itself, and protocol names can be changed by anyone.
+``-N`` asks for numbers, because table names are changed by railweave itself, and protocol names can be changed by
+anyone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Command = tuple[str, Entry]
 
 @dataclass(frozen=True)
 class Kernel:
-    """The rules and the routes of all tables, of both families, in the kernel's order."""
+    """All routes of all tables, and all rules, of both families, in the kernel's order."""
 
     routes: tuple[Route, ...]
     rules: tuple[Rule, ...]
@@ -72,12 +73,12 @@ def change(commands: Iterable[Command], lock: int) -> None:
 
 
 def attempt(commands: Iterable[Command], lock: int) -> list[str]:
-    """Make changes like ``change``, but continue after a failure, and return the failures. Raises HostError if ``ip`` is missing."""
+    """Make changes as ``change`` does, but continue after a failure. Return the failures. Raises HostError if ``ip`` is missing."""
     return list(_batches(commands, lock, "-force"))
 
 
 def _batches(commands: Iterable[Command], lock: int, *options: str) -> Iterator[str]:
-    """Make the changes of each family in turn, and yield the failures of one family before the changes of the next."""
+    """Make the IPv4 changes, then the IPv6 changes. Yield the failures of each family before the next family begins."""
     commands = list(commands)
     for family in (4, 6):
         batch = [command for command in commands if command[1].family == family]

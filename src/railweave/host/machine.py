@@ -1,4 +1,4 @@
-"""The machine that checks read: this server, or a recorded one (``checking.RecordedMachine``). All reads go through this module."""
+"""The machine that checks read: this server, or a recorded one (``checking.RecordedMachine``). Checks read only through this module."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CommandOutput:
 
 
 class Machine:
-    """The files and commands of a server. Each is read only once, so that all checks see the same state."""
+    """The files and commands of a server. Each file is read once and each command run once, so all checks see the same state."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str | None] = {}
@@ -51,14 +51,14 @@ class Machine:
         self.root_user = os.geteuid() == 0
 
     def text(self, path: str) -> str | None:
-        """Return a file's text without surrounding space, or None if the file does not exist. Raises CannotTellError."""
+        """Return a file's text without blanks at both ends, or None if the file does not exist. Raises CannotTellError."""
         self._once(self.texts, path, lambda: self._text(path))
         if path in self.denied:
             raise CannotTellError(f"{path}: {self.denied[path]}")
         return self.texts[path]
 
     def readable(self, path: str) -> str | None:
-        """Return a file's text, or None if it does not exist or cannot be read; the kernel refuses to read attributes without a value."""
+        """Return a file's text, or None if it does not exist or cannot be read. Some sysfs files cannot be read while they have no value."""
         try:
             return self.text(path)
         except CannotTellError:
@@ -117,11 +117,11 @@ class Machine:
         return self.once(("json", *words), parsed)
 
     def rows(self, *words: str) -> list[dict[str, Any]]:
-        """Return the objects in the JSON that a command prints, either a list or a single object. Raises CannotTellError."""
+        """Return the objects in the JSON that a command prints; a single object becomes a list. Raises CannotTellError."""
         return objects(self.json(*words))
 
     def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
-        """Return the result of ``make``, which is called only once for each key, because several checks use the same result."""
+        """Return the result of ``make``. It is called only once for each key, because several checks use the same result."""
         return self._once(self._made, key, make)
 
     def has(self, tool: str) -> bool:
@@ -150,7 +150,7 @@ class Machine:
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """Return the objects of a JSON list, or the single object as a list. Other values are dropped."""
+    """Return the objects in a JSON list, or a single object as a list. Other values are dropped."""
     members = cast("list[object]", value) if isinstance(value, list) else [value]
     return [cast("dict[str, Any]", member) for member in members if isinstance(member, dict)]
 
@@ -191,7 +191,7 @@ class FileMachine(Machine):
 
 
 class ThisMachine(FileMachine):
-    """The server on which this program runs, read-only. ``sysfs`` replaces /sys."""
+    """The server on which this program runs. It is only read. ``sysfs``: a folder that is read in place of /sys."""
 
     def __init__(self, sysfs: Path = SYSFS) -> None:
         super().__init__(Path("/"))

@@ -25,7 +25,7 @@ _MARKS = {
     "congestion_notifications_sent": "Congestion notification packets sent.",
     "congestion_notifications_handled": "Congestion notification packets that slowed a sender here.",
 }
-"""The descriptions of the counters of ``counters-notification``, in the same order."""
+"""The names and descriptions of the metrics for the counters of ``counters-notification``, in the same order as the counters."""
 COUNTED = {
     "counters-lossless-drops": ("lossless_drops", "Packets of the lossless class that the NIC dropped."),
     "counters-resends": ("resends", "Times that packets were sent again, or arrived out of order."),
@@ -39,10 +39,10 @@ COUNTED = {
     "counters-link-errors": ("link_errors", "Errors after FEC, and times that the link went down."),
     "counters-congestion-ignored": ("congestion_notifications_ignored", "Congestion notification packets that slowed nobody."),
 }  # fmt: skip
-"""The metric name and the description of the counters that each check uses, by the ID of the check."""
+"""The name and description of the metric for the counters of each check, by the check's ID."""
 _BYTES = {"receive_bytes": "port_rcv_data", "transmit_bytes": "port_xmit_data"}
 _UNIT = 4
-"""The bytes in one unit of ``port_rcv_data`` and ``port_xmit_data`` (Linux, Documentation/ABI/stable/sysfs-class-infiniband)."""
+"""The bytes per unit of ``port_rcv_data`` and ``port_xmit_data`` (Linux, Documentation/ABI/stable/sysfs-class-infiniband)."""
 _GAUGES = {
     "up": "Whether the NIC has a carrier.",
     "speed_bytes_per_second": "Speed of the NIC's link.",
@@ -103,7 +103,7 @@ def _nic(server: Server, nic: WantedNic) -> dict[str, Any]:
 
 
 def _up(server: Server, nic: WantedNic) -> int | None:
-    """Return 1 if the NIC has a carrier, otherwise 0 (also if it does not exist). Returns None if ``ip`` fails."""
+    """Return 1 if the NIC has a carrier, and 0 if not or if the NIC does not exist. None: ``ip`` failed."""
     try:
         links = server.machine.rows("ip", "-j", "addr", "show")
     except CannotTellError:
@@ -130,7 +130,7 @@ def helps() -> dict[str, str]:
 
 
 def text(shown: dict[str, Any], pages: list[Page]) -> str:
-    """Return the document in Prometheus' text format (version 0.0.4), with the counters of the net plugin's processes."""
+    """Return the metrics in Prometheus' text format (version 0.0.4), followed by the counters of the net plugin."""
     nics: list[dict[str, Any]] = shown["nics"]
     lines: list[str] = []
     for name, says in _GAUGES.items():

@@ -1,4 +1,4 @@
-"""Counters of the net plugin, and faults of its setup on this server."""
+"""Counters of the net plugin, and checks of its setup on this server."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _HELP = {
 
 @dataclass(frozen=True)
 class PathSums:
-    """Sums over one path, defined by direction, NIC, path color and the other end's leaf.
+    """The sums over all queue pairs of one path: a direction, a NIC, a path color, and the leaf of the other end.
 
     Latencies are in ns, from posting to completion.
     """
@@ -72,13 +72,13 @@ class PathSums:
 
     @property
     def key(self) -> tuple[str, str, int, str]:
-        """The values that distinguish paths."""
+        """The values that identify a path: direction, NIC, path color and leaf of the other end."""
         return self.direction, self.device, self.color, self.peer_leaf
 
 
 @dataclass(frozen=True)
 class Page:
-    """The report of one process."""
+    """The counters that one process with the plugin has written. ``written_ns``: the time of writing in ns."""
 
     host: str
     pid: int
@@ -93,7 +93,7 @@ def _text(raw: bytes) -> str:
 
 
 def parse(data: bytes) -> Page | None:
-    """Return the page that ``data`` holds. Returns None if it is being written, has another version, or is no page of the plugin."""
+    """Return the page in ``data``; None if it is just being written, has another version, or is not a page of the plugin."""
     if len(data) < _HEADER.size:
         return None
     magic, version, entry_bytes, sequence, written_ns, pid, n, host = _HEADER.unpack_from(data)
@@ -112,14 +112,14 @@ def parse(data: bytes) -> Page | None:
 
 
 def _content(file: Path) -> bytes:
-    """Return the present content of a page's file. Any user can write to that folder, so links and pipes are not read."""
+    """Return the present content of a page's file. Links and pipes are refused, because any user can write to the folder."""
     handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as page:
         return page.read(files.MOST_BYTES) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
 
 
 def read(folder: Path) -> list[Page]:
-    """Return the pages of all running processes. Each is read again until two readings agree."""
+    """Return the pages of all running processes. Each page is read again until two readings agree."""
     pages: list[Page] = []
     for file in sorted(folder.glob("railweave-net-*")):
         for _ in range(_TRIES):
@@ -136,7 +136,7 @@ def read(folder: Path) -> list[Page]:
 
 
 def total(pages: list[Page]) -> list[PathSums]:
-    """Return one entry per path over all processes: sums, and the worst latencies."""
+    """Return one entry per path over all processes. Counters are added; each latency is the largest of all processes."""
     sums: dict[tuple[str, str, int, str], PathSums] = {}
     for page in pages:
         for path in page.paths:
@@ -155,7 +155,10 @@ def _add(a: PathSums, b: PathSums) -> PathSums:
 
 
 def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, str], float]:
-    """Return the bytes per second that each path carried from one reading to the next. Processes that are not in both do not count."""
+    """Return the bytes per second of each path between two readings, by ``PathSums.key``.
+
+    A process that is missing from either reading does not count.
+    """
     old = {page.pid: page for page in before}
     per_second: dict[tuple[str, str, int, str], float] = {}
     for page in after:
@@ -170,7 +173,7 @@ def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, st
 
 
 def table(paths: list[PathSums], speed: dict[tuple[str, str, int, str], float]) -> str:
-    """Return a table with a row per path. A share is the path's part of its NIC's traffic in that direction."""
+    """Return a table with a row per path. Its share is the fraction of the NIC's traffic in that direction."""
     rows = [
         ["direction", "device", "color", "peer leaf", "live", "MB/s", "share", "bytes", "resent", "deaths", "p99 us"]
     ]
@@ -195,7 +198,7 @@ def document(pages: list[Page], speed: dict[tuple[str, str, int, str], float]) -
 
 
 def prometheus(paths: list[PathSums]) -> str:
-    """Return the metrics in node_exporter's textfile format, summed over processes so that the number of labels stays small."""
+    """Return the metrics in node_exporter's textfile format. ``paths`` are sums over processes, so the number of labels stays small."""
     lines: list[str] = []
     for name in (field.name for field in fields(PathSums)):
         counter = name in COUNTERS
@@ -226,7 +229,7 @@ _WITHOUT_BFD_MS, _AFTER_BFD_MS = 1500, 500
 
 @dataclass(frozen=True)
 class Verdict:
-    """One finding about the setup. ``level`` is ``good``, ``warning`` or ``error``."""
+    """A finding about the plugin's setup. ``level`` is ``good``, ``warning`` or ``error``."""
 
     level: str
     what: str
@@ -234,7 +237,7 @@ class Verdict:
 
 
 def examine(plan: HostFile, raw: Mapping[str, Any], machine: Machine, variables: Mapping[str, str]) -> list[Verdict]:
-    """Return all findings. ``raw`` is ``host.json`` as read; ``variables`` is the environment of the job."""
+    """Return all findings about the plugin's setup. ``raw``: the content of ``host.json``. ``variables``: the job's environment."""
     verdicts = [*speeds(raw, machine), *_mtus(plan, machine), *_addresses(plan, machine), _gpu_memory(machine)]
     return [*verdicts, *timeout(raw, variables), *variables_of_nccl(variables), *tuner(variables)]
 
@@ -317,7 +320,7 @@ def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdic
 
 
 def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
-    """Return findings about harmful or missing variables."""
+    """Return findings about environment variables of NCCL that are harmful or missing."""
     verdicts: list[Verdict] = []
     if variables.get("NCCL_IB_GID_INDEX"):
         verdicts.append(Verdict("error", "variables", "NCCL_IB_GID_INDEX leaves one path per NIC: unset it"))
@@ -337,7 +340,7 @@ def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
 
 
 def tuner(variables: Mapping[str, str]) -> list[Verdict]:
-    """Return a finding about NCCL's tuner table; without the table, this rank would choose differently from the others."""
+    """Return a finding about NCCL's tuner table. A rank without the table would choose other algorithms than the others."""
     if variables.get("RAILWEAVE_NET_TUNER", "0") == "0":
         return []
     table = Path(variables.get("RAILWEAVE_NET_TUNER_FILE") or _TUNER_FILE)

@@ -25,10 +25,11 @@ _NAME = re.compile(r"([a-z]+[-_]?)[\d/:._-]*\d", re.IGNORECASE)
 def announced(
     ports: Mapping[str, Port], port_id: str | None, kind: str | None, description: str | None
 ) -> tuple[bool, Port | None]:
-    """Return whether a neighbor's announcement identifies a port, and that port (None if it is not in ``ports``).
+    """Return whether an LLDP announcement identifies a port, and that port (None if ``ports`` does not have it).
 
-    ``ports`` are the neighbor's ports by all their names. ``kind`` is the subtype of the port ID in any system's terms. If the ID is a
-    MAC address, an interface index or a local text, and not among the names, the description decides.
+    ``ports``: the neighbor's ports, by all their names. ``kind``: the subtype of the port ID, in the words of any
+    system. If the ID is not a known name, but a MAC address, an interface index or a local text, the description
+    identifies the port.
     """
     port_name, about = plain(port_id), plain(description)
     if port_name in ports:
@@ -48,9 +49,10 @@ def announced(
 
 
 def by_names(ports: Mapping[Port, Sequence[str]]) -> dict[str, Port]:
-    """Return ports by all their names; earlier names of a port take precedence.
+    """Return a mapping from names to ports. ``ports`` has the names of each port, the most reliable first.
 
-    A name that several ports have at the same position identifies none of them.
+    If a name is in the same position for several ports, it identifies none of them. Otherwise an earlier position
+    takes precedence.
     """
     by_name: dict[str, Port] = {}
     for rank in zip_longest(*ports.values(), fillvalue=""):
@@ -72,6 +74,9 @@ def plain(name: str | None) -> str:
 
 
 def _by_place(name: str, heads: set[str]) -> bool:
-    """Return whether a name has the same form as known ports: ``Eth1/3/1`` if another port is called ``Eth1/2/1``."""
+    """Return whether a name has the form of a known port name: ``Eth1/3/1`` if another port is called ``Eth1/2/1``.
+
+    ``heads``: the letters with which known names begin.
+    """
     match = _NAME.fullmatch(name)
     return match is not None and match[1] in heads

@@ -1,10 +1,10 @@
-"""Probes of other servers of the fabric, by ICMP echo of the designed size without fragmentation, or by ``railweave-rdma-ping``.
+"""Send probes to other servers of the fabric, by ICMP echo of the designed size without fragmentation, or RDMA.
 
-``python -m railweave_host.probing FILE`` reads probes (``[{"source", "target", "bytes"}]``) and prints their outcomes in the same
-order. ``railweave fleet mesh`` runs it from the zipapp. Nothing on the server is changed.
+``python -m railweave_host.probing FILE`` reads probes (``[{"source", "target", "bytes"}]``) and prints their outcomes
+in the same order. ``railweave fleet mesh`` runs it from the zipapp. Nothing on the server is changed.
 
-It uses ICMP datagram sockets, which need no privileges if ``net.ipv4.ping_group_range`` includes the user's group. Otherwise it
-uses raw sockets (root) or the ``ping`` program.
+It uses ICMP datagram sockets, which need no privileges if ``net.ipv4.ping_group_range`` includes the user's group.
+Otherwise it uses raw sockets (root) or the ``ping`` program. RDMA probes are those of ``railweave-rdma-ping``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def find() -> Path:
 
 
 def run(words: list[str]) -> int:
-    """Replace this process by the program with these arguments. Raises HostInputError if it cannot be run."""
+    """Replace this process by ``railweave-rdma-ping`` with these arguments. Raises HostInputError if it cannot be run."""
     program = find()
     try:
         os.execv(program, [PROGRAM, *words])
@@ -68,10 +68,10 @@ REFUSED = "refused"
 NOT_TRIED = "not tried"
 """The outcomes of a probe.
 
-- ``OK``: it returned.
-- ``SIZE``: only small packets return.
-- ``LOST``: no packet returns.
-- ``REFUSED``: the server does not send it.
+- ``OK``: the answer has the full size.
+- ``SIZE``: only small packets are answered.
+- ``LOST``: no packet is answered.
+- ``REFUSED``: this server's kernel does not send it.
 - ``NOT_TRIED``: it could not be tried.
 """
 
@@ -113,7 +113,7 @@ _SAID = {
 
 @dataclass
 class Outcome:
-    """The outcome of a probe. ``by`` is the address that sent an error message; ``ms`` is the round-trip time."""
+    """The outcome of a probe. ``by``: the address that sent an error message; ``ms``: the round-trip time, None without an answer."""
 
     outcome: str = LOST
     said: str = ""
@@ -174,7 +174,7 @@ def probed(probes: list[_Probe]) -> str:
 
 
 class _Sockets:
-    """The sockets for each source address that the server has."""
+    """The ICMP sockets of this server, one for each source address of the probes."""
 
     def __init__(self, probes: list[_Probe]) -> None:
         self.kind = "datagram"
@@ -223,7 +223,7 @@ class _Sockets:
 
 
 def _rounds(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
-    """Send probes up to ``TRIES`` times until they return; ``size`` replaces their own number of bytes."""
+    """Send probes up to ``TRIES`` times, until they are answered. ``size``: the bytes of each packet; None: those of the probe."""
     for _ in range(TRIES):
         open_ones = {LOST, SIZE} if size else {LOST}
         left = [probe for probe in probes if probe.outcome.outcome in open_ones and probe.outcome.ms is None]
@@ -282,7 +282,7 @@ def _replies(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Pro
 
 
 def _errors(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Probe]) -> None:
-    """Read error messages from a socket's queue, and record the sender and reason in the probe that each concerns."""
+    """Read the errors that a socket received, and record sender and reason in the probe that each error is about."""
     while True:
         try:
             _, extra, _, address = sockets.of[source].recvmsg(0, 1024, _MSG_ERRQUEUE)

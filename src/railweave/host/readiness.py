@@ -1,4 +1,4 @@
-"""Readiness of the NICs as planned (present, up, with their addresses), and a function that waits for it."""
+"""The readiness of the planned NICs (present, up, with their addresses), and a function that waits for it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _POLL_S = 0.25
 class NicState:
     """The present state of a NIC.
 
-    - ``there``: the interface exists. ``mtu``: the MTU of the interface; None if it does not exist.
+    - ``there``: True if the interface exists. ``mtu``: its MTU; None if it does not exist.
     - ``blocked``: the reason why no traffic can be routed through the NIC; empty if it can.
-    - ``addresses``: for each path of the NIC in ``host.json``, the address of the path, or None; empty if the interface does not exist.
+    - ``addresses``: for each path of the NIC in ``host.json``, the address of the path, or None; empty if the
+      interface does not exist.
     - ``missing``: sentences about missing addresses.
     - ``notes``: sentences about other differences from the plan.
     """
@@ -44,7 +45,7 @@ def read(plan: HostFile) -> list[NicState]:
 
 
 def wait(plan: HostFile, seconds: float) -> list[NicState]:
-    """Wait until nothing is missing, for at most ``seconds``, and return the state of every NIC. Raises HostError."""
+    """Wait until no address is missing, for at most ``seconds``, and return the state of every NIC. Raises HostError."""
     end = time.monotonic() + seconds
     while True:
         states = read(plan)
@@ -82,7 +83,7 @@ def _state(nic: Nic, link: dict[str, Any] | None) -> NicState:
 
 
 def address_of(path: PathAddress, shown: list[dict[str, Any]]) -> tuple[str | None, str]:
-    """Return the usable address of a path, or None and the reason.
+    """Return the usable address of a path, or None and the reason. ``shown``: the addresses of its interface, from ``ip -j``.
 
     With SLAAC, any address in the prefix is usable; otherwise only the planned one.
     """

@@ -24,7 +24,7 @@ SCHEMA = 1
 
 _LLDP = ("lldpcli", "-f", "json", "show", "neighbors")
 _LOCAL = 255
-"""The kernel's own table, which follows from this server's addresses."""
+"""The number of the kernel's local table. Its routes follow from this server's addresses, so they are not shown."""
 _DOUBTFUL = ("tentative", "dadfailed", "deprecated", "temporary")
 
 
@@ -134,7 +134,7 @@ def _address(dev: str, shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rdma(machine: Machine, device: str, port: int) -> dict[str, Any]:
-    """Return the state and rate of an RDMA port, in the kernel's words, and all its counters."""
+    """Return the state and rate of an RDMA port, as sysfs shows them, and all its counters."""
     at = f"{gids.DEVICES}/{device}/ports/{port}"
     counters = {
         name: number
@@ -171,7 +171,7 @@ def count(number: int, noun: str) -> str:
 
 
 def planned(plan: HostFile) -> str:
-    """Return the numbers of planned routes and rules, in a line."""
+    """Return a line with the numbers of planned routes and rules."""
     routes = sum(isinstance(entry, Route) for _, entry in plan.entries)
     return f"{count(routes, 'route')} and {count(len(plan.entries) - routes, 'rule')}"
 
@@ -194,7 +194,7 @@ def nics(states: list[NicState]) -> str:
 
 
 def commands(plan: HostFile, changes: Changes, names_file: object) -> str:
-    """Return the commands grouped by network device; commands for entries outside the plan come first."""
+    """Return the commands as text, grouped by network device. Commands for entries outside the plan come first."""
     groups: dict[str, list[str]] = {"no longer planned, or in the way": []}
     dev_of = {(*entry.place, entry.table): dev for dev, entry in plan.entries}
     for command in changes.commands:

@@ -1,7 +1,8 @@
 """Unplanned rules, routes and neighbors that divert a server's traffic from the planned path.
 
-The kernel evaluates rules in order, and the first whose table has a route decides (ip-rule(8)). So a rule before a planned one is
-stray if it selects any of that rule's packets. A route is stray if it is in a planned table and not planned.
+The kernel evaluates rules in order, and the first rule whose table has a route decides (ip-rule(8)). So a rule in
+front of a planned rule is stray if it matches any packets of the planned rule. A route is stray if it is in a planned
+table and not planned.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ MAIN_PRIORITY = 32766
 
 @dataclass(frozen=True)
 class Stray:
-    """An entry that is not planned and diverts traffic.
+    """An unplanned entry that diverts traffic.
 
     - ``what``: a description of the fault.
     - ``remedy``: the command that fixes it.
     - ``certain``: False if the entry takes packets only in some cases, for example those that a program marks.
     - ``table``: the planned table whose packets the entry takes.
-    - ``place``: the entry's own place (``Rule.place``, ``Route.place``).
+    - ``place``: ``Rule.place`` or ``Route.place`` of the entry; empty if it has none.
     - ``dev``: the device of a neighbor.
     """
 
@@ -42,9 +43,10 @@ class Stray:
 
 
 def stray_rules(planned: Sequence[Rule], there: Sequence[Rule], prefixes: Iterable[str]) -> list[Stray]:
-    """Return the rules that the kernel evaluates before a planned rule and that match some of its packets.
+    """Return the unplanned rules that the kernel evaluates before a planned rule and that match some of its packets.
 
-    ``prefixes`` are those of the server's own addresses. Packets from a prefix without a planned rule belong to the main table.
+    ``there``: the kernel's rules. ``prefixes``: those of the server's own addresses. Packets from a prefix without a
+    planned rule should use the main table.
     """
     every = list(planned)
     for prefix in prefixes:
@@ -80,9 +82,10 @@ def stray_rules(planned: Sequence[Rule], there: Sequence[Rule], prefixes: Iterab
 def stray_routes(
     planned: Sequence[Route], there: Iterable[Route], sources: Mapping[int, Collection[str]]
 ) -> list[Stray]:
-    """Return the unplanned routes in planned tables, and those in system tables that replace a planned route.
+    """Return the unplanned routes in planned tables, and routes in system tables that are used instead of a planned route.
 
-    ``sources`` are the prefixes of each table's own addresses; a route may prefer only such an address.
+    ``there``: the kernel's routes. ``sources``: for each table, the prefixes of the server's addresses that use it. A
+    route may set only such an address as its source.
     """
     tables = {route.table for route in planned} - SYSTEM_TABLES
     at: dict[tuple[int, int, str], list[Route]] = {}
@@ -116,7 +119,7 @@ def stray_routes(
 
 
 def stray_neighbors(there: Iterable[tuple[str, str, str]], devices: Collection[str]) -> list[Stray]:
-    """Return the permanent neighbors (device, address, MAC address) on planned devices.
+    """Return the permanent neighbors on planned devices. ``there``: all neighbors, as device, address and MAC address.
 
     No plan has permanent neighbors, and the kernel never resolves them again.
     """
@@ -151,7 +154,7 @@ def _within(address: str, prefix: str) -> bool:
 
 
 def _place(wanted: Rule, kernel: Sequence[Rule]) -> int:
-    """Return the place of a planned rule in the kernel's order; if the rule is missing, the place where it belongs."""
+    """Return the index of a planned rule in the kernel's order or, if the rule is missing, the index at which it belongs."""
     for number, rule in enumerate(kernel):
         if rule.does(wanted):
             return number
@@ -169,7 +172,7 @@ def _harmless(rule: Rule) -> bool:
 
 
 def _takes(rule: Rule, wanted: Rule) -> bool:
-    """Return whether a rule selects packets of a planned rule and sends them elsewhere."""
+    """Return whether a rule would match packets of a planned rule and send them elsewhere."""
     if rule.plain and rule.table == wanted.table:
         return False
     jump = re.search(r"\bgoto (\d+)", rule.more)
@@ -181,9 +184,9 @@ def _takes(rule: Rule, wanted: Rule) -> bool:
 
 
 def _only_some(rule: Rule) -> bool:
-    """Return whether a rule matches only packets that a program marks or that arrive on another interface.
+    """Return whether a rule matches only packets that have a program's mark or that arrive on an interface.
 
-    The packets that this server sends have neither by default.
+    Packets that this server sends itself are neither, unless a program marks them.
     """
     words = rule.more.split()
     if words[:1] == ["not"]:
@@ -212,7 +215,7 @@ def _delete(rule: Rule) -> str:
 
 
 def _way(route: Route, *, kind: bool = False) -> str:
-    """Return a route's next hop in words; with ``kind``, also its type and further attributes."""
+    """Return a route's next hop as text; with ``kind``, also its type and further attributes."""
     special = f"{route.kind} " if kind and route.kind != "unicast" else ""
     via = f"via {route.via} " if route.via else ""
     dev = f"dev {route.dev} " if route.dev else ""

@@ -1,4 +1,4 @@
-"""Validators of single values in ``host.json``. Each returns the value, or raises ValueError with the end of a sentence."""
+"""Validators of single values in ``host.json``. Each returns the value, or raises ValueError; the text ends a sentence."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _address = lru_cache(maxsize=1 << 10)(ipaddress.ip_address)
 
 
 def a_list(value: object) -> list[Any]:
-    """Return a list. Raises ``ValueError`` for any other value."""
+    """Return the value, which must be a list. Raises ``ValueError`` for any other value."""
     if isinstance(value, list):
         return cast("list[Any]", value)
     raise ValueError("is not a list […]")
 
 
 def an_object(value: object) -> dict[str, Any]:
-    """Return an object. Raises ``ValueError`` for any other value."""
+    """Return the value, which must be a JSON object. Raises ``ValueError`` for any other value."""
     if isinstance(value, dict):
         return cast("dict[str, Any]", value)
     raise ValueError("is not an object {…}")
 
 
 def a_line(value: object) -> str:
-    """Return a text without control characters. Raises ``ValueError`` for any other value."""
+    """Return the value, which must be a text without control characters. Raises ``ValueError`` for any other value."""
     if isinstance(value, str) and value.isprintable():
         return value
     raise ValueError("is not a line of text")
 
 
 def a_variable_value(value: object) -> str:
-    """Return a value that an environment variable can hold.
+    """Return the value, which must be a text that an environment variable can hold.
 
     Raises ``ValueError`` for any other value.
     """
@@ -49,7 +49,7 @@ def a_variable_value(value: object) -> str:
 
 
 def a_number(value: object) -> int:
-    """Return a whole number, 0 or more. Raises ``ValueError`` for any other value."""
+    """Return the value, which must be a whole number, 0 or more. Raises ``ValueError`` for any other value."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     raise ValueError("is not a whole number, 0 or more")
@@ -71,7 +71,7 @@ a_variable_name = _matching("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable")
 
 
 def a_table(value: object) -> int:
-    """Return the number of a routing table that is not the system's. Raises ``ValueError`` for any other value."""
+    """Return the value, which must be the number of a routing table other than the system's. Raises ``ValueError`` for any other value."""
     number = a_number(value)
     if number not in SYSTEM_TABLES and number < 2**32:
         return number
@@ -79,7 +79,7 @@ def a_table(value: object) -> int:
 
 
 def a_priority(value: object) -> int:
-    """Return the priority of a rule. Raises ``ValueError`` for any other value."""
+    """Return the value, which must be the priority of a rule. Raises ``ValueError`` for any other value."""
     number = a_number(value)
     if number < 2**32:
         return number
@@ -87,14 +87,14 @@ def a_priority(value: object) -> int:
 
 
 def an_origin(value: object) -> bool:
-    """Return True for ``slaac`` and False for ``static``. Raises ``ValueError`` for any other value."""
+    """Return whether an address origin is ``slaac``; the other origin is ``static``. Raises ``ValueError`` for any other value."""
     if value in {"slaac", "static"}:
         return value == "slaac"
     raise ValueError('is neither "slaac" nor "static"')
 
 
 def an_address(value: object) -> Address:
-    """Return an IP address without a zone. Raises ``ValueError`` for any other value."""
+    """Return a text as an IP address, which must have no zone. Raises ``ValueError`` for any other value."""
     if isinstance(value, str) and "%" not in value:
         try:
             return _address(value)
@@ -104,7 +104,7 @@ def an_address(value: object) -> Address:
 
 
 def _spelled(value: object, strict: bool, expected: str) -> str:
-    """Return a prefix in canonical form. Raises ``ValueError`` for any other value."""
+    """Return a prefix in canonical form. With ``strict``, host bits are an error. ``expected``: the description in the error."""
     if isinstance(value, str) and "%" not in value:
         try:
             return spelled(value, strict=strict)
@@ -118,12 +118,15 @@ def _strictly(value: object) -> str:
 
 
 def a_prefix(value: object) -> Prefix:
-    """Return a prefix without host bits. Raises ``ValueError`` for any other value."""
+    """Return a text as a prefix, which must have no host bits. Raises ``ValueError`` for any other value."""
     return ipaddress.ip_network(_strictly(value))
 
 
 def an_end(value: object) -> str:
-    """Return the source or destination of a rule unchanged, because the kernel keeps host bits. Raises ``ValueError`` if invalid."""
+    """Return the value, which must be the source or destination of a rule. Raises ``ValueError`` for any other value.
+
+    It is returned unchanged, because the kernel keeps host bits.
+    """
     if _spelled(value, False, "an IP address or prefix, such as 192.168.1.1 or fc00:1:1:1::/64").endswith("/0"):
         raise ValueError(
             "is every address, so that the rule would take all traffic, the system's too:"
@@ -133,5 +136,5 @@ def an_end(value: object) -> str:
 
 
 def a_destination(value: object) -> str:
-    """Return a route's destination in canonical form, or ``default``. Raises ``ValueError`` for any other value."""
+    """Return a route's destination in canonical form. ``default`` is allowed. Raises ``ValueError`` for any other value."""
     return "default" if value == "default" else _strictly(value)

@@ -1,4 +1,7 @@
-"""Growth of NIC counters since an earlier run: drops, retransmissions, waits, pauses, marks. Absolute values mean nothing."""
+"""Checks that NIC counters have not grown since an earlier run: drops, retransmissions, waits, pauses, marks.
+
+The absolute value of a counter shows nothing, because it also counts old events.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,17 @@ _WRAP = 1 << 32
 
 
 class _Group(NamedTuple):
-    """Counters with the same meaning, by vendor; their names are those of the RDMA device and of ethtool.
+    """The names of counters with the same meaning, for mlx5 and for bnxt NICs. They are counters of the RDMA device or of ethtool.
 
-    ``{p}`` stands for each lossless priority (or the data priority if there is none), ``{o}`` for every other priority.
+    ``{p}`` stands for each lossless priority (or the data priority if there is none), ``{o}`` for every other
+    priority.
     """
 
     mlx5: tuple[str, ...]
     bnxt: tuple[str, ...]
 
     def names(self, nic: WantedNic) -> list[str]:
-        """Return the names of these counters on a NIC."""
+        """Return the names of these counters on a NIC, with priorities filled in."""
         data = nic.traffic.priority if nic.traffic else 0
         paused = (nic.traffic.paused if nic.traffic else None) or {data}
         rest = [priority for priority in range(8) if priority not in paused]
@@ -66,7 +70,7 @@ KNOWN: dict[str, _Group] = {}
 
 
 def known(server: Server) -> dict[str, dict[str, int]]:
-    """Return the counters that checks use, of every NIC whose counters can be read. A later run compares with them."""
+    """Return, by NIC, the counters that checks use, for a later run to compare with. NICs whose counters cannot be read are left out."""
     counts: dict[str, dict[str, int]] = {}
     for nic in server.nics:
         names = {name for group in KNOWN.values() for name in group.names(nic)}
@@ -78,7 +82,7 @@ def known(server: Server) -> dict[str, dict[str, int]]:
 
 
 def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
-    """Return the growth of each counter since the earlier run. Raises CannotTellError if no counter can be compared."""
+    """Return the growth of each counter of a group since the earlier run. Raises CannotTellError if none can be compared."""
     before = server.earlier.nics.get(nic.netdev) if server.earlier else None
     if before is None:
         raise CannotTellError("the earlier look has no counters of it")
@@ -99,7 +103,7 @@ def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
 def _rule(
     name: str, group: _Group, level: Callable[..., Outcome], *, rule: str, why: str, remedy: str, source: str = _LINUX
 ) -> None:
-    """Register a check that none of these counters has grown."""
+    """Register a check that no counter of a group has grown. ``level`` makes its outcome, such as ``failed``."""
     KNOWN[name] = group
 
     def unless(server: Server, nic: WantedNic) -> str:
@@ -240,7 +244,7 @@ KNOWN["counters-notification"] = _NOTIFICATION
     unless=lambda server, _: "needs --since and an earlier look" if server.earlier is None else "",
 )
 def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that marks are answered with notifications. The number of marks itself is no fault."""
+    """Check that the NIC answers ECN marks with notifications. Marks alone are not a fault."""
     grown = _grown(server, nic, _NOTIFICATION)
     marked, sent, handled = _NOTIFICATION.names(nic)
     if marked not in grown or sent not in grown:

@@ -22,7 +22,7 @@ _FIELDS = (
     "clocks_event_reasons.active", "pcie.link.width.current", "pcie.link.width.max", "mig.mode.current",
 )  # fmt: skip
 LOST = re.compile(r"Unable to determine the device handle for GPU|GPU is lost")
-"""The only output of nvidia-smi while a GPU is off the bus."""
+"""The text that nvidia-smi prints, and nothing else, while a GPU is off the bus."""
 
 
 def nvidia(machine: Machine) -> list[dict[str, str]]:
@@ -53,22 +53,22 @@ def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
 
 
 def no_gpus(server: Server) -> str:
-    """Return the reason why a check of GPUs is not applicable: none is planned. Empty if it is applicable."""
+    """Return a reason if checks of GPUs do not apply, because no GPU is planned; else an empty string."""
     return "" if server.gpus and server.gpu_vendor else "no GPU is planned"
 
 
 def not_nvidia(why: str) -> Callable[[Server], str]:
-    """Return a function that says why a check of NVIDIA GPUs is not applicable: no GPU, or another vendor's GPUs."""
+    """Return a function for ``unless`` of checks of NVIDIA GPUs: its reason is ``why`` for GPUs of other vendors."""
     return lambda server: no_gpus(server) or ("" if server.gpu_vendor == "NVIDIA" else why)
 
 
 def one_gpu(server: Server) -> str:
-    """Return the reason why a check of connections between GPUs is not applicable; empty if it is."""
+    """Return a reason if checks of connections between GPUs do not apply; else an empty string."""
     return no_gpus(server) or ("there is one GPU" if server.gpus < 2 else "")
 
 
 _SLOW = {0x8: "hardware slowdown", 0x20: "software thermal", 0x40: "hardware thermal", 0x80: "power brake"}
-"""The reasons for reduced clocks that are faults (Azure node health checks; NVML, clocks event reasons)."""
+"""The bits of nvidia-smi's clock reasons that are faults, with their names (Azure node health checks; NVML, clocks event reasons)."""
 
 
 _AZURE = "Azure node health checks"
@@ -289,7 +289,7 @@ def _amd_partition(server: Server) -> Iterator[Outcome]:
 
 
 _LINKS = {"A100": 12, "A800": 12, "H100": 18, "H200": 18, "B200": 18, "B300": 18, "GB200": 18}
-"""The number of NVLinks of a GPU in a server with NVSwitch, by GPU model (OCI node health checks)."""
+"""The number of NVLinks per GPU in a server with NVSwitch, by GPU model (OCI node health checks)."""
 
 
 @of_server(
@@ -373,7 +373,7 @@ def fabric(server: Server) -> Iterator[Outcome]:
     unless=lambda server: one_gpu(server) or not_nvidia("xGMI is seen by gpu-links")(server),
 )
 def peer_access(server: Server) -> Iterator[Outcome]:
-    """Check the peer access matrix of nvidia-smi, without the legend below it."""
+    """Check that nvidia-smi's peer access matrix shows access between all GPUs."""
     text = server.machine.output("nvidia-smi", "topo", "-p2p", "r")
     rows = re.findall(r"^\s*(GPU\d+)((?:\s+(?:X|OK|CNS|GNS|TNS|NS|U))+)\s*$", text, re.MULTILINE)
     if not rows:
@@ -387,7 +387,7 @@ def peer_access(server: Server) -> Iterator[Outcome]:
 
 
 _WINDOW = 32 << 30
-"""The smallest accepted memory window in bytes: all data center GPUs of 40 GiB and more have a larger one."""
+"""The smallest accepted memory window in bytes. All data center GPUs with 40 GiB or more have a larger window."""
 
 
 @of_server(
@@ -399,7 +399,7 @@ _WINDOW = 32 << 30
     unless=no_gpus,
 )
 def pcie_width(server: Server) -> Iterator[Outcome]:
-    """Check that each GPU's PCIe link has its maximum width; sysfs shows it for both vendors."""
+    """Check that each GPU's PCIe link has its maximum width, as sysfs shows it for both vendors."""
     addresses = outcome.gpu_addresses(server.machine, server.gpu_vendor)
     if not addresses:
         raise CannotTellError("no GPU is on the PCI bus")
@@ -453,7 +453,7 @@ _PEER = {
     "NVIDIA": ("/sys/module/nvidia_peermem/version", "/sys/kernel/mm/memory_peers/nv_mem/version", "/sys/kernel/mm/memory_peers/nv_mem_nc/version"),
     "AMD": ("/sys/kernel/mm/memory_peers/amdkfd/version", "/sys/kernel/memory_peers/amdkfd/version", "/sys/memory_peers/amdkfd/version"),
 }  # fmt: skip
-"""The files by which NCCL and RCCL detect peer memory, by GPU vendor (the gdr check of their verbs transports)."""
+"""The files by which NCCL and RCCL recognize peer memory, by GPU vendor (the gdr check of their verbs transports)."""
 
 
 @of_server(
@@ -465,7 +465,7 @@ _PEER = {
     unless=no_gpus,
 )
 def direct(server: Server) -> Iterator[Outcome]:
-    """Check that GPUDirect RDMA is available, by peer memory or dma-buf, in every place where the libraries look."""
+    """Check that GPUDirect RDMA is available, by peer memory or dma-buf. The libraries look for both."""
     machine = server.machine
     modules = {"NVIDIA": "nvidia_peermem", "AMD": "ib_peer_mem"}
     loaded = [path for path in _PEER[server.gpu_vendor] if machine.text(path) is not None]

@@ -24,7 +24,7 @@ _USUAL = (
 
 
 def _folders(server: Server) -> list[str]:
-    """Return the folders that the loader searches: those of the job's environment, then the usual ones."""
+    """Return the folders in which the loader searches libraries: those of the job's environment, then the default ones."""
     job_folders = [word for word in server.environment.get("LD_LIBRARY_PATH", "").split(":") if word.startswith("/")]
     return list(dict.fromkeys([*job_folders, *_USUAL]))
 
@@ -55,7 +55,7 @@ def _no_tuner(server: Server) -> str:
     unless=_no_plugin,
 )
 def plugin(server: Server) -> Iterator[Outcome]:
-    """Check that the net plugin and its libraries are installed, looking for the file as NCCL does."""
+    """Check that the net plugin and its libraries are installed. The file is searched as NCCL does."""
     name = server.environment["NCCL_NET_PLUGIN"]
     file = name if name.startswith("lib") or "/" in name else f"lib(nccl|rccl)-net-{re.escape(name)}.so"
     paths = _find(server, file) if "/" not in name else [name]

@@ -1,4 +1,4 @@
-"""The link of each NIC: carrier, speed, MTU, FEC, errors, module, and the switch port at its other end."""
+"""Checks of each NIC's link: carrier, speed, MTU, FEC, errors, module, and the switch port at the other end."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def module(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Azure node health checks (5 lost carriers in 24 hours)",
 )
 def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check how often the link went down."""
+    """Check that the link has not gone down often."""
     count = server.machine.number(f"{_folder(nic)}/carrier_down_count")
     if count is None:
         raise CannotTellError("the kernel does not count it")
@@ -281,7 +281,7 @@ def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _lldp(server: Server, nic: WantedNic) -> list[dict[str, str]]:
-    """Return name, port and maximum frame size of each LLDP neighbor of a NIC. Raises CannotTellError if none is received."""
+    """Return the name, port and maximum frame size of each LLDP neighbor of a NIC. Raises CannotTellError if there is none."""
     document = server.machine.rows("lldpctl", "-f", "json0")
     announcements: list[dict[str, str]] = []
     for interface in _inside(_inside(document, "lldp"), "interface"):
@@ -303,7 +303,7 @@ def _lldp(server: Server, nic: WantedNic) -> list[dict[str, str]]:
 
 
 def _inside(parents: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    """Return all objects under a key of the parents."""
+    """Return the objects that the parents have under a key, in one list."""
     return [inner for parent in parents for inner in objects(parent.get(key))]
 
 

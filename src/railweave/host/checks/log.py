@@ -199,11 +199,12 @@ _XID = {
     **dict.fromkeys((169, 171, 172, 173), "failed"),
     **dict.fromkeys((43, 63, 92, 162, 163), "informs"),
 }
-"""The severity of each Xid for the next job; an Xid that is not listed is a warning.
+"""The level of each Xid number for the next job. An Xid that is not listed is a warning.
 
-Xids of the GPU or its links fail the check, and five only inform. Other Xids come from programs or are new. Source: NVIDIA Xid
-catalog by way of OCI's table; Azure's list agrees except for 63, 65 and 92. Xids from 157 on follow their names in nverror.h of
-NVIDIA's open-gpu-kernel-modules: retirement that failed, fatal timeouts, uncorrectable memory, links between chips.
+Xids of the GPU or its links fail the check, and five only inform. Other Xids come from programs or are new. Source:
+NVIDIA Xid catalog by way of OCI's table; Azure's list agrees except for 63, 65 and 92. Xids from 157 on follow their
+names in nverror.h of NVIDIA's open-gpu-kernel-modules: retirement that failed, fatal timeouts, uncorrectable memory,
+links between chips.
 """
 _XID_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d+)|NVRM: (?:GPU \S+ )?Xid (\d+)\b")
 """The log line of an Xid. With GPU instances (MIG), their numbers follow the address."""
@@ -249,7 +250,7 @@ _FLAPS = 3
     root=True,
 )
 def link(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check how often the link went down according to the log, and whether it was down last."""
+    """Check that the link has not gone down often according to the kernel log, and that its last event is not a loss."""
     try:
         names = (pci_of(server.machine, nic.netdev), f" {nic.netdev}:")
     except CannotTellError:

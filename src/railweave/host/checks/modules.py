@@ -1,4 +1,4 @@
-"""Checks of kernel modules for NICs and RDMA: a common origin, the installed version loaded, a single peer memory interface."""
+"""Checks of the kernel modules of NICs and RDMA: same origin, loaded version is the installed one, one peer memory interface."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from .server import Server
 
 _STACKS = {"mlx5_core": ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs"), "bnxt_en": ("bnxt_en", "bnxt_re")}
-"""The modules that must come from one build, by the NIC's driver."""
+"""The modules of each driver. They must come from the same build."""
 
 
 def stacks(server: Server) -> list[tuple[str, ...]]:
-    """Return the modules of the planned NICs, one stack for each family of drivers."""
+    """Return the modules of the planned NICs: one tuple for each driver in ``_STACKS``."""
     drivers = dict.fromkeys(nic.driver for nic in server.nics)
     return [_STACKS[driver] for driver in drivers if driver in _STACKS]
 
@@ -29,7 +29,7 @@ def _unknown(server: Server) -> str:
 
 
 def _origin(server: Server, module: str) -> str:
-    """Return ``kernel`` for a module that came with the kernel, ``added`` for one of a package or DKMS, or an empty string if absent."""
+    """Return the origin of a module: ``kernel``, ``added`` if it comes from a package or DKMS, or an empty string if it is absent."""
     answer = server.machine.run("modinfo", "-F", "filename", module)
     file = answer.out.strip()
     if answer.code or not file:

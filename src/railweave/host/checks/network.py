@@ -80,7 +80,7 @@ def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 10 (GID index)",
 )
 def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check for addresses outside the planned prefixes, and for addresses inside them that belong to another server."""
+    """Check that the NIC has no address outside the planned prefixes, and none inside them that belongs to another server."""
     others: list[str] = []
     foreign: list[str] = []
     for row in _shown(server, nic):
@@ -105,10 +105,10 @@ def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: values.Address) -> bool:
-    """Return whether an address in a path's prefix belongs to another server.
+    """Return whether an address within a path's prefix belongs to another server.
 
-    A static address does if it is not the planned one. A SLAAC address does if it was formed from another MAC address (RFC 4291,
-    appendix A).
+    A static address does if it is not the planned one. A SLAAC address does if it was formed from another MAC address
+    (RFC 4291, appendix A).
     """
     if not path.slaac or address == path.address:
         return path.address is not None and address != path.address
@@ -130,7 +130,7 @@ def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: valu
     unless=lambda server: "" if server.plan.entries else "no route and no rule is planned",
 )
 def routes(server: Server) -> Iterator[Outcome]:
-    """Check that all planned routes and rules exist, compared as ``host apply`` does."""
+    """Check that all planned routes and rules exist, compared in the same way as ``host apply`` does."""
     missing = changes.undone(server.plan, _kernel(server))
     if missing:
         first = command_line(("add", missing[0]))
@@ -172,7 +172,7 @@ def _kernel(server: Server) -> Kernel:
     source="ip-rule(8); host.json rules, nics[].addresses",
 )
 def stray_rules(server: Server) -> Iterator[Outcome]:
-    """Check for unplanned rules that take traffic meant for a planned rule."""
+    """Check that no unplanned rule takes packets that a planned rule should take."""
     planned = [rule for _, rule in server.plan.entries if isinstance(rule, Rule)]
     prefixes = dict.fromkeys(str(path.prefix) for nic in server.nics for path in nic.plan.paths)
     yield from _strays(strays.stray_rules(planned, _kernel(server).rules, prefixes), "host.json rules")
@@ -187,7 +187,7 @@ def stray_rules(server: Server) -> Iterator[Outcome]:
     unless=lambda server: "" if server.plan.entries else "no route and no rule is planned",
 )
 def stray_routes(server: Server) -> Iterator[Outcome]:
-    """Check the planned routing tables for routes that are not planned."""
+    """Check that the planned routing tables have no other routes."""
     planned = [route for _, route in server.plan.entries if isinstance(route, Route)]
     sources: dict[int, list[str]] = {}
     for nic in server.nics:
@@ -204,7 +204,7 @@ def stray_routes(server: Server) -> Iterator[Outcome]:
     source="ip-neighbour(8): the design has no permanent neighbors",
 )
 def stray_neighbors(server: Server) -> Iterator[Outcome]:
-    """Check for permanent neighbor entries on planned NICs."""
+    """Check that planned NICs have no permanent neighbor entries."""
     shown = server.machine.rows("ip", "-j", "neigh", "show", "nud", "permanent")
     rows = [(str(row.get("dev")), str(row.get("dst")), str(row.get("lladdr", ""))) for row in shown if row.get("dev")]
     yield from _strays(strays.stray_neighbors(rows, {nic.netdev for nic in server.nics}), "no plan has one")
@@ -231,7 +231,7 @@ def _strays(entries: list[Stray], origin: str) -> Iterator[Outcome]:
     unless=lambda _, nic: _without(nic, 6),
 )
 def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that IPv6 is on and, if the plan leaves router advertisements to the kernel, that the kernel accepts them."""
+    """Check that IPv6 is on. If the kernel is to handle router advertisements, check that it accepts them."""
     folder = f"{_SYSCTL}/ipv6/conf/{nic.netdev}"
     have = {
         setting: server.machine.number(f"{folder}/{setting}") for setting in ("accept_ra", "forwarding", "disable_ipv6")
@@ -298,7 +298,7 @@ def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     root=True,
 )
 def firewall(server: Server) -> Iterator[Outcome]:
-    """Check for firewall chains and rules that drop incoming RoCE traffic."""
+    """Check that no firewall chain or rule drops incoming RoCE traffic."""
     ruleset = [
         inner for row in server.machine.rows("nft", "-j", "list", "ruleset") for inner in objects(row.get("nftables"))
     ]
@@ -343,7 +343,7 @@ def _drops_roce(rule: dict[str, Any]) -> bool:
     source="tc(8)",
 )
 def traffic_control(server: Server) -> Iterator[Outcome]:
-    """Check for queueing disciplines on the NICs that do more than queue."""
+    """Check that the NICs have no queueing disciplines that drop, limit or delay packets."""
     names = {nic.netdev for nic in server.nics}
     wrong = [
         f"{row.get('kind')} on {row.get('dev')}"
@@ -417,7 +417,7 @@ def _networkd_keeps(machine: Machine, files: list[str]) -> bool:
 
 
 def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
-    """Return whether NetworkManager ignores the carrier of an interface.
+    """Return whether NetworkManager is configured to ignore the carrier of an interface.
 
     The matching device sections decide. If none has the setting, the list in ``[main]`` decides.
     """
@@ -435,7 +435,10 @@ def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
 
 
 def _matches(devices: str, netdev: str) -> bool:
-    """Return whether a device list includes an interface, by name and type only (NetworkManager.conf(5), Device List Format)."""
+    """Return whether a NetworkManager device list includes an interface. Only matches by name and type are supported.
+
+    Source: NetworkManager.conf(5), Device List Format.
+    """
     for word in filter(None, re.split(r"[;,\s]+", devices)):
         name = word.removeprefix("interface-name:").removeprefix("~")
         if name in {"type:ethernet", f"={netdev}"} or fnmatchcase(netdev, name):

@@ -26,7 +26,7 @@ _NAMES = "sudo install -m 644 70-railweave-net.rules /etc/udev/rules.d/ && sudo 
     source="Thor2 guide, section 2.6, check 6; host.json nics[].netdev",
 )
 def present(server: Server) -> Iterator[Outcome]:
-    """Check that each planned interface exists; one with another name is found by its MAC address."""
+    """Check that each planned interface exists. An interface with another name is recognized by its MAC address."""
     machine = server.machine
     there = machine.names("/sys/class/net")
     for nic in server.nics:
@@ -90,7 +90,10 @@ def driver(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="fabric file, hosts.versions.nic_firmware; Thor2 guide, section 2.6, check 1",
 )
 def firmware(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check the firmware version against the plan or, without a planned version, against the server's other NICs of this model."""
+    """Check the firmware version against the plan.
+
+    Without a planned version, it is compared with the server's other NICs of the same model.
+    """
     seen = _version(server, nic, "firmware-version")
     yield from _compared(server, nic, seen, "nic_firmware", nic.model, "firmware-version")
 
@@ -150,7 +153,7 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
     unless=lambda _, nic: "" if nic.flash else "no setting is planned for it",
 )
 def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check each setting in the NIC's flash; settings that the tool does not show cannot be compared."""
+    """Check each planned setting in the NIC's flash. Settings that the tool does not show cannot be compared."""
     address = outcome.pci_of(server.machine, nic.netdev)
     have = _mlx5_flash(server, address) if nic.mlx5 else _bnxt_flash(server, nic, address)
     different = [
@@ -188,9 +191,10 @@ _WORDS.update(dict.fromkeys(("false", "disabled", "disable", "off", "none", "def
 
 
 def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int | None]:
-    """Return each flash setting, read one by one.
+    """Return the value of each planned flash setting of a Broadcom NIC; None if niccli does not show it.
 
-    A per-function setting needs its function number; without it, niccli prints nothing (Thor2 guide, section 2.2.4).
+    Settings are read one by one. A per-function setting needs its function number; without it, niccli prints nothing
+    (Thor2 guide, section 2.2.4).
     """
     if not server.machine.has("niccli"):
         raise CannotTellError("niccli is not installed")

@@ -27,7 +27,7 @@ def pci_of(machine: Machine, netdev: str) -> str:
 
 
 def pci_chain(machine: Machine, path: str) -> list[str]:
-    """Return the PCI addresses from the root port down to the device of a sysfs path."""
+    """Return the PCI addresses on the way to the device of a sysfs path, from the root port down to the device itself."""
     return _ADDRESS.findall(machine.real(path) or "")
 
 
@@ -47,7 +47,7 @@ def gpu_addresses(machine: Machine, vendor: str) -> list[str]:
 
 
 def lspci(machine: Machine) -> dict[str, str]:
-    """Return the text that ``lspci -D -vvv`` prints for each device, by PCI address. Raises CannotTellError."""
+    """Return the block of text that ``lspci -D -vvv`` prints for each device, by PCI address. Raises CannotTellError."""
 
     def blocks() -> dict[str, str]:
         sections = re.split(r"\n\n+", machine.output("lspci", "-D", "-vvv").strip())
@@ -57,7 +57,7 @@ def lspci(machine: Machine) -> dict[str, str]:
 
 
 def capability(block: str, name: str) -> str:
-    """Return the line of a capability such as ``DevCtl`` with its continuation lines; empty if the device does not show it."""
+    """Return the line of a capability such as ``DevCtl`` in a block of lspci, with its continuation lines; empty if absent."""
     match = re.search(rf"^(\s*){name}:(.*(?:\n\1\s+.*)*)", block, re.MULTILINE)
     return match[2] if match else ""
 
@@ -111,32 +111,32 @@ class Outcome:
 
 
 def ok(seen: object, of: str = "") -> Outcome:
-    """Return the outcome for a value that is as it should be."""
+    """Return the outcome for a value that is right. ``seen``: the value. ``of``: the NIC or GPU; empty for the server."""
     return Outcome(OK, str(seen), of=of)
 
 
 def failed(seen: object, wanted: object, origin: str, remedy: str, of: str = "") -> Outcome:
-    """Return the outcome for a fault that would make a job fail or slow it down."""
+    """Return the outcome for a fault that would make a job fail or slow it down. The arguments are the fields of ``Outcome``."""
     return Outcome(FAILED, str(seen), str(wanted), origin, remedy, of)
 
 
 def warning(seen: object, wanted: object, origin: str, remedy: str, of: str = "") -> Outcome:
-    """Return the outcome for a condition that may be harmful and is worth a look."""
+    """Return the outcome for a condition that may be harmful. The arguments are the fields of ``Outcome``."""
     return Outcome(WARNING, str(seen), str(wanted), origin, remedy, of)
 
 
 def failed_or_ok(wrong: list[str], good: str, wanted: object, origin: str, remedy: str) -> Outcome:
-    """Return a failed outcome that lists everything in ``wrong`` in one line, or ok with ``good`` if ``wrong`` is empty."""
+    """Return an outcome: failed with everything in ``wrong`` on one line, or ok with ``good`` if ``wrong`` is empty."""
     return failed("; ".join(wrong), wanted, origin, remedy) if wrong else ok(good)
 
 
 def not_applicable(why: str, of: str = "") -> Outcome:
-    """Return the outcome for a check that does not apply to this machine."""
+    """Return the outcome for a check that does not apply to this machine. ``why``: the reason."""
     return Outcome(NOT_APPLICABLE, why, of=of)
 
 
 def could_not_tell(why: str, of: str = "") -> Outcome:
-    """Return the outcome for a value that could not be read, which never counts as ok."""
+    """Return the outcome for a value that could not be read. It never counts as ok."""
     return Outcome(COULD_NOT_TELL, why, of=of)
 
 
@@ -150,7 +150,8 @@ class Check:
     - ``how``: the file or command that the check reads.
     - ``source``: the document that states the rule.
     - ``root``: True if the check sees less, or nothing, without root.
-    - ``unless``: a function, called first with the same arguments, that returns a reason not to apply the check, or nothing.
+    - ``unless``: a function with the same arguments that is called first. If it returns a reason, the check does not
+      apply.
     """
 
     id: str

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _ENCODING = {2.5: 0.8, 5.0: 0.8}
-"""The share of the raw rate that carries data, for 8b/10b up to 5 GT/s; 128b/130b above (PCI Express base specification)."""
+"""The fraction of the raw rate that carries data, by transfer rate in GT/s. Faster links use 128b/130b (PCIe base specification)."""
 
 
 _ACS_ON = re.compile(r"\b(SrcValid|ReqRedir|CmpltRedir|UpstreamFwd)\+")
@@ -40,7 +40,7 @@ def _rate(text: str | None) -> float | None:
     source="Thor2 guide, section 2.6, check 13",
 )
 def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that the NIC's PCIe link has its maximum speed, and that it is at least as fast as the port."""
+    """Check that the NIC's PCIe link has its maximum speed, and that the link is at least as fast as the NIC's network port."""
     now, most = (_rate(server.machine.text(f"{_folder(nic)}/{prefix}_link_speed")) for prefix in ("current", "max"))
     width = server.machine.number(f"{_folder(nic)}/max_link_width")
     if now is None or most is None:
@@ -252,7 +252,7 @@ def _no_pairs(server: Server) -> str:
     unless=_no_pairs,
 )
 def pairs(server: Server) -> Iterator[Outcome]:
-    """Check that each NIC shares its nearest bridge with its GPU; if the order is wrong, the remedy shows the right one."""
+    """Check that each NIC is behind the same PCIe bridge as its GPU. If NICs are in a wrong order, the remedy shows the right one."""
     machine, gpus = server.machine, _gpus(server)
     wanted = [nic for nic in server.nics if nic.plan.gpu is not None]
     if len(gpus) < server.gpus:
@@ -287,12 +287,15 @@ def pairs(server: Server) -> Iterator[Outcome]:
 
 
 def _shared(chain: list[str], other: list[str]) -> int:
-    """Return the number of bridges that two devices share, counted from the CPU down."""
+    """Return the number of bridges that two devices have in common. ``chain``, ``other``: the results of ``pci_chain``."""
     return next((i for i, (a, b) in enumerate(zip(chain, other)) if a != b), min(len(chain), len(other)))
 
 
 def _mapping(server: Server, right: dict[str, list[int]]) -> str:
-    """Return the machine's actual rail order, in the notation of a hardware file."""
+    """Return the remedy: the order of NICs on this machine, in the notation of a hardware file.
+
+    ``right``: for each interface, the numbers of the GPUs that it is next to.
+    """
     by_gpu: dict[int, WantedNic] = {}
     free = [nic for nic in server.nics if right.get(nic.netdev)]
     for nic in sorted(

@@ -129,7 +129,7 @@ def _list(value: object) -> list[Any]:
 
 
 def _lists(value: object) -> list[list[Any]]:
-    """Return the rows of a map such as ``[[26, 3], …]``, as dcb prints it; other values are dropped."""
+    """Return the rows of a map such as ``[[26, 3], …]`` in dcb's JSON. Anything that is not a list is dropped."""
     return [_list(row) for row in _list(value) if len(_list(row)) > 1]
 
 
@@ -286,7 +286,7 @@ def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _has_notification_class(server: Server, nic: WantedNic) -> bool | None:
-    """Return whether Broadcom firmware has a service type for congestion notification; None if the driver does not show it."""
+    """Return whether Broadcom firmware has a service type for congestion notifications; None if the driver does not show it."""
     if not nic.bnxt:
         return None
     for name in (nic.rdma, outcome.pci_of(server.machine, nic.netdev)):
@@ -409,7 +409,7 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=lambda server: "" if server.driver_files else "no driver reads such a file here",
 )
 def driver_file(server: Server) -> Iterator[Outcome]:
-    """Check every setting in the driver's files, and find settings that are not planned."""
+    """Check that every setting in the driver's files is as planned, and that no other setting is present."""
     for path, wanted in server.driver_files.items():
         text = server.machine.text(path)
         if text is None:

@@ -1,6 +1,7 @@
-"""Checks of files beside ours that the system reads after ours, before ours, or together with ours, and that change what ours say.
+"""Checks for other configuration files that override, or add to, the files that railweave wrote.
 
-Each outcome names the file and line, the key, and whose value wins.
+The system reads such files before, after or together with railweave's. Each outcome names the file and line, the key,
+and the file whose value takes effect.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _SYSCTL = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/li
 _UDEV = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d", "/usr/lib/udev/rules.d")
 _MODPROBE = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d")
 _UNITS = ("/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
-"""The folders of files that are read together. Of files of one name, that of the first folder counts."""
+"""The folders from which the system reads files of each kind. If folders have files of the same name, the first folder's is read."""
 
 _OUR_UNITS = (
     "nic-qos.service",
@@ -46,7 +47,7 @@ _OUR_SYSCTL, _OUR_NAMES = "70-railweave.conf", "70-railweave-net.rules"
 
 
 class _Value(NamedTuple):
-    """A value of a file: its place, from the outside in, the text and the line."""
+    """A value in a file: the keys that lead to it, outermost first, its text, and its line."""
 
     place: tuple[str, ...]
     text: str
@@ -54,7 +55,7 @@ class _Value(NamedTuple):
 
 
 def _files(machine: Machine, folders: Iterable[str], ending: str) -> dict[str, str]:
-    """Return the paths of files by name, in the order in which they are read."""
+    """Return the paths of the files with an ending, by file name, in the order in which the system reads them."""
     paths: dict[str, str] = {}
     for folder in folders:
         for name in machine.names(folder):
@@ -64,7 +65,7 @@ def _files(machine: Machine, folders: Iterable[str], ending: str) -> dict[str, s
 
 
 def _texts(machine: Machine, files: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, path and text of each file. Raises CannotTellError after the last one if any of them cannot be read."""
+    """Yield the name, path and text of each file. Files that cannot be read raise CannotTellError after the last one."""
     hidden: list[str] = []
     for name, path in files.items():
         text = machine.readable(path)
@@ -77,12 +78,12 @@ def _texts(machine: Machine, files: dict[str, str]) -> Iterator[tuple[str, str, 
 
 
 def _present(machine: Machine, *paths: str) -> dict[str, str]:
-    """Return those of the files that exist, or may exist where only root may look."""
+    """Return those of the files that exist, and those that cannot be read without root."""
     return {path: path for path in paths if machine.readable(path) is not None or path in machine.denied}
 
 
 def _yaml(text: str) -> list[_Value]:
-    """Return the values of a netplan file in block form, and of flow form on one line. An element of a list has the place of the list."""
+    """Return the values of a netplan file, in block form or in flow form on one line. An element of a list has the keys of the list."""
     values: list[_Value] = []
     above: list[tuple[int, str]] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -115,7 +116,7 @@ def _flow(place: tuple[str, ...], value: str, line: int) -> Iterator[_Value]:
 
 
 def _settings(text: str) -> list[_Value]:
-    """Return the settings of a file of sections, as those of systemd and NetworkManager."""
+    """Return the settings of a file with sections, such as those of systemd and NetworkManager."""
     section = ""
     values: list[_Value] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -129,7 +130,7 @@ def _settings(text: str) -> list[_Value]:
 
 
 _ADDED = ("addresses", "routes", "routing-policy", "nameservers")
-"""Keys of netplan whose values are added to those of other files; other values replace them."""
+"""The keys of netplan for which the values of all files are combined. For any other key, the last file wins."""
 
 
 @of_server(
@@ -141,7 +142,7 @@ _ADDED = ("addresses", "routes", "routing-policy", "nameservers")
     root=True,
 )
 def second_netplan(server: Server) -> Iterator[Outcome]:
-    """Check for netplan files that set something of a planned NIC."""
+    """Check that no other netplan file has settings for a planned NIC."""
     files = _files(server.machine, _NETPLAN, ".yaml")
     texts = {name: server.machine.readable(path) or "" for name, path in files.items()}
     ours = {name: _yaml(text) for name, text in texts.items() if _BY_US in text}
@@ -167,7 +168,10 @@ def second_netplan(server: Server) -> Iterator[Outcome]:
 
 
 def _of_nics(server: Server, values: list[_Value]) -> Iterator[tuple[_Value, str, str]]:
-    """Yield the values about planned NICs with the NIC, and the key with the definition that has it; of the renderer, no key."""
+    """Yield the values of a netplan file that concern planned NICs: the value, the NIC, and the key after its definition's name.
+
+    For the renderer, which concerns all NICs, NIC and key are empty.
+    """
     matches: dict[tuple[str, ...], str] = {}
     for value in values:
         for nic in server.nics:
@@ -193,7 +197,10 @@ def _of_nics(server: Server, values: list[_Value]) -> Iterator[tuple[_Value, str
 
 
 def _matches(machine: Machine, nic: WantedNic, kind: str, text: str) -> bool:
-    """Return whether a condition matches a NIC: ``Name`` and like it by pattern, the conditions of addresses by address."""
+    """Return whether a match condition applies to a NIC. Conditions on names take patterns, those on MAC addresses take addresses.
+
+    ``kind``: the key of the condition, in netplan, systemd or NetworkManager. ``text``: its value.
+    """
     word = kind.casefold()
     if word in {"name", "originalname", "interface-name"}:
         return any(fnmatchcase(nic.netdev, pattern.strip("'\"")) for pattern in text.split())
@@ -212,7 +219,7 @@ def _matches(machine: Machine, nic: WantedNic, kind: str, text: str) -> bool:
     root=True,
 )
 def second_networkd(server: Server) -> Iterator[Outcome]:
-    """Check for .network and .link files, drop-ins and connections that apply to a planned NIC in place of ours."""
+    """Check that no other .network or .link file, drop-in or connection applies to a planned NIC instead of railweave's."""
     clean = True
     for nic in server.nics:
         for look in (_networks, _links, _connections):
@@ -228,7 +235,7 @@ def _is_ours(name: str, nic: WantedNic, ending: str) -> bool:
 
 
 def _matching(server: Server, nic: WantedNic, ending: str) -> Iterator[tuple[str, str, list[_Value]]]:
-    """Yield the files of systemd whose conditions match a NIC: name, path and settings, in the order in which they are looked at."""
+    """Yield the systemd files that apply to a NIC, as name, path and settings, in the order in which systemd reads them."""
     for name, path in _files(server.machine, _NETWORKD, ending).items():
         values = _settings(server.machine.text(path) or "")
         conditions = [value for value in values if value.place[0] == "Match"]
@@ -283,7 +290,11 @@ def _connections(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def _drop_ins(
     machine: Machine, folders: Iterable[str], name: str, origin: str, then: str, of: str = ""
 ) -> Iterator[Outcome]:
-    """Yield an outcome for each setting of the drop-ins of a file of systemd. Those of a template count for its instances too."""
+    """Yield an outcome for each setting in the drop-ins of a systemd file. A template's drop-ins also apply to its instances.
+
+    ``then``: the command after which a fix takes effect. ``of``: the subject of the outcome; empty for the file's
+    name.
+    """
     for _, path, text in _texts(machine, _files(machine, [f"{folder}/{name}.d" for folder in folders], ".conf")):
         for value in _settings(text):
             seen = f"{path}:{value.line}: {'.'.join(value.place)} {value.text} wins over {name}"
@@ -298,7 +309,7 @@ def _drop_ins(
     source="systemd.unit(5), on drop-in files",
 )
 def second_unit(server: Server) -> Iterator[Outcome]:
-    """Check for drop-ins and masks of our units."""
+    """Check that railweave's units have no drop-ins and are not masked."""
     clean = True
     for unit in _OUR_UNITS:
         for folder in _UNITS[:2]:
@@ -321,7 +332,7 @@ def second_unit(server: Server) -> Iterator[Outcome]:
     unless=lambda server: "" if server.sysctl else "none is planned",
 )
 def second_sysctl(server: Server) -> Iterator[Outcome]:
-    """Check for kernel parameters that a later file sets."""
+    """Check that no file that is read after railweave's sets a planned kernel parameter to another value."""
     files = {name: path for name, path in _files(server.machine, _SYSCTL, ".conf").items() if name > _OUR_SYSCTL}
     clean = True
     for _, path, text in _texts(server.machine, {**files, **_present(server.machine, "/etc/sysctl.conf")}):
@@ -345,7 +356,7 @@ def second_sysctl(server: Server) -> Iterator[Outcome]:
     source="udev(7)",
 )
 def second_udev(server: Server) -> Iterator[Outcome]:
-    """Check for udev rules about planned NICs."""
+    """Check that no other udev rule sets the name or the MTU of a planned NIC."""
     clean = True
     for name, path, text in _texts(server.machine, _files(server.machine, _UDEV, ".rules")):
         for number, line in enumerate(text.splitlines() if _BY_US not in text else (), 1):
@@ -380,7 +391,7 @@ def _is_rule_of(machine: Machine, nic: WantedNic, line: str) -> bool:
     source="modprobe.d(5)",
 )
 def second_modprobe(server: Server) -> Iterator[Outcome]:
-    """Check for modules of the planned NICs that are on a blacklist or replaced by another command."""
+    """Check that no modprobe file blacklists a module of the planned NICs or replaces it with a command."""
     modules = {module for stack in stacks(server) for module in stack}
     clean = True
     for _, path, text in _texts(server.machine, _files(server.machine, _MODPROBE, ".conf")):
@@ -406,7 +417,7 @@ def second_modprobe(server: Server) -> Iterator[Outcome]:
     unless=lambda server: "" if server.environment else "no job is planned",
 )
 def second_nccl(server: Server) -> Iterator[Outcome]:
-    """Check for variables in NCCL's own configuration files."""
+    """Check that NCCL's own configuration files set no variable to a value that is not planned."""
     clean = True
     for _, path, text in _texts(server.machine, _present(server.machine, "/etc/nccl.conf", "/root/.nccl.conf")):
         for value in _settings(text):

@@ -1,4 +1,4 @@
-"""The checked server: the machine, its requirements from ``host.json``, and a run of the checks."""
+"""The server to check: the machine, the requirements from ``host.json``, and the function that runs checks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LosslessClass(NamedTuple):
 
 @dataclass(frozen=True)
 class Traffic:
-    """The QoS values on which a fabric's NICs and switches must agree: DSCP values, priorities, and their treatment."""
+    """The QoS values on which a fabric's NICs and switches must agree: DSCP values, priorities, and what happens to each."""
 
     dscp: int
     priority: int
@@ -58,7 +58,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class WantedNic:
-    """A planned NIC. ``key`` is its place in host.json, ``plan`` holds its addresses, and ``gpu`` is its GPU, counted from 0."""
+    """A planned NIC. ``key`` is its place in host.json, such as ``nics[0]``; ``plan`` has its names, addresses and GPU."""
 
     key: str
     plan: Nic
@@ -98,7 +98,7 @@ class WantedNic:
 
 @dataclass(frozen=True)
 class Counters:
-    """The counters of an earlier run by NIC and name, and its time in seconds since 1970."""
+    """The counters of an earlier run, by NIC and counter name, and the time of that run in seconds since 1970."""
 
     time: float
     nics: Mapping[str, Mapping[str, int]]
@@ -106,7 +106,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Server:
-    """The data that checks may read. ``earlier`` is None if there is no earlier run to compare counters with."""
+    """The data that checks may read. ``earlier``: the counters of an earlier run to compare with; None if there is none."""
 
     machine: Machine
     plan: HostFile
@@ -124,9 +124,10 @@ class Server:
 
 
 def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlier: Counters | None = None) -> Server:
-    """Return the server for a ``host.json``, given twice: ``plan`` is validated, ``document`` is the file's plain content.
+    """Return the server that a ``host.json`` describes.
 
-    Raises HostInputError if a value that checks use has the wrong type.
+    ``plan`` is the validated file, ``document`` its plain content. Raises HostInputError if a value that checks use
+    has the wrong type.
     """
     top = _Values(document, str(plan.file))
     fabrics = {name: _traffic(fabric) for name, fabric in top.objects("fabrics").items()}
@@ -156,7 +157,7 @@ def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlie
 
 
 class _Values:
-    """The values of an object in ``host.json``. Absent values are empty; values of the wrong type are an error."""
+    """A reader of the values of one object in ``host.json``. Absent values are empty; a value of the wrong type raises an error."""
 
     def __init__(self, value: Mapping[str, Any], where: str) -> None:
         self.value = value
@@ -273,7 +274,7 @@ def chosen(only: Iterable[str]) -> list[Check]:
 
 
 def run(server: Server, checks: Iterable[Check]) -> list[Result]:
-    """Run checks and return the results in order. A check that cannot tell does not stop the others."""
+    """Run checks and return the results in order. A check that could not read a value does not stop the others."""
     there = set(server.machine.names("/sys/class/net"))
     tasks: list[tuple[Check, WantedNic | None]] = []
     for check in checks:
@@ -302,7 +303,7 @@ def _one(server: Server, check: Check, nic: WantedNic | None) -> list[Result]:
 
 
 def exit_code(results: Iterable[Result]) -> int:
-    """Return 1 if any check failed, otherwise 0. Outcomes that could not be determined do not count as failures."""
+    """Return 1 if any check failed, otherwise 0. Values that could not be read do not count as failures."""
     return 1 if any(result.outcome.verdict == FAILED for result in results) else 0
 
 

@@ -107,7 +107,7 @@ def memlock(server: Server) -> Iterator[Outcome]:
     source="NCCL, troubleshooting (open files)",
 )
 def open_files(server: Server) -> Iterator[Outcome]:
-    """Check the hard limit of open files, up to which a launcher can raise its own."""
+    """Check the hard limit of open files. A launcher can raise its own limit up to this value."""
     match = re.search(r"Max open files\s+\S+\s+(\S+)", server.machine.text("/proc/self/limits") or "")
     if not match:
         raise CannotTellError("the kernel shows no limit of open files")
@@ -201,7 +201,7 @@ def time(server: Server) -> Iterator[Outcome]:
 
 
 def _offset_ms(server: Server) -> float | None:
-    """Return the offset of the clock in ms, by chrony; None if chrony reports none, since another program may set the clock."""
+    """Return the offset of the clock in ms, by chrony; None if chrony reports none, because another program may set the clock."""
     if not server.machine.has("chronyc"):
         return None
     cells = server.machine.run("chronyc", "-c", "tracking").out.strip().split(",")
