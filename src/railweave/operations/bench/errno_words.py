@@ -1,4 +1,4 @@
-"""Linux error numbers, looked up by their C library messages. Logs often have only the message."""
+"""Linux error numbers by the messages of the C library, for logs that have only the message."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ Sources: checks.h, socket.cc, ibvwrap.cc and ipcsocket.cc of NCCL 2.7 to 2.30, R
 
 
 def errno_of(text: str) -> int | None:
-    """Return the error number that a log message gives as a number or as text, or None."""
+    """Return the error number in a log message, from its number or from its text; None if it has neither."""
     for spelling in _SPELLINGS:
         if match := spelling.search(text):
             given = match.groupdict()

@@ -7,7 +7,7 @@ import re
 
 
 def address(text: str | None) -> str:
-    """Return an address in its usual form; empty if the text is not an address."""
+    """Return an IP address in its usual form; empty if the text is not an address."""
     try:
         ip = ipaddress.ip_address(text or "")
     except ValueError:
@@ -17,7 +17,7 @@ def address(text: str | None) -> str:
 
 
 def raw_gid(prefix: str, interface: str) -> str:
-    """Return the address of a GID that NCCL printed as two hexadecimal words.
+    """Return the IP address of a GID that NCCL printed as two hexadecimal words.
 
     NCCL reads the network-order bytes as numbers of a little-endian machine.
     """
@@ -26,7 +26,7 @@ def raw_gid(prefix: str, interface: str) -> str:
 
 
 def gid_address(text: str) -> str:
-    """Return the address of a GID in perftest's format; empty if the text is not a GID.
+    """Return the IP address of a GID in perftest's format; empty if the text is not a GID.
 
     The format is 16 bytes separated by colons, in decimal or hexadecimal.
     """

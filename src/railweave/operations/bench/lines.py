@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LONGEST = 8_000
 """Maximum number of characters read per line. No benchmark writes longer lines, but a broken file may."""
 LARGEST = 2.0**53
-"""Upper limit of a measured number. Larger values are infinity, or overflows such as 2^63, 2^64 and results computed from them."""
+"""The upper limit of measured numbers. Larger values are infinity, or overflows such as 2^63 and 2^64 and results from them."""
 MOST_NOTES = 200
 """Maximum number of notes kept per file. A file that is not a benchmark would otherwise have a note for each line."""
 
@@ -58,20 +58,20 @@ class Notes:
     more: int = 0
 
     def add(self, line: int, remark: str, text: str = "") -> None:
-        """Add a note about a problem with a line."""
+        """Add a note. ``remark``: the problem. ``text``: the text of the line."""
         if len(self.kept) < MOST_NOTES:
             self.kept.append(Note(self.file, line, remark, text.strip()[:120]))
         else:
             self.more += 1
 
     def unread(self, lines: Iterable[Line]) -> None:
-        """Add a note for each nonempty line, because the reader does not know it."""
+        """Add a note for each nonempty line, as one that no reader understands."""
         for line in lines:
             if line.text.strip():
                 self.add(line.number, "not understood", line.text)
 
     def all(self) -> tuple[Note, ...]:
-        """Return all notes that were kept, and a last one with the number of those that were not."""
+        """Return all kept notes, followed by a note with the number of further ones if there were more."""
         if not self.more:
             return tuple(self.kept)
         return (*self.kept, Note(self.file, 0, f"{self.more} further lines were not understood"))
@@ -153,7 +153,7 @@ def _odd(given: object, parsed: float | None) -> str:
 
 
 def counted(given: object, name: str, line: int, notes: Notes) -> int | None:
-    """Return a measured whole number. Invalid values are handled as in ``measured``."""
+    """Return a measured whole number. Arguments and invalid values are as in ``measured``."""
     amount, exact = measured(given, name, line, notes), count(given)
     if amount is not None and exact is None:
         notes.add(line, f"{name} is no whole number: left out", str(given)[:40])

@@ -41,8 +41,8 @@ class Training:
     """A training run. Times are milliseconds since 1970.
 
     - ``settings``: events with a plain value, such as submission, batch size and parallelism.
-    - ``throughput``: the last tracked value, in samples per second (tokens per second for language models).
-    - ``status``: ``success`` or ``aborted``; empty if the log has no end.
+    - ``throughput``: the last logged throughput, in samples per second (tokens per second for language models).
+    - ``status``: ``success`` or ``aborted``; empty if the log does not have the end of the run.
     """
 
     file: str

@@ -54,7 +54,7 @@ class GpuDirect:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plugin of NCCL. If ``loaded``, its name and interface version are known; if not, NCCL looked for it and found none."""
+    """A plugin of NCCL. If it is not ``loaded``, NCCL searched for it and found none; it then has no version."""
 
     line: int
     host: str
@@ -66,12 +66,12 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A connection of a channel.
+    """A connection of a channel, from rank ``source`` to rank ``target``.
 
     - ``transport``: ``NET``, ``P2P``, SHM and so on; ``through``: the mechanism, such as ``IB`` or IPC.
     - ``device``: the index of the NIC; None within a server.
-    - ``gdr``: the connection uses GPUDirect RDMA.
-    - ``proxy``: the rank whose NIC is used (PXN).
+    - ``gdr``: True if the connection uses GPUDirect RDMA.
+    - ``proxy``: the rank whose NIC is used, with PXN; else None.
     """
 
     line: int
@@ -91,7 +91,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class RingLink:
-    """A rank's neighbours in the ring of a channel."""
+    """The neighbors of a rank in the ring of a channel: the rank ``before`` it and the rank ``after`` it."""
 
     line: int
     channel: int
@@ -297,7 +297,7 @@ class NcclLog:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The hosts, in the order of their first ranks. If the log has no ranks, the order is that of the bootstrap lines."""
+        """The hosts, in the order of their lowest ranks. If the log has no ranks, the order is that of the bootstrap lines."""
         by_rank = [rank.host for rank in sorted(self.ranks, key=lambda rank: rank.rank)]
         return tuple(
             dict.fromkeys(host for host in (by_rank or [interface.host for interface in self.bootstrap]) if host)
@@ -309,7 +309,7 @@ class NcclLog:
         return max((rank.nodes for rank in self.ranks if rank.nodes is not None), default=None)
 
     def ring_of(self, channel: int) -> tuple[int, ...]:
-        """Return the ranks of a channel's ring in order, starting at 0. Empty if links are missing.
+        """Return the ranks of a channel's ring in order, starting at rank 0; empty if the log does not have the whole ring.
 
         If no line has the whole ring, the order is derived from the neighbors of each rank.
         """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Parts:
-    """The values read so far, under the names of ``NcclLog``. ``line`` and ``host`` belong to the current message."""
+    """The values read so far, under the names of ``NcclLog``. ``line`` and ``host`` are those of the message being read."""
 
     line: int = 0
     host: str = ""
@@ -50,7 +50,7 @@ class Parts:
     init_seconds: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
 
     def rank(self, seen: RankSeen) -> None:
-        """Store a rank of a communicator, merged with the facts from earlier lines about it."""
+        """Store a rank of a communicator, merged with what earlier lines reported about it."""
         key = seen.host, seen.communicator, seen.rank
         had = self.ranks.get(key)
         self.ranks[key] = (
@@ -65,7 +65,7 @@ class Parts:
         )
 
     def whole(self, file: str) -> log.NcclLog:
-        """Return the values as an ``NcclLog``."""
+        """Return all values as an ``NcclLog``."""
         return log.NcclLog(
             file=file,
             library=self.library or ("NCCL" if self.messages else ""),
@@ -171,7 +171,7 @@ def failed_completion(line: int, host: str, text: str) -> FailedCompletion | Non
 
 
 def _number(match: re.Match[str]) -> int | None:
-    """Return the number of a status. If the message has only a name, return the name's position in ``STATUSES``."""
+    """Return the number of a completion status. If the message has only its name, return the index of the name in ``STATUSES``."""
     digits = match["beside"] or match["number"]
     if digits:
         return int(digits)
@@ -196,7 +196,7 @@ def _of_ofi(line: int, host: str, text: str) -> FailedCompletion:
 
 
 def failed_call(line: int, host: str, text: str) -> FailedCall | None:
-    """Return the failed call that a warning reports; None if the warning is about something else."""
+    """Return the failed call that a warning reports; None if the warning reports something else."""
     error = errno_of(text)
     if error is None and not _CALL.search(text):
         return None
@@ -427,7 +427,7 @@ _KNOWN: tuple[tuple[str, str, Take], ...] = (
 )
 _TAKEN = tuple((needle, re.compile(pattern), take) for needle, pattern, take in _KNOWN)
 _SHAPES = ("Channel ", "Ring ", "Trees ", "Using network")
-"""Beginnings of messages that the parser must know. Such a message gets a note if the parser cannot read it."""
+"""The beginnings of messages that the parser reads. Such a message gets a note if the parser cannot read it."""
 
 
 def read_nccl_log(lines: Sequence[Line], notes: Notes) -> log.NcclLog | None:

@@ -63,17 +63,19 @@ def operation_of_file(name: str) -> str:
 
 
 def kept(name: str) -> bool:
-    """Return whether to keep an environment variable: it must belong to the communication libraries and not be a secret."""
+    """Return whether an environment variable is to be stored: it belongs to the communication libraries and is not a secret."""
     return KEPT.fullmatch(name) is not None and _SECRET.search(name) is None
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceTimes:
-    """The times of a row for one place: in-place or out-of-place. None means not measured or not printed.
+    """The times of a row for one place: in-place or out-of-place. None: not measured or not printed.
 
-    - ``wrong``: None if the test did not check the data (-c 0). Up to nccl-tests 2.12, its column held ``largest_error``.
+    - ``wrong``: the number of wrong values. None if the test did not check the data (-c 0). Up to nccl-tests 2.12,
+      this column held ``largest_error``.
     - ``event_us``: the time from HIP events.
-    - ``fastest_us``, ``slowest_us`` and the percentiles come from ``-I``; ``variation_percent`` is the deviation divided by the mean.
+    - ``fastest_us``, ``slowest_us`` and the percentiles come from ``-I``; ``variation_percent`` is the deviation
+      divided by the mean.
     """
 
     time_us: float | None = None
@@ -94,7 +96,7 @@ class NcclTestsRow:
 
     - ``size_bytes``: the size in the table; for an all-gather, the total that a rank receives.
     - ``root``: -1 if the operation has no root.
-    - ``others``: unknown columns with their values. They distinguish rows.
+    - ``others``: columns that this reader does not interpret, with their values. They distinguish rows.
     """
 
     line: int
@@ -129,10 +131,12 @@ class Rank:
 class NcclTests:
     """A run of a test.
 
-    - ``cpu_time``: the times are processor times (-C 1).
-    - ``average_busbw_gbytes_per_s``: the mean over all sizes and both places. It is meaningless without the range of sizes.
-    - ``concluded``: the test ran to its end.
-    - ``settings``: the settings in the header (``minBytes``, ``iters``); ``variables``: the environment variables that were kept.
+    - ``cpu_time``: True if the times are processor times (-C 1).
+    - ``average_busbw_gbytes_per_s``: the mean over all sizes and both places. It is meaningless without the range of
+      sizes.
+    - ``concluded``: True if the test ran to its end.
+    - ``settings``: the settings in the header (``minBytes``, ``iters``); ``variables``: the environment variables
+      that were kept.
     """
 
     file: str

@@ -21,7 +21,7 @@ _TAIL = ("algo", "proto", "nchannels", "timestamp")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a table: those before the times, those of each place, and those after."""
+    """The names of a table's columns: those before the times, those that each place has, and those after."""
 
     lead: tuple[str, ...]
     group: tuple[str, ...]
@@ -35,11 +35,11 @@ class Columns:
 
 
 USUAL = Columns(_LEAD, ("time", "algbw", "busbw", "#wrong"), ("out-of-place", "in-place"), ())
-"""The columns of a table without a header: those of nccl-tests since 2.13 without options."""
+"""The columns that are assumed for a table without a header: those of nccl-tests since 2.13 without options."""
 
 
 def columns_of(head: str, above: str) -> Columns | None:
-    """Return the columns of a header line, or None if the line is not a header. The line above it names the places."""
+    """Return the columns of header line ``head``, or None if it is not a header. ``above``: the line above, which names the places."""
     names = head.lstrip("# \t").split()
     if names[:3] != ["size", "count", "type"]:
         return None
@@ -59,9 +59,10 @@ def _width(names: Sequence[str]) -> int:
 
 
 def row_of(columns: Columns, line: int, text: str, notes: Notes) -> nccl_tests.NcclTestsRow | str:
-    """Return a row of a table, or a text that says why the row is invalid.
+    """Return a row of a table, or a text with the reason why the row is invalid.
 
-    Columns that may be empty (redop, root) have no field if they are empty. A timestamp has two fields, a date and a time.
+    If an optional column (redop, root) is empty, the line has no field for it. A timestamp has two fields, a date and
+    a time.
     """
     fields = text.split()
     size = whole(fields[0]) if fields else None
@@ -173,7 +174,7 @@ class _Run:
     library_version: str = ""
     columns: Columns | None = None
     unread: str = ""
-    """The header of an unknown table. Its rows are left out."""
+    """The header of a table with unknown columns, while its rows are being skipped; else empty."""
     settings: dict[str, str] = field(default_factory=dict[str, str])
     ranks: list[nccl_tests.Rank] = field(default_factory=list[nccl_tests.Rank])
     rows: list[nccl_tests.NcclTestsRow] = field(default_factory=list[nccl_tests.NcclTestsRow])
@@ -188,7 +189,7 @@ class _Run:
 
     @property
     def began_to_measure(self) -> bool:
-        """True if the next header belongs to a new run."""
+        """True if the run has begun its table, so that the next header belongs to a new run."""
         return bool(self.columns or self.unread or self.rows or self.averaged)
 
     def whole(self, file: str) -> nccl_tests.NcclTests:
@@ -216,7 +217,7 @@ class _Run:
 
 
 def _library(ranks: Sequence[nccl_tests.Rank]) -> Literal["NCCL", "RCCL", ""]:
-    """Return the library for the GPUs of these ranks, for test versions that do not name it."""
+    """Return the library for the GPUs of these ranks. It is used for test versions that do not print the library."""
     if not ranks:
         return ""
     return "RCCL" if any("AMD" in rank.gpu for rank in ranks) else "NCCL"
@@ -252,7 +253,7 @@ def _heads(text: str) -> bool:
 
 
 def _of_another(run: _Run, text: str) -> bool:
-    """Return whether a line begins the table of a new run that has no preamble.
+    """Return whether a line begins the table of a new run, although no preamble has begun a new run.
 
     Such a line is a second header, or a row after the end of the previous run.
     """
@@ -262,7 +263,7 @@ def _of_another(run: _Run, text: str) -> bool:
 
 
 def _take(run: _Run, line: Line, text: str, above: str, notes: Notes) -> bool:
-    """Add a line to a run, and return whether the line belongs to the run."""
+    """Add a line to a run if it belongs there, and return whether it does. ``above``: the line before it."""
     if text.startswith("#"):
         return _comment(run, line.number, text, above, notes) or _failed(run, line, text)
     if _ROW.match(text):
@@ -302,7 +303,7 @@ def _versions(run: _Run, match: re.Match[str]) -> None:
 
 
 def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
-    """Add a line that begins with ``#`` to a run: its header, settings, ranks or summary. Return whether the line was recognized."""
+    """Add a line that begins with ``#`` to a run: a header, setting, rank or summary. Return whether the line was recognized."""
     columns = columns_of(text, above)
     if columns or _HEADER.match(text):
         run.columns, run.unread = columns, "" if columns else " ".join(text.split())[:80]

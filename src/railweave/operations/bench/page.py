@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 MOST_CELLS = 64
-"""Maximum number of rows in a readable map. With more NICs than this, a cell is a server; with more servers, a leaf."""
+"""The most rows of a readable map. Its cells are NICs if they are at most this many, else servers, else leaves."""
 CELL, LABEL, MAP_TOP = 14.0, 190.0, 8.0
 DARKEST = 0.5
-"""Fraction of the usual rate at which a cell reaches its strongest color."""
+"""The fraction of the usual rate at and below which a cell has the strongest color."""
 
 SCATTER = 2.0
 """Number of standard deviations below the usual rate at which a cell begins to be colored."""
@@ -69,11 +69,11 @@ def _leaves(pair: Pair) -> Ends | None:
 
 
 KINDS: dict[str, Callable[[Pair], Ends | None]] = {"NIC": _nics, "server": _servers, "leaf": _leaves}
-"""Kinds of cells, and the cells of a pair for each kind. The first kind with few enough cells is used."""
+"""The kinds of cells, with the function that returns a pair's two cells. The first kind with at most ``MOST_CELLS`` cells is used."""
 
 
 def _worst(ends: Sequence[tuple[Pair, Ends | None]], named: Sequence[str]) -> list[str]:
-    """Return the ``MOST_CELLS`` names with the lowest medians, sorted by name."""
+    """Return the ``MOST_CELLS`` names with the lowest median rates, sorted by name."""
     levels: dict[str, list[float]] = {name: [] for name in named}
     for pair, names in ends:
         for name in set(names or ()):
@@ -169,7 +169,10 @@ def size_chart(curve: Curve) -> str:
 def _pieces(
     xs: Sequence[float], bands: Sequence[tuple[float, float, float] | None], up: Callable[[float], float]
 ) -> list[list[tuple[float, float, float]]]:
-    """Return the consecutive sizes that have a band, as lists of x, lower end and upper end."""
+    """Return the parts of a prediction band that have no gap, as lists of x, lower end and upper end.
+
+    ``up``: a function from a value to its vertical position.
+    """
     pieces: list[list[tuple[float, float, float]]] = [[]]
     for x, band in zip(xs, bands, strict=True):
         if band is None:
@@ -301,7 +304,7 @@ def bench_html(report: StoreReport) -> str:
 
 
 def _data(report: StoreReport) -> dict[str, Any]:
-    """Return the report as JSON data, with only the bad rows. Good rows can number thousands."""
+    """Return the report as JSON data. It has only the bad rows, because good rows can number thousands."""
     data = report.to_json()
     data["predicted"]["rows"] = [row.to_json() for row in report.predicted.rows if row.bad][:MOST_DATA]
     if report.regressions is not None:
@@ -310,7 +313,7 @@ def _data(report: StoreReport) -> dict[str, Any]:
 
 
 def _next(report: StoreReport) -> str:
-    """Return a sentence with the next step for the reader."""
+    """Return a sentence that tells the reader what to do next."""
     estimate = report.predicted.estimate
     if estimate.suspects:
         return f"Next: look at {estimate.suspects[0].part.to_text()}, which explains the slow pairs best."
@@ -322,7 +325,7 @@ def _next(report: StoreReport) -> str:
 
 
 def _long(table: Table) -> str:
-    """Return the first rows of a table as HTML. Long tables have their own scroll bar."""
+    """Return a table as HTML, with at most ``MOST_ROWS`` rows. A long table has a scroll bar."""
     return replace(table.first(MOST_ROWS), scrolls=True).to_html()
 
 
@@ -368,7 +371,7 @@ SLOWEST = (
 
 
 def _blame(estimate: Estimate) -> str:
-    """Return the HTML of the parts that stand out, each with its runner-up."""
+    """Return the suspected parts as HTML, each with its runner-up."""
     if not estimate.pairs:
         return _about("No pair can be compared: nothing was predicted of them, and fewer than three are alike.")
     noise = f"{estimate.pairs:,} pairs get {estimate.usual:.0%} of what they should in the median, and scatter by {estimate.noise:.1%}."

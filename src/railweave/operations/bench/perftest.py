@@ -53,7 +53,7 @@ class PerftestRow:
 
 
 def row_of(line: int, values: Mapping[str, float | int | None], half: Half | None = None) -> PerftestRow:
-    """Return a row from values by field name. ``size_bytes`` is required.
+    """Return a row from values by field name. ``size_bytes`` is required. ``half``: the end that measured it, None for both.
 
     A peak of 0 becomes None: tests with a duration (-D) or without peak measurement (-N) print 0.00.
     """
@@ -84,7 +84,7 @@ def row_of(line: int, values: Mapping[str, float | int | None], half: Half | Non
 
 @dataclass(frozen=True, slots=True)
 class PerftestFailure:
-    """The reason why a test ended. ``status`` is the completion's (12: all retries went unanswered), ``syndrome`` the vendor's."""
+    """The reason why a test ended. ``status`` is that of the completion (12: all retries went unanswered), ``syndrome`` the vendor's."""
 
     line: int
     what: str
@@ -188,14 +188,20 @@ _KEYS = {
 }
 _WHOLE = {"size_bytes", "iterations", "service_level"}
 _UNREAD = {"t_stdev", "stdev", "test_info", "results"}
-"""Keys that are ignored. Perftest computes the deviation from whole microseconds (print_report_lat), so it is often 0 and wrong."""
+"""The keys that are ignored: other objects, and the deviation.
+
+Perftest computes the deviation from whole microseconds (print_report_lat), so it is often 0 and wrong.
+"""
 _HALVES: dict[str, Half | None] = {"results": None, "results_local": "local", "results_remote": "remote"}
 """JSON objects with results, and the end that each belongs to (``--report-both``)."""
 
 
 @dataclass
 class _Document:
-    """The name-value pairs of a test, by the JSON object that contains them. Pairs outside all objects count as results too."""
+    """The name-value pairs of a test with their lines, by the JSON object that contains them.
+
+    Pairs outside all objects count as results.
+    """
 
     settings: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
     results: dict[str, list[tuple[int, str, str]]] = field(default_factory=dict[str, list[tuple[int, str, str]]])
@@ -209,8 +215,8 @@ class _Document:
 def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | None = None) -> list[Perftest]:
     """Return the tests in a JSON file, which may hold several documents one after another. Never raises an error.
 
-    ``gbits``: whether the test ran with ``--report_gbits``. If None, the message rate reveals the unit. Without a message rate, the
-    bandwidth is left out with a note.
+    ``gbits``: True if the test ran with ``--report_gbits``, which determines the unit of rates. None: unknown; the
+    unit is then derived from the message rate. Without a message rate, the bandwidth is left out with a note.
     """
     documents = [document for document in _documents(lines, notes) if document.results]
     if not documents and lines:
@@ -299,7 +305,7 @@ def _on_gpu(settings: Iterable[tuple[str, str]]) -> bool:
 
 
 def _in_gbps(values: dict[str, float | int | None], notes: Notes, line: int, gbits: bool | None) -> None:
-    """Convert the bandwidths to 10^9 bit/s, in place."""
+    """Convert the bandwidths in ``values`` to 10^9 bit/s. ``gbits``: True if they already are; None: unknown."""
     bandwidth, size, rate = values.get("bandwidth_gbps"), values.get("size_bytes"), values.get("message_rate_mpps")
     if not bandwidth:
         return

@@ -71,22 +71,22 @@ class _Test:
     side: str = "local"
     titled: bool = False
     headed: bool = False
-    """True once a table has begun."""
+    """True as soon as a table has begun."""
     rules: int = 0
     """The number of dashed lines since the table header."""
     taken: int = 0
-    """The number of rows since the header, including rows that were left out."""
+    """The number of rows since the table header, including skipped rows."""
     half: perftest.Half | None = None
     halves: set[perftest.Half] = field(default_factory=set[perftest.Half])
     next_half: perftest.Half | None = None
     heading: str = ""
-    """The last unknown line after the last row. It may be the heading of a further table."""
+    """The last unknown line after the last row, which may be the heading of a further table."""
     left_out: str = ""
-    """The reason to leave out further rows; empty if they are kept."""
+    """The reason why further rows are skipped; empty if they are kept."""
 
     @property
     def ended(self) -> bool:
-        """True if the test has no further output. The server of a one-way test ends its table without a row."""
+        """True if the test can have no further output. The server of a one-way test ends its table without a row."""
         return bool(self.failures) or (self.headed and self.rules > (0 if self.taken else 1))
 
     def whole(self, file: str) -> perftest.Perftest:
@@ -107,7 +107,10 @@ class _Test:
 
 
 def read_perftest(lines: Sequence[Line], notes: Notes) -> list[perftest.Perftest]:
-    """Return the tests in these lines, in order. A server's output counts as a test, although it has no rows. Never raises an error."""
+    """Return the tests in these lines, in order. Never raises an error.
+
+    The output of a server counts as a test too, although it has no rows.
+    """
     tests: list[_Test] = []
     for line in lines:
         text = line.text
@@ -150,9 +153,10 @@ def _start(test: _Test, text: str, command: re.Match[str]) -> None:
 
 
 def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
-    """Begin a table.
+    """Begin a table in the last test.
 
-    A second table in a test has the results of one end, or belongs to a different test. It never adds rows to the first table.
+    A second table in a test has the results of one end, or belongs to a different test. Its rows are never added to
+    the first table.
     """
     if not tests:
         tests.append(_Test(line.number))
@@ -173,7 +177,7 @@ def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
 
 
 def _others(tests: Sequence[_Test]) -> list[_Test]:
-    """Return the unfinished tests before the last one. Their output is interleaved in the same text."""
+    """Return the unfinished tests before the last one. Their output is mixed with that of the last test."""
     others: list[_Test] = []
     for test in reversed(tests[:-1]):
         if test.titled and test.ended:
@@ -184,7 +188,7 @@ def _others(tests: Sequence[_Test]) -> list[_Test]:
 
 
 def _at_once(tests: Sequence[_Test], notes: Notes) -> None:
-    """Leave out the rows of tests that ran at the same time, because the output does not show which test each row belongs to."""
+    """Remove the rows of tests that ran at the same time, because the output does not show which test a row belongs to."""
     test = tests[-1]
     if test.left_out:
         return
@@ -200,7 +204,7 @@ def _at_once(tests: Sequence[_Test], notes: Notes) -> None:
 
 
 def _take(test: _Test, line: Line) -> bool:
-    """Add a line to a test, and return whether the line belongs to the test."""
+    """Add a line to a test if it belongs there, and return whether it does."""
     text = line.text.strip()
     if _RULE.match(text):
         test.rules += 1

@@ -64,13 +64,14 @@ class Perftest:
 
 @dataclass(frozen=True, slots=True)
 class NcclTests:
-    """A run of nccl-tests or rccl-tests. The message size grows from ``first_bytes`` to ``last_bytes`` by ``factor``.
+    """A run of nccl-tests or rccl-tests. Each message size is ``factor`` times the one before, from ``first_bytes`` to ``last_bytes``.
 
     - ``collective``: its name in ``railweave sim``.
-    - ``hosts``: in the order of ranks.
+    - ``hosts``: the servers, in the order of ranks.
     - ``per_host``: the processes per host, each with ``gpus`` GPUs.
-    - ``variables``: they override those of ``nccl.env``.
-    - ``tenant``: the tenant that owns the job, in a network with several tenants. The run uses that tenant's ``nccl.env``.
+    - ``variables``: environment variables, which override those of ``nccl.env``.
+    - ``tenant``: the tenant that owns the job, in a network with several tenants. The run uses that tenant's
+      ``nccl.env``.
     """
 
     collective: str
@@ -88,14 +89,17 @@ class NcclTests:
 class PlannedRun:
     """A planned run.
 
-    - ``name``: unique in the plan, and usable as a file name, with ``/`` between parts (``pairs/leaf/03/h100-01-gpu0_eth``).
+    - ``name``: unique in the plan, and usable as a file name, with ``/`` between parts
+      (``pairs/leaf/03/h100-01-gpu0_eth``).
     - ``part``: the part of the suite that the run belongs to; ``why``: a sentence on the purpose of the run.
-    - ``round``: runs of a part with the same number share no NIC and no link, and run at the same time.
+    - ``round``: the number of the round. Runs of a part in the same round run at the same time and share no NIC and
+      no link.
     - ``timeout_s``: the time limit; ``estimate_s``: the expected duration.
     - ``tolerance``: how far below its band a number may be before it is a finding, as a fraction (0.05).
     - ``predictions``: the expected results, each with its band; empty if nothing is known.
     - ``links``: the links that the packets use in both directions, if the path is pinned.
-    - ``needs``: required state of switches or NICs that the run cannot set itself; empty if the design as deployed is sufficient.
+    - ``needs``: the state of switches or NICs that the run needs and cannot set itself; empty if the design is
+      sufficient.
     """
 
     name: str
@@ -127,7 +131,7 @@ class Plan:
 
     @property
     def estimate_s(self) -> float:
-        """The expected duration of all runs in seconds. Runs of a round run at the same time."""
+        """The expected duration of all runs in seconds. The runs of a round run at the same time, so the longest counts."""
         longest: dict[tuple[str, int], float] = {}
         for run in self.runs:
             key = run.part, run.round
@@ -136,7 +140,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 digest of the plan file. Results carry it to name their plan."""
+        """The SHA-256 digest of the plan file. Stored results have it as the name of their plan."""
         return hashlib.sha256(self.to_json()).hexdigest()
 
     def to_json(self) -> bytes:

@@ -42,7 +42,7 @@ _KNOWN = {
     *("rankspernode", "gpusperrank", "size", "type", "redop", "inplace"),
     *("time", "algbw", "busbw", "wrong", "#wrong"),
 }
-"""The known fields. All others are stored with the row, and distinguish rows."""
+"""The fields that this reader interprets. All others are stored with the row, and distinguish rows."""
 
 
 def read_reporter_csv(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
@@ -182,9 +182,10 @@ class ParsedText:
 
 
 def read(text: str, file: str, *, gbits: bool | None = None) -> ParsedText:
-    """Read all results in a text. Never raises an error. ``file`` is the source to name in notes.
+    """Read all results in a text. Never raises an error. ``file``: the name of the source in notes.
 
-    ``gbits``: whether perftest wrote its JSON with ``--report_gbits``; the JSON does not say. If None, the message rate reveals the unit.
+    ``gbits``: True if perftest wrote its JSON with ``--report_gbits``; the JSON itself does not show it. None:
+    unknown; the message rate then reveals the unit.
     """
     notes = Notes(file)
     text = text.removeprefix("\ufeff")
@@ -255,7 +256,10 @@ def _text(lines: Sequence[Line], notes: Notes) -> ParsedText:
 
 
 def _owner(text: str, now: list[Line], tests: list[Line], perftests: list[Line]) -> list[Line]:
-    """Return the list that a line belongs to. The last heading before the line decides."""
+    """Return the list to which a line belongs: ``now`` (that of the last heading), ``tests`` or ``perftests``.
+
+    A line that is itself a heading belongs to the list of its kind.
+    """
     if text.startswith("#"):
         return tests if text.startswith(_HEADS) else now
     if TITLE.match(text[:HEADING]) or COMMAND.search(text):

@@ -1,4 +1,4 @@
-"""Import of benchmark outputs: conversion of parsed text into runs for the store, and logs beside what the model assumes."""
+"""Import benchmark outputs: convert parsed text into runs for the store, and compare logs with what the model assumes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def facts_of(log: NcclLog) -> tuple[tuple[str, str], ...]:
 def runs_of(read: ParsedText, digest: str, kept: str, environment: Environment | None = None) -> list[Run]:
     """Return the runs in a text.
 
-    The facts in an NCCL log are added to each nccl-tests run of the same text. Without such runs, the log is a run without samples.
+    The facts in an NCCL log are added to each nccl-tests run of the same text. Without such runs, the log itself is a
+    run without samples.
 
     - ``digest``: the SHA-256 digest of the text; ``kept``: the time of storage (ISO 8601).
     - ``environment``: further known facts, such as the design.
@@ -335,9 +336,10 @@ def parameters_of(log: NcclLog, job: Job) -> Parameters:
 
 
 def laid_beside(log: NcclLog, job: Job, nccl: Parameters | None = None) -> tuple[Row, ...]:
-    """Return a row for each fact in a log, with what the model assumes for a job of these servers in this order.
+    """Return a row for each fact in a log, with the value that the model assumes for a job of these servers in this order.
 
-    ``nccl``: the model's parameters; None: the parameters in force in the log. A fact that the log does not state has no row.
+    ``nccl``: the model's parameters; None: those that the log reports. A fact that is missing from the log has no
+    row.
     """
     return tuple(_rows(log, job, nccl or parameters_of(log, job)))
 
@@ -373,7 +375,7 @@ def _rows(log: NcclLog, job: Job, nccl: Parameters) -> Iterator[Row]:
 
 
 def _ring(log: NcclLog, job: Job) -> Iterator[Row]:
-    """Yield a row with the order of servers in the first ring. The model assumes that the ring follows the ranks."""
+    """Yield a row with the order of servers in the first ring. The model assumes that the ring has the order of ranks."""
     ring, each = log.ring_of(0), job.gpus_per_server
     if len(ring) == job.ranks and len(job.servers) > 1:
         order: list[int] = []
@@ -410,7 +412,7 @@ class ImportResult:
     - ``files``: the content of each file.
     - ``runs``: the new runs.
     - ``known``: the number of runs that were already stored.
-    - ``beside``: the comparison of logs with the model.
+    - ``beside``: by file, the comparison of its log with the model.
     """
 
     files: tuple[ParsedText, ...]
@@ -422,9 +424,10 @@ class ImportResult:
 def import_files(
     files: Sequence[Path | str], store: Path | str, network: Network | None, source: Path | str, *, gbits: bool | None
 ) -> ImportResult:
-    """Read benchmark outputs, and store their runs, all or none. ``source``: the name of the network that was benchmarked.
+    """Read benchmark outputs, and store either all of their runs or none. ``source``: the name of the network that was benchmarked.
 
-    Raises ``SpecError`` if a file cannot be read or is not a benchmark output.
+    ``network``: the network, to compare logs with; or None. ``gbits``: see ``read``. Raises ``SpecError`` if a file
+    cannot be read or is not a benchmark output.
     """
     environment = Environment()
     if network is not None:
@@ -463,7 +466,7 @@ def output_text(file: Path | str) -> str:
 
 
 def _beside(log: NcclLog, network: Network) -> tuple[Row, ...]:
-    """Return the comparison of a log with the model, or nothing if the log names servers that the network lacks."""
+    """Return the comparison of a log with the model; empty if the log names servers that the network lacks."""
     from railweave.prediction.simulation.conditions import bed_of
 
     names = {server.name.lower(): server.name for server in network.servers}

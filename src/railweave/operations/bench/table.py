@@ -1,7 +1,8 @@
 """Results as comma-separated values with a header: tables of documents, or the output of third-party scripts.
 
-Columns are recognized by name (see below). For a column ``value``, the columns ``metric`` (or ``quantity``) and ``unit`` give the
-quantity. All other columns are stored unchanged with the result, as the conditions of the run.
+Columns are recognized by name (see below). If a column is called ``value``, the columns ``metric`` (or ``quantity``)
+and ``unit`` determine its quantity. All other columns are stored unchanged with the result, as the conditions of the
+run.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ IN_UNITS = {
     ("step_time", "s"): ("step_time_s", 1.0),
     ("one_way_delay", "us"): ("one_way_delay_us", 1.0),
 }
-"""Quantities by the name of a column or metric and the unit next to it. For bus bandwidth ``GB/s`` means bytes; perftest's ``Gb/s`` bits."""
+"""The quantity and the factor for a column or metric name together with a unit.
+
+For bus bandwidth ``GB/s`` means bytes; perftest's ``Gb/s`` means bits.
+"""
 
 KNOWN = {quantity for quantity, _ in (*QUANTITIES.values(), *IN_UNITS.values())}
 
@@ -74,7 +78,7 @@ class Table:
 
 
 def is_table(heads: Sequence[str]) -> bool:
-    """Return whether at least one of these columns holds numbers of a known quantity."""
+    """Return whether at least one of these column names means a known quantity."""
     names = {head.strip().lower() for head in heads}
     return bool(names & QUANTITIES.keys()) or (
         "unit" in names and bool(names & {"value", *(key for key, _ in IN_UNITS)})
@@ -99,7 +103,7 @@ def read_table(lines: Sequence[Line], notes: Notes) -> Table:
 
 
 def _told_apart(heads: Sequence[str]) -> list[str]:
-    """Return the column names, with repeated names made unique by their column number. The first column of a name keeps the name."""
+    """Return the column names made unique: the second and later columns of a name get their column number."""
     return [name if name not in heads[:place] else f"{name} (column {place + 1})" for place, name in enumerate(heads)]
 
 

@@ -1,4 +1,4 @@
-"""Application of plans: run a plan on a site as a journaled revision, resume it, fill in secrets, change the operator's files."""
+"""Apply plans: run a plan on a site as a journaled revision, resume it, fill in secrets, change the operator's files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ class FileChange:
 
 
 def change_of(plan: Plan) -> FileChange | None:
-    """Return the file that a plan changes: the fabric file for a drain, the inventory for a replacement."""
+    """Return the change of the operator's file that a plan makes: the fabric file for a drain, the inventory for a replacement.
+
+    None: the plan changes no such file.
+    """
     if plan.drain is not None:
         return FileChange(Path(plan.fabric), plan.drain.before, plan.drain.after, "the fabric file")
     if plan.replacement is not None:
@@ -69,7 +72,7 @@ def check(change: FileChange) -> None:
 
 
 def network_of_plan(fabric: RunningFabric, plan: Plan | None) -> Network:
-    """Return the network to which a plan leads: that of the fabric file, with the plan's changes to this file or to the inventory.
+    """Return the network after a plan: that of the fabric file, with the plan's changes to the fabric file or the inventory.
 
     Raises ``InputError``.
     """
@@ -82,7 +85,7 @@ def network_of_plan(fabric: RunningFabric, plan: Plan | None) -> Network:
 
 
 def write(change: FileChange) -> None:
-    """Write the ``after`` text. Raises ``InputError`` if the file has changed, and ``OutputError`` if it cannot be written."""
+    """Write the ``after`` text. Raises the errors of ``check``, and ``OutputError`` if the file cannot be written."""
     _written(change, change.after)
 
 
@@ -102,7 +105,11 @@ def _written(change: FileChange, text: str) -> None:
 
 
 def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: Mapping[str, str]) -> Given:
-    """Return a change with secrets filled in. Raises ``InputError`` for a secret that the device's configuration cannot hold."""
+    """Return the change to send to a device, with secrets filled in.
+
+    ``before``: the present texts of the device. Raises ``InputError`` for a secret that its configuration cannot
+    hold.
+    """
 
     def filled(file: str, text: str) -> str:
         return with_secrets(f"devices/{change.device}/{file}", text, secrets, change.system)
@@ -123,7 +130,7 @@ def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: 
 
 
 FAULT_LABEL = "railweave-_fault-{number}-{digest}"
-"""The label of a campaign turn. A revision never has such a label, because a network's name begins with a letter."""
+"""The label of the revision for a campaign turn. No other revision has such a label, because a network's name begins with a letter."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +139,12 @@ class ApplySettings:
 
     - ``confirm_within``: seconds that a device waits for its confirmation before it reverts.
     - ``settle``: seconds that the network may take to converge.
-    - ``say``: receives progress lines.
-    - ``wait_for``: called before a wave that has servers.
+    - ``say``: a function that receives progress lines.
+    - ``wait_for``: a function that is called before a wave that has servers.
     - ``idle_limit``: the traffic limit below which a port counts as idle after a drain.
-    - ``upgrade_timeouts``: how long a switch may take to come back with a new release.
-    - ``shift``: drains switches for an upgrade, or returns them to service.
+    - ``upgrade_timeouts``: the time limits of an upgrade.
+    - ``shift``: a function that drains switches for an upgrade, or returns them to service if its second argument is
+      True.
     """
 
     confirm_within: int
@@ -149,7 +157,7 @@ class ApplySettings:
 
 
 def check_not_refused(plan: Plan) -> None:
-    """Raise ``InputError`` if a plan is refused. Callers use it before the digest prompt."""
+    """Raise ``InputError`` if a plan is refused. This is called before the operator is asked for the digest."""
     if plan.refused:
         description = f"the plan is refused: {'; '.join(plan.refused[:3])}"
         raise InputError([Problem(Argument("plan"), description, "mend that, and make another plan")])
@@ -164,7 +172,7 @@ def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
 
 
 def interrupted(number: int, place: Argument | Option) -> InputError:
-    """Return the error for an argument that has to wait until an interrupted revision has ended."""
+    """Return the error for a command that cannot run because revision ``number`` was interrupted. ``place``: the argument at fault."""
     fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
     return InputError([Problem(place, f"revision {number} was interrupted", fix)])
 
@@ -180,9 +188,10 @@ def apply(
     dry_run: bool,
     part_of: int | None = None,
 ) -> Revision:
-    """Apply a plan, and return its revision. ``part_of``: the number of the upgrade revision that this plan belongs to.
+    """Apply a plan, and return its revision. ``dry_run``: only rehearse.
 
-    Raises ``InputError`` if the plan does not fit the present state, and ``StoppedError``.
+    ``part_of``: the number of the upgrade revision that this plan belongs to. Raises ``InputError`` if the plan does
+    not fit the present state, and ``StoppedError``.
     """
     for last in rows.under_way():
         if last.number != part_of:
@@ -208,7 +217,10 @@ def apply(
 
 
 def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, str], *, back: bool) -> Revision:
-    """Complete or roll back the newest interrupted revision. Raises ``InputError`` if there is none, and ``StoppedError``."""
+    """Complete the newest interrupted revision, or roll it back with ``back``.
+
+    Raises ``InputError`` if there is none, and ``StoppedError``.
+    """
     newest = next(iter(rows.under_way()), None)
     if newest is None:
         fix = "railweave deploy status FABRIC says how things are"
@@ -232,7 +244,7 @@ def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, 
 def resume_all(
     fabric: RunningFabric, rows: Journal, how: ApplySettings, secrets: Mapping[str, str], *, back: bool
 ) -> Revision:
-    """Complete or roll back the interrupted revision, and then the upgrade that it is a part of. Raises as ``resume`` does."""
+    """Complete or roll back the interrupted revision, then the upgrade that it belongs to. Raises the errors of ``resume``."""
     while True:
         newest = next(iter(rows.under_way()), None)
         network = network_of_plan(fabric, None if newest is None else rows.plan(newest.number))
@@ -244,10 +256,10 @@ def resume_all(
 
 
 def with_shifts(fabric: RunningFabric, rows: Journal, how: ApplySettings, secrets: Mapping[str, str]) -> ApplySettings:
-    """Return settings with ``shift``, which drains switches during an upgrade, or returns them, each time with a plan and a revision.
+    """Return settings whose ``shift`` drains switches during an upgrade, or returns them, with a plan and a revision each time.
 
-    The function does nothing if the switches are already in this state. It raises ``InputError`` if the drain is refused, and
-    ``StoppedError``.
+    ``shift`` does nothing if the switches are already in the requested state. It raises ``InputError`` if the drain
+    is refused, and ``StoppedError``.
     """
 
     def shift(names: Sequence[str], back: bool) -> None:
@@ -279,7 +291,7 @@ def conditions(rows: Journal, revision: Revision, site: Site) -> list[DeviceCond
 
 
 def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str, str]) -> dict[str, Device]:
-    """Return the devices that a revision changes, each with its earlier configuration if the journal has it."""
+    """Return the devices that a revision changes. If the journal has a device's earlier configuration, it is included."""
     return {
         name: Device(
             change,
@@ -292,7 +304,7 @@ def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str,
 
 
 def _upgraded(rows: Journal, revision: Revision, site: Site, how: ApplySettings, *, finish: bool = False) -> Revision:
-    """Carry out an upgrade, or the rest of one. ``finish``: complete only the batch in progress."""
+    """Carry out an upgrade, or what is left of one. ``finish``: complete only the batch in progress, then stop."""
     number = revision.number
     assert how.shift is not None  # noqa: S101 - whoever applies plans says how a switch is drained
 
@@ -341,9 +353,9 @@ def rollout_of(
 
 
 async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: ApplySettings) -> None:
-    """Carry out a plan: the file that it changes, the waves, and the wait for traffic to end. Raises ``StoppedError``.
+    """Carry out a plan: change the operator's file, run the waves, and wait until drained ports are idle. Raises ``StoppedError``.
 
-    The file is the fabric file, for its ``status:``, or the inventory.
+    The file is the fabric file (its ``status:``) or the inventory.
     """
     change = change_of(rollout.plan)
     if change is None:
@@ -360,7 +372,7 @@ async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: ApplySe
 
 
 async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettings, *, again: bool) -> None:
-    """Complete or roll back an interrupted plan. Raises ``StoppedError``."""
+    """Complete an interrupted plan with ``again``, or else roll it back. Raises ``StoppedError``."""
     change = change_of(rollout.plan)
     if change is not None and again:
         write(change)
@@ -376,7 +388,7 @@ async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettin
 
 
 def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
-    """Restore the file that a plan changes, if the rollout was reverted and no device has confirmed its change."""
+    """Restore the file that a plan changes, if the rollout was rolled back and no device has confirmed its change."""
     change = change_of(rollout.plan)
     kept = any(step.verb == "confirm" for step in rows.steps(rollout.revision))
     if change is not None and back and not kept:
@@ -401,14 +413,14 @@ async def _wait_until_idle(rollout: Rollout, site: Site, how: ApplySettings) -> 
 
 
 def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
-    """Run the work of a revision, and record in the journal why it stopped."""
+    """Run the coroutine of a revision, and record in the journal the reason if it stops."""
     with _ending(rows, number):
         asyncio.run(work)
 
 
 @contextmanager
 def _ending(rows: Journal, number: int) -> Generator[None]:
-    """Record in the journal why a revision stopped, and whether it still has to be completed."""
+    """Record in the journal why a revision stopped in this context, and whether it has to be resumed."""
     try:
         yield
     except StoppedError as stopped:
@@ -421,7 +433,7 @@ def _ending(rows: Journal, number: int) -> Generator[None]:
 
 
 def _left(fabric: Path, site: Site) -> bool:
-    """Return whether any switch does not run its design, or did not answer."""
+    """Return whether any switch runs a configuration that differs from its design, or did not answer."""
     running, silent = site.running(list(site.asked), lambda _: None)
     plan = make_plan(fabric, site.network, running, silent=silent, live=True, configs=site.configs)
     return bool(plan.changed or silent)

@@ -35,7 +35,7 @@ SERVER = "server"
 
 
 def transaction(kind: str) -> Transaction | None:
-    """Return the transaction with which to change devices of a kind; None if railweave does not change them."""
+    """Return the module that changes devices of a kind (an operating system, or ``server``); None if railweave cannot change them."""
     return cast("Transaction", of_server) if kind == SERVER else system(kind).transaction
 
 
@@ -60,7 +60,7 @@ class Disruptive:
 
     - ``statement``: the statement that causes the disruption, according to ``source``.
     - ``what``: the traffic or service that is interrupted; ``why``: the reason.
-    - ``ports``: the ports disrupted; if empty, the disruption is not limited to ports.
+    - ``ports``: the ports that are disrupted; empty if the whole device is.
     """
 
     statement: str
@@ -72,13 +72,14 @@ class Disruptive:
 
 @dataclass(frozen=True)
 class DeviceChange(JsonObject):
-    """The change of a device. Dictionaries are by file.
+    """The change of a device. Mappings are by file name.
 
     - ``before``: digests of the running texts; ``after``: digests after the change.
     - ``commands``: the commands that make the change; ``target``: the whole configuration after it.
-    - ``as_designed``: after the change, the device runs exactly its design.
+    - ``as_designed``: True if the device runs exactly its design after the change.
     - ``shown``: the statements removed (``-``), added (``+``) and changed (``~``).
     - ``kept``: statements outside the design that stay on the device.
+    - ``disrupts``: the disruptions that the change causes.
     - ``refused``: the reasons why the device would reject the change or railweave cannot make it.
     """
 
@@ -126,10 +127,11 @@ def change(
     wanted: Mapping[str, str],
     own_statements: Callable[[], DeviceCheck] | None,
 ) -> DeviceChange:
-    """Return the change from a device's running texts to the wanted texts, by file.
+    """Return the change from a device's running texts to the wanted texts, both by file.
 
-    ``own_statements`` finds the statements that belong to the device and not to the design. It is slow, so it is called only if the change
-    would remove a statement. Without ``own_statements``, no such statement is kept. Raises ``SpecError`` for a text that cannot be read.
+    ``own_statements``: a function that finds the statements that belong to the device and not to the design; they are
+    kept. It is slow, so it is called only if the change would remove a statement. None: no such statement is kept.
+    Raises ``SpecError`` for a text that cannot be read.
     """
     reader, transaction = system(nos).reader, system(nos).transaction
     if reader is None or transaction is None:
@@ -171,7 +173,7 @@ def change(
 
 
 def server_change(server: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> DeviceChange:
-    """Return the change of a server to the content of its ``host.json``. Raises ``SpecError`` if a text cannot be read."""
+    """Return the change of a server from its running ``host.json`` to the wanted one. Raises ``SpecError`` if a text cannot be read."""
     before, after, target = dict[str, str](), dict[str, str](), dict[str, str]()
     commands = dict[str, tuple["Command", ...]]()
     shown, disrupts = list[str](), list[Disruptive]()
@@ -200,9 +202,9 @@ def _without_own(
     change: Change,
     own_statements: Callable[[], DeviceCheck] | None,
 ) -> tuple[Change, list[str]]:
-    """Return the change without removals of the device's own statements, and those statements.
+    """Return a change without the removals of the device's own statements, and those statements.
 
-    Own statements were added by the operator or by the system itself; they have no effect on the design.
+    A device's own statements were added by the operator or by the system itself; they have no effect on the design.
     """
     reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
     gone = [step for step in change.steps if step.kind == "remove"]
@@ -243,7 +245,7 @@ def _means_nothing(
 
 
 def loses_only(change: DeviceChange) -> bool:
-    """Return whether a change only removes a server's routes or rules, and adds and changes none."""
+    """Return whether a server's change only removes routes or rules."""
     kinds = {(line[0], line[2:].partition(" ")[0]) for line in change.shown}
     return bool(kinds & {("-", table) for table in TABLES}) and not kinds & {
         (sign, table) for sign in "+~" for table in TABLES

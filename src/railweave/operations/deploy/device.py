@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree
 
     Open = Callable[[str, Spoken], Awaitable[Session]]
-    """Opens a session with a device by a protocol."""
+    """A function that opens a session with a device by a protocol."""
 
 
 T = TypeVar("T")
@@ -29,8 +29,9 @@ class Device:
     """A device whose configuration is being changed.
 
     - ``change``: the change of the device in the plan, with references to secrets.
-    - ``given``: the same change as the device gets it, with the values of secrets, and the configuration before the change.
-    - ``open_by``: opens a session that may change the device. ``attempts``: the most attempts if the device is unreachable.
+    - ``given``: the same change with the values of secrets, and the configuration before the change.
+    - ``open_by``: a function that opens a session which may change the device.
+    - ``attempts``: the most attempts to reach the device.
     """
 
     change: DeviceChange
@@ -38,7 +39,7 @@ class Device:
     open_by: Open
     attempts: int = 3
     untouched: bool = False
-    """True if the device rejected the whole change, so nothing has to be restored."""
+    """True if the device rejected the whole change, so that nothing has to be restored."""
 
     @property
     def transaction(self) -> Transaction:
@@ -51,7 +52,7 @@ class Device:
         return transaction
 
     async def _with(self, work: Callable[[Session], Awaitable[T]], *, attempts: int) -> T:
-        """Call ``work`` with a new session. If the device is unreachable, try again; if it refuses, do not."""
+        """Call ``work`` with a new session, and return its result. Only an unreachable device is tried again."""
         for attempt in range(1, attempts + 1):
             try:
                 session = await self.open_by(self.change.device, self.transaction.PROTOCOL)
@@ -75,11 +76,11 @@ class Device:
         return await self._with(self.transaction.pending, attempts=self.attempts)
 
     async def rehearse(self) -> str:
-        """Test the change on the device without activating it."""
+        """Test the change on the device without activating it. Return the differences that the device shows."""
         return await self._with(lambda session: self.transaction.rehearse(session, self.given), attempts=self.attempts)
 
     async def commit(self, seconds: int) -> None:
-        """Activate the change. Raises ``RefusedError`` if the device rejects it.
+        """Activate the change, with a rollback timer of ``seconds`` seconds. Raises ``RefusedError`` if the device rejects it.
 
         A commit is never repeated: after a lost session, the caller asks the device for its state.
         """
@@ -103,9 +104,10 @@ class Device:
         await self._with(work, attempts=self.attempts)
 
     async def go_back(self) -> None:
-        """Restore the earlier configuration from any stage of the change, without undoing changes of other users.
+        """Restore the earlier configuration, however far the change has got. Changes of other users are not undone.
 
-        Raises ``ReachError`` if the device cannot be reached, and ``RefusedError`` if it runs something that is not part of this change.
+        Raises ``ReachError`` if the device cannot be reached, and ``RefusedError`` if it runs something that is not
+        part of this change.
         """
         if self.untouched:
             return
@@ -127,7 +129,7 @@ class Device:
         await self._with(work, attempts=self.attempts)
 
     def as_before(self, texts: Mapping[str, str]) -> bool:
-        """Return whether texts match the earlier configuration of the device, or the basis of the plan if none was recorded yet."""
+        """Return whether texts match the earlier configuration of the device. If none was saved yet, it is the one the plan is based on."""
         return self.same(texts, self.given.before) if self.given.before else not self.moved(texts)
 
     def moved(self, texts: Mapping[str, str]) -> bool:
@@ -135,7 +137,7 @@ class Device:
         return any(self._digest(file, texts.get(file, "")) != digest for file, digest in self.change.before.items())
 
     def same(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-        """Return whether texts match the wanted ones in the files that change. Secrets that a device hashes are not compared."""
+        """Return whether texts are equal to the wanted ones, in the files that change. Secrets that a device hashes are not compared."""
         return not self.missing(texts, wanted)
 
     def missing(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
@@ -158,5 +160,5 @@ class Device:
         return changes.tree(self.change.system, self.change.device, file, text)
 
     def from_now(self, before: Mapping[str, str]) -> Device:
-        """Return the same device with ``before`` as the configuration to restore."""
+        """Return this device with ``before`` as the configuration to restore."""
         return replace(self, given=replace(self.given, before=dict(before)))

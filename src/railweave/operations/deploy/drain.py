@@ -1,4 +1,4 @@
-"""Plans of drains and undrains: targets, remaining network, losses, whether routes follow; the command to run before each wave."""
+"""Plans of drains and undrains: their targets, the losses, and whether traffic avoids drained links; the command before a wave."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class DrainWait:
     seconds: float
 
     async def __call__(self, number: int, wave: Wave) -> str:
-        """Run the command before a wave. Return why it failed; empty if it succeeded. Its output goes to standard error.
+        """Run the command before a wave. Return the reason if it failed, else an empty string. Its output goes to standard error.
 
-        The environment has ``RAILWEAVE_WAVE`` (the wave's number), ``RAILWEAVE_DEVICES`` and ``RAILWEAVE_SERVERS`` (names separated by
-        commas).
+        Its environment has ``RAILWEAVE_WAVE`` (the wave's number), ``RAILWEAVE_DEVICES`` and ``RAILWEAVE_SERVERS``
+        (names separated by commas).
         """
         given = {
             "RAILWEAVE_WAVE": str(number),
@@ -130,9 +130,9 @@ def _of_color(network: Network, cables: Sequence[Cable]) -> DrainTargets:
 
 
 def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> dict[str, tuple[str, ...]]:
-    """Return, by switch, the ports at which to measure the traffic on some links.
+    """Return the ports at which to measure the traffic on some links, by switch.
 
-    Of the two ends of a link, the switch with more of these links is used.
+    For each link, the port is at the end whose switch has more of these links.
     """
     cables = [cable for cable in network.cables if cable.name in links]
     count: dict[str, int] = {}
@@ -151,7 +151,7 @@ def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozense
 
 
 def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:
-    """Yield the commands to type on a switch that railweave cannot change itself; nothing for other switches."""
+    """Yield commands for the operator to type on a switch that railweave cannot change itself; nothing for other switches."""
     if transaction(config.nos) is not None:
         return
     old, new = system(former.nos).trees(former), system(config.nos).trees(config)
@@ -161,7 +161,10 @@ def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:
 
 
 def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool) -> Plan:
-    """Plan a drain: routing takes switches, links, path colors or servers out of use. Raises ``InputError`` for an unknown name."""
+    """Plan a drain: take switches, links, path colors or servers out of use by routing. Raises ``InputError`` for an unknown name.
+
+    ``force``: plan it even if it would otherwise be refused.
+    """
     before = fabric.network()
     targets = [named(before, word) for word in words]
     text = fabric.text()
@@ -192,7 +195,7 @@ def plan_undrain(fabric: RunningFabric, words: Sequence[str], *, again: bool) ->
 
 
 def _is_drained(network: Network, pattern: str) -> bool:
-    """Return whether everything that an entry of ``status:`` names is drained."""
+    """Return whether everything that a line of ``status:`` names is drained."""
     devices = {device.name for device in (*network.switches, *network.servers)}
     return {pattern} <= network.drained if pattern in devices else named(network, pattern).links <= network.drained
 
@@ -207,9 +210,12 @@ def _planned(
     back: bool,
     force: bool,
 ) -> Plan:
-    """Return the plan from one network to another. The switches that differ between the target and ``other`` are affected.
+    """Return the plan for a drain or, with ``back``, an undrain.
 
-    This includes switches that the fabric file already shows as drained or in use.
+    - ``networks``: the network before and after.
+    - ``texts``: the fabric file before and after.
+    - ``other``: the network with the targets in the opposite state. The plan includes the switches that differ from
+      it, even if the fabric file already shows the new state.
     """
     before, after = networks
     links = frozenset(link for target in targets for link in target.links)

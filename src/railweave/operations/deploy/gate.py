@@ -36,21 +36,21 @@ AGAIN_S = 1.0
 
 @dataclass
 class Check:
-    """The check of a network around each wave. ``settle_s``: seconds to wait for the network to converge."""
+    """The check of a network before and after each wave. ``settle_s``: seconds to wait for the network to converge."""
 
     site: Site
     settle_s: float
     _read: dict[object, DeviceConfig] = field(default_factory=dict[object, "DeviceConfig"], init=False)
     _last: dict[str, list[str]] = field(default_factory=dict[str, "list[str]"], init=False)
-    """The errors of each device at its last check."""
+    """The errors of each device when it was last checked."""
 
     async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
-        """Record the existing errors of the devices to be changed and of their neighbors; see ``Gate``."""
+        """Record the present errors of the devices to be changed and of their neighbors. The arguments are those of ``Gate``."""
         near = self._near(devices, self._configs_of(now), self._configs_of(then))
         await self._look([name for name in near if name not in self._last], self._configs_of(now))
 
     async def after(self, devices: Sequence[str], now: Texts, then: Texts) -> list[str]:
-        """Return the errors that did not exist before the change. Waits up to ``settle_s`` seconds for them to disappear."""
+        """Return the errors that did not exist before the change, after waiting up to ``settle_s`` seconds for them to disappear."""
         configs = self._configs_of(then)
         near = self._near(devices, self._configs_of(now), configs)
         known = {error for name in near for error in self._last.get(name, ())}
@@ -63,7 +63,10 @@ class Check:
             await asyncio.sleep(AGAIN_S)
 
     def _configs_of(self, texts: Texts) -> dict[str, DeviceConfig]:
-        """Return the configurations of all switches, with ``texts`` replacing the designed ones. Each text is parsed only once."""
+        """Return the configurations of all switches, parsed from ``texts``, or as designed if ``texts`` lacks the switch.
+
+        Each text is parsed only once.
+        """
         wanted = {name: (name, *sorted(files.items())) for name, files in texts.items() if name in self.site.configs}
         if new := {name: dict(texts[name]) for name, key in wanted.items() if key not in self._read}:
             read = running_configs(self.site.network, new, self.site.configs)
@@ -73,7 +76,7 @@ class Check:
     def _near(
         self, devices: Sequence[str], now: Mapping[str, DeviceConfig], then: Mapping[str, DeviceConfig]
     ) -> list[str]:
-        """Return devices and their neighbors by cable. A device that only changes its management settings adds no neighbors."""
+        """Return these devices and their neighbors by cable. If only a device's management settings change, its neighbors are left out."""
         nearby = dict.fromkeys(devices)
         for device in devices:
             if device in now and replace(now[device], management=then[device].management) == then[device]:
@@ -119,7 +122,7 @@ class Check:
 
 
 def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
-    """Return configurations without half-configured sessions: such a session cannot come up until its other end is changed too."""
+    """Return configurations without sessions that only one end has. They cannot come up before the other end is changed too."""
     ends = Counter(
         session.link
         for config in configs.values()

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def host_files(
     site: Site, names: Collection[str], done: Callable[[str, str], None]
 ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Return the files of servers, and the error of each server that did not answer. Nothing is changed.
+    """Return the files of servers by server and name, and the error of each server that did not answer. Nothing is changed.
 
-    ``done`` is called with each server and its result.
+    ``done`` is called with each server and its result as text.
     """
     silent: dict[str, str] = {}
 

@@ -91,7 +91,7 @@ class Line:
 
 
 class Journal:
-    """The journal; open it with ``opened``. Every method writes to the disk before it returns."""
+    """The journal of a fabric file, as ``opened`` and ``at_work`` return it. Every method writes to the disk before it returns."""
 
     def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
         self.folder = folder
@@ -127,7 +127,10 @@ class Journal:
 
     @contextmanager
     def step(self, revision: int, wave: int, device: str, verb: Verb) -> Generator[None]:
-        """Record the beginning of a step, and its end afterwards. If the step raises an error, the error is recorded and raised again."""
+        """Record a step: its beginning when the context is entered, and its end afterwards.
+
+        An error in the context is recorded and raised again.
+        """
         with self._database as rows:
             made = rows.execute(
                 "INSERT INTO steps (revision, wave, device, verb, began) VALUES (?,?,?,?,?)",
@@ -162,7 +165,10 @@ class Journal:
         )
 
     def under_way(self) -> list[Revision]:
-        """Return the revisions that are in progress or interrupted, the newest first. There are two if a part of an upgrade is in progress."""
+        """Return the revisions that are in progress or interrupted, the newest first.
+
+        There are two if a revision that belongs to an upgrade is in progress.
+        """
         return [revision for revision in self.revisions() if revision.state == "running"]
 
     def plan(self, number: int) -> Plan:
@@ -188,7 +194,10 @@ class Journal:
         return [Line(*row) for row in rows]
 
     def keep(self, number: int, device: str, when: Literal["before", "after"], texts: Mapping[str, str]) -> None:
-        """Store the configuration texts of a device from ``before`` or ``after`` a revision. Raises ``OutputError`` if they cannot be written."""
+        """Store the configuration texts of a device before or after a revision. Raises ``OutputError`` if they cannot be written.
+
+        ``when``: ``before`` or ``after``.
+        """
         folder = self.folder / "revisions" / f"{number:04}" / device / when
         for directory in (*reversed(folder.parents[:3]), folder):
             directory.mkdir(exist_ok=True, mode=0o700)
@@ -218,9 +227,9 @@ def folder_of(fabric: Path) -> Path:
 
 @contextmanager
 def opened(fabric: Path) -> Generator[Journal]:
-    """Open the journal of a fabric file for reading; ``at_work`` opens it for writing. The journal is empty if nothing was ever applied.
+    """Open the journal of a fabric file for reading, while the context lasts. It is empty if nothing was ever applied.
 
-    Raises ``OutputError`` if the journal cannot be read.
+    ``at_work`` opens it for writing. Raises ``OutputError`` if the journal cannot be read.
     """
     folder = folder_of(fabric)
     path = folder / "journal.db"
@@ -300,7 +309,7 @@ def _stamps(files: Iterable[Path]) -> list[tuple[int, int] | None]:
 
 
 def who_is_at_work(fabric: Path) -> str:
-    """Return the user, host and process that currently hold the journal of a fabric file; empty if there are none."""
+    """Return the user, host and process that now have the journal of a fabric file open for writing; empty if there is none."""
     try:
         with (folder_of(fabric) / "lock").open("rb") as lock:
             try:
@@ -314,9 +323,9 @@ def who_is_at_work(fabric: Path) -> str:
 
 @contextmanager
 def at_work(fabric: Path) -> Generator[Journal]:
-    """Open the journal for exclusive writing.
+    """Open the journal of a fabric file for exclusive writing, while the context lasts.
 
-    Raises ``OutputError`` with the user who holds it, or if it cannot be written.
+    Raises ``OutputError`` that names the user who has it open, or if it cannot be written.
     """
     folder = folder_of(fabric)
     try:

@@ -1,4 +1,4 @@
-"""The network without its drained parts: capacity, losses, and leaves that would still use drained links."""
+"""The network that is left after a drain: its capacity, its losses, and leaves that would still use drained links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN = 3
 
 
 def capacity(before: Network, after: Network) -> Iterator[str]:
-    """Yield a line for each capacity that shrinks: uplinks of leaves and spines, path colors, NICs of servers."""
+    """Yield a line for each capacity that is smaller in ``after``: uplinks of leaves and spines, path colors, NICs of servers."""
     for role, plural in (("leaf", "leaves"), ("spine", "spines")):
         old, new = (_uplinks(present(network), role) for network in (before, after))
         for fabric in before.fabrics:
@@ -54,9 +54,9 @@ def capacity(before: Network, after: Network) -> Iterator[str]:
 
 
 def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
-    """Yield a line for each kind of loss without the drained parts.
+    """Yield a line for each kind of part that is lost in ``after``.
 
-    Losses are path colors of leaves, rail planes, leaves without uplinks, tenants, NICs of servers, and routes.
+    These are path colors of leaves, rail planes, leaves without uplinks, tenants, NICs of servers, and routes.
     """
     old, new = (_uplinks(present(network), "leaf") for network in (before, after))
     stay = [leaf for leaf in old if leaf not in after.absent]
@@ -88,9 +88,10 @@ def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -
 
 
 def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> Iterator[str]:
-    """Yield a line for each leaf whose packets would still cross drained links, at any hop, although a different path exists.
+    """Yield a line for each leaf whose packets would still cross drained links, at any hop, although another path exists.
 
-    ``network`` has the drained parts; ``configs`` announce the drain to routing. Leaves that are drained themselves are left out.
+    ``network``: the network including the drained parts. ``configs``: configurations that announce the drain to
+    routing. Drained leaves are left out.
     """
     now = ControlPlane(configs.values(), reachable(network).absent).routes()
     without = ControlPlane(configs.values(), network.absent).routes()
@@ -105,7 +106,7 @@ def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: fro
 
 
 def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[str, NDArray[np.bool_]]:
-    """Return, by device, a mask of the prefixes whose packets may cross some of the links on their path from that device."""
+    """Return, for each device, a mask of the prefixes to which its packets may cross some of the links."""
     far: dict[tuple[str, str], str] = {}
     for cable in network.cables:
         far[cable.a.device, cable.name], far[cable.b.device, cable.name] = cable.b.device, cable.a.device

@@ -1,4 +1,4 @@
-"""Plans that change devices from their running configurations to the design, with the isolation of tenants after each wave."""
+"""Plans that change devices from their running configurations to the design, checked for the isolation of tenants in each wave."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Tenants = dict[str, dict[str, str]]
 
 
 class PlanConfigs:
-    """The configurations of switches before a plan (``before``) and after the whole plan (``after``)."""
+    """The configurations of switches before a plan (``before``) and after all of it (``after``)."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class PlanConfigs:
         self.after = running_configs(network, {**here, **there}, designed)
 
     def _stated(self) -> list[str]:
-        """Return, as lines, the routes that tenants import from each other because the fabric file says so."""
+        """Return, as lines, the route imports between tenants that the fabric file requests."""
         return [
             _line(tenant.name, leaf.name, other.name, other.route_target)
             for fabric in self.network.fabrics
@@ -64,7 +64,7 @@ class PlanConfigs:
 
     @property
     def together(self) -> list[frozenset[str]]:
-        """The groups of leaves that must change in the same wave, because a server moves to a different VRF on all of them."""
+        """The groups of leaves that must change in the same wave, because a server is connected to all of them and changes its VRF."""
         old, new = tenants(self.network, self.before), tenants(self.network, self.after)
         groups = [frozenset(self._leaves(server, old, new)) for server in sorted(old.keys() & new.keys())]
         return [group for group in groups if len(group) > 1]
@@ -79,7 +79,7 @@ class PlanConfigs:
         }
 
     def told(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
-        """Return the waves, each with its effect on the isolation of tenants.
+        """Return the waves with lines about the servers that move between tenants, and the reasons to refuse a wave.
 
         A wave is refused if it leaves a server in the VRFs of two tenants, or lets tenants reach each other.
         """
@@ -141,7 +141,7 @@ def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
 
 
 def _vrfs_of_ports(config: DeviceConfig) -> dict[str, str]:
-    """Return the VRF of each leaf port that has one, by the name of the port's cable."""
+    """Return the VRF of each leaf port that has one, by the name of the cable on the port."""
     by_vlan = {gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None}
     by_port = {gateway.port: gateway.vrf for gateway in config.gateways if gateway.port}
     return {
@@ -170,7 +170,7 @@ def leaks(configs: Iterable[DeviceConfig]) -> list[str]:
 
 
 def _between(now: Mapping[str, str], old: Mapping[str, str], new: Mapping[str, str]) -> bool:
-    """Return whether a server is in a VRF that it has to leave and also in a VRF that it has to join."""
+    """Return whether a server is at the same time in a VRF that it leaves and in a VRF that it joins."""
     vrfs = set(now.values())
     return bool(vrfs - set(new.values())) and bool(vrfs - set(old.values()))
 
@@ -195,9 +195,12 @@ def make_plan(
 ) -> Plan:
     """Plan the changes that bring switches to their design. Raises ``InputError`` for unknown names in ``only``.
 
-    - ``running``: the texts of each switch, by file name; ``silent``: the switches that did not answer.
-    - ``live``: the texts come from the devices themselves, with their secrets.
-    - ``most``: the largest share of the network (0 to 1) that a wave may put at risk.
+    - ``running``: the texts of each switch, by file name; ``silent``: the switches that did not answer, with the
+      reason.
+    - ``live``: True if the texts come from the devices themselves, with their secrets.
+    - ``only``: the switches to change; empty: all.
+    - ``most``: the largest share of the network (0 to 1) that a wave may put at risk. ``canary``: begin with a single
+      device.
     - ``configs``: the wanted configurations of switches, if they differ from the network's own, for example in a lab.
     - ``servers``: the present and the wanted texts of the servers to include.
     """
@@ -233,7 +236,10 @@ def plan_back(
     most: float,
     configs: dict[str, DeviceConfig],
 ) -> Plan:
-    """Plan the changes that restore the configurations from ``before`` a revision, including statements outside the design."""
+    """Plan the changes that restore configurations to ``before``, those before revision ``revision``.
+
+    Statements outside the design are restored too. For the other parameters see ``make_plan``.
+    """
     designed = Subject(network, configs)
 
     def plan_change(name: str) -> DeviceChange:
@@ -255,7 +261,7 @@ def _ordered(
     most: float,
     canary: bool = True,
 ) -> tuple[Wave, ...]:
-    """Return the waves of the changes. If the network has an overlay, each wave has its effect on the isolation of tenants."""
+    """Return the waves of the changes. If the network has an overlay, each wave is checked for the isolation of tenants."""
     network, control = designed.network, designed.control_plane
     if not changed or not any(fabric.overlay for fabric in network.fabrics):
         return waves(network, control, changed, most=most, canary=canary)
@@ -273,7 +279,7 @@ def _plan(
     live: bool,
     back_to: int | None = None,
 ) -> Plan:
-    """Return a plan of the changes, dated now."""
+    """Return a plan of the changes, dated now. ``ordered``: the waves in their order; for the rest, see ``Plan``."""
     design = hashlib.sha256(network.to_json()).hexdigest()
     made = datetime.now(UTC).isoformat(timespec="seconds")
     return Plan(str(fabric.resolve()), design, made, live, tuple(changes.values()), ordered, dict(silent), back_to)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 class Drain(JsonObject):
     """The drain or undrain in a plan.
 
+    - ``back``: True for an undrain.
     - ``before``, ``after``: texts of the fabric file, in which ``status:`` changes.
     - ``names``: the lines of ``status:`` that are added or, with ``back``, removed.
     - ``ports``: the ports, by switch, that carry no traffic after the drain.
@@ -105,7 +106,7 @@ class Replacement(JsonObject):
 
     - ``what``: the part that was replaced.
     - ``file``: the path of the inventory; ``before``, ``after``: its texts.
-    - ``lines``: the consequences; ``refused``: the reasons why the plan cannot be applied.
+    - ``lines``: the consequences of the replacement; ``refused``: the reasons why the plan cannot be applied.
     """
 
     what: str
@@ -148,7 +149,10 @@ def part(network: Network, word: str) -> tuple[str, str]:
 
 
 def cells(network: Network, word: str, serial: str, mac: str) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the new values of inventory cells. Raises ``InputError`` if the given values do not suit the replaced part."""
+    """Return the new cells of the inventory, by device and interface, and by column.
+
+    ``word``: the part that was replaced. Raises ``InputError`` if the serial number or MAC address does not suit it.
+    """
     key = part(network, word)
     if mac and not key[1]:
         fix = "name the NIC: SERVER:NIC"
@@ -166,9 +170,9 @@ def differences(old: str, new: str, file: str, context: int = 0) -> Iterator[str
 
 
 def follows(before: Network, after: Network, word: str) -> Iterator[str]:
-    """Yield the effects of new hardware on each file of a build, and the cables to plug in.
+    """Yield lines on how new hardware changes each file of a build, and the cables to plug in.
 
-    Affected are addresses, labels, switch configurations and server files.
+    Affected are addresses, labels, switch configurations and server files. ``word``: the part that was replaced.
     """
     from railweave.outputs.folder.differences import diff
     from railweave.outputs.rendering.tables import addresses_csv, cabling_csv, racks_csv
@@ -198,14 +202,16 @@ FORM = 2
 class Plan:
     """A plan.
 
-    - ``fabric``: the path of the fabric file; ``design``: the digest of its design; ``made``: the time of planning (ISO 8601).
-    - ``live``: the plan is based on the devices' own texts, including secrets, so it can be applied.
+    - ``fabric``: the path of the fabric file; ``design``: the digest of its design; ``made``: the time of planning
+      (ISO 8601).
+    - ``live``: True if the plan is based on the devices' own texts, including secrets. Only such a plan can be
+      applied.
     - ``silent``: devices that are not in the plan because their state is unknown, with the reason.
-    - ``back_to``: the revision that the plan rolls back.
-    - ``drain``: the plan takes something out of service, or returns it.
-    - ``upgrade``: the plan installs a different release, and changes no configuration.
-    - ``replacement``: hardware was replaced, so the inventory changes.
-    - ``trial``: the change to try, which is never kept (``operations.deploy.trial``).
+    - ``back_to``: the revision that the plan rolls back; None for other plans.
+    - ``drain``: the parts that the plan takes out of service or returns, if it is a drain or undrain.
+    - ``upgrade``: the release that the plan installs, if it is an upgrade. It then changes no configuration.
+    - ``replacement``: the change of the inventory, if hardware was replaced.
+    - ``trial``: the name of the trial, if the plan is one; it is never kept (``operations.deploy.trial``).
     """
 
     fabric: str

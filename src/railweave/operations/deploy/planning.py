@@ -1,4 +1,4 @@
-"""Plans that bring a running network to its design, back before a revision, or to its inventory after hardware was replaced."""
+"""Plans that bring a running network to its design, to its state before a revision, or to its inventory after a replacement."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ Texts = dict[str, dict[str, str]]
 
 @dataclass(frozen=True)
 class RunningFabric:
-    """A fabric file whose network runs.
+    """A fabric file whose network is running.
 
-    - ``site_of``: returns the site of a network that the file, or a changed text of it, describes.
+    - ``site_of``: a function that returns the site of a network designed from this file or from a changed text of it.
     - ``hardware``: the folder of hardware files, as for ``load``.
-    - ``say``: receives progress lines.
+    - ``say``: a function that receives progress lines.
     """
 
     path: Path
@@ -50,7 +50,7 @@ class RunningFabric:
     say: Callable[[str], None] = silent
 
     def network(self, device: Sequence[str] = ()) -> Network:
-        """Return the network of the fabric file. Raises as ``load`` does."""
+        """Return the network of the fabric file. Raises the errors of ``load``."""
         return load(self.path, device=device, hardware=self.hardware)
 
     def text(self) -> str:
@@ -58,7 +58,7 @@ class RunningFabric:
         return self.path.read_text(encoding="utf-8")
 
     def designed_as(self, text: str) -> Network:
-        """Return the network of the fabric file with a different text."""
+        """Return the network of the fabric file if it had another text."""
         return designed_as(self.path, text, self.hardware)
 
     def running(self, site: Site, names: Collection[str]) -> tuple[Texts, dict[str, str]]:
@@ -81,7 +81,10 @@ def plan_to_design(
     canary: bool,
     device: Sequence[str],
 ) -> Plan:
-    """Plan the changes that bring the devices of a running network to its design. ``servers``: servers take part too."""
+    """Plan the changes that bring the devices of a running network to its design. ``servers``: include servers.
+
+    For the other parameters see ``making.make_plan``.
+    """
     network = fabric.network(device)
     with in_force(network.catalog):
         site = fabric.site_of(network)
@@ -116,7 +119,13 @@ def plan_from_capture(
     canary: bool,
     say: Callable[[str], None],
 ) -> Plan:
-    """Plan the changes that bring switches from the configurations of a capture to the design."""
+    """Plan the changes that bring switches from the configurations of a capture to the design.
+
+    - ``only``: the switches to change; empty: all.
+    - ``most``: the largest share of the network (0 to 1) that a wave may put at risk.
+    - ``canary``: begin with a single device.
+    - ``say``: a function that receives progress lines.
+    """
     with in_force(network.catalog):
         there = reachable(network)
         systems = {switch.name: switch.nos for switch in there.switches}
@@ -139,7 +148,7 @@ def plan_from_capture(
 
 
 def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Return saved texts by the file names of the renderer."""
+    """Return saved texts by the file names that the renderer uses."""
     changed_by = system(nos).transaction
     files: Mapping[str, str] = changed_by.FILES if changed_by else {}
     names = {path: Path(path).name for path in texts}
@@ -150,7 +159,7 @@ def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def plan_before(fabric: RunningFabric, number: int, *, only: Sequence[str], most: float) -> Plan:
-    """Plan the changes that restore the state of devices before a revision. Raises ``InputError`` if it installed a release."""
+    """Plan the changes that restore devices to their state before revision ``number``. Raises ``InputError`` for an upgrade."""
     network = fabric.network()
     with journal.opened(fabric.path) as rows, in_force(network.catalog):
         revision = rows.revision(number)
@@ -183,7 +192,10 @@ def plan_before(fabric: RunningFabric, number: int, *, only: Sequence[str], most
 
 
 def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str) -> Plan:
-    """Plan all changes after a switch, server or NIC was replaced. Raises ``InputError`` for an invalid name or value."""
+    """Plan all changes that follow from replacing a switch, server or NIC. Raises ``InputError`` for an invalid name or value.
+
+    ``serial``, ``mac``: the values of the new part; empty if unchanged.
+    """
     before = fabric.network()
     file = companion(fabric.path, INVENTORY)
     text = text_of(file)
@@ -229,7 +241,10 @@ def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str)
 
 
 def _with_inventory(fabric: RunningFabric, inventory: str, subject: str) -> Network:
-    """Return the network with a different inventory. Raises ``InputError`` without the path of the temporary file if a value is invalid."""
+    """Return the network with another text of the inventory. Raises ``InputError`` if a value is invalid.
+
+    The error does not show the path of the temporary file that is used.
+    """
     try:
         return designed_with(fabric.path, inventory, fabric.hardware)
     except InputError as error:

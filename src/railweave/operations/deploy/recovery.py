@@ -58,7 +58,7 @@ class DeviceCondition:
 
 
 async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[DeviceCondition]:
-    """Return the state of each device of a plan. Nothing is changed."""
+    """Return the state of each device of a plan, without changing anything. ``at_once``: the most devices to ask at the same time."""
     free = asyncio.Semaphore(at_once)
 
     async def truth_of(name: str, device: Device) -> DeviceCondition:
@@ -78,7 +78,7 @@ async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[De
 
 
 async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
-    """Roll back every wave that was begun, last wave first.
+    """Roll back every wave that has begun, last wave first. ``steps``: the journal of the rollout. ``why``: the reason to record.
 
     Raises ``StoppedError`` if a wave could not be rolled back, but only after all of them were tried.
     """
@@ -93,10 +93,11 @@ async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
 
 
 async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) -> None:
-    """End the unfinished wave of an interrupted rollout. With ``again``, then carry out the remaining waves.
+    """End the unfinished wave of an interrupted rollout. With ``again``, carry out the remaining waves too.
 
-    If any device of the wave had begun to confirm, the wave had passed its check, so it is finished. Otherwise the wave is rolled back.
-    A trial is never kept: all its waves are rolled back, and nothing is left to do. Raises ``StoppedError``.
+    If any device of the wave had begun to confirm, the wave had passed its check, so it is finished. Otherwise the
+    wave is rolled back. A trial is never kept: all its waves are rolled back, and nothing is left to do. ``steps``:
+    the journal of the rollout. Raises ``StoppedError``.
     """
     if rollout.plan.trial:
         await taken_back(rollout, steps, "a trial was interrupted")

@@ -34,7 +34,8 @@ class Gate(Protocol):
     async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
         """Record the faults that exist before the devices are changed.
 
-        ``now`` and ``then`` are configuration texts by file: switches run ``now`` before the change and ``then`` after it.
+        ``now`` and ``then`` are configuration texts, by device and file: those that switches run before the change,
+        and after it.
         """
         ...
 
@@ -67,9 +68,10 @@ class Rollout:
     - ``devices``: the devices that the plan changes.
     - ``revision``: the number of this rollout in the journal.
     - ``seconds``: the rollback timer: how long a device waits for its confirmation.
-    - ``gate``: checks the network before and after each wave.
-    - ``say``: receives a progress line.
-    - ``drained``: awaited before a wave that has servers; returns why they are not drained, or an empty string.
+    - ``gate``: the check of the network before and after each wave.
+    - ``say``: a function that receives a progress line.
+    - ``drained``: a function that is awaited before a wave that has servers. It returns why they are not drained, or
+      an empty string.
     """
 
     plan: Plan
@@ -105,7 +107,10 @@ class Rollout:
         await self._rehearse(later)
 
     async def _take_stock(self, names: Sequence[str]) -> None:
-        """Save the running texts of devices for a rollback. Raises ``StoppedError`` if a device has changed since the plan was made."""
+        """Save the running texts of devices, to be restored on rollback.
+
+        Raises ``StoppedError`` if a device does not answer, or has changed since the plan was made.
+        """
         texts, failed = await self._all(names, None, 0, lambda device: device.running())
         if failed:
             raise StoppedError(_named("not reached", failed), 0, back=True)
@@ -147,7 +152,7 @@ class Rollout:
         await self.confirm(number, wave)
 
     async def changed(self, number: int, wave: Wave) -> str:
-        """Change the devices of a wave. Return the fault that the change caused, or an empty string."""
+        """Change the devices of a wave. Return the fault that the change caused; empty if there is none."""
         _, failed = await self._all(
             wave.devices, "commit", number, lambda wave_device: wave_device.commit(self.seconds)
         )
@@ -181,10 +186,10 @@ class Rollout:
             raise StoppedError(f"{why}; {left}", number, back=False) from None
 
     def texts(self, number: int, *, done: bool) -> dict[str, Mapping[str, str]]:
-        """Return the configuration texts of the plan's devices at one point of the rollout, except those that run their design by then.
+        """Return the configuration texts that devices of the plan run at one point of the rollout.
 
-        Devices in waves before ``number`` run their new texts. If ``done``, so do the devices of wave ``number``.
-        A device is left out once its wave is done, if its change makes it run exactly its design.
+        Devices in waves before ``number`` run their new texts. If ``done``, so do the devices of wave ``number``. A
+        device that then runs exactly its design is left out.
         """
         changed = {name for wave in self.plan.waves[: number - 1 + done] for name in wave.devices}
         return {
@@ -196,9 +201,9 @@ class Rollout:
     async def _all(
         self, names: Sequence[str], verb: Verb | None, wave: int, work: Callable[[Device], Coroutine[Any, Any, Any]]
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        """Run ``work`` on devices, many at once. Return the results and the failures, each by device.
+        """Run ``work`` on devices, many at once. Return the results and the error texts, each by device.
 
-        If ``verb`` is given, each step is written to the journal.
+        ``verb``: the step to write to the journal for each device; None: write nothing.
         """
         free = asyncio.Semaphore(self.at_once)
         failed: dict[str, str] = {}

@@ -1,7 +1,8 @@
-"""A change that is in force for a while and never kept.
+"""Change a network for a while: the change is never kept.
 
-Every device runs its rollback timer from its commit on. When the work ends, fails or is interrupted with Ctrl-C, every wave is rolled
-back, last wave first. If the process is killed, the timers roll the devices back, and ``deploy resume`` records that in the journal.
+Each device has a rollback timer from its commit on. When the work ends, fails or is interrupted with Ctrl-C, every
+wave is rolled back, last wave first. If the process is killed, the timers roll the devices back, and ``deploy
+resume`` records that in the journal.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ T = TypeVar("T")
 def held(
     rows: Journal, plan: Plan, site: Site, how: ApplySettings, secrets: Mapping[str, str], work: Callable[[], T]
 ) -> T:
-    """Put a plan in force on all its devices, run ``work``, roll the plan back, and return the result of ``work``.
+    """Bring a plan into force on all its devices, run ``work``, roll the plan back, and return the result of ``work``.
 
-    ``plan.trial`` names the trial, and ``site`` belongs to the same design. ``how.confirm_within`` must be longer than the whole trial.
-    Raises ``StoppedError`` if a device refuses the change, a check after a wave fails, or the trial takes too long. Its ``back`` is True if
-    everything was rolled back. Raises ``InputError`` if the plan is refused. Errors of ``work`` are passed on.
+    ``plan.trial`` names the trial. ``site`` is the site of the plan's design. ``how.confirm_within`` must be longer
+    than the whole trial. Raises ``StoppedError`` if a device refuses the change, a check after a wave fails, or the
+    trial takes too long; its ``back`` is True if everything was rolled back. Raises ``InputError`` if the plan is
+    refused. Errors of ``work`` are passed on.
     """
     last = next(iter(rows.revisions()), None)
     if last is not None and last.state == "running":
@@ -75,7 +77,10 @@ async def _in_force(rollout: Rollout) -> None:
 
 
 def _end(rows: Journal, rollout: Rollout, why: str) -> None:
-    """Roll back the whole trial, and write its end to the journal. Raises ``StoppedError`` if a wave cannot be rolled back from here."""
+    """Roll back the whole trial, and write its end to the journal with the reason ``why``.
+
+    Raises ``StoppedError`` if a wave cannot be rolled back; the trial is then still recorded as running.
+    """
     number = rollout.revision
     with _uninterrupted(rollout.say):
         try:
@@ -88,7 +93,10 @@ def _end(rows: Journal, rollout: Rollout, why: str) -> None:
 
 @contextlib.contextmanager
 def _uninterrupted(say: Callable[[str], None]) -> Generator[None]:
-    """Ignore Ctrl-C within the context, and tell ``say``: an interrupted rollback would be left to the rollback timers."""
+    """Ignore Ctrl-C within the context, and report it through ``say``.
+
+    An interrupted rollback would be left to the rollback timers.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

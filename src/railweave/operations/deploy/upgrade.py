@@ -1,4 +1,4 @@
-"""Plans of upgrades: the release, its image, the switches by batches, the losses, and the changes to rendered configurations."""
+"""Plans of upgrades: the release, its image, the batches of switches, the losses, and changes to rendered configurations."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def digests(path: Path) -> tuple[str, str]:
 
 
 def restarts(network: Network, names: Collection[str], release: str) -> dict[str, DeviceChange]:
-    """Return the change that an upgrade is to each switch, for planning waves: the whole switch is out while it restarts."""
+    """Return a change for each switch that says that the whole switch is out while it restarts. It is used to plan the batches."""
     out = Disruptive(f"install {release}", "all of it", "it restarts", "")
     return {
         switch.name: DeviceChange(switch.name, switch.nos, disrupts=(out,))
@@ -88,9 +88,9 @@ def restarts(network: Network, names: Collection[str], release: str) -> dict[str
 
 
 def rendered_otherwise(network: Network, names: Collection[str], release: str) -> Iterator[str]:
-    """Yield how configurations would differ if the named switches were designed for ``release``.
+    """Yield lines on how configurations would differ if the named switches were designed for ``release``.
 
-    Switches with the same differences share a line.
+    Switches with the same differences share their lines.
     """
     switches = tuple(
         replace(switch, release=release) if switch.name in names else switch for switch in network.switches
@@ -135,8 +135,11 @@ def plan_upgrade(
 ) -> Plan:
     """Plan the installation of a release on switches, batch by batch. Raises ``InputError`` for wrong input.
 
-    - ``given``: the image, a file or a URL; with ``root``, for a lab, the root folder of a different FRRouting.
-    - ``at_once``: the most switches of a batch; ``most``: the largest share of the network that a batch may put at risk.
+    - ``given``: the image, as a file or a URL. With ``root`` (for a lab), it is the root folder of another FRR
+      release.
+    - ``at_once``: the most switches of a batch; ``most``: the largest share of the network that a batch may put at
+      risk.
+    - ``force``: drain even if a drain would otherwise be refused.
     """
     network = fabric.network()
     with in_force(network.catalog):
@@ -184,7 +187,10 @@ def plan_upgrade(
 
 
 def _commands(image: Image, nos: str, given: str, *, root: bool) -> tuple[Sequence[str], list[str]]:
-    """Return the commands for each switch, and the reason why railweave cannot give them, if there is one."""
+    """Return the commands for each switch, and a reason if railweave cannot install the image on this system.
+
+    ``given``: the option ``--image``. ``root``: True for a root folder of a lab.
+    """
     by_system = system(nos).upgrade
     if by_system is None:
         without = f"nothing here installs releases of {nos}: {system(nos).without['upgrade']}"
@@ -218,9 +224,10 @@ def _root(image: str, release: str) -> Image:
 def _losses(
     fabric: RunningFabric, network: Network, ordered: Sequence[Wave], drained: Sequence[str], *, force: bool
 ) -> tuple[list[str], list[str]]:
-    """Return the losses while batches are out of service, as lines and as reasons to refuse the plan.
+    """Return the losses while batches are out of service: first as lines to show, then as reasons to refuse the plan.
 
-    Only one batch of each kind is examined, because batches of one kind are alike.
+    Only one batch of each kind is examined, because batches of one kind are alike. ``drained``: the devices that are
+    already drained.
     """
     lines, refused, seen = list[str](), list[str](), set[str]()
     text = fabric.text()

@@ -37,7 +37,7 @@ async def states(
 
 @dataclass(frozen=True)
 class Runs(DeviceCondition):
-    """The release that one switch runs.
+    """The release that a switch of an upgrade runs.
 
     The state is ``before`` for the earlier release, ``after`` for the new one, and ``otherwise`` for any other.
     """

@@ -1,7 +1,8 @@
 """Carry out an upgrade batch by batch: drain, install, restart, compare with the state before, and bring back into use.
 
-Each stage of each device is in the journal before it begins, so an operator who resumes after an interruption knows what may have been
-done. Every stage may be repeated. If a device does not return to its earlier state, it stays drained, and no later stage begins.
+Each stage of each device is in the journal before it begins, so an operator who resumes after an interruption knows
+what may have been done. Every stage may be repeated. If a device does not return to its earlier state, it stays
+drained, and no later stage begins.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Switch:
 
 
 def machine(site: Site, device: str, seconds: float) -> Machine:
-    """Return the machine that upgrades a switch, and allow its answers ``seconds``.
+    """Return the machine that upgrades a switch. ``seconds``: the time limit for its answers.
 
     Raises ``InputError`` if railweave cannot install releases of the switch's system.
     """
@@ -104,13 +105,13 @@ def machine(site: Site, device: str, seconds: float) -> Machine:
 
 @dataclass(frozen=True)
 class SwitchCondition(JsonObject):
-    """The state of a switch, for comparison before and after its restart.
+    """The state of a switch, to be compared before and after its restart.
 
     - ``boot``: an identifier that changes with each boot.
-    - ``sessions``: the prefix counts of each established BGP session, by neighbor and address family.
+    - ``sessions``: for each established BGP session by neighbor, the number of prefixes by address family.
     - ``bfd``: the BFD sessions that are up.
     - ``heard``: the LLDP neighbor of each port.
-    - ``routes``: the next-hop counts of the requested routes.
+    - ``routes``: for each requested route, the number of next hops.
     """
 
     version: str
@@ -211,9 +212,9 @@ STATE = "state.json"
 class UpgradeTimeouts:
     """The time limits of an upgrade, in seconds.
 
-    - ``install_s``: for an installation.
-    - ``restart_s``: for a restart.
-    - ``settle_s``: for sessions and routes to return after the restart.
+    - ``install_s``: the limit for an installation.
+    - ``restart_s``: the limit for a restart.
+    - ``settle_s``: the limit for sessions and routes to return after the restart.
     - ``every_s``: the interval between two readings.
     """
 
@@ -227,9 +228,10 @@ class UpgradeTimeouts:
 class Upgrading:
     """An upgrade plan that is being carried out.
 
-    - ``shift``: drains devices, or brings them back into use; each call is a separate revision.
-    - ``say``: receives a progress line.
-    - ``wait_for``: runs before a wave that requires servers to be drained.
+    - ``shift``: a function that drains devices, or with True brings them back into use. Each call is a separate
+      revision.
+    - ``say``: a function that receives a progress line.
+    - ``wait_for``: the command to run before a wave for which servers must be drained.
     """
 
     plan: Plan
@@ -250,7 +252,8 @@ class Upgrading:
     def run(self, *, finish: bool = False) -> None:
         """Carry out every batch that is not done. Raises ``StoppedError``.
 
-        With ``finish``, carry out only a batch that was begun. If nothing of it was installed yet, it is only undrained.
+        With ``finish``, carry out only a batch that has begun. If nothing of it was installed yet, its switches are
+        only undrained.
         """
         for number, wave in enumerate(self.plan.waves, 1):
             if self._done(number, "undrain") >= set(wave.devices):
@@ -298,14 +301,14 @@ class Upgrading:
             raise StoppedError(f"wave {number}: {action} {', '.join(names)}: {error}", number, back=False) from None
 
     def _steps(self, number: int, names: Sequence[str], verb: Verb) -> ExitStack:
-        """Write a journal row for each device before ``verb`` is carried out on all of them. The context ends the rows."""
+        """Record in the journal that step ``verb`` begins on each device. The steps end when the returned context ends."""
         rows = ExitStack()
         for name in names:
             rows.enter_context(self.journal.step(self.revision, number, name, verb))
         return rows
 
     def _remember(self, names: Sequence[str], number: int) -> None:
-        """Save the state of devices before the upgrade changes them."""
+        """Save the present state of devices in the journal, for comparison after their restart. Raises ``StoppedError``."""
 
         async def every() -> dict[str, SwitchCondition]:
             device_states, silent = await states(self.site, names)
@@ -332,7 +335,10 @@ class Upgrading:
     def _all(
         self, number: int, names: Sequence[str], verb: Verb, work: Callable[[str], Coroutine[Any, Any, None]]
     ) -> None:
-        """Carry out a stage concurrently on the devices of a batch that have not completed it. Raises ``StoppedError`` with the failures."""
+        """Carry out step ``verb`` at the same time on all devices of a batch that have not completed it.
+
+        ``work``: the coroutine function for one device. Raises ``StoppedError`` with the failures.
+        """
         over = self._done(number, "return" if verb == "restart" else verb)  # whether one has restarted, it says itself
         left = [name for name in names if name not in over]
         failed: dict[str, str] = {}

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 _ROLES = ("super-spine", "dci", "spine", "leaf")
-"""The order in which roles change: leaves come last, because they open sessions to the other roles."""
+"""The order in which roles change. Leaves come last, because they open the sessions to the other roles."""
 UNUSED = "what it disrupts carries nothing of the design"
 """The risk line of a wave that disrupts only ports without a cable in the design."""
 UNDISTURBED = "not known to disrupt anything"
-"""The risk line of a wave whose changes are in no system's disruption table. It does not promise that nothing is disrupted."""
+"""The risk line of a wave without a known disruption: no system's disruption table has its changes. It is not a guarantee."""
 
 
 @dataclass(frozen=True)
 class Wave(JsonObject):
-    """Devices that are changed together.
+    """The devices that are changed together.
 
     - ``why``: the reason why they are in one wave.
-    - ``risks``: the capacity and reachability that are lost while the devices reset.
+    - ``risks``: lines on the capacity and reachability that are lost while the devices reset.
     - ``refused``: the reasons why the wave puts too much of the network at risk.
-    - ``servers``: the servers that change or lose NICs during the wave; no job should run on them.
+    - ``servers``: the servers that change or lose NICs during the wave. No job should run on them.
     """
 
     devices: tuple[str, ...]
@@ -54,7 +54,7 @@ class Wave(JsonObject):
 
 
 def forced(wave: Wave) -> Wave:
-    """Return a wave of a forced drain, with the line ``UNDISTURBED`` prefixed to exclude the effects that are forced."""
+    """Return a wave of a forced drain. Its line ``UNDISTURBED`` then says that it does not cover the forced effects."""
     risks = tuple("beyond what is forced, " + risk if risk == UNDISTURBED else risk for risk in wave.risks)
     return replace(wave, risks=risks)
 
@@ -63,10 +63,10 @@ def forced(wave: Wave) -> Wave:
 class Risk:
     """The loss while some devices are out.
 
-    - ``uplinks``: the smallest share of uplink capacity that a leaf keeps, 0 to 1.
+    - ``uplinks``: the smallest share of its uplink capacity that a leaf keeps, 0 to 1.
     - ``worst``: the leaf that keeps the least.
-    - ``nics``, ``cut``: the share and the number of NICs that are cut off from their leaf.
-    - ``lost``: the (switch, prefix) pairs that routing could reach before and cannot reach now.
+    - ``nics``, ``cut``: the share (0 to 1) and the number of NICs that are cut off from their leaf.
+    - ``lost``: the number of routes, counted by switch and prefix, that exist before and not now.
     """
 
     uplinks: float
@@ -141,7 +141,7 @@ def waves(
 
 
 def _out(change: DeviceChange) -> frozenset[str]:
-    """Return the ports of a device that are out during its change. An empty set means the whole device."""
+    """Return the ports of a device that are out during its change; empty if the whole device is out."""
     every = all(disruption.ports for disruption in change.disrupts)
     return frozenset(port for disruption in change.disrupts for port in disruption.ports) if every else frozenset()
 
@@ -181,7 +181,7 @@ def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[t
 
 
 def _common(network: Network, switch: Switch) -> str:
-    """Return the name of the group of switches that a switch is changed with."""
+    """Return a text that is equal for switches that may be changed together: those of the same rail, stripe, plane, color or pod."""
     where = f"{switch.fabric}, {several(switch.role)}"
     if switch.role == "leaf":
         if len(switch.rails) == 1:
@@ -220,7 +220,10 @@ def _wave(
 
 
 def _risk(network: Network, control: ControlPlane, out: Mapping[str, frozenset[str]], *, routes: bool = False) -> Risk:
-    """Return the loss while devices, or some of their ports, are ``out``. With ``routes``, also count lost routes, which is slower."""
+    """Return the loss while devices, or some of their ports, are out. With ``routes``, also count lost routes, which is slower.
+
+    ``out``: for each device, the ports that are out; empty for the whole device.
+    """
     every: dict[str, float] = {}
     alive: dict[str, float] = {}
     nics = cut = 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _PORT = "device, port"
 _ON_PORT = f"on ({_PORT}) group_left (kind, peer, color)"
 INTERVAL_S = 10
-"""Seconds between samples, the default of ``railweave watch``. Rates are computed over six samples."""
+"""The seconds between samples, as by default in ``railweave watch``. Rates are computed over six samples."""
 _OVER = f"{6 * INTERVAL_S}s"
 
 
@@ -52,9 +52,10 @@ RECORDED = {
 
 
 def _alert(name: str, expression: str, rule: Rule, summary: str, *, wait: str = "0s") -> dict[str, Any]:
-    """Return an alert that matches a railweave check.
+    """Return a Prometheus alert for a finding of railweave's checks.
 
-    The alert has the texts of the check, and its id as the label ``rule``, so that Alertmanager can match the two.
+    The alert has the texts of the rule, and the rule's id as its label ``rule``, so that Alertmanager recognizes that
+    both report the same fault. ``wait``: how long the expression must hold.
     """
     return {
         "alert": name,

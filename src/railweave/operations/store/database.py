@@ -35,7 +35,7 @@ KEYS = {
 }
 
 Statement = tuple[str, "Sequence[Sequence[Any]]"]
-"""A statement, and the rows of values for which it is executed, one after another."""
+"""A statement, and the rows of values with which it is executed, once per row."""
 
 
 class Database(Protocol):

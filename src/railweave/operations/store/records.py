@@ -110,8 +110,8 @@ class Run:
     def id(self) -> str:
         """The identifier of the run: a hash of its file (path and digest), the line where it begins, its tool, title, ranks and settings.
 
-        A run that is read from the same file again therefore has the same identifier, and the store adds nothing. The same content in a
-        file with a different path is a different run.
+        So a run that is read again from the same file has the same identifier, and is not stored twice. The same
+        content in a file with a different path is a different run.
         """
         told = json.dumps([self.tool, self.file, self.file_digest, self.line, self.title, self.ranks, self.settings])
         return hashlib.sha256(told.encode()).hexdigest()[:16]

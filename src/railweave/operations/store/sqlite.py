@@ -20,7 +20,7 @@ APPLICATION = 0x72775354
 
 
 class Sqlite:
-    """A store in an SQLite file. With ``make``, a missing file is created; without it, the file is opened for reading and must exist."""
+    """A store in an SQLite file. With ``make``, the file is opened for writing, and created if missing; else it is only read."""
 
     def __init__(self, path: Path, *, make: bool) -> None:
         self.where = str(path)

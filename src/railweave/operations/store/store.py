@@ -85,7 +85,7 @@ class Store:
         return new
 
     def _known(self, ids: Sequence[str]) -> set[str]:
-        """Return the given ids that the store has.
+        """Return those of the ids that the store has.
 
         Several queries are used, because a query may have only so many values (SQLite: SQLITE_MAX_VARIABLE_NUMBER).
         """
@@ -97,12 +97,12 @@ class Store:
         return known
 
     def settings(self) -> list[tuple[Pairs, bool]]:
-        """Return the settings of each run and whether the run failed, in the order of storing. Samples are not read."""
+        """Return the settings of each run, and True if the run failed, in the order of storing. Samples are not read."""
         rows = self._database.read("SELECT settings, failures FROM runs ORDER BY number")
         return [(_pairs(settings), bool(json.loads(failures))) for settings, failures in rows]
 
     def runs(self, *, ids: Sequence[str] = ()) -> list[Run]:
-        """Return complete runs in the order of storing. If ``ids`` are given, only runs whose id begins with one of them."""
+        """Return complete runs in the order of storing. ``ids``: beginnings of the ids of the runs to return; empty: all runs."""
         rows = self._database.read(
             "SELECT id, tool, title, file, file_digest, line, began, kept, hosts, ranks, settings, facts, failures, notes "
             "FROM runs ORDER BY number"
@@ -172,7 +172,7 @@ def _statements(run: Run) -> list[Statement]:
 
 
 def _plain(given: object) -> object:
-    """Return a text with characters replaced that PostgreSQL or a file cannot hold: NUL, and unpaired surrogates.
+    """Return a text with those characters replaced that PostgreSQL or a file cannot store: NUL, and unpaired surrogates.
 
     Other values are returned unchanged.
     """

@@ -1,6 +1,7 @@
-"""Field values that a rule computes from the design: PFC headroom, thresholds, XON offsets, watchdogs.
+"""Values of fabric file fields that a rule computes from the design: PFC headroom, thresholds, XON offsets, watchdogs.
 
-Each rule gives a range and its arithmetic. A value of the fabric file within the range stays; any other moves to the nearest limit.
+Each rule gives a range and its arithmetic. A value within the range is kept; any other value is replaced by the
+nearest limit.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 DEFAULT_THRESHOLD = 7
 """The default index of the dynamic threshold: alpha = 2^(index - 7) (facts of Broadcom's switches)."""
 LONGEST_PAUSES = 10
-"""The factor on the longest pause of a healthy network after which a watchdog may act. Assumed: no source gives a figure."""
+"""A watchdog may act after a pause of this many times the longest pause of a healthy network. Assumed: no source gives a figure."""
 MOST_DETECTION = 10
 """The largest number of consecutive polls that a fabric file can require before the watchdog acts."""
 MOST_RECOVERY_MS = 1500
@@ -42,14 +43,14 @@ _LIKE: dict[RoleName, tuple[str, ...]] = {
     "super-spine": ("super_spine", "spine", "leaf"),
     "dci": ("dci", "spine", "leaf"),
 }
-"""The keys of the fabric file to try for each role: if a role's key is absent, the next key applies."""
+"""For each role, the keys of the fabric file that apply to it: the first key that the file has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Derived(JsonObject):
-    """A field value, and the range that a rule gives for it.
+    """A field of the fabric file, and the range that a rule gives for it.
 
-    - ``path``: the place of the field below the fabric.
+    - ``path``: the path of the field below the fabric.
     - ``have``: the file's value, or None for the system's default.
     - ``least``, ``most``: the range of the rule; None means no limit.
     - ``wanted``: the proposed value.
@@ -97,7 +98,10 @@ def _derived(
 
 
 def _roles(network: Network) -> Iterator[tuple[Fabric, RoleName, Qos, Headroom]]:
-    """Yield each role of each fabric that sends PFC pauses, with its switch that uses the largest share of its headroom."""
+    """Yield each role of each fabric that sends PFC pauses, with its QoS and the headroom of its fullest switch.
+
+    That is the switch that uses the largest share of its headroom.
+    """
     for fabric in network.fabrics:
         for role in _LIKE:
             most = max(headrooms(network, fabric, role), key=lambda candidate: candidate.used, default=None)
@@ -117,7 +121,7 @@ def headroom(network: Network) -> list[Derived]:
 
 
 def _shared(worst: Headroom) -> tuple[float, str]:
-    """Return the buffer size in bytes that the partitions divide, and the source of that figure."""
+    """Return the size of the buffer in bytes of which partitions are shares, and the source of that figure."""
     if worst.published_bytes is not None:
         return worst.published_bytes * 100 / max(
             1, worst.partition_percent
@@ -214,7 +218,7 @@ def watchdog(network: Network) -> list[Derived]:
 
 
 def _longest_pause_ms(rows: Sequence[tuple[RoleName, Qos, Headroom]]) -> tuple[float, list[str]]:
-    """Return the longest pause in ms of a network without faults, with the arithmetic.
+    """Return the longest pause in ms in a network without faults, and the lines of the arithmetic.
 
     The bound assumes that every switch of a path drains its whole lossless pool through one port.
     """
@@ -265,7 +269,7 @@ def _of_watchdog(at: tuple[Fabric, RoleName], dog: Watchdog, pause_ms: float, st
 
 
 def in_file(document: Any, derived: Sequence[Derived]) -> dict[tuple[str, ...], int]:  # noqa: ANN401 - plain YAML
-    """Return the proposed values by their place in the fabric file. If roles share a statement, the largest value applies."""
+    """Return the proposed values by their path in the fabric file. If roles share a field, the largest value applies."""
     values: dict[tuple[str, ...], int] = {}
     for value in derived:
         if value.wanted is None or value.wanted == value.have:
@@ -276,7 +280,7 @@ def in_file(document: Any, derived: Sequence[Derived]) -> dict[tuple[str, ...], 
 
 
 def place_in_file(document: Any, fabric: str, role: RoleName, path: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ANN401 - plain YAML
-    """Return the place of a role's field in a fabric file: at the role, at the role that it inherits from, or at the fabric."""
+    """Return the path of a role's field in a fabric file: at the role, at the role that it inherits from, or at the fabric."""
     return ("fabrics", fabric, *_stated(at_path(document, ("fabrics", fabric)), role), *path)
 
 
@@ -295,7 +299,7 @@ class RuleResult(JsonObject):
     - ``patch``: a diff for ``patch -p0``.
     - ``amended``: the whole text of the file with the patch applied.
 
-    Both are empty if every value of the file is within its range.
+    ``patch`` and ``amended`` are empty if every value of the file is within its range.
     """
 
     JSON = ("values", "patch")
@@ -337,7 +341,10 @@ def _range(value: Derived) -> str:
 
 
 def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> RuleResult:  # noqa: ANN401 - plain YAML
-    """Return the values and the patch that writes them into the fabric file. Raises ``InputError`` if the text cannot be patched."""
+    """Return the values, with the patch that writes them into the fabric file. Raises ``InputError`` if it cannot be patched.
+
+    ``document``, ``text``: the parsed file and its text.
+    """
     wanted = in_file(document, values)
     new = amended(text, str(fabric), wanted) if wanted else text
     changed = new != text
@@ -345,7 +352,7 @@ def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> 
 
 
 def by_rule(network: Network, fabric: Path, rule: Callable[[Network], list[Derived]], *, apply: bool) -> RuleResult:
-    """Return the values that a rule derives for a fabric file, and write them into it with ``apply``. Raises ``OutputError``."""
+    """Return the values that a rule derives for a fabric file. With ``apply``, write them into the file. Raises ``OutputError``."""
     source = read_source(fabric).path
     text = source.read_text(encoding="utf-8")
     result = ruled(source, read_plain(text, str(source)), text, rule(network))

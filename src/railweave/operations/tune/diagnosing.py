@@ -1,7 +1,8 @@
 """The procedure of the EVPN test report's Table 9 on real counters: find a symptom, change one field by a step, and simulate.
 
-The table's actions pull one field in both directions: drops and pauses need earlier marking, and marks without drops or pauses need later
-marking. So only one step is taken at a time, for the first symptom in the order drops, PFC, ECN. Then the network is measured again.
+The table's actions change the same field in opposite directions: drops and pauses need earlier marking, while marks
+without drops or pauses need later marking. So only one step is taken at a time, for the first symptom in the order
+drops, PFC, ECN. Then the network is measured again.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 
 
 MOST_GPUS = 64
-"""The most GPUs of a rehearsal if no number of servers is given, because packet-level simulation takes time for each GPU."""
+"""The most GPUs of a rehearsal if the number of servers is not given. Packet-level simulation takes time for each GPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """The servers of a rehearsal, chosen from ``of`` similar servers of a fabric. ``tenant`` is empty if the fabric has no tenants."""
+    """The servers of a rehearsal in the simulator, out of ``of`` similar servers of a fabric. ``tenant``: empty without tenants."""
 
     fabric: str
     tenant: str
@@ -48,11 +49,11 @@ class Rehearsal:
 
 
 def rehearsal(network: Network, fabric: str, tenant: str | None = None, servers: int | None = None) -> Rehearsal:
-    """Choose the servers of a fabric for a rehearsal.
+    """Return the servers of a fabric for a rehearsal. ``servers``: their number; None: as many as ``MOST_GPUS`` allows.
 
-    A collective needs servers of the same kind, and tenants cannot reach each other. So the result is the group with the most NICs, among
-    groups of at least two servers. With ``tenant``, only groups of that tenant count. Raises ``InputError`` if the tenant is unknown or there
-    is no such group.
+    A collective needs servers of the same kind, and tenants cannot reach each other. So the servers are from the
+    group with the most NICs, among groups of at least two servers. With ``tenant``, only groups of that tenant are
+    considered. Raises ``InputError`` if the tenant is unknown or there is no such group.
     """
     known = [tenant.name for tenant in network.fabric(fabric).tenants]
     if tenant is not None and tenant not in known:
@@ -83,7 +84,7 @@ STEP = 5
 LEAST_LOSSY = 5
 """The smallest percentage of the buffer for lossy classes. Assumed."""
 WORSE = 0.99
-"""The share of the earlier speed below which a step makes the network worse, unless it also reduces packet drops."""
+"""The share of the earlier speed below which a step counts as harmful, unless it also reduces packet drops."""
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN)
 _ROWS = {
     DROPS.id: "tail drops and egress queue peak buffer occupancy",
@@ -201,7 +202,10 @@ def _said(runs: Sequence[Sample]) -> str:
 
 
 def symptoms(network: Network, document: Any, findings: Sequence[Finding], *, slow_jobs: bool) -> list[Symptom]:  # noqa: ANN401 - plain YAML
-    """Return the symptoms in counter findings, in the order in which to fix them. With ``slow_jobs``, ECN marks are a symptom."""
+    """Return the symptoms that counter findings show, in the order in which to fix them.
+
+    ``slow_jobs``: True if jobs are slow. Only then are ECN marks a symptom.
+    """
     observed: list[Symptom] = []
     for rule in ORDER:
         mine = [finding for finding in findings if finding.id == rule.id]
@@ -227,7 +231,10 @@ def _moves(network: Network, document: Any, rule: str, findings: Sequence[Findin
 
 
 def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], int, int]]:
-    """Return the fields of the fabric file to change for a symptom, each with its current and next value. Empty if none can change."""
+    """Return the field changes for a symptom, as path in the fabric file, present value and next value; empty if none can change.
+
+    ``description``: the text of the finding.
+    """
     buffers = qos.buffers
     if rule == RESOURCE.id:
         wanted = min(STEP, buffers.lossless - STEP)
@@ -265,7 +272,11 @@ def diagnosed(
     rehearse: Callable[[dict[tuple[str, ...], Setting]], list[Sample] | RefusedCombination] | None,
     rehearsed: str,
 ) -> Diagnosis:
-    """Return the diagnosis with its next step, simulated by ``rehearse`` if given. Raises ``InputError`` if the file cannot be patched."""
+    """Return the diagnosis with its next step. Raises ``InputError`` if the file cannot be patched.
+
+    - ``rehearse``: a function that simulates the network with some values changed; None: no simulation.
+    - ``rehearsed``: a text about the servers of the simulation.
+    """
     step = step_of(observed)
     if step is None:
         return Diagnosis(fabric, tuple(observed), None)

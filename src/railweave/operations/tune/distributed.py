@@ -1,6 +1,7 @@
 """The simulator on many machines: the workers of a Ray cluster run a batch of trials, and results return in request order.
 
-Ray decides where and when a trial runs, which does not affect the result. So a study gives the same result on any number of workers.
+Ray decides where and when a trial runs, but this does not affect its result. So a study gives the same result on any
+number of workers.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ LOCAL = "local"
 
 
 class RayEvaluator:
-    """The simulator in ``workers`` processes of a Ray cluster, one core each. None means one worker for each core of the cluster.
+    """The simulator in ``workers`` processes of a Ray cluster, one core each. None: as many as the cluster has cores.
 
-    ``address`` is the address of the cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or ``local``. Every machine needs the same
-    railweave version, and the files of the study at the same path. Raises ``InputError`` if Ray is not installed, or no cluster answers.
+    ``address`` is the address of the cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or ``local``. Every
+    machine needs the same railweave version, and the files of the study at the same path. Raises ``InputError`` if
+    Ray is not installed, or no cluster answers.
     """
 
     def __init__(self, task: Task, workers: int | None, address: str) -> None:

@@ -1,6 +1,7 @@
-"""The evaluator on hardware: each combination is in force while its benchmarks run, and is then rolled back.
+"""The evaluator on hardware: bring each combination of values into force, run its benchmarks, and roll it back.
 
-Before and after a trial, the network runs the fabric file's values. Each trial is a change with rollback timers on the devices.
+Before and after a trial, the network runs the fabric file's values. Each trial is a change with rollback timers on
+the devices.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class StateReading:
 
 
 class Counters:
-    """The counters of a site's switches, checked against the guardrails of a study."""
+    """The counters of a site's switches, and the study's guardrails for them."""
 
     def __init__(self, site: Site, rails: Guardrails) -> None:
         self._site, self._rails = site, rails
@@ -120,7 +121,7 @@ class Counters:
         return StateReading(states, {**silent, **missing})
 
     def rises(self, then: StateReading, now: StateReading) -> list[CounterRise]:
-        """Return the rises of counters between two readings, for switches that answered both times."""
+        """Return the rises of counters between two readings, for the switches that answered both times."""
         return [
             rise
             for name, expectation in self._expected.items()
@@ -129,9 +130,9 @@ class Counters:
         ]
 
     def broken(self, then: StateReading, now: StateReading) -> str:
-        """Return the broken guardrail with the counter that shows it, or an empty string if no guardrail is broken.
+        """Return a text on the broken guardrail and the counter that broke it; empty if no guardrail is broken.
 
-        A switch that no longer answers breaks all guardrails.
+        If a switch no longer answers, all guardrails count as broken.
         """
         if now.silent:
             name, why = next(iter(now.silent.items()))
@@ -172,7 +173,7 @@ class Counters:
 
 
 PART = "tune"
-"""The name of the benchmark plan's part that has these runs."""
+"""The name of the part of a benchmark plan that has the runs of a study."""
 BUSBW = "busbw_gbytes_per_s"
 OUT_OF_PLACE = "out-of-place"
 
@@ -182,8 +183,11 @@ def plan_of(
 ) -> BenchPlan:
     """Plan every collective of a study once per seed, one after another, on the network that is in force.
 
-    ``own_network`` is the design without the trial's values. If those values change a job's environment, the runs set the changed variables
-    themselves. Names of runs contain ``label``. Raises ``InputError`` at the line of a collective that cannot be run.
+    - ``own_network``: the design without the trial's values. If these values change a job's environment, the runs set
+      the changed variables themselves.
+    - ``label``: a text that is part of the names of runs.
+
+    Raises ``InputError`` at the line of a collective that cannot be run.
     """
     runs: list[PlannedRun] = []
     asked = file.study.goal.collectives
@@ -200,7 +204,7 @@ def plan_of(
 
 
 def label_of(words: str) -> str:
-    """Return a text in a form that fits file names, for use in run names. A long text is shortened and ends in its digest."""
+    """Return a text as a part of file names. A long text is shortened and ends in its digest."""
     plain = re.sub(r"[^A-Za-z0-9=._-]+", "-", words).strip("-.") or "own"
     return plain if len(plain) <= 80 else f"{plain[:60]}-{hashlib.sha256(words.encode()).hexdigest()[:12]}"
 
@@ -251,7 +255,7 @@ def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | Non
 
 
 def _changed(own_network: Network, network: Network, server: str, tenant: str) -> dict[str, str]:
-    """Return the environment variables of a job on a server that differ because of a trial's values."""
+    """Return the environment variables of a job on a server that have other values because of a trial, with these values."""
     before, after = (_environment(design, server, tenant) for design in (own_network, network))
     return {name: value for name, value in after.items() if before.get(name) != value}
 
@@ -267,7 +271,7 @@ def _text(value: object) -> str:
 
 
 def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], str]:
-    """Return the bus bandwidth in GB/s by run name, and the reason if a run failed, otherwise an empty string."""
+    """Return the bus bandwidth in GB/s by run name, and the reason if a run failed; empty if none failed."""
     speeds: dict[str, float] = {}
     kept = {dict(run.settings).get(PLANNED, ""): run for run in runs}
     for planned in plan.runs:
@@ -285,7 +289,7 @@ def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], 
 
 
 DEPLOY_S = 120
-"""Seconds that rollback timers allow for a wave beyond settling, because devices are read, changed and read again."""
+"""The seconds per wave that rollback timers allow besides the time to converge, for reading and changing devices."""
 
 COUNTED: tuple[Kind, ...] = ("drops", "pauses", "marks")
 """The network counters that a sample records."""
@@ -297,18 +301,21 @@ class Runs(Protocol):
     def __call__(
         self, network: Network, plan: BenchPlan, meanwhile: Callable[[], Awaitable[None]] | None
     ) -> Sequence[Run]:
-        """Return the runs as they are stored. An error of ``meanwhile`` ends the runs, and is raised."""
+        """Run the benchmarks of a plan and return the runs as they are stored.
+
+        ``meanwhile``: a function that runs at the same time. If it fails, the runs end and its error is raised.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class NetworkAccess:
-    """The means by which a study reaches the network.
+    """The functions and values with which a study reaches the network.
 
-    - ``site``: returns the site of a design.
-    - ``runs``: runs benchmarks.
+    - ``site``: a function that returns the site of a design.
+    - ``runs``: a function that runs benchmarks.
     - ``secrets``: the values of secrets, by name.
-    - ``say``: receives a progress line.
+    - ``say``: a function that receives a progress line.
     """
 
     site: Callable[[Network], Site]
@@ -320,8 +327,8 @@ class NetworkAccess:
 class HardwareEvaluator:
     """The evaluator on the network of a study's fabric file.
 
-    If an earlier trial was interrupted, it is rolled back first. Raises ``InputError`` if the network does not run the file's design, or if
-    its counters cannot be watched.
+    It first rolls back an earlier trial that was interrupted. Raises ``InputError`` if the network does not run the
+    file's design, or if its counters cannot be read.
     """
 
     def __init__(self, task: Task, way: NetworkAccess) -> None:
@@ -342,10 +349,10 @@ class HardwareEvaluator:
             self._open = stack.pop_all()
 
     def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination | FailedCombination]:
-        """Return the result of each requested trial, in order. Each combination is in force once, for all of its runs.
+        """Return the result of each requested trial, in order. Each combination is brought into force once, for all of its runs.
 
-        Raises ``InputError`` for collectives that cannot be run, and if the file's own values fail. Raises ``StoppedError`` of deploy if a device
-        could not be rolled back.
+        Raises ``InputError`` for collectives that cannot be run, and if the file's own values fail. Raises
+        ``StoppedError`` of deploy if a device could not be rolled back.
         """
         together: dict[tuple[tuple[str, Setting], ...], list[TrialRequest]] = {}
         for request in wanted:
@@ -395,7 +402,10 @@ class HardwareEvaluator:
     def _trial(
         self, network: Network, plan: BenchPlan, seeds: Sequence[int], words: str
     ) -> list[Sample] | list[FailedCombination]:
-        """Run benchmarks while a trial's values are in force. Raises ``GuardrailError``, and ``StoppedError`` as ``held`` does."""
+        """Run benchmarks while a trial's values are in force. Raises ``GuardrailError``, and ``StoppedError`` as ``held`` does.
+
+        ``words``: the values as text. Without changes of devices, only the benchmarks run.
+        """
         site = self._way.site(network)
         change = self._change(site, words)
         if not change.changed:
@@ -458,7 +468,7 @@ class HardwareEvaluator:
         before: StateReading,
         after: StateReading,
     ) -> list[Sample]:
-        """Return a sample for each seed. The counters are totals over all seeds, and so are the same in each sample."""
+        """Return a sample for each seed. The counters are totals over all seeds, so they are equal in all samples."""
         weights = [collective.weight for collective in self._study.goal.collectives]
         rises = self._counters.rises(before, after)
         drops, pauses, marks = (total(rises, kind) for kind in COUNTED)
@@ -471,7 +481,7 @@ class HardwareEvaluator:
         return samples
 
     def _change(self, site: Site, words: str) -> Plan:
-        """Return the plan that changes the network from its own design to a trial's. Raises ``StoppedError`` if a device does not answer."""
+        """Return the plan that brings a trial's network into force from the file's own. Raises ``StoppedError`` if a device is silent."""
         switches = [name for name, config in site.configs.items() if self._site.configs.get(name) != config]
         servers = [
             name
@@ -497,7 +507,7 @@ class HardwareEvaluator:
         return replace(plan, trial=words)
 
     def _brought_back(self) -> None:
-        """Roll back an interrupted trial, if there is one. Raises ``InputError`` if the interrupted revision is not a trial."""
+        """Roll back an interrupted trial, if there is one. Raises ``InputError`` if another kind of revision was interrupted."""
         last = next(iter(self._rows.revisions()), None)
         if last is None or last.state != "running":
             return
@@ -510,7 +520,10 @@ class HardwareEvaluator:
         resume(self._rows, self._site, how, self._way.secrets, back=True)
 
     def _at_own(self, when: str) -> None:
-        """Raise ``InputError`` if a switch does not run the fabric file's own design, or does not answer."""
+        """Raise ``InputError`` if a switch does not run the fabric file's own design, or does not answer.
+
+        ``when``: the beginning of the error's text.
+        """
         self._way.say("asking every switch whether it runs the fabric file's own values")
         site = self._site
         running, silent = site.running(list(site.asked), lambda _: None)

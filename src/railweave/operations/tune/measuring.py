@@ -1,6 +1,6 @@
-"""The evaluator protocol: measure combinations of values in the simulator or on hardware.
+"""The interface of evaluators, which measure combinations of values in the simulator or on hardware, and their results.
 
-The module also has the results of an evaluator, and designs the network of a combination.
+The module also designs the network of a combination.
 """
 
 from __future__ import annotations
@@ -34,8 +34,11 @@ class Sample(JsonObject):
 
     - ``parts``: the bus bandwidth of each collective in GB/s, or the step time of each job in ms.
     - ``speed``: the weighted geometric mean of ``parts``.
-    - ``drops``, ``pauses``, ``marks``: dropped packets, PFC pauses and ECN-marked packets of all collectives; None if not counted.
-    - ``fairness``: Jain's index of the speed that jobs keep when they run together; None unless there are several jobs.
+    - ``drops``, ``pauses``, ``marks``: dropped packets, PFC pauses and ECN-marked packets of all collectives; None if
+      not counted.
+    - ``fairness``: Jain's index of the fraction of its speed that each job keeps when all run together; None unless
+      there are several jobs.
+    - ``complete``: True if everything arrived.
     """
 
     seed: int
@@ -82,8 +85,9 @@ class TrialRequest:
 class Evaluator(Protocol):
     """An evaluator of trials. Results are in request order, and each depends only on its own request.
 
-    ``simulated`` runs the simulator. ``hardware`` puts a combination on the switches with a rollback timer armed, runs benchmarks while it
-    watches counters, and then restores the file's own values. A study uses both in the same way.
+    ``simulated`` runs the simulator. ``hardware`` brings a combination into force on the switches with a rollback
+    timer, runs benchmarks while it watches counters, and then restores the file's own values. A study uses both in
+    the same way.
     """
 
     def measure(self, wanted: Sequence[TrialRequest]) -> Sequence[Sample | RefusedCombination | FailedCombination]:
@@ -111,9 +115,9 @@ def mean(values: Sequence[float], weights: Sequence[float]) -> float:
 def designed(
     source: Source, values: Mapping[tuple[str, ...], Setting], device: Sequence[str], hardware: Path | None
 ) -> Network | RefusedCombination:
-    """Return the network of a fabric file with some values replaced, by path, or the reason why the design refuses them.
+    """Return the network of a fabric file with some values replaced, or the reason why the design refuses them.
 
-    ``device``, ``hardware``: see ``api.load``.
+    ``values``: the new values by path. ``device``, ``hardware``: see ``api.load``.
     """
     document = replace(source.document, value=with_values(source.document.value, values))
     try:

@@ -60,7 +60,10 @@ def parallel(outcome: Outcome) -> str:
 
 
 def _part(outcome: Outcome, trial: Trial, least: float, span: float) -> float:
-    """Return the relative position of a trial's result, from 0 (worst) to 1 (best)."""
+    """Return the position of a trial's result between the worst (0) and the best (1) result.
+
+    ``least``, ``span``: the lowest result, and the difference to the highest.
+    """
     part = (outcome.scores[trial.number].values[0] - least) / span
     return part if aims_of(outcome.study.goal)[0].more else 1 - part
 
@@ -195,7 +198,7 @@ WHERE = {
     "bench": "on hardware.",
     "both": "of the simulator; its best were measured on hardware.",
 }
-"""The end of a sentence that says where trials were measured, by evaluator."""
+"""The end of the sentence on where trials were measured, by evaluator."""
 
 
 def tuning_html(result: Result) -> str:

@@ -1,7 +1,7 @@
 """Change single values in a fabric file's text. Comments, order and everything else stay as they are.
 
-Each value is replaced at its place in the text. The result is then parsed and compared with the request. So an alias or an unusual form
-is refused, and never written wrongly.
+Each value is replaced at its place in the text. The result is then parsed and compared with the request. So aliases
+and unusual forms are refused, and never written wrongly.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _line(text: str, file: str, path: Sequence[str]) -> int:
 
 
 def _deepest(node: Any, path: Sequence[str]) -> tuple[Any, list[str]]:  # noqa: ANN401 - YAML nodes
-    """Return the last existing node on a path, and the keys that are missing below it."""
+    """Return the last node on a path that exists in the document, and the remaining keys of the path."""
     inner = _below(node, path[0]) if path else None
     return (node, list(path)) if inner is None else _deepest(inner, path[1:])
 

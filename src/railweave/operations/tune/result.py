@@ -42,7 +42,7 @@ class Result:
 
     - ``patch``: a diff of the fabric file for ``patch -p0``.
     - ``amended``: the whole text of the fabric file with the patch applied.
-    - ``beside``: the proposed values that do not belong in a fabric file.
+    - ``beside``: the proposed values of parameters that a fabric file does not have.
 
     ``patch`` and ``amended`` are empty if the file's own values are kept.
     """
@@ -71,7 +71,7 @@ class Result:
 
     @property
     def parts(self) -> list[tuple[str, float, float]]:
-        """The result of each collective (GB/s) or job (ms) on fresh seeds, first with the file's values and then with the proposed values."""
+        """The result of each collective (GB/s) or job (ms) on fresh seeds: its name, with the file's values, with the proposed values."""
         check = self.outcome.confirmed
         if check is None or not check.own_samples or not check.best:
             return []
@@ -208,7 +208,7 @@ class Result:
         return "\n".join(lines)
 
     def _words(self, values: Mapping[str, Setting]) -> str:
-        """Return the values that differ from the file's, as text."""
+        """Return the values that differ from the fabric file's, as text."""
         own_values = {
             knob.name: value
             for knob, value in zip(self.outcome.space.knobs, self.outcome.space.own_values, strict=True)

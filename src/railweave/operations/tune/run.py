@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CHANCE = 0.05
 """The significance level: a difference counts only if chance produces it with at most this probability."""
 NO_LOSS = 0.005
-"""The largest loss, as a share of an objective, at which a knob goes back to the file's value."""
+"""The largest loss, as a fraction of an objective, that is accepted when a knob is set back to the file's value."""
 
 Verdict = Literal["better", "no significant difference", "worse", "the file's own values", "breaks a limit"]
 
@@ -66,10 +66,12 @@ class HardwareResult(JsonObject):
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The comparison of the best values and the file's own values on fresh seeds.
+    """The comparison of the best values with the file's own values on fresh seeds.
 
     - ``values``: the proposed value of each knob, without those that made no difference.
-    - ``needless``: the knobs that went back to the file's value.
+    - ``needless``: the knobs that were set back to the file's value.
+    - ``own_samples``, ``own_score``: the results of the file's own values; ``best``, ``best_score``: those of the
+      proposed ones.
     - ``chance``: the probability that chance alone makes the proposed values look this much better.
     """
 
@@ -104,7 +106,7 @@ def confirmed(
     importance: Mapping[str, float],
     evaluator: Evaluator,
 ) -> Confirmation:
-    """Run the winner and the file's own values on fresh seeds, and restore the file's values that make no difference.
+    """Run the best values and the file's own values on fresh seeds. Set back knobs whose value makes no difference.
 
     Knobs are tried in order of importance, least important first.
     """
@@ -148,8 +150,8 @@ def on_hardware(
 ) -> Confirmation:
     """Measure the simulator's best trials and the file's own values on hardware, and propose the trial that is best there.
 
-    The best of several candidates looks better than it is. So ``chance`` is the probability for one candidate, times the number of
-    candidates (Bonferroni).
+    The best of several candidates looks better than it is, because chance helps to select it. So ``chance`` is the
+    probability for one candidate times the number of candidates (Bonferroni).
     """
     before = _samples(study, own_values, evaluator)[0]
     seen: list[HardwareResult] = []
@@ -174,26 +176,26 @@ def on_hardware(
 
 
 def _fresh(study: Study) -> range:
-    """Return the seeds that the search has not used."""
+    """Return seeds that the search has not used."""
     return range(study.seeds + 1, study.seeds + study.confirm + 1)
 
 
 def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) -> tuple[tuple[Sample, ...], str]:
-    """Return the samples of some values on fresh seeds, and the reason if the values failed or were refused, otherwise an empty string."""
+    """Return the samples of some values on fresh seeds, and the reason if the values failed or were refused; empty if not."""
     answers = evaluator.measure([TrialRequest(values, seed) for seed in _fresh(study)])
     failed = next((answer.why for answer in answers if not isinstance(answer, Sample)), "")
     return tuple(answer for answer in answers if isinstance(answer, Sample)), failed
 
 
 def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, ...], why: str) -> Confirmation:
-    """Return the confirmation for values that failed on hardware, or that the design refuses."""
+    """Return the confirmation for values that failed on hardware or that the design refuses. ``why``: the reason."""
     score = scoring.Score(tuple(aim.hopeless for aim in scoring.aims_of(study.goal)), ((why, 1.0),))
     own_score = scoring.scored(study.goal, study.limits, before)
     return Confirmation(winner, (), before, (), own_score, score, 1.0, "breaks a limit")
 
 
 def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> bool:
-    """Return whether ``after`` keeps the limits and loses at most ``NO_LOSS`` in every objective."""
+    """Return whether the samples ``after`` keep the limits and are at most ``NO_LOSS`` worse than ``before`` in every objective."""
     if not scoring.scored(study.goal, study.limits, after).feasible:
         return False
     for aim in scoring.aims_of(study.goal):
@@ -233,9 +235,11 @@ class Outcome:
 
     - ``own_samples``, ``own_score``: the samples and score of the file's own values on the study's seeds.
     - ``scores``: the score of each trial that was measured with every seed, by number.
-    - ``best``: the number of the best trial by the first objective, among those that kept to the limits; None if no trial did.
+    - ``best``: the number of the best trial by the first objective, among those that broke no limit; None if there is
+      none.
     - ``frontier``: the trials that no other trial beats in every objective.
-    - ``importance``: the share of the differences that each knob explains; knobs whose share cannot be determined are left out.
+    - ``importance``: the share of the differences that each knob explains; knobs whose share cannot be determined are
+      left out.
     - ``runs``: the number of simulations or benchmarks of the trials, without those of ``confirmed``.
     """
 
@@ -265,7 +269,7 @@ class StoppedError(KeyboardInterrupt):
 
 
 def digest_of(study: StudyFile) -> str:
-    """Return a digest of the inputs on which the trials of a study depend.
+    """Return a digest of the inputs that determine the trials of a study.
 
     The inputs are the study file without its budget, and the files that the study names, with their companion files.
     """
@@ -289,9 +293,10 @@ def run_study(
     progress: Callable[[str], None] = silent,
     hardware: Callable[[], Evaluator] | None = None,
 ) -> Outcome:
-    """Run or continue a study, and confirm its result. If ``hardware`` is given, the result is confirmed there.
+    """Run or continue a study, and confirm its result. If ``hardware`` is given, the result is confirmed on hardware.
 
-    Raises ``StoppedError`` if the study is interrupted, and ``InputError`` for a goal that cannot be run.
+    ``database``: the file with the search's state. Raises ``StoppedError`` if the study is interrupted, and
+    ``InputError`` for a goal that cannot be run.
     """
     searcher = Searcher(database, study, space, digest)
     own_values = {
@@ -431,7 +436,11 @@ def _batch(
     told: Sequence[Trial],
     measured: dict[tuple[Chosen, int], Sample | RefusedCombination | FailedCombination],
 ) -> list[Trial]:
-    """Measure a batch of trials. If trials may be pruned, measure seed by seed, and decide by earlier batches only."""
+    """Measure a batch of trials. If trials may be pruned, measure seed by seed.
+
+    Whether a trial is pruned depends only on earlier batches (``told``). ``measured``: results so far by combination
+    and seed, which are not measured again.
+    """
     simulated = study.evaluator != "bench"  # on hardware all runs of a combination are made while it is in force
     pruning = (
         simulated and study.search.prune and len(scoring.aims_of(study.goal)) == 1 and study.search.sampler != "grid"
@@ -470,7 +479,7 @@ def _batch(
 
 
 def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) -> bool:
-    """Return whether a trial is worse after its seeds so far than the median of earlier trials.
+    """Return whether a trial, after its seeds so far, is worse than the median of earlier trials after as many seeds.
 
     This is the median rule of D. Golovin and others, 2017.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 ANY = 1 << 62
-"""A limit that is never exceeded."""
+"""The value of a limit that is never exceeded, for limits that are not set."""
 
 
 def as_measured(study: Study) -> Study:
@@ -42,7 +42,7 @@ class Aim:
 
     @property
     def hopeless(self) -> float:
-        """A value worse than any measured one, for combinations that the design refuses."""
+        """A value worse than any measured value, for combinations that the design refuses."""
         return 0.0 if self.more else 1e15
 
 
@@ -77,7 +77,7 @@ class Score(JsonObject):
 
     @property
     def feasible(self) -> bool:
-        """True if the combination kept to every limit."""
+        """True if the combination broke no limit."""
         return not self.broken
 
     @property

@@ -45,15 +45,15 @@ State = Literal["open", "complete", "pruned", "refused", "failed"]
 """
 
 MOST_REPEATS = 3
-"""The most trials, as a multiple of the budget. A sampler may propose a measured combination again, which costs no run."""
+"""The most trials, as a multiple of the budget. Proposing a measured combination again costs no run but counts as a trial."""
 
 PENALTY = 1e-3
-"""The factor by which a value is made worse before CMA-ES receives it, if its combination breaks a limit: CMA-ES has no limits."""
+"""The factor by which a value is made worse for CMA-ES if its combination breaks a limit, because CMA-ES has no limits."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A proposed combination, and its result so far. ``samples`` has the measured seeds, from the first on."""
+    """A proposed combination, and its result so far. ``samples``: one for each seed that was measured, in the order of seeds."""
 
     number: int
     chosen: Chosen
@@ -63,7 +63,7 @@ class Trial:
 
 
 class Searcher:
-    """An Optuna study in an SQLite file.
+    """The search of a study: an Optuna study in an SQLite file.
 
     Raises ``OutputError`` if the file cannot be used, and ``InputError`` if the file belongs to a different study.
     """
@@ -102,7 +102,7 @@ class Searcher:
         return [self._trial(number, frozen) for number, frozen in enumerate(self._known())]
 
     def _known(self) -> list[FrozenTrial]:
-        """Return Optuna's trials, without any that lacks values because the process was killed while writing it."""
+        """Return Optuna's trials, without one that has no values because the process was killed while it was written."""
         return [trial for trial in self._own.get_trials(deepcopy=False) if len(trial.params) == len(self._space.knobs)]
 
     def _trial(self, number: int, frozen: FrozenTrial) -> Trial:
@@ -219,25 +219,26 @@ def _optuna() -> Any:  # noqa: ANN401 - the module
 
 
 ERROR = 0.05
-"""The probability that at least one knob without effect is given a share."""
+"""The accepted probability that any knob without effect is reported with a share."""
 LEAST_FREEDOM = 5
-"""The fewest degrees of freedom that a fit must leave to estimate the noise: trials minus fitted effects."""
+"""The fewest degrees of freedom (trials minus fitted effects) that a fit must leave for an estimate of the noise."""
 GROUPS = (8, 4, 2)
-"""The largest number of groups of neighboring values of a knob, to be tried in this order.
+"""The largest numbers of groups into which the values of a knob are combined, tried in this order.
 
-Values are grouped if not every combination was measured. The first number that leaves half of the trials for the noise is used.
+Neighboring values are combined if not every combination was measured. The first number is used with which the fit has
+fewer effects than half the number of trials; the other trials serve to estimate the noise.
 """
 DRAWS = 5_000
 RESAMPLES = 200
 EXACT = 1e-12
-"""The share of all differences below which a difference counts as a rounding error."""
+"""The fraction of the sum of squares below which a difference is regarded as a rounding error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """The share of the differences that a knob explains, from 0 to 1.
+    """The fraction of the differences between trials that a knob explains, from 0 to 1.
 
-    ``low`` and ``high`` are the 5th and 95th percentile of the share when the noise is drawn again.
+    ``low`` and ``high`` are the 5th and 95th percentile of the share over repeated random draws of the noise.
     """
 
     share: float
@@ -284,7 +285,8 @@ def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Imp
 def _of_grid(names: list[str], values: NDArray[np.float64], rng: np.random.Generator) -> dict[str, Importance]:
     """Return the importance of knobs by analysis of variance, if every combination was measured.
 
-    The last axis of ``values`` is the seeds. A seed is a block, because all combinations use the same seeds.
+    ``values``: an axis for each knob, and a last axis for the seeds. A seed is a block, because all combinations use
+    the same seeds.
     """
     means: NDArray[np.float64] = values.mean(axis=-1)
     count, many = means.size, values.shape[-1]
@@ -315,13 +317,13 @@ def _total(means: NDArray[np.float64], axis: int) -> float:
 
 
 def _share(means: NDArray[np.float64], axis: int, freedom: int, noise: float) -> float:
-    """Return the share of an axis in the sum of squares, after subtracting the noise from both sums."""
+    """Return the share of a knob (an axis of ``means``) in the sum of squares. The noise is first subtracted from both sums."""
     whole = float(((means - means.mean()) ** 2).sum()) - (means.size - 1) * noise
     return float(np.clip((_total(means, axis) - freedom * noise) / whole, 0.0, 1.0)) if whole > 0 else 0.0
 
 
 def _groups(level: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return the group of each trial's value: at most ``most`` groups of neighboring values, with about as many trials in each."""
+    """Return the group of each trial's value. There are at most ``most`` groups of neighboring values, with similar numbers of trials."""
     if int(level.max()) < most:
         return level
     edges = np.unique(np.quantile(level, np.arange(1, most) / most))
@@ -331,7 +333,10 @@ def _groups(level: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 def _fitted(
     names: list[str], levels: list[NDArray[np.int64]], values: NDArray[np.float64], rng: np.random.Generator
 ) -> dict[str, Importance]:
-    """Return the importance of knobs by a linear fit with an effect for each value of each knob."""
+    """Return the importance of knobs by a linear fit that has an effect for each value of each knob.
+
+    ``levels``: for each knob, the index of its value in each trial.
+    """
     whole = float(((values - values.mean()) ** 2).sum())
     columns = [np.eye(int(level.max()) + 1)[level] for level in levels]
     rest, rank, fit = _left(columns, values)
@@ -358,7 +363,7 @@ def _fitted(
 
 
 def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tuple[float, int, NDArray[np.float64]]:
-    """Return the residual sum of squares of a fit, the rank of the fit, and its fitted values."""
+    """Return the residual sum of squares of a linear fit, the rank of its columns, and the fitted values."""
     matrix = np.hstack([np.ones((len(values), 1)), *columns])
     fit, _, rank, _ = np.linalg.lstsq(matrix, values, rcond=None)
     fitted = matrix @ fit
@@ -368,7 +373,7 @@ def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tu
 def _chance(
     explained: float, own_freedom: int, left: float, freedom: int, whole: float, rng: np.random.Generator
 ) -> float:
-    """Return the probability that noise alone makes the ratio of variances this large, from random draws of the F distribution."""
+    """Return the probability that noise alone makes a knob explain this much, from random draws of the F distribution."""
     if explained <= EXACT * whole:
         return 1.0
     if left <= EXACT * whole:

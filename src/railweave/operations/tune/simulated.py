@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from railweave.operations.tune.space import Space
 
 DESIGNS_KEPT = 16
-"""The number of designed networks that a process caches for further seeds of the same values."""
+"""The number of designed networks that a process keeps, to run more seeds of the same values."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class ParallelSimulator:
 
 
 def placed(study: StudyFile, error: InputError) -> list[Any]:
-    """Return the problems of a run, located at the lines of the study file that cause them."""
+    """Return the problems of an error, placed at the lines of the study file that cause them."""
     problems: list[Any] = []
     for problem in error.problems:
         place = problem.place

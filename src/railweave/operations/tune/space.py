@@ -40,7 +40,7 @@ class Knob:
 
     - ``path``: the path in the fabric file; empty if the parameter exists only in the simulator.
     - ``values``: all possible values, in order.
-    - ``ordered``: True if each value lies between its neighbors.
+    - ``ordered``: True if the order of values is meaningful, so that each value is between its neighbors.
     """
 
     name: str
@@ -63,7 +63,7 @@ Chosen = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Space:
-    """All knobs of a study. ``own_values`` are their present values in the fabric file, defaults included, or None if unknown."""
+    """All knobs of a study. ``own_values``: the value of each knob in the fabric file, defaults included; None if unknown."""
 
     knobs: tuple[Knob, ...]
     own_values: tuple[Setting | None, ...]
@@ -87,7 +87,7 @@ class Space:
 
     @property
     def own_choice(self) -> Chosen | None:
-        """The file's own values as a combination, or None if one of them is not a possible value of its knob."""
+        """The file's own values as a combination; None if a value is not among the possible values of its knob."""
         places = [knob.place(value) for knob, value in zip(self.knobs, self.own_values, strict=True)]
         return None if None in places else tuple(cast("list[int]", places))
 
@@ -117,7 +117,7 @@ def space_of(study: StudyFile, fabric: Document, spec: FabricFile) -> Space:
 
 
 class _WrongError(ValueError):
-    """An error of a knob, and its fix."""
+    """An error in the declaration of a knob, with its fix."""
 
     def __init__(self, message: str, fix: str = "") -> None:
         super().__init__(message, fix)
@@ -126,7 +126,7 @@ class _WrongError(ValueError):
 
 
 def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
-    """Return all values of a knob, and whether each value lies between its neighbors."""
+    """Return all values of a knob, and True if their order is meaningful (``Knob.ordered``)."""
     if isinstance(given, Range):
         return _spread(given.first, given.last, given.step, ""), True
     if isinstance(given, str):
@@ -255,7 +255,10 @@ def _known_to_engine(name: str, knob: Knob) -> None:
 
 
 def shown(values: Mapping[str, Setting], names: Sequence[str] | None = None) -> str:
-    """Return values as text, such as ``min_fill=55, max_fill=90``. Each is named by the shortest unique end of its path."""
+    """Return values as text, such as ``min_fill=55, max_fill=90``, under short names (``short_names``).
+
+    ``names``: all names among which the short names must be unique; None: those of ``values``.
+    """
     short = short_names(list(names or values))
     return ", ".join(f"{short[name]}={value}" for name, value in values.items())
 

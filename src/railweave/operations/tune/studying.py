@@ -1,4 +1,4 @@
-"""Studies in their folders: the evaluator that a study selects, the search with it, and the files that are written."""
+"""Run studies with their files: select the evaluator, run the search, and write the results into the study's folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DATABASE, RUNS = "study.db", "runs.db"
 
 
 def one_by_one(study: Study) -> Study:
-    """Return a study for hardware, in which trials run one at a time, so that each is based on all earlier ones.
+    """Return a study for hardware, in which trials run one at a time, so that each proposal uses the results of all earlier trials.
 
     A batch size in the study file takes precedence.
     """
@@ -84,7 +84,7 @@ def evaluated(
 
 
 def simulator_of(task: Task, workers: int | None, ray: str | None) -> ParallelSimulator | RayEvaluator:
-    """Return the simulator, on this machine or in a Ray cluster."""
+    """Return the simulator: on this machine or, if ``ray`` is an address, in a Ray cluster. ``workers``: the number of processes."""
     return ParallelSimulator(task, workers or os.cpu_count() or 1) if ray is None else RayEvaluator(task, workers, ray)
 
 
@@ -109,10 +109,10 @@ def study_in(
     apply: bool,
     progress: Callable[[str], None],
 ) -> Result:
-    """Run a study, write its files into a folder, and, with ``apply``, the proposed values into the fabric file.
+    """Run a study and write its files into a folder. With ``apply``, write the proposed values into the fabric file.
 
-    ``fresh`` discards earlier trials; ``take`` proposes the values of this trial. Raises ``InputError`` if there is no such trial, and
-    ``OutputError``.
+    ``fresh``: discard earlier trials. ``take``: propose the values of this trial; None: those of the best. Raises
+    ``InputError`` if there is no such trial, and ``OutputError``.
     """
     fabric = task.study.fabric
     text = fabric.read_text(encoding="utf-8")

@@ -1,1 +1,1 @@
-"""The watching of a network: samples from its devices, the store of samples, and the deviations from the design."""
+"""Monitoring of a network: samples from its devices, the store of samples, and the deviations from the design."""

@@ -1,7 +1,8 @@
-"""Anomalies: findings tracked over time, from when they are first seen until they have not been seen for a while.
+"""Anomalies: findings tracked over time.
 
-An anomaly opens when its finding is first seen, and closes after ``quiet_s`` seconds without it. If the finding returns within ``again_s``
-seconds of closing, the same anomaly reopens and its count rises. So an intermittent finding is one anomaly, not many.
+An anomaly opens when its finding is first seen, and closes after ``quiet_s`` seconds without it. If the finding
+returns within ``again_s`` seconds of closing, the same anomaly reopens and its count rises. So an intermittent
+finding is one anomaly, not many.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class Anomaly(JsonObject):
 
     - ``finding``: the finding as last seen.
     - ``evidence``: the description of the finding when the anomaly opened.
-    - ``follows``: the finding that explains it; empty if it is a cause itself.
-    - ``deploy``: True if a deploy is working on its device.
+    - ``follows``: the text of the finding that explains it; empty if it is itself a cause.
+    - ``deploy``: True while a deploy works on its device.
     - ``times``: the number of times that it opened.
     - ``closed``: the time of closing, or None while it is open.
     """
@@ -58,7 +59,10 @@ _Key = tuple[str, str, str]
 
 @dataclass
 class Anomalies:
-    """All anomalies of a network. ``devices`` are the device names of the network, which identify the device of a finding."""
+    """All anomalies of a network: open ones in ``now``, closed ones in ``over``.
+
+    ``devices``: the names of the network's devices, by which the device of a finding is recognized.
+    """
 
     devices: frozenset[str]
     quiet_s: float
@@ -126,7 +130,7 @@ class Anomalies:
 
 
 def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
-    """Yield each finding with the key that identifies it over time: its rule, its place, and its text without changing numbers."""
+    """Yield each finding once, with the key that identifies it over time: its rule, its place, and its text without counts."""
     seen: set[_Key] = set()
     for finding in findings:
         key = finding.id, finding.where, _words(finding.what)
@@ -136,11 +140,11 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
 
 
 def _words(text: str) -> str:
-    """Return the text without the parts that change between readings: counts, and the other findings that it explains."""
+    """Return a finding's text without the parts that change between readings: counts, and the findings that it explains."""
     head = text.partition(". This explains ")[0].partition("; at the other end,")[0]
     return " ".join(_QUEUE.findall(head)) or _COUNT.sub("#", head)
 
 
 def _cause(finding: Finding) -> str:
-    """Return the finding that ``diagnose`` gives as the explanation of this one, or an empty string."""
+    """Return the finding that explains this one according to ``diagnose``; empty if there is none."""
     return finding.why.removeprefix("it follows from ") if finding.why.startswith("it follows from ") else ""

@@ -41,9 +41,12 @@ if TYPE_CHECKING:
 
 
 HEADERS_S = 10.0
-"""Seconds for the request line and headers to arrive, from the start of the connection or the first byte of a later request."""
+"""The seconds within which the request line and headers must arrive.
+
+They count from the start of the connection, or from the first byte of a later request.
+"""
 ANSWER_S = 120.0
-"""Seconds in which the client must receive an answer."""
+"""The seconds within which the client must have received an answer."""
 STREAMS = "/events"
 
 
@@ -131,7 +134,10 @@ DEVICE = "/devices/"
 
 
 def shown(console: Console, where: str, query: Mapping[str, str], *, markup: bool = True) -> PageView | None:
-    """Return the page at a path, or None if there is no such page. Without ``markup``, build only the page's live values."""
+    """Return the page at a path, or None if there is no such page.
+
+    ``where``: the path. Without ``markup``, build only the live values of the page.
+    """
     values = Values(markup=markup)
     if where == "/":
         return topology(console, values)

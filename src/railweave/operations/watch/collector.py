@@ -1,4 +1,4 @@
-"""The collector: subscribe to or poll all devices at the same time, and write their numbers to the store at every step."""
+"""The collector: receives the numbers of all devices at the same time, and writes them to the store at every step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Source(Protocol):
 
 @dataclass
 class WatchedDevice:
-    """A watched device, with its sources of numbers and its last answers. ``system`` is empty for a server."""
+    """A watched device, with its sources of numbers and its last answer. ``system`` is empty for a server."""
 
     name: str
     system: str
@@ -41,12 +41,12 @@ class WatchedDevice:
     stream: Stream
     sources: list[Source] = field(default_factory=list["Source"])
     others: list[Source] = field(default_factory=list["Source"])
-    """Additional sources. The device counts as up without them."""
+    """Further sources of numbers. The device counts as up without them."""
     asked: DeviceState | None = None
     host: HostState | None = None
-    """The last answer of a server, as ``asked`` is of a switch."""
+    """The last answer of a server, in place of ``asked``; None before its first answer."""
     streams: bool = True
-    """True if the device streams its numbers; False if they are read from its answers to queries."""
+    """True if the device streams its numbers; False if they come from its answers to questions."""
 
     @property
     def reached(self) -> SubscriptionState:
@@ -60,7 +60,7 @@ class WatchedDevice:
 
     @property
     def answers(self) -> bool:
-        """True if all sources are up, streamed or queried, so that the device can be compared with the design."""
+        """True if all sources of the device are up, so that it can be compared with the design."""
         return all(source.reached.up for source in self.sources)
 
 
@@ -76,7 +76,7 @@ class Figures:
 
 
 def _fail(device: WatchedDevice, reached: SubscriptionState, error: Exception) -> None:
-    """Treat a device whose data cannot be read as one that does not answer."""
+    """Record that a device's data cannot be read, as if the device did not answer."""
     reached.turn(up=False, why=f"what it says cannot be read: {cause(error)}")
     reached.tries += 1
     device.stream.drop()
@@ -110,9 +110,9 @@ class Collector:
             group.create_task(self._steps())
 
     async def _lasting(self, device: WatchedDevice, source: Source) -> None:
-        """Run a source of a device, and restart it after any error.
+        """Run a source of a device until cancelled, and restart it after any error.
 
-        If the device's data cannot be read, the device counts as not answering. Other devices are not affected.
+        While a device's data cannot be read, the device counts as not answering. Other devices are not affected.
         """
         while True:
             try:

@@ -7,7 +7,10 @@ import resource
 MOST = 256
 """The most connections of a listener, if there are enough file descriptors."""
 BACKLOG = 16
-"""The listen backlog: connections that a listener accepts in one step of the event loop, before it can refuse any."""
+"""The listen backlog: the number of connections that a listener accepts in one step of the event loop.
+
+It can refuse connections only after that.
+"""
 _LEAST = 8
 _OF_DEVICE = 6
 """The file descriptors that collection from one device may use: its session, and the pipes of a query program."""
@@ -16,9 +19,9 @@ _OF_ALL = 256
 
 
 def connections(devices: int, listeners: int = 2) -> int:
-    """Return the most connections for each listener, after reserving descriptors for the collection from ``devices`` devices.
+    """Return the most connections of each listener, if the descriptors for collecting from ``devices`` devices are set aside.
 
-    If the limit of file descriptors is too low, raise it as far as permitted.
+    If the limit of file descriptors is too low, it is first raised as far as permitted.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = _OF_ALL + devices * _OF_DEVICE

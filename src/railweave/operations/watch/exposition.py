@@ -46,7 +46,7 @@ def exposed(devices: Iterable[WatchedDevice], anomalies: Mapping[tuple[str, str]
 
 
 def whole(standing: NetworkStanding) -> str:
-    """Return the state of the network as text: 1 as designed, 0 not as designed, NaN not known."""
+    """Return the metric of the whole network as text: 1 as designed, 0 not as designed, NaN not known."""
     state = {"as designed": "1", "not as designed": "0", "not known": "NaN"}[standing.state]
     designed, left = "railweave_network_as_designed", "railweave_network_devices_not_known"
     lines = [
@@ -137,7 +137,10 @@ LOSSLESS = "railweave_design_lossless_priority"
 
 
 def intended(expected: Mapping[str, Expected], roles: Mapping[str, str]) -> str:
-    """Return the metrics of the design: each port with its far end and path color, the sessions, and the lossless queues and priorities."""
+    """Return the metrics of the design as text.
+
+    They are each port with its far end and path color, the sessions, and the lossless queues and priorities.
+    """
     speeds: list[str] = []
     sessions: list[str] = []
     lossless: list[str] = []

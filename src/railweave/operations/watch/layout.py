@@ -1,7 +1,7 @@
-"""The layout of a device kind: the place of each series in its arrays. A path as received maps to a place, and is decoded only once.
+"""The layout of one kind of device: the index of each series in the device's arrays, and a cache from encoded paths to indexes.
 
-Switches of one operating system name their ports alike and share a layout. So 100,000 series of 192 switches need only a few thousand
-paths in memory, and a few arrays per switch.
+Switches of one operating system name their ports alike and share a layout. So 100,000 series of 192 switches need
+only a few thousand paths in memory, and a few arrays per switch. The index of a series is called its place.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Node = dict[str, "int | Node"]
 
 
 class Layout:
-    """The series of a kind of device, in the order of first appearance."""
+    """The series of one kind of device, in the order in which they first appeared. ``places`` has the place of each."""
 
     def __init__(self, read: Callable[[Elements], Series | None]) -> None:
         self.series: list[Series] = []
@@ -48,11 +48,14 @@ class Layout:
         return len(self.series)
 
     def below(self, elements: Elements) -> dict[bytes, int]:
-        """Return the places of encoded paths that follow the prefix ``elements``."""
+        """Return the places of encoded paths below the prefix ``elements``. ``learn`` adds new paths to the same mapping."""
         return self._below.setdefault(elements, {})
 
     def place(self, series: Series) -> int:
-        """Return the place of a series. A new series gets a place, or ``IGNORED`` if there are too many or its metric is unknown."""
+        """Return the place of a series, after adding a new series to the layout.
+
+        ``IGNORED``: there are too many series, or the metric is unknown.
+        """
         place = self.places.get(series)
         if place is None:
             if len(self.series) >= MOST or series.metric not in METRICS:
@@ -67,9 +70,10 @@ class Layout:
         return self._by_metric.get(metric, [])
 
     def learn(self, prefix: Elements, path: bytes, *, container: bool) -> int:
-        """Decode a new path, and return its place.
+        """Decode a new path, add it to the cache, and return its place.
 
-        A path to a JSON table gets a number below ``IGNORED``, for use with ``leaves``.
+        ``container``: True if the path leads to a JSON table. Its place is then a number below ``IGNORED``, for use
+        with ``leaves``.
         """
         if self._paths >= MOST:
             return IGNORED
@@ -88,7 +92,11 @@ class Layout:
         return place
 
     def _place_of(self, elements: Elements) -> int:
-        """Return the place of a leaf. If several paths lead to a series, only the first counts, because the others would repeat each number."""
+        """Return the place of a path, given as elements.
+
+        If several paths lead to the same series, only the first has a place, because the others would repeat its
+        numbers.
+        """
         series = self._read(elements)
         if series is None:
             return IGNORED
@@ -96,11 +104,14 @@ class Layout:
         return place if self._owners.setdefault(place, elements) == elements else IGNORED
 
     def under(self, elements: Elements) -> list[int]:
-        """Return the places of the series whose paths begin with ``elements``. An element without keys matches every entry of its list."""
+        """Return the places of the series whose paths begin with ``elements``. An element without keys matches every entry of its list.
+
+        This is used when a device deletes a path.
+        """
         return [place for place, owner in self._owners.items() if _begins(owner, elements)]
 
     def leaves(self, container: int, value: object) -> list[tuple[int, object]]:
-        """Return the place and value of each leaf of a JSON table."""
+        """Return the place and the value of each leaf of a JSON table. ``container``: the number from ``learn``."""
         elements, node = self._containers[container]
         leaves: list[tuple[int, object]] = []
         self._walk(elements, node, value, leaves)
@@ -150,13 +161,13 @@ class Layout:
 
     @property
     def counters(self) -> NDArray[np.bool_]:
-        """True, by place, if the series is a counter."""
+        """By place, True if the series is a counter."""
         self._extend()
         return self._counters
 
     @property
     def scales(self) -> NDArray[np.float64]:
-        """The factors by which the numbers of the series are multiplied, by place."""
+        """By place, the factor by which the numbers of the series are multiplied."""
         self._extend()
         return self._scales
 

@@ -1,4 +1,4 @@
-"""The conversion of a device state into numbers for the store, and of streamed numbers into a state for the checks."""
+"""Convert a device state into numbers for the store, and streamed numbers into a state for the checks."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _FLOATS = {"pre_fec_ber"}
 
 
 def state_of(base: DeviceState, last: Mapping[Series, float]) -> DeviceState:
-    """Return a state with streamed numbers in place of queried ones. Fields that were not streamed keep their queried values."""
+    """Return a state with streamed numbers (``last``) in place of those in ``base``. Other fields keep the values of ``base``."""
     ports: dict[tuple[str, str], dict[str, Any]] = {}
     numbered: dict[tuple[str, str, str], dict[str, Any]] = {}
     states: dict[str, str] = {}
@@ -151,7 +151,7 @@ def _interfaces(base: DeviceState, streamed: Mapping[tuple[str, str], dict[str, 
 
 
 def _sessions(base: DeviceState, states: Mapping[str, str]) -> tuple[BgpSession, ...] | None:
-    """Return the BGP sessions with their streamed states.
+    """Return the BGP sessions of a state, with the streamed session states by neighbor.
 
     The name of a neighbor may include its port as a zone, such as ``fe80::1%et-0/0/0.0``.
     """

@@ -1,4 +1,4 @@
-"""The notification of anomalies, to a JSON webhook and to Alertmanager (API version 2). Failed notifications are sent again later."""
+"""Send anomalies to a JSON webhook and to Alertmanager (API version 2). Failed notifications are sent again later."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Notifier:
         self._lasting: Callable[[], Sequence[Anomaly]] = tuple
 
     def lasting(self, those: Callable[[], Sequence[Anomaly]]) -> None:
-        """Set the function that returns the open anomalies, which are sent to Alertmanager repeatedly."""
+        """Set the function that returns the open anomalies. They are sent to Alertmanager again and again."""
         self._lasting = those
 
     def tell(self, changes: Sequence[tuple[Change, Anomaly]]) -> None:
@@ -93,7 +93,7 @@ class Notifier:
 
 
 def alerts(changes: Sequence[tuple[Change, Anomaly]]) -> list[dict[str, Any]]:
-    """Return anomalies as Alertmanager alerts. An effect has its cause as a label, so that the cause can inhibit it."""
+    """Return changed anomalies as Alertmanager alerts. An effect has its cause as a label, so that the cause can inhibit it."""
     payload: list[dict[str, Any]] = []
     for _, anomaly in changes:
         finding = anomaly.finding

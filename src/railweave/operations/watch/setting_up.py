@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_WAIT_S = 8.0
-"""The longest wait in seconds between two attempts to reach a device, and so the longest delay until a recovered device is up."""
+"""The longest pause in seconds between two attempts to reach a device. A recovered device is up after at most this time."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class SubscriptionState:
     - ``known``: True if it was ever up.
     - ``heard``: the time of the last number (monotonic clock).
     - ``why``: the reason why it is down.
-    - ``tries``: the number of attempts that ended.
+    - ``tries``: the number of attempts that have ended.
     """
 
     up: bool = False
@@ -71,13 +71,16 @@ class SubscriptionState:
 
 
 def silent_after(every_s: float, least_s: float) -> float:
-    """Return the seconds without a number after which a device counts as down: 13 with an interval of 10."""
+    """Return the seconds without a number after which a device counts as down.
+
+    For example, they are 13 with an interval of 10. ``least_s``: the shortest interval that the device can have.
+    """
     interval = max(every_s, least_s)
     return interval + max(1.0, 0.3 * interval)
 
 
 class Subscriber:
-    """The subscriber to one device. It connects with ``open_``, and again after each failure."""
+    """The subscriber to one device. It connects with the function ``open_``, and again after each failure."""
 
     def __init__(
         self,
@@ -115,7 +118,7 @@ class Subscriber:
             await asyncio.sleep(wait)
 
     def _calls(self) -> list[tuple[Subscription, ...]]:
-        """Return the paths of each subscription: one for all paths with the same origin and target.
+        """Return the paths of each subscription to make: one subscription for all paths with the same origin and target.
 
         After a device has refused a path, each path gets a separate subscription.
         """
@@ -162,7 +165,7 @@ class Subscriber:
                 raise
 
     async def _listening(self) -> None:
-        """Watch for silence: raise ``ReachError`` if the device sends no number for too long."""
+        """Raise ``ReachError`` when the device has sent no number for too long."""
         begun = monotonic()
         while True:
             quiet = monotonic() - max(begun, self.reached.heard)
@@ -179,10 +182,11 @@ def _leaves(errors: BaseExceptionGroup[ReachError]) -> list[ReachError]:
 
 
 class Poller:
-    """The source that polls a device with queries.
+    """The source that polls a device with questions.
 
-    - ``quick``: the names of the questions to ask at every interval; may be empty. The others are asked every ``rarely_s`` seconds.
-    - ``take``: reads the answers, by question name, and returns their numbers.
+    - ``quick``: the names of the questions to ask at every interval; may be empty. The others are asked every
+      ``rarely_s`` seconds.
+    - ``take``: a function that reads the answers, by question name, and returns their numbers.
     """
 
     def __init__(
@@ -259,7 +263,10 @@ NAMES_S = 600.0
 
 
 class SnmpSource:
-    """The source that polls a device by SNMP. It reads ``columns`` every ``every_s`` seconds with ``walk`` (``live.reach.snmp.column``)."""
+    """The source that polls a device by SNMP.
+
+    It reads ``columns`` every ``every_s`` seconds with the function ``walk`` (``live.reach.snmp.column``).
+    """
 
     def __init__(
         self,
@@ -309,7 +316,10 @@ class SnmpSource:
 
 
 def snmp_numbers(column: Column, table: Table, names: Mapping[int, str]) -> list[tuple[Series, float]]:
-    """Return the numbers of a column. Rows of unnamed ports, and values that are not numbers, are left out."""
+    """Return the numbers of a column. ``names``: the names of ports by SNMP index.
+
+    Rows of other ports, and values that are not numbers, are left out.
+    """
     numbers: list[tuple[Series, float]] = []
     for row, value in table.items():
         name = names.get(row[0]) if row else None
@@ -335,7 +345,8 @@ def watched(
 ) -> list[WatchedDevice]:
     """Return the watched devices, each with its sources of numbers. Raises ``RailweaveError`` if a library is missing.
 
-    The devices start one after another within one interval, so their samples do not arrive all at once.
+    ``every_s``: the sampling interval. ``rarely_s``: the interval of rare questions. The devices start one after
+    another within one interval, so their samples do not arrive all at once.
     """
     layouts: dict[str, Layout] = {}
     gate = asyncio.Semaphore(AT_ONCE)

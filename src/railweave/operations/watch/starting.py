@@ -1,4 +1,4 @@
-"""Set up the watching of a site's network, and serve it by HTTP."""
+"""Set up the monitoring of a site's network, and serve it by HTTP."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """The syntax of an HTTP header name (RFC 9110)."""
 WINDOW = 3
-"""The number of sampling intervals over which counters are compared."""
+"""The number of sampling intervals between the two readings of counters that are compared."""
 QUIET = 3
 """The number of sampling intervals after which an anomaly that is no longer seen is closed."""
 
@@ -63,7 +63,10 @@ def watching_of(
     line: Callable[[Keys], tuple[str, int]],
     say: Callable[[str], None],
 ) -> WatchedNetwork:
-    """Return the watched network of a site. Raises ``InputError`` if it has no devices, and ``OutputError`` if the store cannot be used."""
+    """Return the watched network of a site. Raises ``InputError`` if it has no devices, and ``OutputError`` if the store cannot be used.
+
+    ``fabric``: the fabric file. ``line``: a function that returns the file and line of a part of it.
+    """
     if not site.asked:
         raise InputError([Problem(Argument("watch"), "the network has no switch", "add one to the fabric file")])
     network = site.network
@@ -141,7 +144,10 @@ def password_of(given: str) -> str:
 
 
 def serve(watching: WatchedNetwork, at: Serving | None) -> None:
-    """Watch, and serve by HTTP if ``at`` is given, until SIGINT or SIGTERM. Raises the errors of ``WatchedNetwork.run``."""
+    """Watch a network, and serve it by HTTP if ``at`` is given, until SIGINT or SIGTERM.
+
+    Raises the errors of ``WatchedNetwork.run``.
+    """
     asyncio.run(_served(watching, at))
     if watching.store is not None:
         watching.store.close()

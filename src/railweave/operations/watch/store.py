@@ -1,7 +1,8 @@
 """The store of samples in one SQLite file. A row is a block: all numbers of one device at one time.
 
-Each step is a transaction with a write-ahead log. If the process is killed, only the samples since the last step are lost. Numbers over
-longer times are computed from those in the file, never from memory, so they are not lost either.
+Each step is a transaction with a write-ahead log. If the process is killed, only the samples since the last step are
+lost. Numbers over longer times are computed from those in the file, never from memory, so a kill does not affect
+them.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ def unpacked(data: bytes) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """A resolution of the store.
+    """A resolution in which the store keeps numbers.
 
-    - ``step_s``: seconds that each number covers; 0 means as received.
-    - ``kept_s``: seconds for which the numbers are kept.
+    - ``step_s``: the seconds that each number covers; 0: each number as received.
+    - ``kept_s``: the seconds after which the numbers are deleted.
     """
 
     step_s: int
@@ -67,9 +68,10 @@ FOLDS = {"mean": MEAN, "max": MOST, "min": LEAST}
 def folded(
     blocks: Iterable[bytes], folds: NDArray[np.int8], sparse: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-    """Combine several blocks of one device into one: the mean, maximum or minimum of each series, as ``folds`` says by series id.
+    """Combine several blocks of one device into one. Return the series and their numbers.
 
-    A sparse series, whose zeros are not stored, counts as zero in the blocks without it.
+    ``folds``: by series id, the operation: mean, maximum or minimum. ``sparse``: by series id, True if zeros of the
+    series are not stored. Such a series counts as zero in the blocks without it.
     """
     read = [unpacked(block) for block in blocks]
     series, place = np.unique(np.concatenate([block_series for block_series, _ in read]), return_inverse=True)
@@ -152,7 +154,10 @@ class Store:
             self._db.execute("COMMIT")
 
     def write(self, rounds: Iterable[tuple[Layout, Round]], now: float | None = None) -> int:
-        """Write rounds, combine completed times into longer ones, and delete old blocks. Return the number of samples written."""
+        """Write rounds, combine the blocks of ended time steps into those of the next tier, and delete old blocks.
+
+        Return the number of samples written. ``now``: the time in seconds since 1970; None: the present.
+        """
         kept = 0
         now = time() if now is None else now
         with self._transaction():
@@ -173,7 +178,7 @@ class Store:
         self._db.execute("INSERT INTO block VALUES (?, ?, ?, ?)", (tier, device, at, data))
 
     def _fold(self, tier: int, now: float) -> None:
-        """Write the blocks of a tier from those of the tier below, for all of its time steps that have ended."""
+        """Write the blocks of a tier from those of the next finer tier, for all of its time steps that have ended."""
         step = TIERS[tier].step_s
         row = self._db.execute("SELECT until FROM folded WHERE tier = ?", (tier,)).fetchone()
         if row is None:
@@ -200,7 +205,7 @@ class Store:
         return self._devices[name]
 
     def _numbers_of(self, layout: Layout) -> NDArray[np.uint32]:
-        """Return the id in the file of each series of a layout."""
+        """Return the id of each series of a layout in this file, by place."""
         known = self._numbers.get(id(layout), np.zeros(0, np.uint32))
         if len(known) < len(layout):
             for series in layout.series[len(known) :]:

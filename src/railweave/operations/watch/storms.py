@@ -1,9 +1,10 @@
-"""PFC storms and their origins: follow pauses hop by hop, from each paused port to the device that pauses it, and further.
+"""PFC storms and their origins: pauses are followed hop by hop, from each paused port to the device that pauses it.
 
-A port that receives PFC frames must stop sending. Its data fills the switch's buffer, and the switch pauses the ports that feed it. So
-pauses spread against the direction of traffic, and the head of a storm is a device that pauses others and is not paused itself. If the
-head is a server, its NIC does not accept the traffic that arrives. If the head is a switch, more traffic arrives for one of its ports than
-the port can send, because of an incast or a slow link.
+A port that receives PFC frames must stop sending. Its data fills the switch's buffer, and the switch pauses the ports
+that feed it. So pauses spread against the direction of traffic, and the head of a storm is a device that pauses
+others and is not paused itself. If the head is a server, its NIC does not accept the traffic that arrives. If the
+head is a switch, more traffic arrives for one of its ports than the port can send, because of an incast or a slow
+link.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def storms(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], fl
 def _heads(
     at: tuple[str, str], ports: Mapping[tuple[str, str], Port], by_device: Mapping[str, list[tuple[str, str]]]
 ) -> set[str]:
-    """Return the devices that a pause comes from. If the pauses form a circle, return its first device by name."""
+    """Return the devices from which the pause of port ``at`` comes. If pauses form a circle, return its first device by name."""
     heads: set[str] = set()
     seen: set[str] = set()
     left = [ports[at].peer]
@@ -101,7 +102,7 @@ def _behind(
     by_device: Mapping[str, list[tuple[str, str]]],
     hops: dict[tuple[str, str], int],
 ) -> None:
-    """Add to ``hops`` every port that is paused because of ``head``, with its distance in hops."""
+    """Add to ``hops`` every port that is paused because of ``head``, with its distance from ``head`` in hops."""
     facing: dict[str, list[tuple[str, str]]] = {}
     for those in by_device.values():
         for at in those:

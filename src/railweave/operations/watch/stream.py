@@ -1,7 +1,7 @@
 """The stream of updates from one device, collected into rounds of numbers.
 
-An arriving update is only stored at its place. A round ends when its time has passed, or when a series appears in it a second time. Then
-all its values are decoded at once. So no number is lost, even if the device's interval differs from ours.
+An arriving update is only stored. A round ends when its time has passed, or when a series appears in it a second
+time. Then all its values are decoded at once. So no number is lost, even if the device's interval differs from ours.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def json_text(value: bytes) -> bytes:
 def numbers(
     metrics: Sequence[str], values: Sequence[bytes | float | str]
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """Decode values, each of the metric at the same index. Return them as 64-bit integers and as floats (NaN if not a number)."""
+    """Decode values into 64-bit integers and floats, and return both; a float is NaN if the value is not a number.
+
+    ``metrics``: the metric of each value.
+    """
     counts = np.zeros(len(values), np.uint64)
     floats = np.full(len(values), np.nan)
     wide = [value if isinstance(value, bytes) and len(value) <= _WIDTH else b"" for value in values]
@@ -73,9 +76,9 @@ def numbers(
 
 
 def _number(metric: str, value: bytes | float | str) -> float | None:
-    """Decode a value that is not a varint: a word, JSON, or a decimal.
+    """Decode a value that is not a varint: a word, JSON, or a decimal. None: it is not a number or does not fit in 64 bits.
 
-    Integers stay integers. Return None if the value is not a number, or does not fit in 64 bits.
+    Integers stay integers.
     """
     if isinstance(value, bytes):
         if value[:1] in (b"\x52", b"\x5a"):
@@ -123,7 +126,7 @@ class Round:
     """The numbers of one device at one time.
 
     - ``time``: the time when the round ended on this machine, in seconds since 1970.
-    - ``places``: the places in the device's layout.
+    - ``places``: the places of the series in the device's layout.
     - ``numbers``: a number for each place; for counters, the rise per second. NaN if a counter is new or has fallen.
     """
 
@@ -134,7 +137,7 @@ class Round:
 
 
 class Stream:
-    """The numbers of one device. ``counts`` and ``numbers`` hold the last values of each series by place; NaN means none yet."""
+    """The numbers of one device. ``counts`` and ``numbers``: by place in the layout, the last values. NaN: none yet."""
 
     def __init__(self, device: str, layout: Layout) -> None:
         self.device = device
@@ -143,7 +146,7 @@ class Stream:
         """The number of updates received, including ignored ones."""
         self.unread = 0
         self.behind_s: float | None = None
-        """Seconds by which the device's clock is behind ours, from the newest notification of the last round.
+        """The seconds by which the device's clock is behind this machine's, from the newest notification of the last round.
 
         Older notifications do not count, because they may report old changes with old times.
         """
@@ -158,7 +161,10 @@ class Stream:
         self._newest_at = 0.0
 
     def take(self, notification: Any, now: float) -> None:  # noqa: ANN401 - a RawNotification of protobuf
-        """Store the updates of a notification at their places. Only new paths and JSON tables are decoded here."""
+        """Store the updates of a notification, to be decoded at the end of the round. ``now``: the time of arrival.
+
+        Only new paths and JSON tables are decoded here.
+        """
         stamp: int = notification.timestamp
         if stamp > self._newest:
             self._newest, self._newest_at = stamp, now
@@ -227,7 +233,7 @@ class Stream:
                 self._put(place, leaf, stamp, now)
 
     def offer(self, samples: Iterable[tuple[Series, float]], stamp: int, now: float) -> None:
-        """Store numbers that did not arrive by gNMI, such as those from answers to queries. ``stamp`` is in nanoseconds."""
+        """Store numbers that did not arrive by gNMI, such as those from answers to queries. ``stamp``: their time in ns since 1970."""
         for series, number in samples:
             place = self.layout.place(series)
             if place != IGNORED:
@@ -248,7 +254,7 @@ class Stream:
         self._stamps += [0] * more
 
     def end_round(self, now: float) -> None:
-        """Decode the updates since the last round into a new round, which ``rounds`` will return."""
+        """Decode the updates since the last round as a new round, to be returned by ``rounds``."""
         fresh = [place for place, value in enumerate(self._values) if value is not None]
         if not fresh:
             return
@@ -301,6 +307,6 @@ class Stream:
         self.numbers[:] = np.nan
 
     def drop(self) -> None:
-        """Discard the last numbers, and all updates not decoded yet, for example because they cannot be decoded."""
+        """Discard the last numbers and all updates that are not decoded yet, for example because they cannot be decoded."""
         self._values, self._stamps, self._done = [], [], []
         self.forget()

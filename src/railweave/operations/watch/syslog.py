@@ -40,7 +40,7 @@ MOST_CHARACTERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The pattern of a kind of message. ``pattern`` may have the groups ``port`` and ``peer``."""
+    """The pattern that recognizes a kind of message. It may have the groups ``port`` and ``peer``. ``source``: its documentation."""
 
     kind: Kind
     pattern: re.Pattern[str]
@@ -82,7 +82,10 @@ class Message:
 
 
 def read(data: bytes) -> Message:
-    """Return one message, parsed. Raises nothing: a message without a header has severity 5 (notice), as in RFC 3164."""
+    """Return a message in parsed form. Raises nothing.
+
+    A message without a header has severity 5 (notice), as in RFC 3164.
+    """
     line = data.decode("utf-8", "replace").strip("\ufeff\r\n\x00 ")
     header = _HEADER.match(line)
     severity = int(header["pri"]) & 7 if header else 5
@@ -102,11 +105,11 @@ def read(data: bytes) -> Message:
 
 
 MOST_OF_DEVICE = 500
-"""The most messages of each device that are kept."""
+"""The most messages that are kept of each device."""
 MOST_BYTES = 8192
 """The most bytes of a TCP message. A longer one is cut, and its remaining bytes are dropped."""
 MESSAGE_S = 30.0
-"""Seconds in which a begun message must be complete, and in which an unknown sender's first message must arrive."""
+"""The seconds in which a message must be complete after its first byte, and in which an unknown sender must send one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,10 @@ class Syslog:
         self._last[device].append(event)
 
     def _device(self, message: Message, address: str) -> str | None:
-        """Return the device of a message. The address has priority, because the sender can write any host name."""
+        """Return the device that sent a message, or None. The source address has priority over the host name in the message.
+
+        A sender can write any host name.
+        """
         name = message.host.lower()
         device = self._by_its_address(address)
         return device or self._by_name.get(name) or self._by_name.get(name.partition(".")[0])

@@ -1,4 +1,4 @@
-"""The checks of a running network, applied to the latest streamed and queried states."""
+"""Apply the checks of a running network to the latest streamed and queried states."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ class NetworkSnapshot:
     """The known state of the network at one time.
 
     - ``silent``: the devices that do not answer, with the reason.
+    - ``unanswered``: for each device, the questions that it did not answer, with the reason.
     - ``pauses``: received PFC frames per second, by device and port.
+    - ``behind``: the seconds by which the clock of each device is behind this machine's.
     """
 
     time: float
@@ -75,7 +77,7 @@ class NetworkSnapshot:
 
 
 def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: float) -> NetworkSnapshot:
-    """Return the known state of the devices. Raises nothing. A device that has not been tried yet is left out, and is not silent."""
+    """Return the known state of the devices. Raises nothing. A device that was not tried yet is neither included nor silent."""
     states: dict[str, DeviceState] = {}
     silent: dict[str, str] = {}
     unanswered: dict[str, Mapping[str, str]] = {}
@@ -118,12 +120,14 @@ def _paused(device: WatchedDevice, rates: Round) -> Iterator[tuple[str, float]]:
 
 
 class Validator:
-    """The expected state of a network, computed once. ``window_s`` is the time in seconds over which counters are compared.
+    """The checks of a network, with its expected state, which is computed once.
 
+    - ``window_s``: the time in seconds over which counters are compared.
     - ``configs``: the configurations that the switches run.
-    - ``seen``, ``host_seen``: functions that remove values from a state if a switch or server cannot report them, as in a lab.
-    - ``line``: returns the file line of a part of the fabric file.
-    - ``devices``: the devices to compare, if not all.
+    - ``seen``, ``host_seen``: functions that remove values from a state if a switch or server cannot report them, as
+      in a lab.
+    - ``line``: a function that returns the file and line of a part of the fabric file.
+    - ``devices``: the devices to compare; None: all.
     - ``servers``: the servers that are watched.
     """
 
@@ -155,9 +159,10 @@ class Validator:
         self._commits: dict[str, float] = {}
 
     def findings(self, now: NetworkSnapshot, *, deployed: Collection[str] = ()) -> list[Finding]:
-        """Return the present findings, worst first. ``deployed`` are the devices that ``deploy`` is working on, or was until recently.
+        """Return the present findings, worst first. Raises nothing.
 
-        A device whose answers cannot be compared counts as not answering. Raises nothing.
+        ``deployed``: the devices that ``deploy`` is working on, or was until recently. A device whose answers cannot
+        be compared counts as not answering.
         """
         try:
             return self._compared(now, deployed)
@@ -225,7 +230,10 @@ class Validator:
                 yield Deviation(CLOCK, name, description, clock.because if clock else ())
 
     def _moved(self, now: NetworkSnapshot, deployed: Collection[str]) -> Iterator[Deviation]:
-        """Yield the configuration changes that no deploy made. After a change by a deploy, the new configuration becomes the reference."""
+        """Yield a deviation for each configuration change that no deploy made.
+
+        After a deploy has changed a device, its new configuration becomes the reference.
+        """
         for name, state in now.states.items():
             commit = state.commit
             if commit is None or commit.time is None or name not in self.expected:

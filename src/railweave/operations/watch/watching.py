@@ -1,4 +1,4 @@
-"""The main object of ``railweave watch``: runs the collector, the checks, syslog and the notifications until the watch ends."""
+"""The main object of ``railweave watch``: it runs the collector, the checks, syslog and the notifications until the watch ends."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NetworkStanding(JsonObject):
 
 
 def standing(expected: Collection[str], compared: Collection[str], anomalies: Iterable[Anomaly]) -> NetworkStanding:
-    """Return the state of a network. ``expected`` are all devices to compare, and ``compared`` those that were compared."""
+    """Return the state of a network. ``expected``: all devices to compare. ``compared``: those that were compared."""
     severities = [anomaly.finding.severity for anomaly in anomalies]
     errors, warnings = severities.count("error"), severities.count("warning")
     not_known = tuple(device for device in expected if device not in compared)
@@ -62,7 +62,7 @@ DEPLOYED_S = 60
 
 @dataclass
 class WatchedNetwork:
-    """A watched network. ``fabric`` is its fabric file, next to which deploys keep their journal, or None."""
+    """A watched network. ``fabric`` is its fabric file, next to which deploys keep their journal; None if there is none."""
 
     collector: Collector
     validator: Validator
@@ -79,7 +79,7 @@ class WatchedNetwork:
     ending: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
     """The functions to call when the watch is about to end, while pages are still served."""
     compared: frozenset[str] = frozenset()
-    """The devices whose complete state was compared with the design in the last check."""
+    """The devices that were compared with the design in the last check, with their complete state."""
 
     async def run(self) -> None:
         """Watch until cancelled. Raises ``OutputError`` if the store cannot be written, or syslog cannot be received."""
@@ -105,7 +105,7 @@ class WatchedNetwork:
         return standing(expected, self.compared, self.anomalies.listed())
 
     async def look(self) -> list[tuple[Change, Anomaly]]:
-        """Compare the known state with the design, and return the changed anomalies. The comparison runs in a separate thread."""
+        """Compare the known state with the design, in a separate thread. Return the anomalies that opened, changed or closed."""
         at = time()
         deployed = deploying(self.fabric, at)
 

@@ -25,9 +25,9 @@ QUANTITIES = {
     "step_time_s": "time of a step",
     "block_time_s": "time of a block",
 }
-"""Quantities that a table can show, with their names. If a model has several of them, the table shows the first."""
+"""The quantities that a table can show, with their names. If the results of a model have several, the first one is shown."""
 UNITS = (("min", 60.0, 600.0), ("sec", 1.0, 1.0), ("msec", 1e-3, 0.0))
-"""Units of time: the name, its length in seconds, and the shortest time in seconds that is shown in it."""
+"""Units of time: the name, its length in seconds, and the shortest time in seconds for which the unit is used."""
 TUNED = {
     "lb": "load balancing",
     "load_balancing": "load balancing",
@@ -51,7 +51,7 @@ _Row = tuple[str, str, tuple[tuple[str, str], ...]]
 class Completion:
     """A row of a completion-time table.
 
-    - ``profile``: whether the model ran alone or with other traffic.
+    - ``profile``: the traffic profile: the model by itself or with other traffic.
     - ``tuned``: the tuning of the switches, and other settings that distinguish the row.
     - ``seconds``, ``least``, ``most``: the median, minimum and maximum over ``runs`` runs.
     """
@@ -152,7 +152,7 @@ def _model(run: Run, sample: Sample) -> str:
 
 
 def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
-    """Return the table columns that this module does not know. Rows that differ in one of them are not repeats of each other."""
+    """Return the columns of a table row that this module does not interpret. Rows with different values are not repeats."""
     known = {*TUNED, *REMARKS, "row_id", *(() if sample.operation else MODELS)}
     return tuple(
         (name, text)
@@ -162,7 +162,10 @@ def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
 
 
 def _profile(told: Mapping[str, str]) -> str:
-    """Return the traffic profile in the words of the reports: ``Only Model``, or the model with its background load."""
+    """Return the traffic profile in the words of the reports: ``Only Model``, or the model with its background load.
+
+    ``told``: the columns and settings of the row.
+    """
     load = next(
         (text for name, text in told.items() if name.startswith("background") and text not in {"", "none"}), "0"
     )

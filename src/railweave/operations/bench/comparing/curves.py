@@ -24,11 +24,11 @@ def against_prediction(
 ) -> list[Row]:
     """Return a row for each number that was both predicted and measured, and one for each run that failed, sorted by key.
 
-    A number is worse if it is below the band of its prediction by more than ``tolerance``. If ``tolerance`` is None, the plan of the run
-    sets it; without a plan it is ``TOLERANCE``. Plans allow more if the error of predictions is unknown.
+    A number is worse if it is below the band of its prediction by more than ``tolerance``. None: the tolerance of the
+    run's plan or, without a plan, ``TOLERANCE``. Plans allow more if the error of predictions is unknown.
 
     - Several runs of the same test share one row, with their median and the prediction of the latest run.
-    - ``more``: settings that follow from the network (``located``).
+    - ``more``: settings that follow from the network (``located``), by run id.
     - ``accounts``: predictions made now, by run id, for runs that were stored without a prediction.
     """
     measured = numbers(runs, more)
@@ -43,7 +43,7 @@ def against_prediction(
 
 
 def allowed_of(run: Run) -> float:
-    """Return the fraction by which a run's numbers may be below the predicted band: the plan's tolerance, or ``TOLERANCE``."""
+    """Return the fraction by which a run's numbers may be below the predicted band: that of its plan, or else ``TOLERANCE``."""
     try:
         tolerance = float(dict(run.settings).get("tolerance", TOLERANCE))
     except ValueError:
@@ -52,7 +52,7 @@ def allowed_of(run: Run) -> float:
 
 
 def _of(key: Key, runs: Sequence[Run], accounts: Mapping[str, RunPrediction]) -> Prediction | None:
-    """Return the prediction for a key from the latest run that has one, or None.
+    """Return the prediction for a key, from the latest run that has one; None if no run has one.
 
     A prediction without a place applies to both in-place and out-of-place results.
     """
@@ -71,7 +71,7 @@ def _of(key: Key, runs: Sequence[Run], accounts: Mapping[str, RunPrediction]) ->
 
 
 def sound(predictions: Iterable[Prediction]) -> list[Prediction]:
-    """Return the predictions whose value and band are finite and above 0. The others come from damaged files."""
+    """Return the predictions whose value and band are finite and above 0. Other predictions come from damaged files."""
     return [
         prediction
         for prediction in predictions
@@ -103,7 +103,7 @@ def _row(key: Key, several: Sequence[Number], predicted: Prediction, tolerance: 
 
 
 def failed(runs: Iterable[Run]) -> list[Row]:
-    """Return a row for each run that failed without a number, with its first prediction if it has any."""
+    """Return a row for each run that failed and has no result, with its first prediction if it has any."""
     rows: list[Row] = []
     for run in runs:
         if run.failures and not run.samples:
@@ -124,10 +124,10 @@ def failed(runs: Iterable[Run]) -> list[Row]:
 
 QUANTITIES = {"busbw_gbytes_per_s": "GB/s of bus bandwidth", "bandwidth_gbps": "Gb/s"}
 MOST_EARLIER = 4
-"""Maximum number of earlier runs in a curve. The latest ones are kept."""
+"""The most earlier runs that a curve shows: the latest ones."""
 
 Group = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
-"""The key of a curve: where it ran, operation, place, quantity, and labels without the row name.
+"""The key of a curve: where it ran, operation, place, quantity, and all labels except the name of the row.
 
 Table rows that differ only in size belong to the same curve.
 """
@@ -137,8 +137,10 @@ Table rows that differ only in size belong to the same curve.
 class Curve:
     """A curve of bandwidth over message size. ``unit`` is the unit of its numbers.
 
-    ``now``, ``earlier`` and ``predicted`` have an entry for each of ``sizes``. ``earlier`` pairs the title of each run with its numbers.
-    Each entry of ``predicted`` has the value and the low and high ends of the band.
+    - ``now``: the number of the latest run for each of ``sizes``; None if it has none.
+    - ``earlier``: for each earlier run, its title and its numbers in the same form.
+    - ``predicted``: for each of ``sizes``, the predicted value and the low and high ends of its band; None without a
+      prediction.
     """
 
     where: str
@@ -165,7 +167,7 @@ def curves(
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, RunPrediction] | None = None,
 ) -> list[Curve]:
-    """Return a curve for each operation, place and set of GPUs for which at least one run has several sizes.
+    """Return a curve for each operation, place and set of GPUs for which a run has several sizes.
 
     ``before``: runs that are earlier than all of ``runs``. ``more``, ``accounts``: see ``against_prediction``.
     """
@@ -220,7 +222,10 @@ def _predicted(
     more: Mapping[str, Mapping[str, str]],
     accounts: Mapping[str, RunPrediction],
 ) -> tuple[tuple[float, float, float] | None, ...]:
-    """Return the predicted value, low and high end for each size, from the latest run that has predictions for the curve."""
+    """Return, for each size, the predicted value and the low and high ends of its band; None without a prediction.
+
+    They come from the latest run that has predictions for the curve.
+    """
     for run in reversed(runs):
         by_size: dict[int, tuple[float, float, float]] = {}
         for prediction in sound(run.predictions):

@@ -1,12 +1,13 @@
 """An estimate of which NIC, server, cable or switch best explains the slow pairs of a mesh.
 
-Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. The estimate assumes one faulty part at a time:
-all or some of the pairs that cross the part are slow, and all other pairs are not. Only some are slow if, for example, a hash places
-each pair on one of eight parallel cables, and the choice is unknown. The part that makes the measured rates most likely is named
-first; the second is its runner-up.
+Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. The estimate assumes one faulty
+part at a time: all or some of the pairs that cross the part are slow, and all other pairs are not. Only some are slow
+if, for example, a hash places each pair on one of eight parallel cables, and the choice is unknown. The part that
+makes the measured rates most likely is named first; the second is its runner-up.
 
-If a switch or cable fails, its traffic takes other paths and slows the traffic there. So pairs that ran in the same round over the
-same leaf as a slow pair may be slow because of the same part. They are counted as a separate group.
+If a switch or cable fails, its traffic takes other paths and slows the traffic there. So pairs that ran in the same
+round over the same leaf as a slow pair may be slow because of the same part. Such pairs are fitted separately, with a
+lower weight.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ KINDS = ("NIC", "link", "cables", "server", "leaf", "switch", "color", "rail")
 
 @dataclass(frozen=True, slots=True)
 class Part(JsonObject):
-    """A part of the network. ``also`` names other parts that exactly the same pairs cross, so the pairs cannot tell them apart."""
+    """A part of the network. ``also`` names other parts that the same pairs cross, so that the rates cannot tell which one is faulty."""
 
     kind: str
     name: str
@@ -55,8 +56,9 @@ class Part(JsonObject):
 class Parts:
     """All parts, and the pairs that cross them.
 
-    - ``part``, ``pair``: an entry for each crossing, with the index of the part and of the pair.
-    - ``meeting``: a row for each pair, with a number for each leaf that the pair crosses in its round; -1 if unknown.
+    - ``part``, ``pair``: an entry for each crossing: the index of the part, and the index of the pair.
+    - ``meeting``: a row for each pair, with a number for each of its two leaves. Pairs with the same number ran over
+      the same leaf in the same round; -1 if unknown.
     """
 
     parts: tuple[Part, ...]
@@ -65,7 +67,7 @@ class Parts:
     meeting: NDArray[np.int64]
 
     def of(self, place: int) -> NDArray[np.int64]:
-        """Return the indices of the pairs that cross a part."""
+        """Return the indexes of the pairs that cross a part. ``place``: the index of the part."""
         return self.pair[self.part == place]
 
 
@@ -81,7 +83,7 @@ def leaves_of(pair: Pair) -> set[str]:
 
 
 def crossed(pair: Pair) -> Iterator[tuple[str, str]]:
-    """Yield the kind and name of every known part that a pair crosses. A part may be yielded twice."""
+    """Yield the kind and name of every known part of the network that a pair crosses. A part may be yielded twice."""
     ends = (pair.src, pair.dst)
     servers = {end.partition(":")[0] for end in ends}
     for end in ends:
@@ -140,7 +142,8 @@ MOST_PARTS = 3
 class Slowest(JsonObject):
     """A part and the rates of its pairs.
 
-    ``level`` is the median of its pairs, ``others`` the median over all parts of its kind. Both are fractions of the expected rate.
+    ``level`` is the median rate of its pairs. ``others`` is the median over all parts of its kind. Both are fractions
+    of the expected rate.
     """
 
     JSON = ("kind", "name", "level:4", "others:4", "pairs")
@@ -200,24 +203,31 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 SLOWEST = 0.02
-"""Lowest rate, as a fraction of the usual rate. Slower and failed pairs count as this rate; log(0) would outweigh all other pairs."""
+"""The lowest rate, as a fraction of the usual rate, that the fit uses.
+
+Slower and failed pairs count as this rate, because log(0) would outweigh all other pairs.
+"""
 NARROWEST = 0.01
-"""Minimum standard deviation of healthy pairs, as a fraction of the rate. Pairs of a simulator would otherwise have none."""
+"""The smallest assumed standard deviation of healthy pairs, as a fraction of the rate. Pairs of a simulator would have none."""
 STRAY = 0.01
 """Fraction of the pairs that may be slow for unrelated reasons."""
 LEAST = 0.05
-"""Minimum slowdown, as a fraction, for a part to be named."""
+"""The smallest slowdown, as a fraction, for which a part is named."""
 NEAR = 20
-"""Number of likeliest parts for which pairs in the same round and leaf are examined too."""
+"""The number of likeliest parts for which pairs in the same round and on the same leaf are also examined."""
 MET = 0.8
-"""Weight of pairs that shared a leaf and round with a part's slow pairs, relative to pairs that cross the part.
+"""The weight of pairs that met a part's slow pairs (same leaf, same round), relative to pairs that cross the part.
 
-With a weight of 1, a failed spine and the spine that takes over its traffic would explain the same pairs equally well.
+With a weight of 1, a failed spine and the spine that takes over its traffic would explain the same pairs equally
+well.
 """
 STEPS = 40
 """Number of expectation-maximization steps. The fit converges in about ten."""
 ENOUGH = 8.0
-"""Minimum rise of the log-likelihood, beyond the logarithm of the number of parts, for a part to be named: about 3,000 to 1."""
+"""The smallest rise of the log-likelihood, beyond the logarithm of the number of parts, for which a part is named.
+
+It means odds of about 3,000 to 1.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +258,10 @@ class Estimate:
     """The result of the estimate over all pairs. Rates are fractions of the prediction, or of the median of comparable pairs.
 
     - ``usual``: the median of the pairs; ``noise``: their standard deviation. Both are fractions, not Gbit/s.
-    - ``suspects``: the parts that stand out, in order. Slow pairs that an earlier suspect explains do not count for a later one.
-    - ``runners_up``: for each suspect, the second-best explanation of the same pairs; None if no other part explains any of them.
+    - ``suspects``: the suspected parts, in order. A slow pair that one suspect explains is not used for later
+      suspects.
+    - ``runners_up``: for each suspect, the second-best explanation of the same pairs; None if no other part explains
+      any of them.
     """
 
     pairs: int
@@ -268,7 +280,7 @@ class Estimate:
 
 
 def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
-    """Return the parts that explain slow pairs, at most ``most`` of them. Pairs without a comparable rate are left out."""
+    """Return the suspected parts, at most ``most``, with the other results. Pairs without a comparable rate are left out."""
     given = [(pair, pair.relative) for pair in pairs if pair.relative is not None]
     if not given:
         return Estimate(0, 1.0, 0.0)
@@ -307,9 +319,9 @@ def _met(
     noise: float,
     weight: Numbers,
 ) -> tuple[NDArray[np.int64], Numbers, float]:
-    """Find pairs that ran over the same leaf in the same round as the slow pairs.
+    """Find pairs that may be slow because they met the slow pairs of a part: same round, same leaf, but not crossing the part.
 
-    Return these pairs, the probability of each that the part slowed it, and their contribution to the score.
+    Return their indexes, the probability of each that the part slowed it, and their contribution to the part's score.
     """
     keys = np.unique(meeting[slow])
     met = np.setdiff1d(np.flatnonzero(np.isin(meeting, keys[keys >= 0]).any(axis=1)), crossing)
@@ -323,7 +335,10 @@ def _met(
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """The most likely values for each part. ``slow`` is the probability, for each crossing, that the part makes the pair slow."""
+    """The fitted values of each part.
+
+    ``slow`` has a value for each crossing instead: the probability that the part makes the pair slow.
+    """
 
     level: Numbers
     share: Numbers
@@ -332,7 +347,10 @@ class _Fit:
 
     @classmethod
     def of(cls, parts: Parts, rates: Numbers, noise: float, weight: Numbers) -> _Fit:
-        """Fit by expectation-maximization from two starting points: all pairs are slow, or only the slowest are. Keep the better fit."""
+        """Fit by expectation-maximization from two starting points, and keep the better fit of each part.
+
+        At first, all pairs of a part are assumed to be slow, or only the slowest.
+        """
         usual = (1 - STRAY) * _normal(rates, 0.0, noise) + STRAY / -log(SLOWEST)
         both = [cls._from(parts, rates, noise, weight, usual, all_slow=all_slow) for all_slow in (True, False)]
         better = both[0].score >= both[1].score
@@ -373,7 +391,7 @@ class _Fit:
         return cls(level, share, score, slow)
 
     def suspect(self, parts: Parts, place: int, more: float) -> Suspect:
-        """Return a part with its fitted values. ``more`` is the score added by pairs that only shared a leaf with the part's slow pairs."""
+        """Return a part with its fitted values. ``more``: the score from pairs that only met its slow pairs (``_met``)."""
         score = float(self.score[place]) + more
         return Suspect(
             parts.parts[place], exp(self.level[place]), float(self.share[place]), len(parts.of(place)), score
@@ -388,9 +406,9 @@ def _normal(x: Numbers, mean: Numbers | float, deviation: Numbers | float) -> Nu
 
 WORDS = {2: "half", 3: "a third", 4: "a quarter"}
 NEAR_FRACTION = 0.08
-"""Maximum relative deviation at which a ratio still counts as one of the fractions in ``WORDS``."""
+"""The largest relative deviation from a fraction in ``WORDS`` at which a ratio is still called that fraction."""
 MOST_SENTENCES = 4
-"""Maximum number of sentences about a row."""
+"""The most sentences about one row."""
 
 
 def with_causes(
@@ -425,7 +443,7 @@ def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
 
 
 def _fraction(row: Row, pairs: Sequence[Pair]) -> list[str]:
-    """Return likely causes if a row gets half, a third or a quarter of its expected rate; otherwise an empty list."""
+    """Return sentences with likely causes if a row gets about half, a third or a quarter of its expected rate; else an empty list."""
     if row.ratio is None:
         return []
     for count, word in WORDS.items():

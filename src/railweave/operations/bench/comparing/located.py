@@ -1,6 +1,6 @@
-"""Lookup of runs by command-line argument, and of the NICs, leaves and pinned links that perftest runs used in a designed network.
+"""Find stored runs by command-line argument, and the NICs, leaves and pinned links that perftest runs used in a network.
 
-NICs are found by their GIDs. The run's own report stays unchanged; this module adds the missing facts.
+NICs are found by their GIDs. The stored runs stay unchanged; this module returns the additional facts.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 
 def runs_of(word: str, beside: str = "") -> list[Run]:
-    """Return the runs that an argument names. ``beside``: an argument whose store is searched if ``word`` is only a run id.
+    """Return the runs that a command-line argument names.
 
-    Raises ``InputError`` if the store has no run with that id. Also raises the errors of ``opened``.
+    ``beside``: another argument, whose store is searched if ``word`` is only a run id. Raises ``InputError`` if the
+    store has no run with that id, and the errors of ``opened``.
     """
     store, hashed, run = word.rpartition("#")
     if not hashed or Path(word).exists():
@@ -44,13 +45,13 @@ def runs_of(word: str, beside: str = "") -> list[Run]:
 
 
 def store_of(word: str) -> str:
-    """Return the store part of an argument: a store, or a store and a run with ``#`` in between."""
+    """Return the store in an argument that names a store, or a store and a run separated by ``#``."""
     store, hashed, _ = word.rpartition("#")
     return store if hashed and not Path(word).exists() else word
 
 
 def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
-    """Return, by run id, the settings of perftest runs that a plan would have recorded.
+    """Return, by run id, the settings of perftest runs that are missing in their output but that a plan would have recorded.
 
     The settings are ``server``, ``client``, ``color``, ``links`` and ``leaves``.
     """
@@ -80,7 +81,7 @@ ENDS = (("client", "local GID"), ("server", "remote GID"))
 
 
 def _owners(network: Network) -> dict[str, tuple[str, str]]:
-    """Return the NIC and the color of each address."""
+    """Return the NIC (``SERVER:NIC``) and the path color of each address."""
     return {
         address(nic_address.address): (
             f"{server.name}:{nic.name}",
@@ -107,7 +108,7 @@ def _way(
 
 
 def _links(path: QueuePairPath) -> str:
-    """Return the links of a pinned path, or an empty string. Parallel links that share a hash are named by their two switches."""
+    """Return the links of a pinned path, or an empty string. For parallel links that a hash selects from, return the two switches."""
     if not path.pinned_to:
         return ""
     return " ".join(hop[0].link if len(hop) == 1 else next(iter(by_ends(hop))) for hop in path.hops)

@@ -25,15 +25,15 @@ QUANTITIES = ("busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "time_us")
 UNSTATED = {"all-reduce": 1 << 30, "all-to-all": 256 << 20}
 """Size in bytes at which to predict a table's average over unstated sizes, as in docs/validation.md."""
 UNEVEN = 1.5
-"""Ratio of an uplink's traffic to its switch's mean from which the uplink is reported as shared."""
+"""An uplink is reported as shared if it carries at least this many times the mean traffic of its switch's uplinks."""
 
 Asked = tuple[str, int, tuple[tuple[str, Any], ...]]
-"""A question: collective, size, options of ``railweave sim``."""
+"""A request for a prediction: collective, size in bytes, and options of ``railweave sim``."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPrediction:
-    """The prediction of each number of a run, and the reasons why it is not higher."""
+    """The predictions of a run: for each key, the prediction and sentences on what limits it."""
 
     rows: dict[Key, tuple[Prediction, tuple[str, ...]]]
 
@@ -43,8 +43,9 @@ def foretold(
 ) -> tuple[dict[str, RunPrediction], list[str]]:
     """Return predictions by run id, and notes on the runs that were left out.
 
-    Predicted are runs of collectives (nccl-tests, rccl-tests, tables) on servers of this network. The rows of a table must give the number
-    of queue pairs (``qps_per_connection`` or ``qps``), and may give the number of servers (``nodes``).
+    Runs of collectives (nccl-tests, rccl-tests, tables) on servers of this network are predicted. The rows of a table
+    must have the number of queue pairs (``qps_per_connection`` or ``qps``), and may have the number of servers
+    (``nodes``).
     """
     known: dict[Asked, tuple[Predicted, tuple[str, ...]] | str] = {}
     by_run: dict[str, RunPrediction] = {}
@@ -69,7 +70,7 @@ def foretold(
 
 
 def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
-    """Return the question to the simulator that corresponds to a sample, or None if the sample cannot be predicted."""
+    """Return the request for a prediction that corresponds to a sample, or None if the sample cannot be predicted."""
     size = sample.size_bytes or UNSTATED.get(sample.operation, 0)
     if sample.quantity not in QUANTITIES or sample.operation not in COLLECTIVES or not size:
         return None
@@ -92,9 +93,10 @@ def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
 
 
 def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
-    """Return the GPUs and processes per server.
+    """Return the options for the numbers of GPUs and processes per server. ``ranks``, ``hosts``: the numbers of the run.
 
-    A rank of nccl-tests is a GPU. A process has a number of ranks equal to its threads times its GPUs per thread.
+    A rank of nccl-tests is a GPU. A process has a number of ranks equal to its threads times its GPUs per thread. If
+    ranks are not evenly divided, the result has only ``uneven``, the reason for no prediction.
     """
     gpus, rest = divmod(ranks, hosts)
     if rest or not gpus:
@@ -106,9 +108,9 @@ def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
 
 
 def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
-    """Return the options that a table row states for its run.
+    """Return the prediction options that follow from a table row, given as texts by column name.
 
-    The result is empty if the row is from a different network, or states too little.
+    The result is empty if the row is from a different network, or has too little information.
     """
     qps = told.get("qps_per_connection") or told.get("qps", "")
     nodes, uplinks = told.get("nodes", ""), told.get("uplinks_per_leaf", "")
@@ -122,7 +124,7 @@ def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
 
 
 def _uplinks(network: Network) -> set[int]:
-    """Return the distinct numbers of uplinks that leaves have."""
+    """Return the set of the numbers of uplinks that leaves have."""
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     counts = dict.fromkeys(leaves, 0)
     for cable in network.cables:
@@ -133,7 +135,7 @@ def _uplinks(network: Network) -> set[int]:
 
 
 def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]] | str:
-    """Return the prediction with its explanation, or the reason why there is none."""
+    """Return the prediction with sentences that explain it, or the reason why there is none."""
     collective, size, options = asked
     given: dict[str, Any] = {**dict(options), "collective": collective, "size": size}
     if "uneven" in given:
@@ -154,7 +156,7 @@ def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]]
 
 
 def sharing(predicted: Predicted) -> list[str]:
-    """Return a sentence if queue pairs of several NICs share the busiest uplink while other uplinks of its switch carry less.
+    """Return a sentence if queue pairs of several NICs share the busiest uplink while others of its switch carry less; else nothing.
 
     The sentence says by how much the sharing slows them.
     """

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 PRIOR = 4.0
-"""Degrees of freedom given to the scatter of all rows, next to a row's own: three repeats say little about the scatter of one row."""
+"""The degrees of freedom that the usual scatter of all rows counts for in a row's variance.
+
+It is needed because three repeats show little about the scatter of one row.
+"""
 LEAST = 0.002
 """Minimum standard deviation of a row, as a fraction. Results print three digits, and exact repeats are coincidence."""
 
@@ -28,11 +31,12 @@ def usual_deviation(rows: Sequence[Sequence[float]]) -> float | None:
 
 
 def chance_of_slower(before: Sequence[float], after: Sequence[float], usual: float | None, least: float = 0.0) -> float:
-    """Return the probability that numbers so low come by chance, if the true decrease is at most ``least`` (a fraction).
+    """Return the probability that ``after`` is as low as it is only by chance, if the true decrease is at most ``least``.
 
-    The test is a one-sided t-test of logarithms. Its variance is that of both rows, drawn towards ``usual`` as if that had ``PRIOR``
-    degrees of freedom (a moderated t-test: G. Smyth, Linear models and empirical Bayes methods, 2004). Numbers must be above 0,
-    and higher is better. The result is 1 if neither side has two numbers and the usual scatter is unknown.
+    ``least`` is a fraction. The test is a one-sided t-test of logarithms. Its variance is that of both rows, drawn
+    towards ``usual`` as if that had ``PRIOR`` degrees of freedom (a moderated t-test: G. Smyth, Linear models and
+    empirical Bayes methods, 2004). Numbers must be above 0, and higher is better. The result is 1 if neither side has
+    two numbers and the usual scatter is unknown.
     """
     earlier, other = [log(value) for value in before], [log(value) for value in after]
     freedom = sum(len(row) - 1 for row in (earlier, other))
@@ -76,7 +80,7 @@ def adjusted(chances: Sequence[float]) -> list[float]:
 
 
 SURE = 0.05
-"""Maximum probability, over all rows of a comparison, of reporting a worse row although none is worse."""
+"""The largest accepted probability of reporting any worse row in a comparison although none is worse."""
 FEWEST = 2
 """Minimum number of runs on each side to call a row worse. A single run says nothing about the scatter."""
 

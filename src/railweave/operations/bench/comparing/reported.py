@@ -53,7 +53,7 @@ class BenchComparison(JsonObject):
         return row_table(self.rows, self.of)
 
     def verdict(self) -> str:
-        """A sentence that counts the rows by verdict."""
+        """A sentence with the number of rows of each verdict."""
         counts = Counter(row.verdict for row in self.rows)
         if not counts:
             return "There is nothing to compare."
@@ -67,7 +67,10 @@ def compare_runs(
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, RunPrediction] | None = None,
 ) -> BenchComparison:
-    """Compare runs with earlier runs. ``more``: settings that follow from the network (``located``); ``accounts``: predictions made now."""
+    """Compare runs with earlier runs. ``more``: settings that follow from the network; ``accounts``: predictions made now.
+
+    Both are by run id. ``tolerance``: the fraction by which a number may be worse; None: ``TOLERANCE``.
+    """
     allowed = TOLERANCE if tolerance is None else tolerance
     rows = [*regressions(numbers(before, more), numbers(now, more), allowed, fewest=1), *failed(now)]
     notes = () if any(row.before is not None and row.now is not None for row in rows) else (NOTHING_IN_COMMON,)
@@ -81,7 +84,10 @@ def compare_predicted(
     accounts: Mapping[str, RunPrediction] | None = None,
     notes: Sequence[str] = (),
 ) -> BenchComparison:
-    """Compare runs with their stored predictions, or with new ones (``accounts``) if none were stored."""
+    """Compare runs with their stored predictions, or with new ones (``accounts``) if none were stored.
+
+    ``notes``: sentences to include in the result. For the other parameters see ``against_prediction``.
+    """
     given = accounts or {}
     rows = against_prediction(runs, tolerance, more, given)
     without = sum(not run.predictions and run.id not in given for run in runs)
@@ -135,7 +141,7 @@ class StoreReport(JsonObject):
 
     @property
     def good(self) -> bool:
-        """True if no row is worse than its prediction or the baseline, no run failed, and no part stands out among the pairs."""
+        """True if no row is worse than its prediction or the baseline, no run failed, and no part of the network is suspected."""
         worse = any(row.bad for row in self.regressions or ())
         return self.predicted.good and not worse and not self.predicted.estimate.suspects
 
@@ -150,9 +156,9 @@ def reported(
     accounts: Mapping[str, RunPrediction] | None = None,
     notes: Sequence[str] = (),
 ) -> StoreReport:
-    """Return the report of runs. ``before`` is the baseline; for the other parameters see ``compare_predicted``.
+    """Return the report of runs. ``before``: the runs of the baseline; None: no baseline.
 
-    Runs of the store that belong to the baseline are not compared with it.
+    For the other parameters see ``compare_predicted``. Runs that belong to the baseline are not compared with it.
     """
     earlier = {run.id for run in before or ()}
     now = [run for run in runs if run.id not in earlier] or list(runs)
@@ -186,7 +192,7 @@ def check_tolerance(tolerance: float | None) -> None:
 def of_network(
     runs: Sequence[Run], network: Network | None, progress: Callable[[str], None], *, predict: bool = True
 ) -> tuple[dict[str, dict[str, str]], dict[str, RunPrediction], list[str]]:
-    """Return the locations of runs, their predictions, and notes on runs that have no prediction."""
+    """Return the locations of runs and their predictions, both by run id, and notes on runs that have no prediction."""
     if network is None:
         return {}, {}, []
     with in_force(network.catalog):

@@ -1,7 +1,7 @@
 """Numbers of runs as rows with verdicts, keyed so that numbers of different runs can be compared.
 
-Each run counts once, however many samples it has of a quantity, and its number is their median. The steps of a run are not repeats,
-because a cause that slows a run slows all its steps.
+For each key, a run has one number: the median of its samples. The steps of a run are not repeats, because a cause
+that slows a run slows all its steps.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ FEWEST = 3
 class Pair:
     """A measurement between two NICs (``SERVER:NIC``), the client first.
 
-    - ``like``: the test that ran; only pairs with the same test are compared.
-    - ``color``, ``links``, ``leaves``: the path of the packets, as far as it is known. A link without ports (``leaf1--spine1``) means
-      parallel cables, of which a hash selects one.
+    - ``like``: the test that ran. Only pairs with the same test are compared.
+    - ``color``, ``links``, ``leaves``: the path of the packets, as far as it is known. A link without ports
+      (``leaf1--spine1``) means parallel cables, of which a hash selects one.
     - ``round``: pairs with the same round ran at the same time; empty if the round is unknown.
-    - ``gbps``: the measured rate, 0 if the run failed; ``expected_gbps``: the predicted rate.
+    - ``gbps``: the measured rate, 0 if the run failed. ``expected_gbps``: the predicted rate, None if there is none.
     - ``relative``: the rate as a fraction of the expected rate; None if no expectation is known.
     """
 
@@ -52,7 +52,7 @@ class Pair:
 
 
 def pairs_of(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = None) -> list[Pair]:
-    """Return the perftest runs whose NICs are known, as pairs. The NICs are the settings ``server`` and ``client``.
+    """Return the perftest runs whose two NICs are known, as pairs. Their settings ``server`` and ``client`` name the NICs.
 
     ``more``: further settings by run id, as ``located`` returns them.
     """
@@ -107,8 +107,8 @@ def largest(samples: Iterable[Sample]) -> Sample | None:
 def compared(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs with ``relative`` set: the measured rate as a fraction of the expected rate.
 
-    The expected rate is the prediction if all pairs of the same test have one. Otherwise it is the median of the pairs with the same
-    test and the same number of links.
+    If all pairs of a test have a prediction, it is the expected rate. Otherwise the expected rate is the median of
+    the pairs with the same test and the same number of links.
     """
     groups: dict[tuple[str, int], list[Pair]] = {}
     predicted: dict[str, bool] = {}
@@ -146,7 +146,7 @@ SLOWER = (
 )
 """Quantities for which less is better."""
 COARSE = 0.1
-"""Bus bandwidth in GB/s below which the printed value has too few digits. The time is compared instead."""
+"""The bus bandwidth in GB/s below which its printed value has too few digits, so that the time is compared instead."""
 RESULTS = ("algorithm", "protocol", "channels", "timestamp", "at", "samples")
 """Labels of nccl-tests and of training that are results of a run. All other labels are inputs, and distinguish rows."""
 REMARKS = ("note", "flag", "source", "table", "timestamp", "unit", "unit_in_source")
@@ -155,7 +155,10 @@ REMARKS = ("note", "flag", "source", "table", "timestamp", "unit", "unit_in_sour
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key(JsonObject):
-    """The key of a measured number. ``where`` is the planned run, the pair of NICs or the number of GPUs; empty if unknown."""
+    """The key of a measured number. ``where`` is the planned run, the pair of NICs or the number of GPUs; empty if unknown.
+
+    ``size_bytes`` is -1 if the number has no size.
+    """
 
     JSON = ("where", "operation", "size_bytes=known_size", "place", "quantity", "labels=named_labels")
 
@@ -179,7 +182,7 @@ class Key(JsonObject):
 
     @property
     def known_size(self) -> int | None:
-        """The message size in bytes, or None if the key has no size."""
+        """The message size in bytes, or None if the number has no size."""
         return None if self.size_bytes < 0 else self.size_bytes
 
     @property
@@ -197,16 +200,17 @@ class Number:
 
 
 def ratio(key: Key, before: float, after: float) -> float | None:
-    """Return the ratio of ``after`` to ``before``, inverted if less is better, so that above 1 is always better; None if undefined."""
+    """Return the ratio of ``after`` to ``before``, or its inverse if less is better; None if undefined. Above 1 is always better."""
     up, down = (after, before) if key.quantity in FASTER else (before, after)
     quotient = up / down if down > 0 else None
     return quotient if quotient is not None and isfinite(quotient) else None
 
 
 def where(run: Run, more: Mapping[str, str] | None = None) -> str:
-    """Return the text that distinguishes runs of the same operation: the run of a plan, the pair of NICs, or the number of GPUs.
+    """Return a text that distinguishes a run from others of the same operation.
 
-    ``more``: settings that follow from the network.
+    It is the name of the planned run, the pair of NICs, or the number of GPUs. ``more``: settings that follow from
+    the network.
     """
     told = {**(more or {}), **dict(run.settings)}
     if told.get("planned run"):
@@ -235,7 +239,7 @@ def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = 
 
 
 def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
-    """Return the key of a sample or a prediction."""
+    """Return the key of a sample or a prediction. ``place``: the result of ``where`` for its run. ``tool``: the tool of the run."""
     told: tuple[tuple[str, str], ...] = getattr(sample, "labels", ())
     labels = tuple(
         (name, text)
@@ -247,11 +251,11 @@ def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
 
 
 def _main(by_key: dict[Key, list[Number]]) -> list[Key]:
-    """Return the keys to compare, without redundant quantities.
+    """Return the keys to compare. If several quantities measure the same thing, only one is kept.
 
-    - Bus bandwidth replaces time, unless it has too few digits.
-    - Average latency replaces typical latency.
-    - Step time replaces block time.
+    - Bus bandwidth is kept instead of time, unless it has too few digits.
+    - Average latency is kept instead of typical latency.
+    - Step time is kept instead of block time.
     """
     by_thing: dict[tuple[object, ...], dict[str, Key]] = {}
     for key in by_key:
@@ -279,12 +283,12 @@ Verdict = Literal["same", "better", "worse", "too few repeats", "failed", "only 
 class Row(JsonObject):
     """A comparison of one key: before and now, or predicted and measured.
 
-    - ``before``, ``now``: medians, or None; ``repeats``: the number of runs behind each.
+    - ``before``, ``now``: medians, or None; ``repeats``: the number of runs of each.
     - ``low``, ``high``: the band of a prediction.
     - ``ratio``: now relative to before; above 1 is better for every quantity.
     - ``chance``: the probability of such a result by chance, over all rows; None if it was not computed.
     - ``tolerance``: the allowed fraction below the band, in a comparison with a prediction.
-    - ``likely``: likely causes of a low result; ``runs``: the ids of the runs behind ``now``.
+    - ``likely``: likely causes of a low result; ``runs``: the ids of the runs from which ``now`` comes.
     """
 
     JSON = ("*key", "before", "now", "ratio:4", "verdict", "repeats", "band", "chance", "tolerance", "likely", "runs")
@@ -309,7 +313,7 @@ class Row(JsonObject):
 
     @property
     def band(self) -> tuple[float, float | None] | None:
-        """The band of the prediction, or None if the row has no prediction."""
+        """The band of the prediction as low and high end, or None if the row has no prediction."""
         return None if self.low is None else (self.low, self.high)
 
 

@@ -1,1 +1,1 @@
-"""Planning of the runs that test a network: pairs of NICs in rounds, collectives by suite, and expected results."""
+"""Plans of the runs that test a network: pairs of NICs in rounds, collectives by suite, and expected results."""

@@ -23,7 +23,8 @@ class Scope:
 
     - ``part``: the part of the plan; ``what``: a description of the servers.
     - ``label``: distinguishes scopes of the same part (a server, a stripe); empty if the part has only one.
-    - ``alike``: equal for scopes that have the same number of servers of the same kind in the same relation.
+    - ``alike``: a value that is equal for scopes with as many servers of the same kind, placed in the same way on
+      stripes.
     """
 
     part: str
@@ -54,7 +55,7 @@ class Job:
         return [Scope("servers", host, f"{host} alone", (host,), (self.label, "server")) for host in self.hosts]
 
     def stripes(self) -> list[Scope]:
-        """Return a scope for each stripe with several servers; none if all servers are in one stripe."""
+        """Return a scope for each stripe with several servers; empty if all servers are in one stripe."""
         by_stripe: dict[str, list[str]] = {}
         for host in self.hosts:
             by_stripe.setdefault(self.stripe_of[host], []).append(host)
@@ -67,7 +68,7 @@ class Job:
         ]
 
     def across(self) -> list[Scope]:
-        """Return a scope with the first server of each stripe; none if that is a single server, or all of them."""
+        """Return a scope with the first server of each stripe; empty if that is a single server, or all servers."""
         first = {self.stripe_of[host]: host for host in reversed(self.hosts)}
         hosts = tuple(host for host in self.hosts if host in first.values())
         if len(hosts) < 2 or len(hosts) == len(self.hosts):
@@ -75,7 +76,7 @@ class Job:
         return [Scope("across", "", "one server of each stripe", hosts, (self.label, "across"))]
 
     def cluster(self) -> list[Scope]:
-        """Return a scope with all servers; none if the job has only one."""
+        """Return a scope with all servers; empty if the job has only one server."""
         return [Scope("cluster", "", "all servers", self.hosts, (self.label, "cluster"))] if len(self.hosts) > 1 else []
 
     def alternating(self) -> list[Scope]:
@@ -88,7 +89,7 @@ class Job:
 
 
 def jobs(network: Network, hosts: Sequence[str]) -> list[Job]:
-    """Return the jobs of these servers, in their order. Servers without GPUs next to the fabric's NICs are left out."""
+    """Return the jobs into which these servers are divided. Servers without GPUs next to the fabric's NICs are left out."""
     models = {server.name: server.model for server in network.servers}
     speed = {f"{server.name}:{nic.name}": nic.speed_gbps for server in network.servers for nic in server.nics}
     wiring = wire(network)

@@ -38,9 +38,12 @@ if TYPE_CHECKING:
 
 
 FEWEST, MOST = 4, 1_000
-"""Minimum and maximum number of simulated messages per queue pair."""
+"""The fewest and the most messages per queue pair that are simulated."""
 BYTES = 8 << 20
-"""Simulated bytes per queue pair, within ``FEWEST`` and ``MOST`` messages. The delays of the first and last message become negligible."""
+"""The bytes per queue pair that are simulated, if that is between ``FEWEST`` and ``MOST`` messages.
+
+So many that the delays of the first and last message are negligible.
+"""
 
 
 def write_bandwidth_gbps(
@@ -54,12 +57,12 @@ def write_bandwidth_gbps(
     both_ways: bool = False,
     places: tuple[int, int] | None = None,
 ) -> float:
-    """Return the simulated average payload rate in 10^9 bit/s, as perftest prints it. With ``both_ways`` (``-b``), directions are summed.
+    """Return the simulated average payload rate in 10^9 bit/s, as perftest prints it. With ``both_ways``, it is the sum of both directions.
 
-    - ``src``, ``dst``: ``SERVER:NIC``.
+    - ``src``, ``dst``: the NICs, as ``SERVER:NIC``.
     - ``post_cost_ps``: the time in picoseconds that a NIC takes per message.
-    - ``places``: the indices of the two NICs' addresses that all queue pairs use, like the GIDs given to perftest. If None, the queue
-      pairs use the addresses of the path colors in rotation.
+    - ``places``: for each NIC, the index of the address that all queue pairs use, as perftest does with a GID. None:
+      the queue pairs use the addresses of the path colors one after another.
 
     Raises ``InputError`` for an unknown NIC.
     """
@@ -86,22 +89,22 @@ BYTES_A_NUMBER = 4
 """Bytes per element: by default, nccl-tests uses ``float``."""
 
 MOST_PACKET_HOPS = 60_000_000
-"""Packet hops, as estimated by ``sim``, above which flows are simulated instead of packets.
+"""The estimated packet hops of a prediction above which flows are simulated instead of packets.
 
-A packet simulation above it takes more than about ten seconds per number, and a plan has hundreds of numbers.
+Beyond that, a packet simulation takes more than about ten seconds per number, and a plan has hundreds of numbers.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A number to predict, for a run and a message size. The run represents all equivalent runs."""
+    """A number to predict: the result of a run at one message size. The run stands for all equivalent runs."""
 
     run: RunRequest
     size_bytes: int
 
     @property
     def key(self) -> Hashable:
-        """The key of the question. Equivalent questions have equal keys."""
+        """A key that is equal for questions with the same answer."""
         test = self.run.test
         if isinstance(test, Perftest):
             test_key: Hashable = (test.program, test.qps, test.both_ways)
@@ -123,7 +126,7 @@ def sizes_of(test: Perftest | NcclTests) -> Iterator[int]:
 
 
 def printed_size(collective: str, size_bytes: int, ranks: int) -> int:
-    """Return the size that nccl-tests uses if ``size_bytes`` is requested (its all_gather.cu, reduce_scatter.cu, alltoall.cu).
+    """Return the size that nccl-tests prints if ``size_bytes`` is requested (its all_gather.cu, reduce_scatter.cu, alltoall.cu).
 
     If each rank holds a part of the data, all parts have the same whole number of 16-byte units.
     """
@@ -133,7 +136,7 @@ def printed_size(collective: str, size_bytes: int, ranks: int) -> int:
 
 
 def options(question: Question) -> Mapping[str, Any]:
-    """Return the question about a collective as options of ``railweave sim``."""
+    """Return the options of ``railweave sim`` for a question about a collective."""
     run, test = question.run, question.run.test
     if not isinstance(test, NcclTests):
         raise TypeError("perftest is no collective")
@@ -151,16 +154,19 @@ def options(question: Question) -> Mapping[str, Any]:
 
 
 LARGE_ERROR, OTHER_ERROR = 0.012, 0.103
-"""Relative errors of perftest predictions: for large messages over one path, and for all others.
+"""The relative errors of perftest predictions: for large messages over a single path, and for all others.
 
-For the published rows with large messages (``pt-8388608``, docs/validation.md) the error was 0.1 %, and repeated runs of the reports
-differ by 1.2 %. Over all rows the largest error was 10.3 % (``pt-16384``). Over a long link it was 9 %. If a hash selects links, the
-prediction covers only one outcome of the hash.
+For the published rows with large messages (``pt-8388608``, docs/validation.md) the error was 0.1 %, and repeated runs
+of the reports differ by 1.2 %. Over all rows the largest error was 10.3 % (``pt-16384``). Over a long link it was 9
+%. If a hash selects links, the prediction covers only one outcome of the hash.
 """
 LARGE = "packet engine, seed 1; the published row of large messages was as near, and repeated runs of reports are"
 OTHER = "packet engine, seed 1; five published rows of ib_write_bw were as near"
 RATE_FREE_BYTES = 64 << 10
-"""Message size from which a NIC's message rate no longer limits it. Smaller sizes are predicted only if that rate is known."""
+"""The message size from which a NIC's message rate is no limit.
+
+Smaller sizes are predicted only if the message rate of the NIC is known.
+"""
 
 PLACES = ("out-of-place", "in-place")
 BANDWIDTH = "bandwidth_gbps"
@@ -190,7 +196,7 @@ def _of_perftest(
     asked: Mapping[Hashable, Question],
     progress: Callable[[str], None],
 ) -> dict[Hashable, float]:
-    """Return the predicted rate of each perftest question in 10^9 bit/s.
+    """Return the predicted rate in 10^9 bit/s of each perftest question, by the question's key.
 
     Runs of a NIC with itself are left out, because the simulator has no path for them.
     """
@@ -253,7 +259,10 @@ def _of_pair(run: RunRequest, known: Mapping[Hashable, float]) -> tuple[Predicti
 
 
 def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted]) -> tuple[Prediction, ...]:
-    """Return the predictions of a collective: bus bandwidth by size and place, the mean that nccl-tests prints, and the slope's rate."""
+    """Return the predictions of a collective: bus bandwidth by size and place, the mean that nccl-tests prints, and the slope.
+
+    ``known``: the simulator's predictions by question key.
+    """
     all_of = [known[Question(run, size).key] for size in sizes_of(test)]
     if not all(predicted.complete for predicted in all_of):
         return ()
@@ -284,9 +293,10 @@ def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted
 
 
 def slope_gbytes(points: Sequence[tuple[float, float]], factor: float) -> float:
-    """Return the rate for very large messages as bus bandwidth in 10^9 byte/s: the slope of a line fitted to (bytes, microseconds).
+    """Return the bus bandwidth for very large messages in 10^9 byte/s: the slope of a line fitted to (bytes, microseconds).
 
-    ``factor``: the factor of bus bandwidth (``bus_factor``). The startup time does not affect the slope (50 km article, Figure 4).
+    ``factor``: the factor of bus bandwidth (``bus_factor``). The startup time does not affect the slope (50 km
+    article, Figure 4).
     """
     slope = linear_regression([size for size, _ in points], [time for _, time in points]).slope
     return factor / slope / 1e3
@@ -301,7 +311,7 @@ def _between(predicted: Predicted) -> tuple[int, int]:
 
 
 def _bus(predicted: Predicted) -> tuple[float, float, float]:
-    """Return the bus bandwidth, and the low and high ends of its band. The longest time gives the low end."""
+    """Return the bus bandwidth of a prediction, and the low and high ends of its band, in 10^9 byte/s."""
     low, high = _between(predicted)
     rate = predicted.program.bus_bandwidth_gbytes
     return rate(predicted.time_ps), rate(high), rate(low)
@@ -313,7 +323,7 @@ def _method(predicted: Predicted) -> str:
 
 
 def plan_table(plan: Plan) -> Table:
-    """Return a table with a row for each part of a plan and test."""
+    """Return a table with a row for each part of a plan and each test in it."""
     groups: dict[tuple[str, str], list[PlannedRun]] = {}
     for run in plan.runs:
         groups.setdefault((run.part, _test(run)), []).append(run)
@@ -362,9 +372,9 @@ def _test(run: PlannedRun) -> str:
 
 
 def _expected(runs: Sequence[PlannedRun]) -> str | None:
-    """Return the range of the expected results, or None without predictions.
+    """Return the range of the expected results as text, or None without predictions.
 
-    The range is that of the slopes if there are any, otherwise of the results at each run's largest predicted size.
+    It is the range of the slopes or, without slopes, of the results at each run's largest predicted size.
     """
     slopes = [prediction.value for run in runs for prediction in run.predictions if prediction.quantity == SLOPE]
     if slopes:
@@ -387,11 +397,14 @@ def _range(values: Sequence[float]) -> str:
 
 
 PERFTEST_START_S, NCCL_START_S = 3.0, 15.0
-"""Startup times in seconds: login, program start and address exchange, and for nccl-tests communicator setup. Both are assumptions."""
+"""The startup times in seconds of perftest and of nccl-tests (both assumed).
+
+They include login, program start and address exchange, and for nccl-tests the setup of communicators.
+"""
 ITERATIONS = 5_000
 """Messages that ``ib_write_bw`` sends per size and queue pair."""
 MESSAGES_PER_S = 4e6
-"""Assumed rate of small messages if it is not predicted, about that of a Thor2."""
+"""The assumed rate of small messages per second if it is not predicted. It is about that of a Thor2."""
 NCCL_RUNS = 5 + 20
 """Iterations of nccl-tests per size and place: warm-up plus measured."""
 CHECKED = 2.0
@@ -433,7 +446,7 @@ def timeout_s(estimate: float) -> int:
 TOLERANCE = 0.05
 """Default fraction by which a number may be below its band. Repeated runs in reports differ by 1.2 %; operators' tests fail at 5 %."""
 UNSURE = 0.15
-"""Tolerance for predictions that no published result has verified; a target of docs/validation.md."""
+"""The tolerance for predictions that no published result has verified. It is a target of docs/validation.md."""
 
 
 def plan(

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Rounds:
-    """Assigns runs to rounds in sequence.
+    """An assignment of runs to rounds, in the order in which they come.
 
-    The number of rounds is smallest if consecutive runs share no resource (``in_turns``).
+    There are as few rounds as possible if consecutive runs share no resource (``in_turns``).
     """
 
     def __init__(self) -> None:
@@ -41,15 +41,16 @@ class Rounds:
 
 
 def rounds(taken: Iterable[Collection[Hashable]]) -> list[int]:
-    """Return the rounds of runs. ``taken`` has the resources that each run needs exclusively."""
+    """Return the round of each run, counted from 1. ``taken``: for each run, the resources that it needs for itself."""
     given = Rounds()
     return [given.first(resources) for resources in taken]
 
 
 def in_turns(count: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield turns that together have every pair of ``count`` players; in a turn, no player is in two pairs.
+    """Yield turns that together contain every pair of ``count`` players. In one turn, each player is in at most one pair.
 
-    The circle method: one player stays, the others move on by one place each turn. With an odd number, one player sits out each turn.
+    The circle method: one player stays, the others move on by one place each turn. With an odd number, one player
+    sits out each turn.
     """
     circle: list[int | None] = [*range(count), *([None] if count % 2 else [])]
     for _ in range(len(circle) - 1):
@@ -71,7 +72,7 @@ Four are from the Thor 2 guide. A hash needs more to reach several links. Betwee
 """
 
 TOLD_EVERY = 2_000
-"""Number of pairs between progress messages. In a large network, a pair may cross thousands of links."""
+"""The number of pairs after which progress is reported. In a large network, the path of a pair may cross thousands of links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class Pairs:
     notes: list[str] = field(default_factory=list[str])
 
     def loops(self, method: Method) -> list[RunRequest]:
-        """Return a run of every NIC with itself, one NIC of a server at a time. Such runs test the server without the network."""
+        """Return a run of every NIC with itself, one NIC of a server at a time. They test the server without the network."""
         number = rounds((place.server.name,) for place in self.places)
         memory: list[Memory] = [memory_of(place, place, self.memory) for place in self.places]
         return [
@@ -133,7 +134,11 @@ class Pairs:
         return self._runs("pairs", pairs, method)
 
     def mesh(self, method: Method, *, every_color: bool) -> list[RunRequest]:
-        """Return runs between every pair of leaves: over every path color, or over one color each so that together all colors are used."""
+        """Return runs between every pair of leaves.
+
+        With ``every_color``, each pair is tested over every path color. Otherwise each pair is tested over one color,
+        and together the pairs use all colors.
+        """
         pairs: list[tuple[Place, Place, tuple[int, int]]] = []
         for rail, leaves in enumerate(parts(self.places)):
             pairs += _mesh(leaves, rail, every_color=every_color)
@@ -198,7 +203,7 @@ def _test(
 
 
 def _neighbours(leaf: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield pairs of a leaf's NICs that are on different servers: first within rails, then the NICs left over."""
+    """Yield pairs of NICs on one leaf and on different servers: first within rails, then from the NICs that are left."""
     rails: dict[int, list[Place]] = {}
     for place in leaf:
         rails.setdefault(place.nic.rail, []).append(place)
@@ -226,9 +231,10 @@ def _neighbours(leaf: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 
 def _far_neighbours(alone: Sequence[Place], places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield a pair for each NIC that has no neighbor on its leaf: with another such NIC, or any NIC that may talk to it.
+    """Yield a pair for each NIC that has no neighbor on its leaf. ``alone``: these NICs. ``places``: all NICs.
 
-    Partners of the same rail come first.
+    The partner is another such NIC, or else any NIC that may communicate with it. Partners of the same rail are
+    preferred.
     """
     waiting = list(alone)
     while waiting:
@@ -249,8 +255,9 @@ def _far_neighbours(alone: Sequence[Place], places: Sequence[Place]) -> Iterator
 def _mesh(
     leaves: Sequence[Sequence[Place]], first: int, *, every_color: bool
 ) -> Iterator[tuple[Place, Place, tuple[int, int]]]:
-    """Yield pairs of NICs between all leaves, in turns. The NICs of a leaf rotate, so a turn uses different NICs if there are enough.
+    """Yield pairs of NICs between all pairs of leaves, each with the indexes of the two addresses to use.
 
+    Pairs come in turns. Each leaf uses its NICs one after another, so a turn uses different NICs if there are enough.
     ``first``: the index of the first path color, if each pair of leaves uses a single color.
     """
     used: Counter[int] = Counter()
@@ -274,7 +281,11 @@ def _mesh(
 def _choose(
     here: Sequence[Place], there: Sequence[Place], first: int, second: int, color: int | None
 ) -> tuple[Place, Place, tuple[int, int]] | None:
-    """Choose the next NIC of one leaf, and the next NIC of the other leaf on a different server. Both must have the color."""
+    """Return the next NIC of one leaf, a NIC of the other leaf on a different server, and the indexes of their addresses.
+
+    Both addresses have the color. ``first``, ``second``: the numbers of the NICs that come next. None: there is no
+    such pair.
+    """
     place = here[first % len(here)]
     at = place.place_of(color)
     for step in range(len(there)):

@@ -31,8 +31,10 @@ MEMORY: dict[str, Memory] = {"NVIDIA": "cuda", "AMD": "rocm"}
 class Place:
     """A NIC, with its server and its GPU.
 
-    - ``gpu``: the GPU next to the NIC; None if the NIC serves no GPU. ``vendor``: the vendor of the GPU, or empty.
-    - ``model``: the model of the NIC. ``messages_per_us``: messages per microsecond in each direction; None if unknown.
+    - ``gpu``: the index of the GPU next to the NIC; None if the NIC serves no GPU. ``vendor``: the vendor of the GPU,
+      or empty.
+    - ``model``: the model of the NIC. ``messages_per_us``: messages per microsecond in each direction; None if
+      unknown.
     - ``plane``: the plane of the NIC's leaf; empty if there are no planes.
     """
 
@@ -88,9 +90,10 @@ def check_memory(asked: Memory | None, nic_places: Sequence[Place]) -> None:
 
 
 def parts(nic_places: Sequence[Place]) -> list[list[list[Place]]]:
-    """Group NICs that can test each other's paths, by leaf. A group shares fabric, plane, tenant, layer-2 network and rail.
+    """Return groups of NICs that can test each other's paths. A group is a list of leaves, and each leaf a list of NICs.
 
-    If each rail of a tenant has only one leaf, all rails form one group. Otherwise no run would cross the spines.
+    The NICs of a group have the same fabric, plane, tenant, layer-2 network and rail. If each rail of a tenant has
+    only one leaf, all rails form one group, because otherwise no run would cross the spines.
     """
     whole: dict[tuple[str, str, str, str], dict[int, dict[str, list[Place]]]] = {}
     for place in nic_places:
@@ -129,7 +132,10 @@ def _place(network: Network, server: Server, nic: Nic, model: ServerModel | None
 
 
 ALIKE_PS = 10_000_000
-"""Difference in delay, in picoseconds, below which cables count as equal. Cable lengths inside a building do not affect the results."""
+"""The difference in delay, in picoseconds, below which cables count as equal.
+
+Cable lengths inside a building do not affect the results.
+"""
 
 
 @dataclass(frozen=True)
@@ -152,7 +158,7 @@ class Routed:
         return cls(network, plane, plane.routes())
 
     def kind(self, link: str) -> tuple[int, int, bool]:
-        """Return the properties that affect the performance of a link: speed, delay, and whether it is between sites."""
+        """Return the properties of a link that affect performance: speed, delay in units of ``ALIKE_PS``, and True if between sites."""
         properties = self.kinds.get(link)
         if properties is None:
             cable = self.network.cable(link)
@@ -168,8 +174,9 @@ class PairPath:
     - ``links``: the links that packets cross, in order; empty if a hash or the load decides at any hop.
     - ``possible``: all links that packets may cross.
     - ``widest``: the largest number of links to choose from at a hop.
-    - ``alike``: equal for pairs with the same expected performance: the speeds, long cables and choices of every hop.
-    - ``far``: whether the path crosses between sites.
+    - ``alike``: a value that is equal for pairs with the same expected performance. It covers the speeds, long cables
+      and choices of every hop.
+    - ``far``: True if the path crosses between sites.
     """
 
     links: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""Suites by name, and runs of nccl-tests or rccl-tests for a job. A suite is a function from a network's pairs and jobs to runs.
+"""Suites by name, and runs of nccl-tests or rccl-tests for a job. A suite is a function that returns runs for pairs and jobs.
 
-``table12``, ``table1.3`` and ``fifty-km`` reproduce the grids of the source documents. If a document does not state its message size,
-the suite uses the size that docs/validation.md assumes for those rows.
+``table12``, ``table1.3`` and ``fifty-km`` reproduce the measurements of the source documents. If a document does not
+state its message size, the suite uses the size that docs/validation.md assumes for those rows.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def of_scope(
     part: str = "",
     slope: bool = False,
 ) -> RunRequest:
-    """Return a run for a scope; ``numbered`` sets its round later. ``part`` replaces the scope's part if given."""
+    """Return a run for a scope, without its round, which ``numbered`` sets. ``part``: the part of the plan; empty: that of the scope."""
     test = NcclTests(
         collective,
         scope.hosts,
@@ -94,9 +94,9 @@ def of_scope(
 
 
 def numbered(wanted: Iterable[RunRequest]) -> list[RunRequest]:
-    """Return the runs with their rounds, part by part.
+    """Return the runs with their round numbers, counted within each part.
 
-    Runs on different single servers share a round. A run that uses the network has its round to itself.
+    Runs on different single servers share a round. A run that uses the network has a round to itself.
     """
     parts: dict[str, list[RunRequest]] = {}
     for run in wanted:
@@ -127,7 +127,7 @@ ALL_REDUCE, ALL_TO_ALL = Sizes(GIB, GIB), Sizes(256 * MIB, 256 * MIB)
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A suite: a description of its purpose, and the function that returns its runs."""
+    """A suite of runs: a sentence about its purpose, and the function that returns its runs."""
 
     what: str
     runs: Callable[[Pairs, Sequence[Job]], list[RunRequest]]
@@ -209,8 +209,8 @@ def _profile(name: str) -> str:
 def _fifty_km(pairs: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
     """Return the runs of the 50 km article.
 
-    First come rates by number of queue pairs. Then follow all-reduces over several sizes for buffers, channels and queue pairs; the slope
-    over the sizes gives the rate.
+    The first runs measure rates by number of queue pairs. The others are all-reduces over several sizes with
+    different buffers, channels and queue pairs; the slope over the sizes gives the rate.
     """
     network = pairs.routed.network
     if not any(network.long_links(fabric.name) for fabric in network.fabrics):
@@ -258,7 +258,7 @@ def _crosses(pairs: Pairs, run: RunRequest) -> bool:
 
 
 def _by_queue_pairs(run: RunRequest, numbers: Sequence[int]) -> Iterator[RunRequest]:
-    """Yield a run of the same pair for each number of queue pairs, in consecutive rounds."""
+    """Yield copies of a run that differ in the number of queue pairs, in consecutive rounds."""
     for place, number in enumerate(numbers, 1):
         if isinstance(run.test, Perftest):
             yield replace(

@@ -1,4 +1,4 @@
-"""A run that a suite requests, before any prediction."""
+"""The runs that a suite requests, before anything is predicted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ class RunRequest:
     """A requested run.
 
     - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: see ``PlannedRun``.
-    - ``alike``: runs of the same test with equal values perform the same, so they share a prediction.
-    - ``gbps``: the total speed of a server's NICs in 10^9 bit/s. Without a prediction it determines the expected duration.
-    - ``places``: for perftest, the indices of the client's and the server's address on their NICs.
+    - ``alike``: a value that is equal for runs that perform the same with the same test. They share a prediction.
+    - ``gbps``: the total speed of a server's NICs in 10^9 bit/s. Without a prediction it determines the expected
+      duration.
+    - ``places``: for perftest, the indexes of the client's and the server's address on their NICs.
     - ``lb``: the load balancing of switches, if it differs from the design (``railweave sim --lb``).
-    - ``slope``: whether to predict the slope of times over sizes too.
+    - ``slope``: True if the slope of times over sizes is to be predicted too.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Execution of a plan, round by round. The runs of a round start together, and each result is stored as soon as its run ends."""
+"""Execute a plan round by round. The runs of a round start together, and each result is stored as soon as its run ends."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ResultWriter:
     outputs: Path
 
     def had(self) -> dict[str, bool]:
-        """Return the runs of this plan that are in the store, by name. The value is True if the latest attempt failed."""
+        """Return the runs of this plan that are in the store, by name. True: the latest attempt failed."""
         failed_by_name: dict[str, bool] = {}
         for settings, failed in self.store.settings():
             given = dict(settings)
@@ -51,7 +51,10 @@ class ResultWriter:
     def keep(
         self, planned: PlannedRun, came: RunResult, began: dt.datetime, seconds: float, environment: Environment
     ) -> Run:
-        """Store the result of a run, and return the stored run. Raises ``OutputError`` if the result cannot be written."""
+        """Store the result of a run, and return the run as stored. Raises ``OutputError`` if it cannot be written.
+
+        ``came``: the result. ``began``, ``seconds``: start and duration.
+        """
         # A plan is a file that anybody may have written: no name in it leads out of the folder.
         name = "/".join(part for part in planned.name.split("/") if part not in {"", ".", ".."})
         path, attempt = _free(self.outputs / f"{name}.txt")
@@ -67,7 +70,7 @@ class ResultWriter:
 
 
 def _free(path: Path) -> tuple[Path, int]:
-    """Return a path that does not exist yet, and the number of the attempt."""
+    """Return ``path``, with the number of the attempt in its name if it exists already, and that number."""
     attempt, candidate = 1, path
     while candidate.exists():
         attempt += 1
@@ -78,7 +81,10 @@ def _free(path: Path) -> tuple[Path, int]:
 def made(
     planned: PlannedRun, came: RunResult, file: str, began: dt.datetime, seconds: float, environment: Environment
 ) -> Run:
-    """Return the run to store: the results in its output, the planned settings, and the failures."""
+    """Return the run to store, with the results in its output, the planned settings, and the failures.
+
+    ``file``: the name of the output file. ``began``, ``seconds``: start and duration.
+    """
     digest = hashlib.sha256(came.text.encode(errors="replace")).hexdigest()
     kept = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     start = began.isoformat(timespec="seconds")
@@ -133,7 +139,7 @@ def _settings(planned: PlannedRun) -> dict[str, str]:
 
 
 def _last(came: RunResult) -> Iterable[str]:
-    """Yield the last output lines of a run without a result."""
+    """Yield the last lines of output, for a run that failed."""
     for end, text in (("", came.text), *came.more.items()):
         lines = [line for line in text.splitlines() if line.strip()]
         yield from (f"{f'{end}: ' if end else ''}{told(line)}" for line in lines[-LEFT:])
@@ -142,9 +148,10 @@ def _last(came: RunResult) -> Iterable[str]:
 def with_servers(
     environment: Environment, hosts: Iterable[str], surveyed: dict[str, dict[str, str]], checked: dict[str, object]
 ) -> Environment:
-    """Return the environment of all runs, with the versions and check results of these servers added.
+    """Return the environment of a run: that of all runs, with the versions and check results of its servers added.
 
-    A version that is the same on all servers is stored once. Firmware is stored by server and device.
+    A version that is the same on all servers is stored once. Firmware is stored by server and device. ``surveyed``,
+    ``checked``: versions and check results by server.
     """
     versions, firmware = dict(environment.versions), dict(environment.firmware)
     names = list(hosts)
@@ -166,7 +173,7 @@ def with_servers(
 
 
 AT_ONCE = 256
-"""Default number of runs in a round that run at the same time. Each run needs two servers and a login to each."""
+"""The default of the most runs of a round that run at the same time. Each run needs a login to two servers."""
 SURVEY_S = 30
 """Timeout in seconds for a server to report its versions."""
 
@@ -194,7 +201,7 @@ def hosts_of(run: PlannedRun) -> tuple[str, ...]:
 
 
 def rounds_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
-    """Return groups of runs that run at the same time, in the order of execution: by part, then by round."""
+    """Return the runs in groups, in the order of execution: by part, then by round. The runs of a group run at the same time."""
     parts = list(dict.fromkeys(run.part for run in runs))
     by_round: dict[tuple[int, int], list[PlannedRun]] = {}
     for run in runs:
@@ -203,7 +210,7 @@ def rounds_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
 
 
 def waiting(runs: Sequence[PlannedRun], at_once: int) -> list[str]:
-    """Return a sentence for each part whose rounds have more runs than may run at the same time.
+    """Return a sentence for each part of the plan whose rounds have more runs than ``at_once``.
 
     Such rounds take longer than planned and load the network less.
     """

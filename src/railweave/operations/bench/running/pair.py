@@ -1,4 +1,4 @@
-"""Execution of a single run: perftest (the server end first, then the client end), or nccl-tests and rccl-tests."""
+"""Execute a single run: perftest (the server end first, then the client end), or nccl-tests and rccl-tests."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ PROGRAMS = {
 def perftest_words(test: Perftest, gpu: int | None, folder: str = "") -> list[str]:
     """Return the command line of one end of a run. ``gpu``: the GPU of this end; ``folder``: the location of the program.
 
-    The device, GID and port are missing, because they are found on the server. CUDA numbers GPUs by PCI slot only with
-    ``CUDA_DEVICE_ORDER``; HIP always does.
+    Device, GID and port are not included, because they are found on the server. The GPU is numbered by PCI slot: HIP
+    always does so, CUDA only with ``CUDA_DEVICE_ORDER``.
     """
     words = ["env", "CUDA_DEVICE_ORDER=PCI_BUS_ID"] if test.memory == "cuda" and gpu is not None else []
     words += [_in(folder, test.program), "-F", "--report_gbits", "-q", str(test.qps)]
@@ -73,9 +73,9 @@ def _in(folder: str, program: str) -> str:
 FIRST_PORT = 18600
 """The first TCP port that perftest servers listen on. The default of perftest is 18515."""
 START_S = 30
-"""Seconds that the other end has to start listening."""
+"""The seconds within which the other end must listen."""
 END_S = 10
-"""Seconds that the other end has to end after this end has ended."""
+"""The seconds in which the other end must end after this end has ended."""
 _WRONG = re.compile(r"\berror\b|fail|cannot|couldn't|unable|not found|denied|refused|no such", re.IGNORECASE)
 LEFT = 30
 """Number of output lines stored with a failed run. The file has the whole output."""
@@ -87,7 +87,7 @@ class RunResult:
 
     - ``text``: the output that has the result; ``more``: all other output, by file name suffix.
     - ``failures``: the reasons why the run failed; empty if it succeeded.
-    - ``facts``: facts collected on the servers.
+    - ``facts``: values found on the servers, by name.
     """
 
     text: str = ""
@@ -97,7 +97,7 @@ class RunResult:
 
 
 async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: float, folder: str = "") -> RunResult:
-    """Measure between two NICs. Raises nothing except on cancellation, which also stops both ends.
+    """Run a perftest between two NICs. Raises nothing except on cancellation, which also stops both ends.
 
     - ``number``: the number of the run in its round; it determines the server's ports.
     - ``limit_s``: the time limit; ``folder``: the location of perftest on servers.
@@ -162,7 +162,7 @@ async def _did_not_listen(test: Perftest, listening: asyncio.Task[ScriptOutput],
 
 
 async def _ended(test: Perftest, listening: asyncio.Task[ScriptOutput], came: RunResult) -> None:
-    """Wait for the server end, and add its output to the result. If it does not end in time, the caller stops it."""
+    """Wait for the server end, and add its output to ``came``. If it does not end in time, the caller stops it."""
     done, _ = await asyncio.wait({listening}, timeout=0.5 if came.failures else END_S)
     if not done:
         return
@@ -180,7 +180,7 @@ async def _ended(test: Perftest, listening: asyncio.Task[ScriptOutput], came: Ru
 
 
 def _apart(text: str) -> tuple[str, list[str]]:
-    """Separate the output of programs from the lines that the script itself prints."""
+    """Return the output of a program without the lines that the script itself printed, and these lines without their prefix."""
     lines = text.splitlines(keepends=True)
     script_lines = [line.removeprefix(SAYS).strip() for line in lines if line.startswith(SAYS)]
     return "".join(line for line in lines if not line.startswith(SAYS)), script_lines
@@ -216,7 +216,10 @@ def wrong(outcome: ScriptOutput, limit_s: float) -> str:
 Launcher = Literal["mpirun", "srun"]
 
 RANKS = "railweave host env"
-"""The program that starts each rank, before ``-- PROGRAM``. It sets values that only the server knows, as in ``mpirun.sh``."""
+"""The program that starts each rank. The rank's own program follows after ``--``.
+
+It sets values that only the server knows, as in ``mpirun.sh``.
+"""
 RANKS_START_S = 60
 """Seconds for MPI or Slurm to start the ranks, in addition to the run's time limit."""
 
@@ -245,9 +248,9 @@ class Launch:
 
 
 def started(test: NcclTests, launch: Launch, limit_s: float) -> str:
-    """Return the script that starts the ranks in the order of the plan.
+    """Return the script that runs a collective by its launcher, with ranks in the order of the plan.
 
-    Its files are in a temporary folder, which the script deletes at its end.
+    The script creates its files in a temporary folder, which it deletes at its end.
     """
     if launch.launcher == "mpirun":
         files = {"hostfile": "".join(f"{host} slots={test.per_host * test.gpus}\n" for host in test.hosts)}
@@ -272,7 +275,7 @@ def _line(test: NcclTests, launch: Launch) -> str:
 
 
 async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: float) -> RunResult:
-    """Run a collective. Raises nothing except on cancellation, which also stops the launcher and thereby its ranks."""
+    """Run a collective, and return its result. Raises nothing except on cancellation, which also stops the launcher and its ranks."""
     came, place = RunResult(), launch.place(test)
     try:
         outcome = await shells.ran(place, started(test, launch, limit_s), limit_s + RANKS_START_S)
@@ -287,6 +290,6 @@ async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: flo
 
 
 def shown(test: NcclTests, launch: Launch) -> str:
-    """Return the command in readable form, as ``--dry-run`` prints it."""
+    """Return the command of a run for people to read, as ``--dry-run`` prints it."""
     command = _line(test, launch).replace('"$f/hosts"', "HOSTS")
     return command.replace('"$f/mpirun.sh"', "mpirun.sh").replace('"$f/hostfile"', "HOSTFILE")

@@ -1,4 +1,4 @@
-"""The runs of a plan: which are chosen, how they are carried out with a network's files, and the results as values and as text."""
+"""The runs of a plan: select them, execute them with a network's files, and report the results."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class RunSelection:
     """A selection of a plan's runs.
 
     - ``runs``: the runs to execute.
-    - ``had``: runs that the store already has.
-    - ``needing``: runs left out because they need a setting to be changed first, and were not named.
+    - ``had``: runs that are left out because the store has them.
+    - ``needing``: runs that are left out because a setting must be changed first, and their names were not given.
     """
 
     runs: tuple[PlannedRun, ...]
@@ -62,9 +62,10 @@ def chosen(
 ) -> RunSelection:
     """Return the selected runs of a plan, in the order of the plan.
 
-    - ``had``: the names of the runs in the store, each with whether its latest attempt failed.
-    - ``only``: names of runs or parts, with ``*`` for any text. Default: all runs that need no setting to be changed first.
-    - ``again``: include runs that the store has; ``failed``: include those of them that failed.
+    - ``had``: the runs in the store, by name; True if the latest attempt failed.
+    - ``only``: names of runs or parts, with ``*`` for any text. Default: all runs that need no setting to be changed
+      first.
+    - ``again``: also select runs that are in the store. ``failed``: also select those of them that failed.
 
     Raises ``InputError`` for a name that the plan does not have.
     """
@@ -91,7 +92,7 @@ class RunSummary:
 
     - ``chosen``: the selected runs.
     - ``runs``: the results, as stored.
-    - ``commands``: the name of each run, and the command that starts it.
+    - ``commands``: pairs of a run's name and the command that starts it.
     """
 
     plan: str
@@ -153,7 +154,10 @@ def name_of(run: Run) -> str:
 
 
 def command(run: PlannedRun, launch: Launch, perftest: str = "") -> str:
-    """Return the command of a run in readable form. For perftest it is the client's, with placeholders for values found on its server."""
+    """Return the command of a run for people to read.
+
+    For perftest it is the client's command, with placeholders for values that are found on its server.
+    """
     test = run.test
     if isinstance(test, Perftest):
         words = perftest_words(test, test.client.gpu, perftest)
@@ -195,10 +199,12 @@ def run_plan(
     meanwhile: Callable[[], Awaitable[None]] | None,
     say: Callable[[str], None],
 ) -> RunSummary:
-    """Carry out the chosen runs of a plan, and store the result of each as soon as it ends.
+    """Execute the chosen runs of a plan, and store the result of each as soon as it ends.
 
+    - ``how``: the options of execution. ``access``: the path of access.yaml, or None for the defaults.
+    - ``dry_run``: only return the commands.
     - ``host_check``: run ``railweave host check`` on each server first, with ``sudo`` as root.
-    - ``meanwhile``: a function that runs alongside. If it fails, all runs stop and its error is raised.
+    - ``meanwhile``: a function that runs at the same time. If it fails, all runs stop and its error is raised.
     """
     digest, launch = asked.plan.digest, how.launch
     # A store that is not there yet is not made for a look at what would be done.
@@ -228,7 +234,7 @@ def run_plan(
 
 
 async def _meanwhile(work: Coroutine[Any, Any, list[Run]], meanwhile: Callable[[], Awaitable[None]]) -> list[Run]:
-    """Carry out runs while another task runs: the task is ended with the runs, and an error of the task ends the runs."""
+    """Execute runs while another function runs. It is cancelled when the runs have ended; if it fails, the runs are cancelled."""
 
     async def watch() -> None:
         await meanwhile()
@@ -275,7 +281,10 @@ def outputs_of(plan: Plan | Path | str, store: Path | str, outputs: Path | str |
 
 
 def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str, bool]:
-    """Return the plan's runs that the store has, by name. A missing file has no runs; ``make`` creates missing tables of a database."""
+    """Return the plan's runs that the store has, by name; True if the latest attempt failed.
+
+    A missing file has no runs. ``make``: create missing tables of a database.
+    """
     database = str(store).startswith(("postgresql://", "postgres://"))
     if not database and not Path(store).exists():
         return {}
@@ -327,7 +336,10 @@ def environment_of(network: Network, plan: Plan, fabric: Network | Path | str | 
 def _checked(
     network: Network, ways: AccessFile, names: Sequence[str], *, sudo: bool, say: Callable[[str], None]
 ) -> dict[str, object]:
-    """Return the result of `railweave host check` on each server: the count of each verdict and the faults, or the reason for no answer."""
+    """Run `railweave host check` on servers, and return each result: the count of each verdict and the faults.
+
+    For a server without an answer, the result is the reason.
+    """
     there = [name for name in names if name in {server.name for server in network.servers}]
     with in_force(network.catalog):
         texts = {name: host_json(host_config(network, name)) for name in there}

@@ -111,9 +111,9 @@ def asking(address: str, device: str, words: Sequence[str], *, port: int, peer: 
 
 
 def guarded(line: str, limit_s: float, before: str = "") -> str:
-    """Return a script that runs a command and stops it when the input ends or after ``limit_s`` seconds.
+    """Return a script that runs a command, and stops it when the script's input ends or after ``limit_s`` seconds.
 
-    ``before``: quick commands to run first.
+    ``line``: the command. ``before``: quick commands to run first.
     """
     return _BEGIN + before + _guarded(line, limit_s) + _AWAITED
 

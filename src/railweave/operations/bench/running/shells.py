@@ -1,4 +1,4 @@
-"""Execution of scripts: on servers over SSH, several at a time per connection, or on this machine."""
+"""Run scripts on servers over SSH, several at a time per connection, or on this machine."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _Running:
 
 @dataclass(slots=True)
 class _Line:
-    """The SSH connections to a server, through its jump hosts, and the number of scripts that use them."""
+    """The SSH connections to a server (those of its jump hosts, then its own), and the number of scripts that use them."""
 
     connections: list[asyncssh.SSHClientConnection]
     used: int = 0
@@ -73,8 +73,8 @@ class _Line:
 class Shells:
     """Connections to the servers of a plan.
 
-    ``attempts`` is the number of logins to try on a server that does not answer, with pauses of 1, 2, 4, … seconds in between.
-    After that, each run that needs the server fails at once.
+    ``attempts``: the number of logins to try on a server that does not answer, with pauses of 1, 2, 4, … seconds in
+    between. After that, every run that needs the server fails at once.
     """
 
     targets: Mapping[str, Target]
@@ -128,7 +128,7 @@ class Shells:
             line.used -= 1
 
     async def _line(self, where: str) -> _Line:
-        """Reserve a place for a script on a connection to a server, and return the connection. Raises ``ReachError``."""
+        """Return a connection to a server that has room for a script, with the room reserved. Raises ``ReachError``."""
         async with self._locks[where]:
             self._lines[where] = [line for line in self._lines[where] if not line.connections[-1].is_closed()]
             line = next((line for line in self._lines[where] if line.used < AT_ONCE), None)
@@ -181,7 +181,10 @@ async def _read(source: Source, parts: list[bytes], seen: Callable[[str], None] 
 
 @contextlib.asynccontextmanager
 async def _here(script: str) -> AsyncGenerator[_Running]:
-    """Run a script on this machine in a separate session, so that Ctrl-C reaches railweave alone, which then ends the script."""
+    """Run a script on this machine in a separate session, while the context lasts.
+
+    So Ctrl-C reaches only railweave, which then ends the script.
+    """
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         "sh", "-c", script, stdin=pipe, stdout=pipe, stderr=pipe, limit=MOST_BYTES, start_new_session=True

@@ -1,4 +1,8 @@
-"""Triage rules about hosts, processes and the network that NCCL selected, and the function that applies all rules to a text."""
+"""Triage rules about hosts, processes and NCCL's choice of network, and the function that applies all rules to a text.
+
+The docstring of a rule's function states the rule. The function yields each place in the text that shows the rule
+broken.
+"""
 
 from __future__ import annotations
 
@@ -383,7 +387,11 @@ class TriageResult:
 
 
 def triage(text: str, file: str, networks: frozenset[Network] = frozenset()) -> TriageResult:
-    """Diagnose a run from its output. Never raises an error. ``networks``: the networks of the design's GPU NICs; empty without a design."""
+    """Diagnose a run from its output. Never raises an error.
+
+    ``file``: the name of the source in findings. ``networks``: the networks of the design's GPU NICs; empty without a
+    design.
+    """
     reading = read(text, file)
     case = Case(reading, tuple(lines_of(text)), networks)
     findings = [finding for rule in RULES for finding in rule.run(case, file=file)]

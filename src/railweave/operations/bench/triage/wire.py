@@ -1,4 +1,8 @@
-"""Triage rules about the network (completions, GIDs, links) and wrong or incomplete results, and the case that every rule examines."""
+"""Triage rules about the network (completions, GIDs, links) and about wrong or incomplete results, and the input of all rules.
+
+The docstring of a rule's function states the rule. The function yields each place in the text that shows the rule
+broken.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class Case:
         return self.read.log
 
     def finding(self, line: int, description: str, where: str = "", *, fix: str | None = None) -> FindingPlace:
-        """Return the finding of a rule, with the line that shows it. ``where`` is a host; if empty, the file is named."""
+        """Return a finding of the rule that runs, at the line that shows it. ``where``: a host; if empty, the file is named."""
         return FindingPlace(where or self.file.rpartition("/")[2] or self.file, description, self.file, line, fix=fix)
 
 
@@ -139,7 +143,7 @@ def calls(case: Case) -> Iterator[FindingPlace]:
 
 
 def of_memory(call: FailedCall) -> bool:
-    """Return whether a call failed to register memory, which has a separate rule (``run-memory-locked``)."""
+    """Return whether a call failed to register memory. The rule ``run-memory-locked`` reports such calls."""
     return call.error == NO_MEMORY and re.search(LOCKED, call.text) is not None
 
 

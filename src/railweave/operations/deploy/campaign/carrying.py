@@ -1,7 +1,8 @@
-"""Execution of a campaign's turns: break with a rollback timer on each switch, measure packets and drops, restore, and check.
+"""Execute a campaign's turns: break with a rollback timer on each switch, measure packets and drops, restore, and check.
 
-A turn is a revision of the journal. Its configuration changes are committed but never confirmed. However the program ends, the switch's own
-timer reverts these changes. ``deploy status`` shows it, and ``deploy resume`` reverts it at once.
+A turn is a revision of the journal. Its configuration changes are committed but never confirmed. However the program
+ends, the switch's own timer reverts these changes. ``deploy status`` shows it, and ``deploy resume`` reverts it at
+once.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ BEFORE_S = 1.0
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits in seconds.
+    """The limits of a campaign, in seconds.
 
-    A switch restores itself ``restore_within`` seconds after the planned end of a turn; the network may take ``settle`` seconds to
-    converge.
+    - ``restore_within``: the time after the planned end of a turn at which a switch restores itself.
+    - ``settle``: the time in which the network may converge.
     """
 
     restore_within: int = 120
@@ -65,8 +66,10 @@ class Limits:
 class Result:
     """The result of a turn.
 
-    - ``back_s``: seconds until the checks gave the same results as before; None if they did not.
-    - ``drops``: the packets that switches counted as dropped.
+    - ``seen``: the packets sent and lost.
+    - ``back_s``: the seconds until the checks gave the same results as before; None if they did not.
+    - ``drops``: the packets that switches counted as dropped; None if unknown.
+    - ``wrong``: the faults that remained.
     """
 
     planned: PlannedTurn
@@ -133,9 +136,10 @@ def carried_out(
 ) -> Result:
     """Run a turn: break, wait, restore, and check.
 
-    ``running`` has the configuration texts of every switch, by file. In an emulation, faults are injected by the emulation instead of by
-    commands, and withdrawn when everything is restored.
+    - ``running``: the configuration texts of every switch, by switch and file.
+    - ``sent``: the sender of test packets.
 
+    In an emulation, faults that are commands are started by the emulation, and ended when everything is restored.
     Raises ``StoppedError`` if something could not be restored, and any error that interrupts the turn.
     """
     turn, names = planned.turn, _near(site, planned)
@@ -197,7 +201,7 @@ def _looked(check: Check, names: list[str], texts: Mapping[str, Mapping[str, str
 
 
 async def _break(rows: Journal, number: int, devices: Mapping[str, Device], within: int) -> None:
-    """Rehearse the change on every switch, then commit it on all of them with the rollback timer."""
+    """Rehearse the change on every switch, then commit it on all of them. ``within``: the seconds of the rollback timer."""
 
     async def tried(name: str, device: Device) -> Device:
         running = await device.running()
@@ -215,7 +219,7 @@ async def _break(rows: Journal, number: int, devices: Mapping[str, Device], with
 
 
 async def _shut(site: Site, ports: Mapping[str, tuple[str, ...]], label: str, within: int) -> None:
-    """Shut ports with the system's command, with a rollback timer on each device."""
+    """Shut ports with the system's own command. ``within``: the seconds after which each device opens them again by itself."""
 
     async def shut_ports(name: str, device_ports: tuple[str, ...]) -> None:
         outage, session = await _outage(site, name)
@@ -228,7 +232,7 @@ async def _shut(site: Site, ports: Mapping[str, tuple[str, ...]], label: str, wi
 
 
 async def _opened(site: Site, ports: Mapping[str, tuple[str, ...]], label: str) -> list[str]:
-    """Open ports again; return those that could not be opened, with the reason."""
+    """Open ports again. Return a line with the reason for each port that could not be opened."""
 
     async def open_ports(name: str) -> str:
         try:
@@ -245,7 +249,7 @@ async def _opened(site: Site, ports: Mapping[str, tuple[str, ...]], label: str) 
 
 
 async def _outage(site: Site, device: str) -> tuple[Outage, Session]:
-    """Return the outage commands of a device's system, and a session that may change the device."""
+    """Return the module with the outage commands of a device's system, and a session that may change the device."""
     nos = system(site.configs[device].nos)
     outage, transaction = nos.outage, nos.transaction
     assert outage is not None  # noqa: S101 - refused before
@@ -254,7 +258,7 @@ async def _outage(site: Site, device: str) -> tuple[Outage, Session]:
 
 
 async def _command(site: Site, target: FaultTarget) -> None:
-    """Restart a device, or end a process on it."""
+    """Carry out a fault that is a command: restart a device, or end a process on it."""
     outage, session = await _outage(site, target.fault.device or "")
     try:
         if target.fault.kind == "daemon-kill":
@@ -279,7 +283,11 @@ def _restored(
     began: bool,
     why: str,
 ) -> None:
-    """Restore everything, and record the result in the journal. Raises ``StoppedError`` if a switch has to revert by its own timer."""
+    """Restore everything, and record the result in the journal. Raises ``StoppedError`` if a switch is left to its own timer.
+
+    - ``undo``: functions that end faults of the emulation.
+    - ``began``: True if anything was changed. ``why``: the reason to record.
+    """
     for restore in undo:
         restore()
     number = revision.number
@@ -293,7 +301,7 @@ def _restored(
 
 
 async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> list[str]:
-    """Restore each switch, whether or not its change was committed. Return the switches that could not be restored, with the reason."""
+    """Restore each switch, whether or not its change was committed. Return a line with the reason for each that could not be restored."""
 
     async def bring_back(name: str, device: Device) -> str:
         before = rows.kept(number, name, "before")
@@ -330,7 +338,7 @@ INTERVAL_MS = 10
 
 
 class NoPackets:
-    """A sender that sends nothing, and reports why."""
+    """A sender that sends nothing, for sites where no packets can be measured. Its result has the reason."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -404,7 +412,11 @@ def summed(replies: Collection[PairOutput]) -> PacketLoss:
 
 
 def packets(site: Site) -> Packets:
-    """Return the sender for a site: the emulation, or pings between servers that have the program, or a sender that reports why it cannot."""
+    """Return the sender of test packets for a site.
+
+    It is the emulation, or RDMA pings between servers that have the program. If neither exists, it is a sender that
+    only reports the reason.
+    """
     if site.emulation is not None:
         return site.emulation
     if not site.servers:
@@ -424,7 +436,7 @@ def packets(site: Site) -> Packets:
 
 
 def counted_drops(site: Site) -> int | None:
-    """Return the total of dropped and erroneous packets over all switch ports; None if no switch reports a count."""
+    """Return the number of dropped and damaged packets over all switch ports so far; None if no switch reports a count."""
     names = [name for name in site.asked if name not in site.network.absent]
     device_states, _ = asyncio.run(states(site, names))
     counts = [
@@ -441,7 +453,7 @@ TURN_COLUMNS = columns("broken", "predicted", "lab", "measured", "whole again")
 
 
 def turn_table(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a table with a row for each turn. ``lab`` has the JSON objects that ``lab fault`` printed, in the same order."""
+    """Return a table with a row for each turn. ``lab``: the results of ``lab fault`` for the same faults, in the same order."""
     rows = [
         (
             result.planned.turn.name,

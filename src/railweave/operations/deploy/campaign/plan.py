@@ -1,4 +1,4 @@
-"""The plan of a campaign: faults as configuration changes, and what each turn touches and loses, with the model's prediction.
+"""The plan of a campaign: the faults as configuration changes, and what each turn changes and loses, with the prediction.
 
 The campaign runs exactly as the plan shows it.
 """
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 
 BY_CONFIGURATION = frozenset({"link-down", "nic-down", "device-down", "bgp-session-down", "bgp-down"})
-"""Kinds of faults that are made by a configuration change. The other kinds are commands (``device-reboot``, ``daemon-kill``)."""
+"""The kinds of faults that are configuration changes. The other kinds are commands (``device-reboot``, ``daemon-kill``)."""
 
 
 def broken(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, DeviceConfig]:
-    """Return the changed switch configurations for simultaneous faults. Faults that are made by commands change none."""
+    """Return the configurations of the switches that change for simultaneous faults. Faults that are commands change none."""
     changed: dict[str, DeviceConfig] = {}
     for name, links in shut(network, configs, targets).items():
         if not by_command(configs[name]):
@@ -65,7 +65,7 @@ def broken(
 def shut(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the links that the faults break, by the switch whose port to shut."""
+    """Return the links that the faults break, by the switch on which to shut the port."""
     by_switch: dict[str, tuple[str, ...]] = {}
     for target in targets:
         kind, device = target.fault.kind, target.fault.device or ""
@@ -84,7 +84,7 @@ def shut(
 def ports_by_command(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return, by switch, the ports to shut by a command. On these systems a configuration change would not restore the ports as they were."""
+    """Return the ports to shut by a command, by switch. A configuration change would not restore them as they were."""
     return {
         name: tuple(interface.name for interface in configs[name].interfaces if interface.link in links)
         for name, links in shut(network, configs, targets).items()
@@ -107,7 +107,7 @@ def links_of(network: Network, target: FaultTarget) -> tuple[str, ...]:
 
 
 def _ends(network: Network, configs: Mapping[str, DeviceConfig], links: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the links by the switch whose port to shut: the upper end, or the leaf for server links."""
+    """Return links by the switch on which to shut the port: the upper end, or the leaf for server links."""
     by_switch: dict[str, list[str]] = {}
     for cable in network.cables:
         if cable.name in links:
@@ -142,7 +142,10 @@ PS_PER_S = 10**12
 
 @dataclass(frozen=True)
 class Turn:
-    """Faults that happen together, and their duration in seconds: the scenario's, but at least what a switch and its sessions need."""
+    """Faults that happen together, and their duration in seconds.
+
+    The duration is that of the scenario, but at least the time that a switch and its sessions need.
+    """
 
     targets: tuple[FaultTarget, ...]
     seconds: float
@@ -154,7 +157,7 @@ class Turn:
 
     @property
     def commands(self) -> tuple[FaultTarget, ...]:
-        """The faults that are commands, not configuration."""
+        """The faults that are commands, not configuration changes."""
         return tuple(target for target in self.targets if target.fault.kind not in BY_CONFIGURATION)
 
 
@@ -166,7 +169,10 @@ def aimed(target: FaultTarget) -> str:
 
 
 def turns(targets: Sequence[FaultTarget], least_s: float) -> list[Turn]:
-    """Group faults into turns by start time. A fault without an end ends before the next one begins."""
+    """Return the faults grouped into turns by start time. ``least_s``: the shortest duration of a turn.
+
+    A fault without an end ends before the next one begins.
+    """
     groups: list[list[FaultTarget]] = []
     until = -1
     for target in sorted(targets, key=lambda target: target.fault.at):
@@ -213,16 +219,16 @@ class Radius:
 
 
 def touched(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> tuple[str, ...]:
-    """Return the switches that a turn changes or restarts, or on which it ends a process."""
+    """Return the switches that a turn affects directly: their configuration changes, they restart, or a process on them is ended."""
     by_command = [command.fault.device or "" for command in turn.commands]
     ports = ports_by_command(network, configs, turn.targets)
     return tuple(dict.fromkeys([*broken(network, configs, turn.targets), *ports, *by_command]))
 
 
 def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTarget) -> tuple[str, ...] | None:
-    """Return the links and devices that are unusable during a fault, after routing has converged; None if unknown.
+    """Return the links and devices that carry no traffic during a fault, after routing has converged; None if unknown.
 
-    If BGP restarts gracefully (RFC 4724), the end of its process makes nothing unusable.
+    If BGP restarts gracefully (RFC 4724), the end of its process takes nothing out of use.
     """
     fault = target.fault
     device = fault.device or ""
@@ -237,7 +243,7 @@ def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTar
 
 
 def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) -> list[str]:
-    """Return the lines of ``status:`` that have the same effect as a turn."""
+    """Return the lines of ``status:`` that would take the same parts out of use as a turn."""
     lines: list[str] = []
     for target in turn.targets:
         gone = down(configs, network, target)
@@ -246,7 +252,7 @@ def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) 
 
 
 def unforced(lost: Sequence[str], force: Sequence[str]) -> list[str]:
-    """Return the losses that no name in ``--force`` covers."""
+    """Return the lines of ``lost`` in which no name of ``force`` occurs."""
     words = [re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])") for name in force]
     return [line for line in lost if not any(word.search(line) for word in words)]
 
@@ -257,10 +263,10 @@ MOST_PAIRS = 512
 
 @dataclass(frozen=True)
 class TurnPrediction:
-    """The prediction for a turn, in numbers of queue pairs.
+    """The prediction for a turn, as numbers of queue pairs.
 
     - ``queue_pairs``: the queue pairs examined; ``crossing``: those that use the broken parts.
-    - ``keep``: those that still have a path during the fault; None if unknown.
+    - ``keep``: those that have a path during the fault; None if unknown.
     """
 
     queue_pairs: int
@@ -319,9 +325,13 @@ def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[st
 
 @dataclass(frozen=True)
 class PlannedTurn:
-    """A planned turn: the switches that it touches, the losses, the prediction, and the plan of its changes.
+    """A planned turn.
 
-    ``commands`` describes the faults that are not configuration changes. ``refused`` has the reasons why the turn cannot run.
+    - ``touched``: the switches that it changes or restarts, or on which it ends a process.
+    - ``lost``: lines on what is lost during the turn.
+    - ``plan``: the plan of its configuration changes.
+    - ``commands``: descriptions of the faults that are not configuration changes.
+    - ``refused``: the reasons why the turn cannot run.
     """
 
     turn: Turn
@@ -359,7 +369,7 @@ class PlannedTurn:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign: its ``turns`` in order. ``job`` is the prediction for the scenario's own traffic; empty if it has none."""
+    """A campaign: its turns in order. ``job``: the prediction for the scenario's own traffic, as text; empty if it has none."""
 
     fabric: str
     scenario: str
@@ -403,9 +413,12 @@ def plan_campaign(
     hold: float,
     job: Callable[[], str],
 ) -> Campaign:
-    """Plan a campaign: the faults of each turn, and the effects that the model predicts. Raises ``InputError`` for an invalid scenario.
+    """Plan a campaign: the faults of each turn, and the effects that the model predicts. Raises ``InputError``.
 
-    ``job`` returns the prediction for the scenario's own traffic. The other arguments are those of ``campaign_plan``.
+    - ``blast_radius``: see ``Radius.of``.
+    - ``force``: names whose losses are accepted.
+    - ``hold``: the shortest duration of a turn in seconds.
+    - ``job``: a function that returns the prediction for the scenario's own traffic, as text.
     """
     network = fabric.network()
     read = read_scenario(scenario, "campaign")
@@ -466,7 +479,7 @@ def _planned(
 
 
 def _commands(site: Site, turn: Turn) -> tuple[list[str], list[str]]:
-    """Return the outages that are commands, as text, and the reasons why some cannot be carried out."""
+    """Return the faults of a turn that are commands, as text, and the reasons why some of them cannot be carried out."""
     lines, refused = list[str](), list[str]()
     for command in turn.commands:
         device, daemon = command.fault.device or "", command.fault.daemon or ""

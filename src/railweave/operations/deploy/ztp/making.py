@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def minimal(config: DeviceConfig) -> DeviceConfig:
-    """Return a configuration with management access only: without ports, routing, queues, tenants and all else that carries traffic.
+    """Return a configuration for management access only, without ports, routing, queues, tenants and anything that carries traffic.
 
     ``deploy apply`` adds the rest later.
     """
@@ -143,7 +143,7 @@ def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
 
 
 def _match(number: int, says: Says, device: Device) -> Iterator[str]:
-    """Yield the dnsmasq lines that tag a device by its serial number and, if its vendor is known, by the start of option 60."""
+    """Yield the dnsmasq lines that recognize a device by its serial number and, if known, by the start of option 60 (the vendor)."""
     text, tag = says.before + device.serial, device.tag
     serial_tag = f"{tag}-says{number}" if says.vendor else tag
     yield (
@@ -261,8 +261,8 @@ _LONGEST_OPTION = 255
 class FirstBootFiles:
     """The files for a first boot.
 
-    - ``url``: the address of the web server that devices fetch from.
-    - ``images``: the image and its local file, by system.
+    - ``url``: the address of the web server from which devices fetch files.
+    - ``images``: by system, the image and its local file.
     - ``without``: the devices that are left out, with the reason.
     """
 
@@ -294,7 +294,10 @@ class FirstBootFiles:
 
 
 def images(given: Sequence[str], url: str) -> dict[str, tuple[Image, Path]]:
-    """Return the images given as ``SYSTEM=FILE``, with their checksums. Raises ``InputError``."""
+    """Return the images given as ``SYSTEM=FILE``, by system, with their checksums and files. ``url``: the address to fetch them from.
+
+    Raises ``InputError``.
+    """
     from pathlib import Path
 
     by_system: dict[str, tuple[Image, Path]] = {}
@@ -332,10 +335,11 @@ def make(
     whole: bool = False,
     only: Sequence[str] = (),
 ) -> FirstBootFiles:
-    """Return the first-boot files of the switches that have a serial number. With ``whole``, include full configurations.
+    """Return the first-boot files of the switches that have a serial number.
 
-    Without ``whole``, a configuration has only what ``deploy`` needs to reach the device. Raises ``InputError`` for an invalid address, for
-    duplicate serial numbers or ones that cannot be in a URL, and for secrets without a value.
+    A configuration has only what ``deploy`` needs to reach the device or, with ``whole``, everything. Raises
+    ``InputError`` for an invalid address, for serial numbers that are duplicate or cannot be in a URL, and for
+    secrets without a value.
     """
     url, server, port = _address(url)
     if unknown := [

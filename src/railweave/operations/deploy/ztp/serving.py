@@ -1,7 +1,7 @@
-"""A web server to try a first boot: it serves known devices their files, and refuses all other requests.
+"""A web server to try a first boot: it serves files to known devices, and refuses all other requests.
 
-A device is identified by its serial number: the first part of the path and, on systems that send it, a request header. Refused requests
-are reported, and logged in ``asked.log`` of the folder.
+A device is identified by its serial number: the first part of the path and, on systems that send it, a request
+header. Refused requests are reported, and logged in ``asked.log`` of the folder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LOG = "asked.log"
 MOST = 128
-"""The most simultaneous connections. Others wait until a connection ends or is cut off for sending no request in time."""
+"""The most simultaneous connections. Others wait until a connection ends, or is cut off because no request arrived in time."""
 HEADERS_S = 10.0
 """Seconds in which the request line and headers must arrive."""
 _PIECE = 1 << 20
@@ -86,7 +86,7 @@ class Server(ThreadingHTTPServer):
                 log.write(f"{stamp} {line}\n")
 
     def resolve(self, path: str, headers: dict[str, str]) -> tuple[Path | None, str]:
-        """Return the file for a path and the device that requests it, or None and the reason.
+        """Return the file for a path, and the name of the device that requests it. If the request is refused, return None and the reason.
 
         ``headers`` are the request headers, with names in lower case.
         """
@@ -128,7 +128,7 @@ class _Request(BaseHTTPRequestHandler):
     timeout = 30
 
     def setup(self) -> None:
-        """Start a timer that cuts off the connection if no request arrives in time, because each byte restarts ``timeout``."""
+        """Start a timer that cuts off the connection if no request arrives in time. ``timeout`` is not enough: each byte restarts it."""
         super().setup()
         self._late = threading.Timer(HEADERS_S, self._cut_off)
         self._late.daemon = True

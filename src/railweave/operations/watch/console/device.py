@@ -98,7 +98,7 @@ def _row(console: Console, values: Values, device: Switch, wrong: int, worst: st
 
 
 def state_cell(console: Console, values: Values, name: str, tag: str = "td") -> str:
-    """Return a table cell that says whether a device's numbers arrive and, if not, since when and why."""
+    """Return a table cell with the state of a device: whether its numbers arrive and, if not, since when and why."""
     device = console.devices[name]
     reached, age = device.reached, device.reached.age_s
     if device.state == "up":
@@ -191,7 +191,7 @@ NOT_KEPT = element(
 
 
 def _chart(name: str, ports: Iterable[Port]) -> str:
-    """Return the markup for the traffic chart of a port: the choices of port and time, and the element that the script draws into."""
+    """Return the markup of a device's traffic chart: selectors for port and time, and the element that the script draws into."""
     port_choice = element("select", *(element("option", text(port.name)) for port in ports), id="chart-port")
     span = element(
         "select", *(element("option", text(words), value=seconds) for seconds, words in SPANS), id="chart-span"
@@ -203,7 +203,7 @@ def _chart(name: str, ports: Iterable[Port]) -> str:
 
 
 def port_row(console: Console, values: Values, port: Port, color: str) -> str:
-    """Return the table row of a watched port."""
+    """Return the table row of a watched port. ``color``: the markup of its path color."""
     numbers = console.ports.of(port.device, port.name)
     key = f"{port.device}/{port.name}"
     used = max(numbers["received"], numbers["sent"]) * 8 / (port.speed_gbps * 1e9)
@@ -295,7 +295,7 @@ def _sessions(values: Values, sessions: Iterable[Session], last: dict[Series, fl
 
 
 def server(console: Console, host: Server, values: Values) -> PageView:
-    """Return the page of a server, with its NICs as the leaf ports see them."""
+    """Return the page of a server. It shows the NICs by the numbers of the leaf ports that they are connected to."""
     rows: list[str] = []
     by_link = {port.link: port for port in console.ports.ports if port.peer == host.name}
     for cable in console.network.cables_of(host.name):

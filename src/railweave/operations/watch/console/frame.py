@@ -52,7 +52,10 @@ def kind(name: str) -> str:
 
 
 def around(console: Console) -> tuple[str, Live]:
-    """Return the text below each page's heading and its live values: anomalies, devices that are up, and the age of the numbers."""
+    """Return the text that is below the heading of each page, with its live values.
+
+    It shows anomalies, the number of devices that are up, and the age of the numbers.
+    """
     values = Values()
     stands = console.watching.standing()
     parts = [

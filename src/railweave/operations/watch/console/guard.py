@@ -52,7 +52,7 @@ class Proxy:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The access rules. Without a password or a proxy, anyone may read who uses a loopback address or ``localhost``."""
+    """The access rules. Without password and proxy, only requests to a loopback address or ``localhost`` are answered, for any user."""
 
     password: str | None = None
     proxy: Proxy | None = None

@@ -37,21 +37,24 @@ WHOLE = "the whole network"
 MOST = 900
 """The most points in memory: 15 minutes at one per second."""
 TOTALS = {"paused": "pfc_received", "marks": "ecn_marked", "drops": "in_discards", "errors": "in_errors"}
-"""The columns whose sum over all ports is stored, each with the metric to store the sum as."""
+"""The columns of ``links.COLUMNS`` of which the sum over all ports is stored, each with the metric of the stored series."""
 CARRIED, BUSIEST = "out_octets", "queue_peak"
-"""The metrics that store, for each path color, the traffic of its links (bytes/s) and the load of its busiest link (0 to 1)."""
+"""The metrics under which each path color's traffic (bytes/s) and the load of its busiest link (0 to 1) are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A series over time, with a number for each time, or None if there is no number."""
+    """A series with its number at each time of the chart; None if there is no number."""
 
     series: Series
     numbers: list[float | None]
 
 
 def _absent(series: Series) -> float | None:
-    """Return the value of a series at a time without a sample of it: 0 for metrics whose zeros are not stored, otherwise None."""
+    """Return the value of a series at a time for which there is no sample.
+
+    It is 0 for metrics whose zeros are not stored, otherwise None.
+    """
     return 0.0 if METRICS[series.metric].sparse else None
 
 
@@ -97,7 +100,7 @@ class SeriesHistory:
             task.exception()
 
     def lines(self, span_s: float) -> tuple[list[float], list[Line]]:
-        """Return the times of the last ``span_s`` seconds, and each series with its numbers at these times."""
+        """Return the times within the last ``span_s`` seconds, and each series with its number at each of these times."""
         since = time() - span_s
         by_time: dict[float, dict[Series, float]] = {}
         if self._store is not None:
@@ -244,7 +247,7 @@ def _deploys(console: Console) -> Iterator[Event]:
 
 
 def _jobs(console: Console) -> Iterator[Event]:
-    """Yield the benchmark runs of the given store. If the store cannot be read, yield nothing, so that the page still works."""
+    """Yield the benchmark runs of the console's store. If the store cannot be read, yield nothing, so that the page still works."""
     if console.runs is None:
         return
     from railweave.operations.store.store import opened

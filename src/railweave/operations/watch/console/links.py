@@ -32,10 +32,11 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "queue": ("queue_peak",),
     "up": ("port_up",),
 }
-"""The metrics of each column. Of several metrics the largest is taken, because a dropped packet may count for its queue and its port.
+"""The columns of the table of ports, and the metrics of each.
 
-Numbers by queue or priority are added up. ``queue`` and ``up`` are the latest numbers, and all others are rates per second. Byte counters
-are in bytes/s.
+If a column has several metrics, the largest counts, because a dropped packet may be counted for its queue and for its
+port. Numbers by queue or priority are added up. ``queue`` and ``up`` are the latest numbers; all others are rates per
+second. Byte counters are in bytes/s.
 """
 LAST = frozenset({"queue", "up"})
 
@@ -78,7 +79,7 @@ class Ports:
 
 
 class _Places:
-    """The places in a layout of the series that the columns need, by metric, each with the number of its port."""
+    """The series of a layout that the columns need: for each metric, their places in the layout and the numbers of their ports."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -87,7 +88,7 @@ class _Places:
         self._known = 0
 
     def learn(self) -> int:
-        """Add the layout's new series. Return the layout's length, so that the caller can detect new series."""
+        """Add the layout's new series. Return the length of the layout, by which the caller recognizes new series."""
         if self._known < len(self.layout):
             self._known = len(self.layout)
             for metric in {metric_name for those in COLUMNS.values() for metric_name in those}:
@@ -101,8 +102,8 @@ class _Places:
 class _Part(NamedTuple):
     """The series of one metric on a device's ports.
 
-    - ``places``, ``rows``: the places of the series, and the table row of each.
-    - ``alone``: True if no row has two series.
+    - ``places``, ``rows``: the place of each series in the layout, and its row in the table of ports.
+    - ``alone``: True if every row has at most one series.
     - ``last``: the largest place.
     """
 
@@ -119,7 +120,7 @@ def _part(places: NDArray[np.intp], rows: NDArray[np.intp]) -> _Part:
 
 
 class _Reader:
-    """The reader of the ports of one stream."""
+    """A reader of the numbers of one device's ports from its stream."""
 
     def __init__(self, stream: Stream, places: _Places, ports: Sequence[str]) -> None:
         self._stream, self._places = stream, places
@@ -132,7 +133,7 @@ class _Reader:
         self._rates = np.zeros(0)
 
     def read(self) -> dict[str, NDArray[np.float64]]:
-        """Return the columns of the stream's ports."""
+        """Return the numbers of the device's ports: for each column, one number per port."""
         learnt = self._places.learn()
         if learnt != self._learnt:
             self._learnt = learnt
@@ -181,7 +182,7 @@ class _Reader:
 
 
 def _folded(rows: NDArray[np.intp], values: NDArray[np.float64], size: int, *, most: bool) -> NDArray[np.float64]:
-    """Combine values by row: their largest with ``most``, otherwise their sum. A row without values is NaN."""
+    """Return one value per row: the largest of its values with ``most``, otherwise their sum; NaN without values."""
     known = ~np.isnan(values)
     if most:
         highest = np.full(size, -np.inf)
@@ -198,7 +199,7 @@ def _base(name: str) -> str:
 
 NOWHERE = -1
 LEVELS = (0.01, 0.2, 0.4, 0.6, 0.8)
-"""The loads (0 to 1) at which a link is drawn one step wider."""
+"""The loads (0 to 1) from which a link is drawn one step wider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +208,7 @@ class Group:
 
     - ``key``: the name of the group in a page.
     - ``color``: the ``Color.index`` of its path color, or None if it has no color.
-    - ``places``: the places of its cables in the network.
+    - ``places``: the indexes of its cables in ``Network.cables``.
     """
 
     key: str
@@ -232,9 +233,10 @@ class Load:
 
 
 class Links:
-    """The traffic of every cable, by its place in the network.
+    """The traffic of every cable, by the cable's index in the network.
 
-    ``up`` and ``down`` are in bit/s, towards the upper end of the cable and back. They are NaN if neither end reports a number.
+    ``up`` and ``down`` are in bit/s, towards the upper end of the cable and back. They are NaN if neither end reports
+    a number.
     """
 
     def __init__(self, network: Network, ports: Ports) -> None:
@@ -269,7 +271,7 @@ class Links:
 
     @cached_property
     def by_leaf(self) -> Mapping[tuple[str, str, int], list[int]]:
-        """The places of each leaf's cables, by leaf, cable kind and rail. The rail is 0 for cables that do not go to servers."""
+        """The cables of each leaf, as indexes, by leaf, cable kind and rail. The rail is 0 for cables that do not go to servers."""
         rail = {(server.name, nic.name): nic.rail for server in self.network.servers for nic in server.nics}
         places: dict[tuple[str, str, int], list[int]] = {}
         for place, cable in enumerate(self.network.cables):
@@ -280,7 +282,7 @@ class Links:
 
     @property
     def load(self) -> NDArray[np.float64]:
-        """The share of each cable's bandwidth in use (0 to 1), in its busier direction."""
+        """The fraction of each cable's bandwidth that is in use (0 to 1), in its busier direction."""
         return np.fmax(self.up, self.down) / self.speed
 
     def of(self, group: Group, load: NDArray[np.float64] | None = None) -> Load | None:
@@ -321,7 +323,10 @@ def _by_color(network: Network) -> list[Group]:
 
 
 def _by_stripe(network: Network) -> list[Group]:
-    """Return the uplinks of each stripe, once together and once by path color. The picture of a large fabric joins its blocks by these."""
+    """Return the uplinks of each stripe as a group, and again divided by path color.
+
+    The picture of a large fabric draws these groups between its blocks.
+    """
     stripes = {switch.name: switch.stripe for switch in network.switches if switch.role == "leaf"}
     groups: dict[tuple[str, str, int | None, bool], list[int]] = {}
     for place, cable in enumerate(network.cables):
@@ -343,7 +348,7 @@ def _by_stripe(network: Network) -> list[Group]:
 
 
 def _numbers(network: Network) -> Mapping[tuple[str, int | None], int]:
-    """Return the number of each path color (the one in its community), by fabric and ``Color.index``."""
+    """Return ``Color.number`` of each path color, by fabric name and ``Color.index``."""
     return {(fabric.name, color.index): color.number for fabric in network.fabrics for color in fabric.colors}
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from railweave.operations.watch.watching import WatchedNetwork
 
 MOST_ROWS = 24
-"""The most servers of a stripe that the picture draws one by one if they are all alike."""
+"""The most servers of a stripe that the picture draws one by one. More servers are drawn together if they are all alike."""
 LATELY_S = 5.0
 WORST = {"error": 0, "warning": 1, "info": 2}
 
@@ -139,7 +139,7 @@ class Console:
         return {device: severity for device, severity in severities.items() if severity != "info"}
 
     def lately(self, name: str, read: Callable[[Console], Iterable[Any]]) -> list[Any]:
-        """Return the result of ``read``, which reads files. The result is cached under ``name`` for ``LATELY_S`` seconds."""
+        """Return the result of ``read``, which reads files. It is cached under ``name`` for ``LATELY_S`` seconds."""
         at, known = self._read.get(name, (0.0, []))
         if monotonic() - at > LATELY_S:
             known = list(read(self))

@@ -99,7 +99,7 @@ def _form(console: Console, src: str, dst: str, qps: int) -> str:
 
 
 def _first(console: Console) -> tuple[str, str]:
-    """Return two NICs of one rail, as ``SERVER:NIC``: on the first and on the last server with that rail."""
+    """Return two NICs of one rail, as ``SERVER:NIC``: that of the first server with the rail and that of the last."""
     network = console.network
     first = next((server for server in network.servers if server.nics), None)
     if first is None:
@@ -171,10 +171,10 @@ def _hop(console: Console, values: Values, number: int, share: LinkShare, cable:
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """The quantity that the cells of a rail map show.
+    """A quantity that the cells of a rail map can show.
 
-    - ``kind``: the kind of the leaf's cables that are counted.
-    - ``column``: the column of their ports' numbers to show; empty means the load.
+    - ``kind``: the kind of the leaf's cables that are included.
+    - ``column``: the column of ``links.COLUMNS`` to show for their ports; empty: the load.
     """
 
     label: str
@@ -293,7 +293,7 @@ def _cell(
 
 
 def _amount(number: float) -> tuple[str, float]:
-    """Return the CSS class and the shade (0 to 1) for frames or packets per second. Each class is ten times the one before."""
+    """Return the CSS class and the shade (0 to 1) of a cell for frames or packets per second. Each class covers a factor of ten."""
     if number != number:
         return "unknown", number
     return f"l{sum(number >= threshold for threshold in (1, 10, 100, 1_000, 10_000))}", log10(1 + number) / 5
@@ -365,7 +365,7 @@ def _row(console: Console, values: Values, group: Group) -> str:
 def marks(console: Console) -> Live:
     """Return the values that the script draws into the picture: the load of each link or bundle, and anomalies of devices and links.
 
-    Links are included one by one only if the picture draws them so. For a large network, only the sums are sent.
+    Single links are included only if the picture draws them. For a large network, only groups are included.
     """
     live: Live = {}
     picture = console.picture
@@ -409,7 +409,7 @@ def _groups(console: Console) -> dict[str, str]:
 
 
 def _wrong_links(console: Console) -> dict[int, str]:
-    """Return the severity of each cable with an anomaly, by the cable's place. Anomalies that others explain do not count."""
+    """Return the worst severity of each cable with an anomaly, by the cable's index. Anomalies with a cause are left out."""
     ends = {
         (end.device, end.port): place
         for place, cable in enumerate(console.network.cables)

@@ -60,7 +60,7 @@ def size(number: float) -> str:
 
 
 def clock(at: float) -> str:
-    """Return a local time as text, such as ``14:03:22``. If it is not of today, the date comes first."""
+    """Return a local time as text, such as ``14:03:22``, preceded by the date if it is not of today."""
     there = localtime(at)
     return strftime("%H:%M:%S" if there[:3] == localtime()[:3] else "%Y-%m-%d %H:%M:%S", there)
 
@@ -106,14 +106,14 @@ class Values:
     markup: bool = True
 
     def word(self, key: str, value: str, tag: str = "span", **attributes: object) -> str:
-        """Return an element with the value as its text."""
+        """Record a value under ``key``, and return an element that shows it as plain text."""
         self.live[key] = value
         if not self.markup:
             return ""
         return element(tag, text(value), data_live=key, **attributes)
 
     def html(self, key: str, markup: str, tag: str = "div", **attributes: object) -> str:
-        """Return an element with the value as its markup."""
+        """Record HTML under ``key``, and return an element that contains it."""
         self.live[key] = markup
         if not self.markup:
             return ""
