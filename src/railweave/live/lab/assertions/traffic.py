@@ -194,8 +194,6 @@ def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong:
         culprits += _strays(lab, traffic, pair)
         if len(culprits) >= MOST_CULPRITS:
             break
-        if len(culprits) >= MOST_CULPRITS:
-            break
     return culprits or [
         f"{link} towards {device} carries what `paths` does not explain" for link, device in sorted(wrong)
     ]
