@@ -306,7 +306,7 @@ class Variants:
         ]
         return (
             "\n\n".join(blocks)
-            + "\nslower: than the quickest of these. GPUs wasted: how many fewer would do at its pace"
+            + "\nslower: step time compared with the fastest of these. GPUs wasted: GPUs that the fastest would not need for the same pace"
         )
 
     def to_json(self) -> dict[str, Any]:
