@@ -11,6 +11,7 @@ import pytest
 
 from railweave import api
 from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.model.device.bgp_model import is_well_known
 from railweave.model.device.config_file import from_document, to_document
 from railweave.model.device.model import NO_LOOPBACK, DeviceConfig
 from railweave.model.device.port_model import far_end, neighbor_of
@@ -773,3 +774,23 @@ def test_a_loopback_that_is_not_there_is_not_the_router_id(nos: str, example: st
     assert reading.loopback != loopback
     assert reading.loopback in (NO_LOOPBACK, *config.loopbacks())
     assert (reading.bgp and reading.bgp.router_id) == (config.bgp and config.bgp.router_id)
+
+
+def test_a_unit_of_the_loopback_outside_instances_is_the_devices() -> None:
+    config = configurations(retargeted("evpn-server-isolation", "junos"))[0]
+    files = system("junos").files(config)
+    moved = files["junos.set"].replace("interfaces lo0 unit 0 ", "interfaces lo0 unit 9 ")
+    assert moved != files["junos.set"]
+    read = reader("junos").read({"junos.set": moved.replace("interface lo0.0", "interface lo0.9")}).config
+    assert (read.loopback, read.loopbacks()) == (config.loopback, config.loopbacks())
+    assert read.overlay
+    assert config.overlay
+    assert len(read.overlay.neighbors) == len(config.overlay.neighbors) > 0
+
+
+@pytest.mark.parametrize(
+    ("community", "well_known"),
+    [("65535:0", True), ("65535:666", True), ("65535:65281", True), ("65535:100", False), ("65000:666", False)],
+)
+def test_assigned_communities_alone_are_well_known(community: str, well_known: bool) -> None:
+    assert is_well_known(community) == well_known

@@ -243,9 +243,14 @@ def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tup
     )
 
 
+WELL_KNOWN = frozenset({*range(10), 666, *range(65281, 65285)})
+"""The second numbers of communities 65535:N that are assigned (IANA, "BGP Well-known Communities"), such as 0, graceful shutdown."""
+
+
 def is_well_known(community: str) -> bool:
-    """Return whether routers act on a standard community without a policy, such as 65535:0, graceful shutdown (RFC 1997, RFC 8326)."""
-    return community.startswith("65535:") and community.count(":") == 1
+    """Return whether routers act on a standard community without a policy (RFC 1997)."""
+    first, _, second = community.partition(":")
+    return first == "65535" and second.isdigit() and int(second) in WELL_KNOWN
 
 
 def ways_to_one_as(groups: Iterable[BgpGroup], width: int) -> int:

@@ -36,7 +36,7 @@ from railweave.systems.junos.read.words import NO_ADDRESS, Word, address, asn, n
 from railweave.systems.junos.tree import Statement, quoted, to_curly
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import InterfaceAddress
 
@@ -61,7 +61,7 @@ def configuration(top: Word) -> DeviceConfig:
     made = gateways(top, named, instances, bridged)
     vrf_of = {unit: one.word.text for one in instances.values() if one.kind == "vrf" for unit in one.interfaces}
 
-    own = [network(one) for one in _loopback_addresses(named)]
+    own = [network(one) for one in _loopback_addresses(named, vrf_of)]
     router_id = top.read(address, "routing-options", "router-id") or (own[0].address if own else NO_ADDRESS)
     own_as = top.read(asn, "routing-options", "autonomous-system") or next(
         (one.local_as for one in sessions if one.local_as), 0
@@ -174,10 +174,15 @@ def _is_routed(port: Port) -> bool:
     return unit is not None and bool(unit.every_address())
 
 
-def _loopback_addresses(named: Mapping[str, Port]) -> list[InterfaceAddress]:
-    port = named.get("lo0")
-    unit = port.units.get("0") if port is not None else None
-    return list(unit.every_address()) if unit is not None else []
+def _loopback_addresses(named: Mapping[str, Port], elsewhere: Container[str]) -> list[InterfaceAddress]:
+    """Return the addresses of the loopback's units that are in no routing instance; ``elsewhere`` are units that are in one."""
+    units = named["lo0"].units if "lo0" in named else {}
+    return [
+        address
+        for number, unit in units.items()
+        if f"lo0.{number}" not in elsewhere
+        for address in unit.every_address()
+    ]
 
 
 __all__ = ["parsed", "printed", "read"]
