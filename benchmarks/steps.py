@@ -23,7 +23,8 @@ from benchmarks.sim import machine
 
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.model.device.build import device_config
-from railweave.outputs.folder.steps import build, design_file
+from railweave.outputs.folder.designing import design_file
+from railweave.outputs.folder.steps import build
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of
 

@@ -31,7 +31,7 @@ from railweave.model.intent.reference import (
 from railweave.model.intent.study import Study
 from railweave.model.state.telemetry import METRICS, PORTS_BY_SNMP
 from railweave.operations.watch.syslog import FORMS
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.outputs.rendering.host.host_json import host_reference, host_schema
 from railweave.outputs.rendering.reads import reading_page
 from railweave.outputs.rendering.support import FEATURES, matrix

@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from railweave.model.intent.lock import Lock
 from railweave.model.network.model import Network
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from tests.drawn import KEPT, day, drawn, every
 
 # A slow machine is no failure, and a failure is the same on every machine.

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from railweave.model.network.model import Network
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 
 _SERVERS = """
     servers:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from railweave.model.network.model import Network
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 
 FABRIC = """
 name: wan

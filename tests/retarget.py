@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from railweave.model.network.model import Network
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from tests.conftest import EXAMPLES, SMALL
 
 LONG_HAUL = "dci-50km"

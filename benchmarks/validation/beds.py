@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import railweave
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 
 from .engine import ROOT
 

@@ -21,7 +21,7 @@ from railweave.model.intent.inventory import read_inventory
 from railweave.model.intent.lock import read_lock
 from railweave.model.intent.reading.source import read_source
 from railweave.model.intent.scenario import read_scenario
-from railweave.outputs.folder.steps import check_extra
+from railweave.outputs.folder.designing import check_extra
 from tests.conftest import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))

@@ -21,8 +21,9 @@ from railweave.errors import InputError
 from railweave.model.catalog import catalog
 from railweave.model.catalog.words import servers_named, switches_named
 from railweave.model.network.model import Network
+from railweave.outputs.folder.designing import design_file
 from railweave.outputs.folder.starting import sized, to_be_reported
-from railweave.outputs.folder.steps import build, design_file
+from railweave.outputs.folder.steps import build
 from tests.conftest import ROOT, designed
 
 TWO_PORTS = "hgx-b300-8gpu-cx8-2x400"

@@ -55,6 +55,22 @@ def test_building_brings_them() -> None:
     assert "numpy" not in engine
 
 
+def test_a_prediction_brings_no_writer_of_files() -> None:
+    """Reports, runbooks and renderers are a third of the program's modules, and only a build needs them."""
+    script = (
+        f"import sys; sys.argv = ['railweave', 'sim', {str(EXAMPLES / 'h100-rlb.yaml')!r}, '--size', '1M', '--quiet']\n"
+        "from railweave.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: print(*(name for name in sys.modules if name.startswith('railweave.')), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.split())
+    assert "railweave.prediction.simulation.question" in loaded
+    written = ("railweave.outputs.report", "railweave.outputs.runbook", "railweave.outputs.rendering")
+    assert not [name for name in loaded if name.startswith(written)]
+    assert "railweave.processes" not in loaded
+
+
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> int:
     monkeypatch.setattr("sys.argv", ["railweave", *map(str, arguments)])
     with pytest.raises(SystemExit) as stop:

@@ -9,7 +9,7 @@ import pytest
 from railweave.model.device.build import device_config
 from railweave.model.findings import Finding
 from railweave.model.network.model import Network
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.systems import system
 
 FABRIC = """

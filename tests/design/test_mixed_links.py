@@ -13,7 +13,7 @@ from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.errors import InputError
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from tests.analysis.routing.fabrics import configurations
 from tests.conftest import EXAMPLES
 from tests.systems.there_and_back import lost, one_of_each_role

@@ -10,7 +10,7 @@ import pytest
 from railweave.errors import InputError
 from railweave.model.config.naming import named
 from railweave.model.device.build import device_config
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from tests.conftest import EXAMPLES, ROOT
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from railweave.analysis.checks.subject import Subject
 from railweave.model.catalog import catalog
 from railweave.model.catalog.hardware import SwitchModel
 from railweave.model.findings.registry import rules_of
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from tests.conftest import EXAMPLES, ROOT, example
 
 BLOCKS = dict(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
-from railweave.outputs.folder.steps import build, design_file
+from railweave.outputs.folder.designing import design_file
+from railweave.outputs.folder.steps import build
 from railweave.outputs.rendering import host
 from railweave.systems import system
 

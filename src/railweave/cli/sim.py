@@ -66,7 +66,6 @@ def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
 
     for file in filter(None, (options.html, options.csv)):
         check_writable(file)
-    from railweave.api import running as saved
     from railweave.errors import InputError, Option, Problem
     from railweave.garbage import uncollected
     from railweave.model.catalog import in_force
@@ -80,7 +79,10 @@ def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
         with waiting(f"reading and designing {options.source}", quiet=quiet):
             whole = options.network()
             network = job_network(whole, options.fabric)
-            given["configs"] = saved(whole, options.running) if options.running is not None else None
+            if options.running is not None:
+                from railweave.api import running as saved
+
+                given["configs"] = saved(whole, options.running)
         if sentence := absent_sentence(whole):
             typer.echo(sentence, err=True)
         with in_force(whole.catalog):
@@ -105,15 +107,15 @@ def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
 
 def _answered(network: Network, given: dict[str, Any], options: Sim, *, as_json: bool, quiet: bool) -> int:
     """Run the requested simulation, print its result, write its files, and return the exit code."""
-    from railweave.prediction.simulation.compare import comparison
     from railweave.prediction.simulation.job_run import steps_table
     from railweave.prediction.simulation.question import answer, questions
-    from railweave.prediction.simulation.seeds import by_size, over_seeds
-    from railweave.prediction.simulation.varied import variants
     from railweave.writing import write_file
 
     compare, html, seeds = options.compare, options.html, options.seeds
     if compare is not None:
+        from railweave.prediction.simulation.compare import comparison
+        from railweave.prediction.simulation.varied import variants
+
         name = compare.partition("=")[0]
         with telling(quiet=quiet) as say:
             result = comparison(network, variants(network, compare, given), name, watch=html is not None, progress=say)
@@ -128,11 +130,14 @@ def _answered(network: Network, given: dict[str, Any], options: Sim, *, as_json:
             typer.echo(result.to_text())
         return 0 if result.complete else 1
     predictions: list[JobPrediction] = []
-    for sized in by_size(given) if seeds > 1 else ():
-        with telling(quiet=quiet) as tell:
-            predictions.append(over_seeds(network, sized, seeds, watch=html is not None, progress=tell))
-        if not as_json:
-            typer.echo(predictions[-1].to_text())
+    if seeds > 1:
+        from railweave.prediction.simulation.seeds import by_size, over_seeds
+
+        for sized in by_size(given):
+            with telling(quiet=quiet) as tell:
+                predictions.append(over_seeds(network, sized, seeds, watch=html is not None, progress=tell))
+            if not as_json:
+                typer.echo(predictions[-1].to_text())
     say = None if quiet else partial(typer.echo, err=True)
     for asked in questions(network, given) if seeds == 1 else ():
         with waiting("making the network ready", quiet=quiet):

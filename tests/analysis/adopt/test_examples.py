@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave.analysis.adopt.adopt import imported
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.systems import system, systems
 from tests.analysis.adopt.scramble import configs_of, read_back, scrambled
 from tests.conftest import EXAMPLES, SMALL, designed

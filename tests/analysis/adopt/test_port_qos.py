@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from railweave.analysis.adopt.adopt import imported
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.systems import system
 from tests.analysis.adopt.scramble import configs_of, read_back
 

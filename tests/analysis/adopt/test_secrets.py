@@ -14,7 +14,7 @@ import pytest
 from railweave.cli import main
 from railweave.model.device.build import device_config
 from railweave.model.network.model import Network
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.systems import system
 from tests.analysis.adopt import secret_statements
 

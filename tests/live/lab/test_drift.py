@@ -15,7 +15,7 @@ from railweave.live.lab import life
 from railweave.live.lab.frr.held_sessions import Vty
 from railweave.live.lab.names import lab_id
 from railweave.live.lab.state import Place
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from tests.conftest import frr_root
 from tests.live.lab.machine import lab, needs_lab
 

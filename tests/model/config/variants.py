@@ -16,7 +16,7 @@ from railweave.model.config.tree import ConfigTree
 from railweave.model.device.build import device_config
 from railweave.model.intent.lock import Lock
 from railweave.model.network.model import Network
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.systems import system
 
 TOTAL = 44

@@ -16,7 +16,7 @@ from railweave.model.intent.reading import document as reading
 from railweave.model.intent.reading.document import read_document, validate
 from railweave.model.intent.reading.source import read_source
 from railweave.model.intent.scenario import Scenario
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.reading import read_text
 
 FABRIC = """\

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.model.catalog import catalog
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.outputs.rendering import host
 from railweave.outputs.rendering.host.cluster import cluster_files
 from railweave.systems import system

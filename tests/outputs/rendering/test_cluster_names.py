@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from railweave.api import load
-from railweave.outputs.rendering.host.cluster import cluster_files, is_cluster_file
+from railweave.outputs.folder.designing import is_cluster_file
+from railweave.outputs.rendering.host.cluster import cluster_files
 from tests.conftest import ROOT
 
 

@@ -98,7 +98,7 @@ def test_a_400g_port_of_four_lanes_is_called_after_them() -> None:
 
 @cache
 def designed_on(model: str) -> Network:
-    from railweave.outputs.folder.steps import design_file
+    from railweave.outputs.folder.designing import design_file
     from tests.conftest import EXAMPLES
 
     return design_file(EXAMPLES / "mi300x-leaf-31.yaml", device=[f"leaf={model}:sonic"])[0]

@@ -10,7 +10,7 @@ from railweave.errors import InputError
 from railweave.model.config.sections import flat
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.systems.dell_sonic import render as dell_sonic
 from railweave.systems.dell_sonic.lint import lint as lint_dell
 from railweave.systems.sonic import render as sonic

@@ -16,7 +16,7 @@ from railweave.model.device.fields import differences
 from railweave.model.device.model import DeviceConfig
 from railweave.model.device.timers import Bfd
 from railweave.model.network.model import Network
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.systems import system
 from railweave.systems.junos.read import parsed, printed, read
 from railweave.systems.junos.secrets import decoded

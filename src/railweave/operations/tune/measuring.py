@@ -17,7 +17,7 @@ from railweave.garbage import uncollected
 from railweave.json_values import JsonObject
 from railweave.model.intent.fabric import FabricFile
 from railweave.operations.tune.patch import with_values
-from railweave.outputs.folder.steps import design_source
+from railweave.outputs.folder.designing import design_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

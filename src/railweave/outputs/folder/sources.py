@@ -11,7 +11,7 @@ from railweave.model.intent.lock import Lock, read_lock
 from railweave.model.intent.reading.document import read_document
 from railweave.model.intent.reading.source import companion
 from railweave.model.network.model import Network
-from railweave.outputs.folder.steps import LOCK, design_file
+from railweave.outputs.folder.designing import LOCK, design_file
 from railweave.writing import write_file
 
 if TYPE_CHECKING:

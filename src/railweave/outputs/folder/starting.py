@@ -16,7 +16,7 @@ from railweave.model.catalog import in_force
 from railweave.model.findings import Finding, by_severity, summed
 from railweave.model.intent.inventory import template
 from railweave.model.intent.reference import fabric_schema
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.outputs.rendering.network import switch_configs, switch_gaps
 from railweave.outputs.report.bom import Item, bill
 from railweave.writing import write_file

@@ -7,7 +7,7 @@ from functools import cache
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
 from railweave.model.network.model import Network
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from tests.conftest import EXAMPLES
 
 

@@ -7,7 +7,6 @@ of OpenSHMEM (SPML) are left out, and Open MPI 5 names shared memory ``sm`` and 
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -214,14 +213,6 @@ def _row(row: TunerRow) -> dict[str, str | int]:
         "protocol": row.protocol.lower(),
         "channels": row.channels,
     }
-
-
-_NAMED = re.compile(r"hostfile(\..*)?|mpirun(-.*)?\.sh|tuner\.json", re.IGNORECASE)
-
-
-def is_cluster_file(name: str) -> bool:
-    """Return whether a name in the folder of all servers is reserved for a file that all servers share. Case is ignored."""
-    return _NAMED.fullmatch(name) is not None
 
 
 TRANSPORTS = {4: "^vader,tcp,openib,uct", 5: "^sm,tcp,uct"}
