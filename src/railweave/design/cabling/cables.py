@@ -124,14 +124,16 @@ def settled(
     ``needs`` holds the requirements of each cable end by (device, port).
     """
     known = context.catalog.optics
+    cables = _refitted(cables, _one_a_module(context.catalog, cables))
+    pairs = {(cable.a.optic, cable.b.optic) for cable in cables}
+    unlike = {(near, far) for near, far in pairs if not joins(known.get(near), known.get(far))}
+    if not unlike:
+        return cables
 
     def apart(cable: Cable) -> bool:
-        return not joins(known.get(cable.a.optic), known.get(cable.b.optic))
+        return (cable.a.optic, cable.b.optic) in unlike
 
-    cables = _refitted(cables, _one_a_module(context.catalog, cables))
     wrong = [cable for cable in cables if apart(cable)]
-    if not wrong:
-        return cables
     groups = _groups(cables)
     members: dict[int, list[Cable]] = {id(groups[cable.a.module]): [] for cable in wrong}
     for cable in cables:
@@ -157,16 +159,17 @@ def _one_a_module(catalog: Catalog, cables: Sequence[Cable]) -> dict[Module, str
     known = catalog.optics
     best: dict[Module, str] = {}
     differ: set[Module] = set()
-    for end in (end for cable in cables for end in (cable.a, cable.b)):
-        if end.physical is None:
-            continue
-        module = end.module
-        if end.optic not in known:
-            differ.add(module)
-        elif (before := best.setdefault(module, end.optic)) != end.optic:
-            differ.add(module)
-            if known[end.optic].reach_m > known[before].reach_m:
-                best[module] = end.optic
+    for cable in cables:
+        for end in (cable.a, cable.b):
+            if end.channel is None:
+                continue  # the only one of its module
+            module, optic = end.module, end.optic
+            if optic not in known:
+                differ.add(module)
+            elif (before := best.setdefault(module, optic)) != optic:
+                differ.add(module)
+                if known[optic].reach_m > known[before].reach_m:
+                    best[module] = optic
     return {module: best[module] for module in differ if module in best}
 
 

@@ -175,11 +175,11 @@ def _needs(
     need: dict[str, list[PortHeadroom]] = {}
     known: dict[tuple[float, int, str], PortHeadroom] = {}
     across = layout.spec.topology.interconnect
-    borders = {border.name for border in layout.borders}
+    # no pause frames between sites
+    unpaused = {border.name for border in layout.borders} if across and not across.pfc else None
+    pausing = {link_kind for link_kind in ("server", "fabric") if qos.pfc.pauses(link_kind)}
     for device, cable in ports:
-        if across and not across.pfc and {cable.a.device, cable.b.device} <= borders:
-            continue  # no pause frames between sites
-        if not qos.pfc.pauses(cable.kind):
+        if cable.kind not in pausing or (unpaused and {cable.a.device, cable.b.device} <= unpaused):
             continue
         like = (cable.length_m, cable.speed_gbps, cable.kind)
         each = known.get(like)
