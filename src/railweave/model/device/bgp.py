@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, Family, Prefix
@@ -50,10 +51,13 @@ def bgp_config(
         return None
     policy = _policy(network, fabric, switch, form, redistribute=system.policies == "route-maps")
     by_peer: dict[tuple[RoleName, int | None], list[Session]] = {}
-    parallel: dict[str, int] = {}
+    parallel = Counter([far.device for _, far, _ in links])
     pools = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns, "super-spine": fabric.super_spine_asns or (0, 0)}
     pools["dci"] = fabric.dci_asns or (0, 0)
     asns: dict[RoleName, set[int]] = {}
+    for peer in map(network.switch, parallel):
+        asns.setdefault(peer.role, set()).add(peer.asn)
+    colored = form != "none" and switch.role in COLORED
     for end, far, cable in links:
         peer = network.switch(far.device)
         session = Session(
@@ -64,10 +68,8 @@ def bgp_config(
             Address(end.address) if end.address else None,
             Address(far.address) if far.address else None,
         )
-        colored = form != "none" and switch.role in COLORED and peer.role in COLORED
-        by_peer.setdefault((peer.role, cable.color if colored else None), []).append(session)
-        parallel[peer.name] = parallel.get(peer.name, 0) + 1
-        asns.setdefault(peer.role, set()).add(peer.asn)
+        color = cable.color if colored and peer.role in COLORED else None
+        by_peer.setdefault((peer.role, color), []).append(session)
     up = sum(1 for end, _, cable in links if cable.a is end)
     numbered = fabric.underlay.peering == "numbered"
     groups = tuple(

@@ -43,11 +43,9 @@ def isis_config(
     gateways: Sequence[Gateway],
     families: tuple[Family, ...],
     maximum_ecmp: int,
-) -> Isis | None:
-    """Return the IS-IS configuration of a switch, or None if its fabric does not run IS-IS."""
+) -> Isis:
+    """Return the IS-IS configuration of a switch whose fabric runs IS-IS."""
     underlay = fabric.underlay
-    if underlay.protocol != "isis":
-        return None
     wanted = underlay.isis
     return Isis(
         net=f"{wanted.area}.{system_id(switch.router_id)}.00",
@@ -122,8 +120,9 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
 def _management(network: Network, system: System) -> Management:
     """Return the management plane without services that the system does not support."""
     management = own_type(Management, network.management)
-    eapi = network.management.services.eapi and "eapi" in system.capabilities
-    return replace(management, services=replace(management.services, eapi=eapi))
+    if not management.services.eapi or "eapi" in system.capabilities:
+        return management
+    return replace(management, services=replace(management.services, eapi=False))
 
 
 def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceConfig:
@@ -135,14 +134,14 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     platform = model.platform if target == switch.nos else Platform()
     role = fabric.role(switch.role)
     ends = [ends_of(cable, name) for cable in network.cables_of(name)]
-    lane = {end.port: _lanes(end.lanes)[0] for end, _, _ in ends}
     lanes_of = {place: group.lanes for group in model.ports for place in range(group.first, group.last + 1)}
     names = {
-        end.port: _port_name(target, place, end.channel, lane[end.port], lanes_of.get(place, 8), model.cards)
+        end.port: _port_name(target, place, end.channel, end.lanes, lanes_of.get(place, 8), model.cards)
         for end, _, _ in ends
         for place in [end.physical or 0]
     }
-    pauses = {link_kind: fabric.intent(switch).qos.pfc.pauses(link_kind) for link_kind in ("server", "fabric")}
+    pfc = fabric.intent(switch).qos.pfc
+    pauses = {link_kind: pfc.pauses(link_kind) for link_kind in ("server", "fabric")}
     some = any(pauses[cable.kind] for _, _, cable in ends)  # where none does, the switch has no lossless class
     of_segments = not fabric.own_links or bool(fabric.tenants) or bool(fabric.other_link)
     usual = {kind: here or not some for kind, here in pauses.items()}
@@ -157,7 +156,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
             names[end.port],
             (end, far, cable),
             of_segments=of_segments,
-            pauses=_pauses(except_for.get(end.port), usual=usual[cable.kind]),
+            pauses=_pauses(except_for.get(end.port), usual=usual[cable.kind]) if except_for else usual[cable.kind],
             copper=end.optic in copper,
         )
         for end, far, cable in ends
@@ -179,9 +178,8 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     as_built = nos is None or any(catalog().systems[system_name].frr_conf for system_name, _ in systems)
     form = path_color_form(fabric, systems if as_built else [(target, release)])
     large = all_large(fabric) if as_built else system.large_communities
-    qos = qos_config(
-        fabric, switch, [interface for interface in interfaces if interface.name not in unbound], system, release
-    )
+    bound = [interface for interface in interfaces if interface.name not in unbound] if unbound else interfaces
+    qos = qos_config(fabric, switch, bound, system, release)
     balancing = _balancing(network, fabric, switch, system, release)
     without: list[str] = []
     if qos is not None:
@@ -220,7 +218,9 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
             gateways,
             routed_families(network, switch),
             maximum_ecmp(fabric, system, sum(interface.kind == "fabric" for interface in interfaces)),
-        ),
+        )
+        if fabric.underlay.protocol == "isis"
+        else None,
     )
     return _protected(network, drained(network, fabric, config, form, by_port=system.frr_conf, large=large), system)
 
@@ -275,9 +275,12 @@ def _protected(network: Network, config: DeviceConfig, system: System) -> Device
 
 
 @lru_cache(maxsize=65536)
-def _port_name(nos: str, physical: int, channel: int | None, lane: int, lanes: int, cards: int | None) -> str:
-    """Return an operating system's name for a port. The result is cached, because thousands of switches have the same ports."""
-    return catalog().systems[nos].name_of(physical, channel, lane, lanes, cards)
+def _port_name(nos: str, physical: int, channel: int | None, used: str, lanes: int, cards: int | None) -> str:
+    """Return an operating system's name for a port that has the lanes ``used`` of the physical port's ``lanes``.
+
+    The result is cached, because thousands of switches have the same ports.
+    """
+    return catalog().systems[nos].name_of(physical, channel, _lanes(used)[0], lanes, cards)
 
 
 @lru_cache(maxsize=256)
@@ -310,7 +313,9 @@ def _interface(
         nic = network.server(far.device).nic(far.port)
         segment = network.segment_of(far.device, nic) if nic else None
     trunk = segment is not None and segment.vlan is not None and fabric.link_of(segment.vlan) == "trunk"
-    across = fabric.interconnect if network.between_sites(cable) else None
+    across = fabric.interconnect
+    if across is not None and not network.between_sites(cable):
+        across = None
     first, last = _lanes(end.lanes)
     return Interface(
         name=name,
@@ -418,7 +423,8 @@ def _balancing(network: Network, fabric: Fabric, switch: Switch, system: System,
     ``ether_types`` has all address families in use, because DLB limited to IPv4 would never act on IPv6 RDMA.
     """
     wanted = fabric.load_balancing
-    features = {name for name in catalog().switches[switch.model].features if system.has(name, release)}
+    features = catalog().switches[switch.model].features if wanted.selective or wanted.global_balancing else ()
+    features = {name for name in features if system.has(name, release)}
     part = "load-balancer-only" if switch.role == "leaf" else "helper-only"
     return BalancingConfig(
         selective=wanted.selective.opcodes if wanted.selective and "selective-dlb" in features else (),

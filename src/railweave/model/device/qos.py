@@ -34,9 +34,16 @@ def qos_config(
         }
     lossless = any(traffic_class.lossless for traffic_class in classes.values())
     by_need: dict[tuple[int, int, int], list[str]] = {}
-    for paused_port in (port for port in interfaces if port.pauses):
-        need = math.ceil(paused_port.length_m), qos.pfc.mru or paused_port.mtu, paused_port.speed_gbps
-        by_need.setdefault(need, []).append(paused_port.name)
+    alike: dict[tuple[float, int, int], list[str]] = {}
+    for port in interfaces:
+        if not port.pauses:
+            continue
+        like = port.length_m, port.mtu, port.speed_gbps
+        names = alike.get(like)
+        if names is None:
+            need = math.ceil(port.length_m), qos.pfc.mru or port.mtu, port.speed_gbps
+            names = alike[like] = by_need.setdefault(need, [])
+        names.append(port.name)
     model = catalog().switches[switch.model]
     cell = model.buffer.cell_bytes
     placed = on_queues(classes, system)

@@ -167,6 +167,8 @@ class Fabric:
                 for name, traffic_class in qos.classes.items()
             }
             qos = qos.model_copy(update={"classes": classes})
+        if qos is role.qos and switch.model == role.model and switch.nos == role.nos:
+            return role
         return replace(role, model=switch.model, nos=switch.nos, qos=qos)
 
     def color_name(self, index: int | None) -> str:
