@@ -68,12 +68,14 @@ def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
 
 def unlike_links(configs: Iterable[DeviceConfig]) -> frozenset[str]:
     """Return the links whose ends have different speeds. Such links do not come up."""
-    speeds: dict[str, set[int]] = {}
+    speeds: dict[str, int] = {}
+    unlike: set[str] = set()
     for config in configs:
         for interface in config.interfaces:
-            if interface.link and interface.speed_gbps:
-                speeds.setdefault(interface.link, set()).add(interface.speed_gbps)
-    return frozenset(link for link, both in speeds.items() if len(both) > 1)
+            link, speed = interface.link, interface.speed_gbps
+            if link and speed and speeds.setdefault(link, speed) != speed:
+                unlike.add(link)
+    return frozenset(unlike)
 
 
 class ReceivingGroup(NamedTuple):

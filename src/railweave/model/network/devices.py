@@ -354,7 +354,8 @@ class Nic:
         if not self.addresses:
             return ()
         wanted = family or self.addresses[0].family
-        return tuple([address for address in self.addresses if address.family == wanted]) or self.addresses
+        ipv6 = wanted == "ipv6"  # asked of every NIC: the property of each address would take most of the time
+        return tuple([address for address in self.addresses if (":" in address.address) == ipv6]) or self.addresses
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,8 +152,9 @@ def job_of(
     the order is impossible.
     """
     whose = _tenant(network, tenant)
+    known_fabrics = {fabric.name: fabric for fabric in network.fabrics}
     rails = {
-        f"{server.name}:{nic.name}": network.fabric(nic.fabric).nic_number(nic.rail)
+        f"{server.name}:{nic.name}": known_fabrics[nic.fabric].nic_number(nic.rail)
         for server in network.servers
         for nic in server.nics
     }

@@ -124,13 +124,17 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
     colors: dict[tuple[str, int | None], int] = {}
     places: list[list[int]] = [[] for _ in wiring.nics]
     routed_by: dict[tuple[int, Family | None], dict[int | None, Prefix]] = {}  # many NICs share a segment
+    families: dict[tuple[str, str], Family | None] = {}
     for server in network.servers:
         for nic in server.nics:
             host = wiring.node.get(f"{server.name}:{nic.name}")
             if host is None:
                 continue
             segment = network.segment_of(server.name, nic)
-            nic_addresses = nic.addresses_of(network.job_family(nic.fabric, nic.tenant))
+            owner_key = nic.fabric, nic.tenant
+            if owner_key not in families:
+                families[owner_key] = network.job_family(*owner_key)
+            nic_addresses = nic.addresses_of(families[owner_key])
             family = nic_addresses[0].family if nic_addresses else None  # of all of them
             subnets = routed_by.get((id(segment), family))
             if subnets is None:
