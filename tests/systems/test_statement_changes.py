@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -21,9 +22,9 @@ SILENT = {
 }
 """How lines begin of which a word changes nothing, and why."""
 ENTRY = re.compile(
-    r"((?:ip|ipv6) prefix-list \S+ seq|bgp \S+-list standard \S+ seq|route-map \S+) (?:(?:permit|deny) )?(\d+)(?: |$)"
+    r"((?:ip|ipv6) prefix-list \S+ seq|bgp \S+-list standard \S+ seq|route-map \S+| seq) (?:(?:permit|deny) )?(\d+)(?: |$)"
 )
-"""An entry of an ordered list: the list, and the number by which the entry has its place."""
+"""An entry of an ordered list: the list (`` seq``: that of the header above), and the number by which the entry has its place."""
 LAST = "65535"
 """The number of an entry behind all others."""
 OPPOSITES = {"permit": "deny", "deny": "permit", "in": "out", "out": "in", "ip": "ipv6", "ipv6": "ip"}
@@ -54,7 +55,10 @@ def changed_word(lines: list[str], place: int, at: int) -> str | None:
     entry = ENTRY.match(lines[place])
     if entry is None or at != len(lines[place][: entry.start(2)].split()):
         return other(lines[place].split()[at])
-    behind = (ENTRY.match(line) for line in lines[place + 1 :])
+    after = lines[place + 1 :]
+    if entry[1] == " seq":
+        after = list(itertools.takewhile(ENTRY.match, after))
+    behind = (ENTRY.match(line) for line in after)
     return LAST if any(line is not None and line[1] == entry[1] for line in behind) else None
 
 

@@ -65,6 +65,7 @@ WORDS = {
     "list": st.lists(PARTS, min_size=1, max_size=4).map(",".join),
     "address": st.sampled_from(("192.0.2.1", "192.0.2.7", "2001:db8::1", "2001:db8::2")),
     "prefix": st.sampled_from(("192.0.2.0/24", "198.51.100.0/25", "2001:db8::/64", "2001:db8:1::/48")),
+    "source": st.sampled_from(("any", "host 192.0.2.1", "host 2001:db8::1", "192.0.2.0/24", "2001:db8::/64")),
     "number": st.integers(1, 4_200_000_000).map(str),
     "secret": st.sampled_from(("<secret:a>", "<secret:b>", "<secret:c>")),
     "text": st.from_regex(r"[a-z]{1,4}[0-9]", fullmatch=True),

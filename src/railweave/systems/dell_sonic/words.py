@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeVar
 
-from railweave.model.config.addresses import Address, Prefix
+from railweave.model.config.addresses import Address
 from railweave.model.config.secret_words import REFERENCE
 
 if TYPE_CHECKING:
@@ -43,14 +43,6 @@ def address(text: str) -> Address | None:
     """An address."""
     try:
         return Address.read(text)
-    except ValueError:
-        return None
-
-
-def prefix(text: str) -> Prefix | None:
-    """A prefix."""
-    try:
-        return Prefix.read(text)
     except ValueError:
         return None
 

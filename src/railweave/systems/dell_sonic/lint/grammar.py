@@ -87,22 +87,9 @@ GRAMMAR: dict[str, list[Command]] = {
             "buffer profile <name> ingress_lossless_pool <number> dynamic-threshold <-[1-6]|[0-3]>",
             "ansible sonic_qos_buffer (ranges: its options)",
         ),
-        Command("ip access-list <name>", "ansible sonic_l3_acls", "ip-list"),
-        Command("ipv6 access-list <name>", "ansible sonic_l3_acls", "ipv6-list"),
-        Command("line vty", "acl", "line-vty"),
     ],
     "dot1p-tc": [Command("dot1p <list> traffic-class <0-7>", "guide")],
 }
-GRAMMAR["line-vty"] = [Command("<ip|ipv6> access-group <name> in", "acl")]
-_SOURCE = "<any|host [0-9a-f.:]+|[0-9a-f.:]+/\\d+>"
-_PORTS = "[ <eq \\d+|range \\d+ \\d+>]"
-_VERDICT = "seq <1-65535> <permit|deny|discard>"
-for _mode, _all, _icmp in (("ip-list", "ip", "icmp"), ("ipv6-list", "ipv6", "icmpv6")):
-    GRAMMAR[_mode] = [
-        Command(f"{_VERDICT} {_all} any any", "ansible sonic_l3_acls"),
-        Command(f"{_VERDICT} {_icmp} {_SOURCE} any[ type <0-255>]", "ansible sonic_l3_acls"),
-        Command(f"{_VERDICT} <tcp|udp> {_SOURCE}{_PORTS} {_SOURCE}{_PORTS}[ established]", "ansible sonic_l3_acls"),
-    ]
 
 
 def _add(table: Statements[Any], mode: str) -> None:

@@ -21,10 +21,6 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
         for kind in ("dot1p-tc", "tc-dscp", "tc-dot1p", "pfc-priority-pg")
     },
     "profile": ((("buffer profile <name> **",),), (("interface **", "buffer queue * <name>"),)),
-    "access-list": (
-        (("ip access-list <name>",), ("ipv6 access-list <name>",)),
-        (("line vty", "ip|ipv6 access-group <name> in"),),
-    ),
 }
 """By kind of name: the commands that define one, and those that use one.
 

@@ -19,12 +19,13 @@ from railweave.model.device.model import DeviceConfig, Interface, loopback_among
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.dell_sonic.changes import config_tree
 from railweave.systems.dell_sonic.meaning.balancing import balancing_config_of
+from railweave.systems.dell_sonic.meaning.control_plane import protected
 from railweave.systems.dell_sonic.meaning.management import management_of
 from railweave.systems.dell_sonic.meaning.ports import unheld_at_ports
 from railweave.systems.dell_sonic.meaning.qos import qos_config_of, unheld
 from railweave.systems.dell_sonic.read import devices, overlay, ports, routing
-from railweave.systems.dell_sonic.read.control_plane import protection
 from railweave.systems.dell_sonic.statements.bgp import ROUTING, Evpn, Router
+from railweave.systems.dell_sonic.statements.control_plane import LISTS
 from railweave.systems.dell_sonic.statements.management import SYSTEM, ManagementPort
 from railweave.systems.dell_sonic.statements.policy import POLICIES
 from railweave.systems.dell_sonic.statements.ports import INTERFACES, SHARED, SPLITS, Lines, Tunnel
@@ -291,9 +292,11 @@ def _config(taking: SectionReader) -> DeviceConfig:
         vrfs=vrfs,
         mac_vrf=overlay.mac_vrf(evpn, tunnelled, names, in_use, router_id),
     )
-    for section in (*unheld(qos, lines, taking.sections, config), *unheld_at_ports(interfaces, config)):
+    in_ports = (*unheld(qos, lines, taking.sections, config), *unheld_at_ports(interfaces, config))
+    config, in_lists = protected(config, LISTS.read(taking.sections, taking), lines, taking.sections)
+    for section in (*in_ports, *in_lists):
         taking.give_back(section)
-    return protection(taking, config, lines)
+    return config
 
 
 def _give_back_other_asns(taking: SectionReader, main: Router | None) -> None:

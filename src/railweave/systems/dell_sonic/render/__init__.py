@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from railweave.model.config.sections import Section, flat, line, merge
 from railweave.systems.dell_sonic.meaning.balancing import NAME, adaptive, balancing_of
 from railweave.systems.dell_sonic.meaning.bgp import routing_of
+from railweave.systems.dell_sonic.meaning.control_plane import lists_of
 from railweave.systems.dell_sonic.meaning.management import system_of
 from railweave.systems.dell_sonic.meaning.policy import policies_of
 from railweave.systems.dell_sonic.meaning.ports import interfaces_of, shared_of, splits_of
 from railweave.systems.dell_sonic.meaning.qos import preparation_of, qos_of
-from railweave.systems.dell_sonic.render.control_plane import lists
 from railweave.systems.dell_sonic.render.gaps import gaps
 from railweave.systems.dell_sonic.statements.bgp import ROUTING
+from railweave.systems.dell_sonic.statements.control_plane import LISTS
 from railweave.systems.dell_sonic.statements.management import SYSTEM
 from railweave.systems.dell_sonic.statements.policy import POLICIES
 from railweave.systems.dell_sonic.statements.ports import INTERFACES, SHARED, SPLITS
@@ -47,7 +48,7 @@ def tree(config: model.DeviceConfig) -> list[Section]:
         *QOS.printed(qos_of(config)),
         *BALANCING.printed(balancing_of(config)),
         *SHARED.printed(shared_of(config)),
-        *lists(config),
+        *LISTS.printed(lists_of(config)),
         *INTERFACES.printed(interfaces_of(config)),
         *routing(config),
     ]

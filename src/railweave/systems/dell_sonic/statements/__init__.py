@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from railweave.systems.dell_sonic.statements.bgp import ROUTING
+from railweave.systems.dell_sonic.statements.control_plane import LISTS
 from railweave.systems.dell_sonic.statements.management import SYSTEM
 from railweave.systems.dell_sonic.statements.policy import POLICIES
 from railweave.systems.dell_sonic.statements.ports import INTERFACES, SHARED, SPLITS
@@ -21,5 +22,5 @@ from railweave.systems.dell_sonic.statements.qos import BALANCING, QOS
 if TYPE_CHECKING:
     from railweave.model.config.statements import Statements
 
-TABLES: tuple[Statements[Any], ...] = (SYSTEM, SPLITS, QOS, BALANCING, SHARED, INTERFACES, POLICIES, ROUTING)
+TABLES: tuple[Statements[Any], ...] = (SYSTEM, SPLITS, QOS, BALANCING, SHARED, LISTS, INTERFACES, POLICIES, ROUTING)
 """The tables of statements at the top of the configuration."""

@@ -1,0 +1,136 @@
+"""Access lists of Enterprise SONiC, and those that packets to the switch itself meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from railweave.model.config.addresses import BITS, Address, Prefix
+from railweave.model.config.codecs import choice, defines, number, refers, whole
+from railweave.model.config.statements import Codec, Statements, each
+from railweave.systems.dell_sonic.statements.ports import FAMILY
+from railweave.systems.dell_sonic.statements.words import ADDRESS_FORM
+
+if TYPE_CHECKING:
+    from railweave.model.config.addresses import Family
+    from railweave.model.config.sections import Section
+    from railweave.model.config.statements import Row
+    from railweave.model.device.control_plane import PortRange
+
+ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a list. It matches every packet, or ICMP, or a ``protocol``, from ``sender`` and the ports ``sent`` to ``target`` and ``received``."""
+
+    verdict: str
+    number: int = 0
+    every: bool | None = None
+    icmp: bool | None = None
+    protocol: Literal["tcp", "udp"] | None = None
+    sender: str = ANY
+    sent: PortRange | None = None
+    target: str = ANY
+    received: PortRange | None = None
+    established: bool | None = None
+    icmp_type: int | None = None
+    section: Section | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessList:
+    """The entries of a list, in the order of the text. Their numbers are their order on the switch."""
+
+    entries: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The use of a list for packets to the switch itself."""
+
+    family: Family
+    name: str
+    section: Section | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """A section ``line vty``."""
+
+    lists: tuple[Use, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The lists of each family by name, and the lists that packets to the switch itself meet."""
+
+    ipv4: dict[str, AccessList] = field(default_factory=dict[str, AccessList])
+    ipv6: dict[str, AccessList] = field(default_factory=dict[str, AccessList])
+    terminals: tuple[Terminal, ...] = ()
+
+
+def _end(text: str) -> str:
+    if text == ANY:
+        return ANY
+    host = text.removeprefix("host ")
+    return Prefix.read(text) if host == text else Prefix(f"{host}/{BITS[Address.read(host).family]}")
+
+
+def _written(source: str) -> str:
+    address, _, length = source.partition("/")
+    return f"host {address}" if length == str(BITS["ipv6" if ":" in address else "ipv4"]) else source
+
+
+def _ports(text: str) -> PortRange:
+    numbers = [whole(word) for word in text.split()[1:]]
+    return numbers[0], numbers[-1]
+
+
+def _written_ports(ports: PortRange) -> str:
+    first, last = ports
+    return f"eq {first}" if first == last else f"range {first} {last}"
+
+
+END = Codec(rf"any|host {ADDRESS_FORM}|{ADDRESS_FORM}/\d+", _end, _written, word=r"any|host \S+|\S+/\S+", says="source")
+PORTS = Codec(r"eq \d+|range \d+ \d+", _ports, _written_ports, word=r"eq \S+|range \S+ \S+", says="ports")
+
+
+def _lists(family: Family, ip: str, icmp: str) -> Row:
+    """Return the lists of a family; its packets are ``ip``, its control messages ``icmp``."""
+    entries = each(
+        (
+            "seq <number> <verdict> <every> any any",
+            "seq <number> <verdict> <icmp> <sender> any[ type <icmp_type>]",
+            "seq <number> <verdict> <protocol> <sender>[ <sent>] <target>[ <received>][ <established>]",
+        ),
+        "entries",
+        "ansible sonic_l3_acls",
+        Entry,
+        number=number(1, 65535),
+        verdict=choice({verdict: verdict for verdict in ("permit", "deny", "discard")}),
+        every=choice({True: ip}),
+        icmp=choice({True: icmp}),
+        protocol=choice({"tcp": "tcp", "udp": "udp"}),
+        sender=END,
+        sent=PORTS,
+        target=END,
+        received=PORTS,
+        established=choice({True: "established"}),
+        icmp_type=number(0, 255),
+    )
+    form, name = f"{ip} access-list <name>", defines("access-list")
+    return each(form, family, "ansible sonic_l3_acls", AccessList, (entries,), by="name", name=name)
+
+
+USE = each("<family> access-group <name> in", "lists", "acl", Use, family=FAMILY, name=refers("access-list"))
+
+LISTS = Statements(
+    Lists,
+    (
+        _lists("ipv4", "ip", "icmp"),
+        _lists("ipv6", "ipv6", "icmpv6"),
+        each("line vty", "terminals", "acl", Terminal, (USE,)),
+    ),
+)
+"""Access lists, and ``line vty``, which stands for the switch itself."""
