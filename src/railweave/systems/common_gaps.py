@@ -1,15 +1,18 @@
-"""Gaps that every system words alike: the operator's own statements, and what a switch's platform lacks or has elsewhere."""
+"""Gaps that every system words alike: the operator's own statements, and what a switch's platform or release lacks or has elsewhere."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from railweave.model.catalog.systems import release_key
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from railweave.model.config.sections import Section
+    from railweave.model.config.statements import Statements
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
 
@@ -52,6 +55,14 @@ QUEUE_MOVED = Rule(
     "a class has another queue than its `queue` in the fabric file",
     "PFC works on queues there: a lossless class has that of its priority, and others give way; the number is local to the switch",
 )
+NOT_IN_RELEASE = Rule(
+    "release-lacks",
+    "warning",
+    "rendering",
+    "the switch's release does not have a statement of its configuration",
+    "the statement comes with a later release: this one refuses it",
+    "name a newer release (`release`), or leave out what needs the statement",
+)
 _BOTH_ENDS = re.compile(
     r"(?i)(?<![\w-])(mtu|ecn|explicit-congestion-notification|drop-profiles?|wred[-_]?\w*)(?![\w-])"
 )
@@ -79,3 +90,22 @@ def left_out_findings(config: DeviceConfig) -> list[Finding]:
         moved = ", ".join(f"{name} has queue {now} for `queue: {asked}`" for name, asked, now in config.qos.moved)
         found.append(QUEUE_MOVED.finding(config.name, moved))
     return found
+
+
+def release_findings(
+    config: DeviceConfig, tables: Iterable[Statements[Any]], sections: Callable[[DeviceConfig], Iterable[Section]]
+) -> list[Finding]:
+    """Return ``release-lacks`` for the statements of a configuration that its release does not have, by the rows of tables.
+
+    ``sections`` prints the configuration. It is called only if the release lacks a row at all.
+    """
+    later = {
+        table: {since for since in table.releases if release_key(config.release) < release_key(since)}
+        for table in tables
+    }
+    printed = sections(config) if any(later.values()) else ()
+    lines = [pair for table, releases in later.items() if releases for pair in table.since(printed, releases)]
+    return [
+        NOT_IN_RELEASE.finding(config.name, f"`{line}` is of release {since} and later, not of {config.release}")
+        for line, since in lines
+    ]

@@ -223,7 +223,7 @@ def sections(nodes: Iterable[Node]) -> list[Section]:
 def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
     nodes: dict[Name, Node] = {}
     for section in _reopened(_with_texts(sections, rules)):
-        name = _name(section.line, rules) if section.body is None else _header(section, rules)
+        name = name_of_line(section.line, rules) if section.body is None else _header(section, rules)
         if name in nodes:  # a second line of the kind: then each stands for itself
             name = (section.line,)
         if name in nodes and nodes[name].values != (section.line,):  # after `no LINE`, which has the name of LINE
@@ -270,7 +270,7 @@ def _header(section: Section, rules: LineRules) -> Name:
     return (section.line, *inner) if rules.anew_with else (section.line,)
 
 
-def _name(line: str, rules: LineRules) -> Name:
+def name_of_line(line: str, rules: LineRules) -> Name:
     """Return the words that identify a line among its siblings. ``no LINE`` has the same name as ``LINE``: it is a different value."""
     opens, _, text = line.partition("\n")
     if text:

@@ -7,6 +7,8 @@ value that the statements describe. A table (``Statements``) provides:
 - ``read``: the value of lines. Lines that match no row stay unknown.
 - ``commands``: the grammar of the command line, each form with its row.
 - ``names``: the names that lines define and use.
+- ``statements``: every row with its forms, from which follows what a changed line disrupts (``model.config.row_disruptions``).
+- ``since``: the lines that came with a release.
 
 A statement that does not affect the network has a row too (``passed``), with the reason. A statement that can shut,
 drain, filter, reorder or disable something must never have such a row.
@@ -24,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from railweave.model.config.sections import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.config.sections import SectionReader
 
@@ -79,6 +81,18 @@ class Name(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Effect:
+    """A disruption that a change of a row's statement causes. The fields mean what they mean in ``tree.Disruption``."""
+
+    what: str
+    why: str
+    source: str
+    when: tuple[str, ...] = ("remove", "replace")
+    itself: bool = False
+    value: str = ""
+
+
+@dataclass(frozen=True)
 class Row:
     """A statement. Use ``line``, ``each``, ``part``, ``fixed`` or ``passed`` to create rows; they document the fields."""
 
@@ -97,6 +111,10 @@ class Row:
     several: bool = False
     flat: bool = False
     prints: bool = True
+    since: str = ""
+    """The first release that has the statement. If empty, every release that is supported has it."""
+    disrupts: tuple[Effect, ...] | None = None
+    """The disruptions that a change of the statement causes. None: those of the table."""
 
 
 def line(
@@ -108,6 +126,8 @@ def line(
     usual: object = None,
     when: Callable[[Any], bool] | None = None,
     prints: bool = True,
+    since: str = "",
+    disrupts: tuple[Effect, ...] | None = None,
     **codecs: Codec,
 ) -> Row:
     """Return a statement about fields of the value: the fields of its slots, and the fields that it ``sets`` to a constant.
@@ -121,7 +141,9 @@ def line(
 
     Of several forms, the first that fits is printed. The forms in ``also`` mean the same, but are only read.
     """
-    return Row(_forms(form), tuple(also), codecs, source, sets=sets or {}, usual=usual, when=when, prints=prints)
+    return Row(
+        _forms(form), tuple(also), codecs, source, sets=sets or {}, usual=usual, when=when, prints=prints, since=since, disrupts=disrupts,
+    )  # fmt: skip
 
 
 def each(
@@ -137,6 +159,8 @@ def each(
     sets: Mapping[str, object] | None = None,
     when: Callable[[Any], bool] | None = None,
     prints: bool = True,
+    since: str = "",
+    disrupts: tuple[Effect, ...] | None = None,
     **codecs: Codec,
 ) -> Row:
     """Return a statement for each element of ``field``. It sets the fields of the element that are in ``sets``.
@@ -154,7 +178,7 @@ def each(
     keys = (by,) if isinstance(by, str) else tuple(by)
     return Row(
         _forms(form), tuple(also), codecs, source, field=field, by=keys, made=made, rows=inner, sets=sets or {}, when=when, several=True, flat=flat,
-        prints=prints,
+        prints=prints, since=since, disrupts=disrupts,
     )  # fmt: skip
 
 
@@ -166,17 +190,21 @@ def part(
     source: str = "",
     *,
     when: Callable[[Any], bool] | None = None,
+    disrupts: tuple[Effect, ...] | None = None,
 ) -> Row:
     """Return the statements of a part of the value. They are below the header ``form`` or, without one, among the other statements.
 
     The part is None if no statement is present. It is printed if ``when`` returns true for the value that contains it.
     """
-    return Row(_forms(form) if form else (), source=source, field=field, made=made, rows=tuple(rows), when=when)
+    forms = _forms(form) if form else ()
+    return Row(forms, source=source, field=field, made=made, rows=tuple(rows), when=when, disrupts=disrupts)
 
 
-def fixed(form: str, source: str, when: Callable[[Any], bool] | None = None) -> Row:
+def fixed(
+    form: str, source: str, when: Callable[[Any], bool] | None = None, disrupts: tuple[Effect, ...] | None = None
+) -> Row:
     """Return a constant statement that sets no field. It is printed with the value if ``when`` returns true."""
-    return Row((form,), source=source, when=when)
+    return Row((form,), source=source, when=when, disrupts=disrupts)
 
 
 def passed(form: str, reason: str, source: str = "", **codecs: Codec) -> Row:
@@ -289,10 +317,14 @@ class _Entry:
 
 
 class Statements(Generic[T]):
-    """A table of rows that describe values of the class ``made``."""
+    """A table of rows that describe values of the class ``made``.
 
-    def __init__(self, made: type[T] | None, rows: Iterable[Row]) -> None:
+    ``disrupts`` are the disruptions that changes of rows cause which name none. None: it is not known what they do.
+    """
+
+    def __init__(self, made: type[T] | None, rows: Iterable[Row], disrupts: tuple[Effect, ...] | None = None) -> None:
         self.made = made
+        self.disrupts = disrupts
         self.rows = tuple(rows)
         self._tables: dict[int, Statements[Any]] = {}
         """The table of each row with a class of its own, by the row's ``id``; without ``rows`` it has none."""
@@ -552,23 +584,53 @@ class Statements(Generic[T]):
 
     # Checking
 
+    def statements(self, *, also: bool = False) -> Iterator[tuple[Row, list[Form], Statements[Any] | None]]:
+        """Yield each row with its forms, and the table for the lines below. Behind a flat element's forms come those of its rows.
+
+        With ``also``, forms that are only read are included.
+        """
+        for row in self.rows:
+            inner = self._below(row)
+            if inner is not None and not row.forms:
+                yield from inner.statements(also=also)
+                continue
+            forms = [*self._forms[id(row)], *(Form(text, row.codecs) for text in (row.also if also else ()))]
+            if inner is None or not row.flat:
+                yield row, forms, inner
+                continue
+            for below, statements, deeper in inner.statements(also=also):
+                pairs = [(form, statement) for form in forms for statement in statements]
+                codecs = [{**form.codecs, **statement.codecs} for form, statement in pairs]
+                joined = (f"{form.raw} {statement.raw}" for form, statement in pairs)
+                yield below, list(map(Form, joined, codecs)), deeper
+
     def commands(self) -> Iterator[tuple[Row, Form, Statements[Any] | None]]:
         """Yield the forms that the device takes, each with its row and the table for the lines below: the grammar of the command line.
 
         Rows without a source, and forms that are only read, are left out.
         """
-        for row in self.rows:
-            inner = self._below(row)
-            if inner is not None and not row.forms:
-                yield from inner.commands()
-            elif row.source:
-                for form in self._forms[id(row)]:
-                    if not row.flat or inner is None:
-                        yield row, form, inner
-                        continue
-                    for below, statement, deeper in inner.commands():
-                        codecs = {**form.codecs, **statement.codecs}
-                        yield below, Form(f"{form.raw} {statement.raw}", codecs), deeper
+        for row, forms, inner in self.statements():
+            if row.source:
+                yield from ((row, form, inner) for form in forms)
+
+    @cached_property
+    def releases(self) -> frozenset[str]:
+        """The releases before which a row of the table, or one below, is not accepted."""
+        here = frozenset(row.since for row in self.rows if row.since)
+        return here.union(*(table.releases for table in self._tables.values()))
+
+    def since(
+        self, sections: Iterable[Section], releases: Collection[str], above: str = ""
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the lines whose statement comes with one of ``releases``, each with its path and that release."""
+        for section in sections:
+            entry, values = self._entry(section.line)
+            while entry is not None:
+                if entry.row.since in releases:
+                    yield f"{above}{section.line}", entry.row.since
+                if entry.inner is not None and section.body:
+                    yield from entry.inner.since(section.body, releases, f"{above}{section.line} / ")
+                entry, values = values.get(REST, (None, {}))
 
     def names(self, sections: Iterable[Section], above: str = "") -> Iterator[Name]:
         """Yield the names that lines define and use, in the order of the lines."""

@@ -140,18 +140,17 @@ def paths(node: Node, above: tuple[Name, ...]) -> Iterator[str]:
 
 
 def disrupted(step: Step, table: Sequence[Disruption], before: Sequence[Node] = ()) -> list[Disruption]:
-    """Return the rows of a table that apply to a step. ``before`` is the tree before the change."""
+    """Return the rows of a table that apply to a step, those of one disruption once. ``before`` is the tree before the change."""
     rows = [row for row in table if step.kind in row.when and row.value in {"", " ".join(step.node.values)}]
     if not rows:
         return []
     below = list(paths(step.node, step.above))
-    return [
-        row
-        for row in rows
-        if any(
-            _applies(row, statement, step, before) for statement in (below[:1] if row.itself or row.value else below)
-        )
-    ]
+    applied: dict[tuple[str, str, str], Disruption] = {}
+    for row in rows:
+        statements = below[:1] if row.itself or row.value else below
+        if any(_applies(row, statement, step, before) for statement in statements):
+            applied.setdefault((row.what, row.why, row.source), row)
+    return list(applied.values())
 
 
 def _applies(row: Disruption, below: str, step: Step, before: Sequence[Node]) -> bool:

@@ -6,10 +6,13 @@ sonic-net/sonic-mgmt send; where neither has one, ``no`` stands before the whole
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from railweave.model.config.row_disruptions import disruption, disruptions
 from railweave.model.config.section_tree import LineRules, SectionTree, section_tree
-from railweave.model.config.tree import Disruption
+from railweave.systems.dell_sonic.statements import TABLES
+from railweave.systems.dell_sonic.statements.effects import BUFFERS, SHUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,10 +76,7 @@ ONE_VALUE = (
 )
 """Lines of one value, which ``no`` takes away without it."""
 
-_BGP = r"router bgp \d+( vrf \S+)? / "
-_OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
-
-RULES = LineRules(
+_LINES = LineRules(
     replaced=(
         *ONE_VALUE,
         "route-map = in",
@@ -115,65 +115,16 @@ RULES = LineRules(
     ),
     anew_with=("ip vrf forwarding ",),
     without=("shutdown",),
+)
+RULES = replace(
+    _LINES,
     disruptions=(
-        Disruption(_BGP + r"(neighbor|peer-group) .* / remote-as", "BGP session", "it resets", _OPEN),
-        Disruption(
-            _BGP + r"(neighbor|peer-group) [^/]*( / peer-group [^/]*)?$", "BGP session", "it goes", _OPEN, ("remove",)
-        ),
-        Disruption(
-            _BGP + r"(neighbor|peer-group) .* / password",
-            "BGP session",
-            "it resets, and comes up when both ends have the key",
-            "RFC 2385, section 2.0: a segment without the right digest is dropped",
-            ("remove", "add", "replace"),
-        ),
-        Disruption(
-            _BGP + "graceful-restart",
-            "BGP session",
-            "it takes effect when the session opens anew",
-            "RFC 4724, section 3: the capability is said when a session opens",
-            ("remove", "add", "replace"),
-        ),
-        Disruption(_BGP + "router-id", "every BGP session of the VRF", "they reset", _OPEN),
-        Disruption(r"router bgp [^/]+$", "every BGP session of the VRF", "the process goes", _OPEN, ("remove",)),
-        Disruption(
-            "interface breakout port",
-            "every port of the cage",
-            "the ports are made anew",
-            "sonic-utilities config/main.py, breakout: the ports that stand are removed first",
-        ),
-        Disruption(
-            r"interface Eth\S+ / (speed|fec)",
-            "the port",
-            "its link trains anew",
-            "IEEE 802.3: both ends must run the same rate and code",
-            ("remove", "add", "replace"),
-            itself=True,
-        ),
-        Disruption(
-            r"interface ((?P<port>Eth\S+)|[A-Za-z]+ [^/]+)$",
-            "the interface",
-            "it loses its configuration",
-            "dellemc.enterprise_sonic: `no` takes away every line of it",
-            ("remove",),
-            itself=True,
-        ),
-        Disruption(
-            r"interface (?P<of>(?P<port>Eth\S+)|[^/]+) / shutdown$",
-            "the interface",
-            "it is shut down",
-            "dellemc.enterprise_sonic, sonic_interfaces",
-            ("add",),
-        ),
-        Disruption(
-            "buffer (init|pool)",
-            "every port",
-            "the switch restarts for it, or its buffers are divided anew",
-            "dellemc.enterprise_sonic, sonic_qos_buffer: `buffer init lossless` reloads the switch",
-            ("remove", "add", "replace"),
-        ),
+        *disruptions(TABLES, _LINES),
+        *(disruption(r"interface (?!Eth|Vlan)[^/]+ / shutdown$", effect) for effect in SHUT),
+        *(disruption(r"buffer (init|pool) (?!lossless$|ingress_lossless_pool)", effect) for effect in BUFFERS),
     ),
 )
+"""The rules of lines, with the disruptions of statement tables, and those of statements that no row has."""
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:

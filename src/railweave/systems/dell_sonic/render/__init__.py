@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, flat, line, merge
+from railweave.systems.common_gaps import release_findings
 from railweave.systems.dell_sonic.meaning.balancing import NAME, adaptive, balancing_of
 from railweave.systems.dell_sonic.meaning.bgp import routing_of
 from railweave.systems.dell_sonic.meaning.control_plane import lists_of
@@ -15,7 +16,8 @@ from railweave.systems.dell_sonic.meaning.management import system_of
 from railweave.systems.dell_sonic.meaning.policy import policies_of
 from railweave.systems.dell_sonic.meaning.ports import interfaces_of, shared_of, splits_of
 from railweave.systems.dell_sonic.meaning.qos import preparation_of, qos_of
-from railweave.systems.dell_sonic.render.gaps import gaps
+from railweave.systems.dell_sonic.render.gaps import unsaid
+from railweave.systems.dell_sonic.statements import TABLES
 from railweave.systems.dell_sonic.statements.bgp import ROUTING
 from railweave.systems.dell_sonic.statements.control_plane import LISTS
 from railweave.systems.dell_sonic.statements.management import SYSTEM
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.device import model
+    from railweave.model.findings import Finding
 
 
 def routing(config: model.DeviceConfig) -> Iterator[Section]:
@@ -35,9 +38,6 @@ def routing(config: model.DeviceConfig) -> Iterator[Section]:
     for policies in policies_of(config, NAME if adaptive(config) else None):
         yield from POLICIES.printed(policies)
     yield from ROUTING.printed(routing_of(config))
-
-
-__all__ = ["check_extra", "files", "gaps", "lines", "tree"]
 
 
 def tree(config: model.DeviceConfig) -> list[Section]:
@@ -69,6 +69,11 @@ def files(config: model.DeviceConfig) -> dict[str, str]:
 def lines(config: model.DeviceConfig) -> list[str]:
     """Every command with the sections above it."""
     return flat([*prepare(config), *tree(config)])
+
+
+def gaps(config: model.DeviceConfig) -> list[Finding]:
+    """Return findings on what has no place, is done otherwise or is lacking in the release, and on the operator's own commands."""
+    return [*unsaid(config), *release_findings(config, TABLES, tree)]
 
 
 def check_extra(text: str) -> None:

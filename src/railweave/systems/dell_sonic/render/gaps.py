@@ -217,7 +217,7 @@ ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp
 """Commands that decide what ``routes`` computes."""
 
 
-def gaps(config: DeviceConfig) -> list[Finding]:
+def unsaid(config: DeviceConfig) -> list[Finding]:
     """What has no place, what is done otherwise, and the operator's own commands."""
     found = [
         NO_MODEL.finding(config.name),

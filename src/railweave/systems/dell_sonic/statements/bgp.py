@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.codecs import choice, defines, number, refers
 from railweave.model.config.statements import Statements, each, fixed, line, part, passed
+from railweave.systems.dell_sonic.statements import effects
 from railweave.systems.dell_sonic.statements.words import (
     ADDRESS,
     ASN,
@@ -169,9 +170,9 @@ PEER_FAMILY = (
 )
 
 PEER = (
-    line("remote-as <asn>", OPTIONS, asn=ASN),
+    line("remote-as <asn>", OPTIONS, disrupts=effects.RESETS, asn=ASN),
     line("local-as <local_as>", "", local_as=ASN, prints=False),
-    line("peer-group <group>", OPTIONS, usual="", group=refers("peer-group")),
+    line("peer-group <group>", OPTIONS, usual="", disrupts=effects.GOES, group=refers("peer-group")),
     line("description <description>", OPTIONS, usual="", description=TEXT),
     line(f"ebgp-multihop {HOPS}", OPTIONS, sets={"multihop": True}),
     line(f"timers connect {HOLD}", OPTIONS, sets={"quick": True}),
@@ -202,6 +203,7 @@ PEER = (
         "password <password>",
         "spytest routing/bgp; ansible sonic_bgp_neighbors (auth_pwd)",
         also=("password <password> encrypted",),
+        disrupts=effects.KEYED,
         password=SECRET,
     ),
     line("capability extended-nexthop", OPTIONS, sets={"extended_next_hop": True}),
@@ -250,11 +252,16 @@ def _tenant(router: Router) -> bool:
 
 
 ROUTER = (
-    line("router-id <router_id>", "ansible sonic_bgp", router_id=ADDRESS),
+    line("router-id <router_id>", "ansible sonic_bgp", disrupts=effects.IDENTIFIED, router_id=ADDRESS),
     fixed("log-neighbor-changes", "ansible sonic_bgp", when=_fabric),
     line("bestpath as-path multipath-relax", "spytest routing/bgp", sets={"relaxed": True}),
-    line("graceful-restart enable", "ansible sonic_bgp", sets={"graceful_restart": True}),
-    fixed("graceful-restart preserve-fw-state", "ansible sonic_bgp", when=lambda router: router.graceful_restart),
+    line("graceful-restart enable", "ansible sonic_bgp", sets={"graceful_restart": True}, disrupts=effects.GRACEFUL),
+    fixed(
+        "graceful-restart preserve-fw-state",
+        "ansible sonic_bgp",
+        lambda router: router.graceful_restart,
+        effects.GRACEFUL,
+    ),
     each(
         "address-family <family> unicast",
         "unicast",
@@ -273,6 +280,7 @@ ROUTER = (
         PEER,
         by=("name", "interface", "address"),
         also=("neighbor <interface>",),
+        disrupts=effects.GOES,
         name=defines("peer-group"),
         interface=PORT_NAME,
         address=ADDRESS,
@@ -290,9 +298,11 @@ ROUTING = Statements(
             Router,
             ROUTER,
             by="vrf",
+            disrupts=effects.INSTANCE,
             asn=ASN,
             vrf=VRF,
         ),
     ),
+    disrupts=(),
 )
 """``router bgp`` of every VRF."""

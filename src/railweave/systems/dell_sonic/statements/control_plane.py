@@ -132,5 +132,6 @@ LISTS = Statements(
         _lists("ipv6", "ipv6", "icmpv6"),
         each("line vty", "terminals", "acl", Terminal, (USE,)),
     ),
+    disrupts=(),
 )
 """Access lists, and ``line vty``, which stands for the switch itself."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.codecs import NAME, NAME_FORM, choice, defines, number
 from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
 from railweave.model.device.management import LoginServer, Snmp, Syslog, User
+from railweave.systems.dell_sonic.statements import effects
 from railweave.systems.dell_sonic.statements.words import (
     ADDRESS,
     ADDRESS_FORM,
@@ -131,6 +132,7 @@ SYSTEM = Statements(
             ),
             "interface Management 0",
             "spytest routing/ip",
+            disrupts=effects.EMPTIED,
         ),
         each(
             "username <name> password <password> role <role>",
@@ -219,5 +221,6 @@ SYSTEM = Statements(
             "interface-naming standard[ extended]", "names of ports, which are read as they are", "ansible sonic_system"
         ),
     ),
+    disrupts=(),
 )
 """The management plane: what ``sonic.cli`` begins with."""

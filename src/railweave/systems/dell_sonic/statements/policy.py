@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from railweave.model.config.codecs import NUMBER, choice, defines, refers
 from railweave.model.config.statements import Codec, Statements, each, line
+from railweave.systems.dell_sonic.statements.qos import ARS
 from railweave.systems.dell_sonic.statements.words import PREFIX
 from railweave.systems.frr.statements.policy import (
     VERDICT,
@@ -29,6 +30,7 @@ MAP_ENTRY = (
     line(
         "set ars-object <shared_by>",
         "assumed: ansible sonic_route_maps has the option ars_object, no example",
+        since=ARS,
         shared_by=refers("object"),
     ),
 )
@@ -51,5 +53,6 @@ POLICIES = Statements(
         ),
         map_entries(ROUTE_MAPS, MAP_ENTRY),
     ),
+    disrupts=(),
 )
 """``bfd``, prefix lists, community lists and route-maps, in the order in which ``sonic.cli`` has them."""

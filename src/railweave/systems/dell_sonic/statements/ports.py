@@ -12,6 +12,7 @@ from railweave.model.config.codecs import NAME, NUMBER, choice, in_range, number
 from railweave.model.config.number_ranges import ranges
 from railweave.model.config.statements import Codec, Statements, each, fixed, line, part
 from railweave.systems.dell_sonic import words
+from railweave.systems.dell_sonic.statements import effects
 from railweave.systems.dell_sonic.statements.qos import PORT_QOS, PortQos
 from railweave.systems.dell_sonic.statements.words import ADDRESS_FORM, INTERFACE_ADDRESS, PORT_NAME, PREFIX, TEXT
 from railweave.systems.sonic.render.system import STORMS
@@ -262,7 +263,7 @@ ROUTED = (
         it=refers("access-list"),
     ),
 )
-SHUT = line("shutdown", "guide", sets={"shut": True})
+SHUT = line("shutdown", "guide", sets={"shut": True}, disrupts=effects.SHUT)
 
 
 def _is_whole(port: Lines) -> bool:
@@ -275,8 +276,8 @@ def _is_guarded(port: Lines) -> bool:
 
 
 LINK = (
-    line("speed <speed>", "guide", speed=SPEED),
-    fixed("fec RS", "guide; ansible sonic_interfaces", when=_is_whole),
+    line("speed <speed>", "guide", disrupts=effects.LINK, speed=SPEED),
+    fixed("fec RS", "guide; ansible sonic_interfaces", _is_whole, effects.LINK),
     # The Thor2 guide (section 2.5.2) has it on ports with copper cables. An optical port that waits for training may stay down.
     line("standalone-link-training", "guide", sets={"training": True}),
     line("no standalone-link-training", "", sets={"training": False}, prints=False),
@@ -320,11 +321,13 @@ SPLITS = Statements(
             "ansible sonic_port_breakout; spytest system/port",
             Split,
             by="port",
+            disrupts=effects.CAGE,
             port=_named("Eth", r"\d+/\d+", "number>/<number"),
             channels=choice({count: str(count) for count in (1, 2, 4, 8)}),
             speed=choice({speed: str(speed) for speed in (10, 25, 40, 50, 100, 200, 400, 800)}),
         ),
     ),
+    disrupts=(),
 )
 """The splits of ports, which are printed before the channels. A port that only runs slower has ``speed`` instead."""
 
@@ -340,6 +343,7 @@ SHARED = Statements(
         each("<it> anycast-address enable", "families", "ansible sonic_system", it=FAMILY),
         line("spanning-tree mode mst", "ansible sonic_stp", sets={"spanning_tree": True}),
     ),
+    disrupts=(),
 )
 """The settings of all interfaces."""
 
@@ -353,6 +357,7 @@ INTERFACES = Statements(
             Lines,
             (*NAMED, *ROUTED),
             by="name",
+            disrupts=effects.EMPTIED,
             name=_named("Loopback", in_range(0, 16383), "0-16383"),
         ),
         each(
@@ -367,6 +372,7 @@ INTERFACES = Statements(
                 line("no shutdown", "", sets={"shut": False}, prints=False),
             ),
             by="name",
+            disrupts=effects.EMPTIED,
             name=_named("Vlan", VLAN.accepts, VLAN.says, "Vlan"),
         ),
         each(
@@ -376,7 +382,8 @@ INTERFACES = Statements(
             Lines,
             (*NAMED, *LINK, *ROUTED, *SWITCHED, part("qos", PortQos, PORT_QOS)),
             by="name",
-            name=PORT,
+            disrupts=effects.EMPTIED,
+            name=replace(PORT, defines="port"),
         ),
         each(
             "interface <name>",
@@ -385,6 +392,7 @@ INTERFACES = Statements(
             Lines,
             (*NAMED, *ROUTED),
             by="name",
+            disrupts=effects.EMPTIED,
             name=Codec(NAME.accepts, word=r"PortChannel\d+"),
             prints=False,
         ),
@@ -410,8 +418,10 @@ INTERFACES = Statements(
                 each("map vni <it> vrf <vrf>", "vrfs", "ansible sonic_vxlans", by="vrf", it=VNI, vrf=refers("vrf")),
             ),
             by="tunnel",
+            disrupts=effects.EMPTIED,
             tunnel=NAME,
         ),
     ),
+    disrupts=(),
 )
 """Interfaces, each with all that stands below its header."""

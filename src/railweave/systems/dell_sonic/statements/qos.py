@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from railweave.model.config.codecs import NUMBER, choice, defines, in_range, number, refers
 from railweave.model.config.number_ranges import ranges
 from railweave.model.config.statements import Codec, Statements, each, line
+from railweave.systems.dell_sonic.statements import effects
 from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS
 from railweave.systems.dell_sonic.words import numbers, signed
 
@@ -229,6 +230,8 @@ FLOWS = replace(
 )
 MODE = choice({"dlb-flowlet": "flowlet-quality", "dlb-per-packet": "packet-quality"})
 HASH = "ansible sonic_ecmp_load_share"
+ARS = "4.5"
+"""The first release with adaptive routing; assumed, as no public document says it."""
 
 
 def _list(most: int) -> Codec:
@@ -265,7 +268,7 @@ SCHEDULER = (each("queue <number>", "queues", "guide", Queue, QUEUE, by="number"
 QOS = Statements(
     Qos,
     (
-        line(LOSSLESS_BUFFERS, "ansible sonic_qos_buffer", sets={"lossless_buffers": True}),
+        line(LOSSLESS_BUFFERS, "ansible sonic_qos_buffer", sets={"lossless_buffers": True}, disrupts=effects.BUFFERS),
         each("qos wred-policy <name>", "marking", "guide", Wred, WRED, by="name", name=defines("wred-policy")),
         each(
             "qos scheduler-policy <name>",
@@ -284,6 +287,7 @@ QOS = Statements(
         line(
             "buffer pool ingress_lossless_pool shared-headroom-size <headroom>",
             "ansible sonic_qos_buffer",
+            disrupts=effects.BUFFERS,
             headroom=NUMBER,
         ),
         each(
@@ -298,6 +302,7 @@ QOS = Statements(
             xoff=number(46080, 8388608),
         ),
     ),
+    disrupts=(),
 )
 """Maps, policies and buffers. ``buffer init lossless`` is of ``prepare.cli``."""
 
@@ -338,7 +343,7 @@ PORT_QOS = (
         group=CLASS,
         it=refers("profile"),
     ),
-    line("ars bind <ars>", "ansible sonic_ars", usual="", ars=refers("port-profile")),
+    line("ars bind <ars>", "ansible sonic_ars", usual="", since=ARS, ars=refers("port-profile")),
 )
 
 BALANCING = Statements(
@@ -351,6 +356,7 @@ BALANCING = Statements(
             ArsProfile,
             (line("sampling-interval <interval>", "ansible sonic_ars", interval=number(1, 255)),),
             by="name",
+            since=ARS,
             name=defines("ars profile"),
         ),
         each(
@@ -363,6 +369,7 @@ BALANCING = Statements(
                 line("load-past-weight <past_weight>", "ansible sonic_ars", past_weight=number(0, 100)),
             ),
             by="name",
+            since=ARS,
             name=defines("port-profile"),
         ),
         each(
@@ -376,9 +383,10 @@ BALANCING = Statements(
                 line("max-flows <flows>", "ansible sonic_ars", flows=FLOWS),
             ),
             by="name",
+            since=ARS,
             name=defines("object"),
         ),
-        line("ars bind profile <bound>", "ansible sonic_ars", bound=refers("ars profile")),
+        line("ars bind profile <bound>", "ansible sonic_ars", since=ARS, bound=refers("ars profile")),
         line("ip load-share hash seed <seed>", HASH, seed=number(0, 16777214)),
         each(
             ("ip load-share hash ipv4 ipv4-<ipv4>", "ip load-share hash ipv6 ipv6-<ipv6>"),
@@ -389,5 +397,6 @@ BALANCING = Statements(
             ipv6=_hashed("src-ip", "dst-ip", "next-hdr", "l4-src-port", "l4-dst-port"),
         ),
     ),
+    disrupts=(),
 )
 """Adaptive routing, and the static hash."""

@@ -216,7 +216,7 @@ ENTRY = (
     line("match interface <interface>", ROUTE_MAPS, interface=NAME),
     line("match source-protocol <protocol>", ROUTE_MAPS, protocol=choice({"direct": "connected", "bgp": "bgp"})),
     line("set local-preference <local_preference>", ROUTE_MAPS, local_preference=NUMBER),
-    line("set aigp-metric <aigp>", ROUTE_MAPS, aigp=NUMBER),
+    line("set aigp-metric <aigp>", ROUTE_MAPS, since="10.3", aigp=NUMBER),
     *set_communities(ROUTE_MAPS),
     *(
         line(
@@ -275,5 +275,6 @@ POLICIES = Statements(
         ),
         map_entries(ROUTE_MAPS, ENTRY),
     ),
+    disrupts=(),
 )
 """``bfd``, prefix lists, community lists and route-maps, in the order in which ``frr.conf`` has them."""

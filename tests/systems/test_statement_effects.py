@@ -1,0 +1,121 @@
+"""Rows of statement tables say what a change of their statement disrupts, and from which release on there is the statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from railweave.model.catalog import catalog
+from railweave.model.config.compare import compare
+from railweave.model.config.section_tree import section_tree
+from railweave.model.config.sections import parse
+from railweave.model.config.statements import Row
+from railweave.model.config.tree import ports_of
+from railweave.model.device.build import device_config
+from railweave.systems import system
+from railweave.systems.dell_sonic.changes import RULES
+from tests.retarget import retargeted
+from tests.systems.test_statement_rows import TABLES
+
+
+def rows(those: Iterable[Row]) -> Iterator[Row]:
+    """Rows, and the rows below them."""
+    for row in those:
+        yield row
+        yield from rows(row.rows or ())
+
+
+PRINTED = [
+    (name, row, table.disrupts if row.disrupts is None else row.disrupts)
+    for name, table in TABLES.items()
+    for row in rows(table.rows)
+    if row.prints and row.forms
+]
+
+
+def test_every_printed_row_says_what_its_change_disrupts() -> None:
+    assert [f"{name}: {row.forms[0]}" for name, row, effects in PRINTED if effects is None] == []
+    assert sum(bool(effects) for _, _, effects in PRINTED) > 15
+
+
+SWITCH = """
+interface breakout port 1/2 mode 2x400G
+buffer pool ingress_lossless_pool shared-headroom-size 100
+interface Vlan 10
+ mtu 9000
+interface Eth1/1
+ mtu 9000
+ speed 400000
+ fec RS
+ no shutdown
+interface Eth1/2
+ ip vrf forwarding red
+ speed 400000
+router bgp 65001
+ router-id 192.0.2.1
+ graceful-restart enable
+ maximum-paths 4
+ peer-group spines
+  remote-as 65002
+ neighbor interface Eth1/1
+  peer-group spines
+  password <secret:a>
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", []),
+        ("mtu 9000", "mtu 9100", []),
+        ("maximum-paths 4", "maximum-paths 8", []),
+        ("port 1/2 mode 2x400G", "port 1/2 mode 4x200G", ["every port of the cage"]),
+        ("shared-headroom-size 100", "shared-headroom-size 200", ["every port"]),
+        ("interface Vlan 10\n mtu 9000\n", "", ["the interface"]),
+        (" fec RS\n", " fec FC\n", ["the port Eth1/1"]),
+        (" fec RS\n", "", ["the port Eth1/1"]),
+        (" no shutdown", " shutdown", ["the interface Eth1/1"]),
+        (" red\n speed 400000\n", " red\n speed 200000\n", ["the port Eth1/2"]),
+        ("router-id 192.0.2.1", "router-id 192.0.2.2", ["every BGP session of the VRF"]),
+        (" graceful-restart enable\n", "", ["BGP session"]),
+        ("remote-as 65002", "remote-as 65003", ["BGP session"]),
+        ("  peer-group spines\n", "", ["BGP session"]),
+        ("password <secret:a>", "password <secret:b>", ["BGP session"]),
+        (" neighbor interface Eth1/1\n  peer-group spines\n  password <secret:a>\n", "", ["BGP session"] * 2),
+    ],
+)
+def test_rows_decide_what_a_changed_line_disrupts(old: str, new: str, expected: list[str]) -> None:
+    before, after = (section_tree(parse(text), RULES) for text in (SWITCH, SWITCH.replace(old, new)))
+    assert (before == after) is not bool(old)
+    found = [" ".join([row.what, *ports_of(row, step)]).strip() for step, row in compare(before, after).disrupts]
+    assert found == expected
+
+
+def test_a_port_that_opens_or_is_new_is_not_out() -> None:
+    shut = SWITCH.replace(" no shutdown", " shutdown")
+    without = SWITCH.replace("interface Eth1/1\n mtu 9000\n speed 400000\n fec RS\n no shutdown\n", "")
+    trees = [section_tree(parse(text), RULES) for text in (shut, SWITCH, without)]
+    assert compare(trees[0], trees[1]).disrupts == []
+    assert compare(trees[2], trees[1]).disrupts == []
+
+
+def test_a_release_lacks_statements_of_later_ones() -> None:
+    network = retargeted("two-planes", "dell_sonic")
+    config = device_config(network, network.switches[0].name)
+    gaps = {release: released(replace(config, release=release)) for release in ("4.4.2", "4.5.0", "4.6.1")}
+    assert gaps["4.5.0"] == gaps["4.6.1"] == []
+    assert "`ars profile ROCE` is of release 4.5 and later, not of 4.4.2" in gaps["4.4.2"]
+    assert all(gap.startswith(("`ars ", "`interface Eth", "`route-map ")) for gap in gaps["4.4.2"])
+
+
+def released(config: Any) -> list[str]:
+    return [gap.what for gap in system("dell_sonic").gaps(config) if gap.id == "release-lacks"]
+
+
+def test_capabilities_are_of_the_release_of_their_statements() -> None:
+    modes = [catalog().systems["dell_sonic"].capabilities[f"dlb-{mode}"].since for mode in ("flowlet", "per-packet")]
+    assert {*modes} == TABLES["dell_sonic.qos.BALANCING"].releases
+    assert TABLES["frr.policy.POLICIES"].releases == {catalog().systems["frr"].capabilities["path-color-aigp"].since}
