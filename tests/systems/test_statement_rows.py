@@ -6,8 +6,6 @@ Texts of slots are drawn from what the device takes. A slot whose name begins wi
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
 from collections.abc import Iterator
 from functools import cache, partial
@@ -20,22 +18,10 @@ from hypothesis import strategies as st
 from railweave.model.config.sections import Section, SectionReader, flat
 from railweave.model.config.statements import Codec, Form, Row, Statements
 from railweave.systems import systems
+from railweave.systems.statement_tables import tables
 
 Place = tuple[tuple[Form, Row], ...]
 """A row with the headers above it, from the top."""
-
-
-def tables(nos: str) -> Iterator[tuple[str, Statements[Any]]]:
-    """The tables of a system at the top of its configuration, by name."""
-    name = f"railweave.systems.{nos}.statements"
-    try:
-        package = importlib.import_module(name)
-    except ModuleNotFoundError:
-        return
-    for module in pkgutil.iter_modules(package.__path__):
-        for key, value in vars(importlib.import_module(f"{name}.{module.name}")).items():
-            if isinstance(value, Statements):
-                yield f"{nos}.{module.name}.{key}", value
 
 
 def places(table: Statements[Any], above: Place = ()) -> Iterator[Place]:
@@ -47,7 +33,7 @@ def places(table: Statements[Any], above: Place = ()) -> Iterator[Place]:
             yield from places(inner, here)
 
 
-TABLES = dict(pair for nos in systems() for pair in tables(nos))
+TABLES = {f"{nos}.{name}": table for nos in systems() for name, table in tables(nos).items()}
 PLACES = {
     f"{name}: {' / '.join(form.text for form, _ in place)}": (TABLES[name], place)
     for name in TABLES

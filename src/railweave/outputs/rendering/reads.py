@@ -1,16 +1,18 @@
-"""Generator of docs/reading.md: the statements of each system that railweave understands, from the system's ``system.yaml``."""
+"""Generator of docs/reading.md: the statements of each system that railweave understands, from its ``system.yaml`` and statement tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railweave.model.catalog import catalog
 from railweave.pages.table import Table, columns
+from railweave.systems.statement_tables import tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.model.catalog.systems import System
+    from railweave.model.config.statements import Statements
 
 _HEAD = """# What is understood of a configuration
 
@@ -20,7 +22,7 @@ configurations is in [capture.md](capture.md).
 
 A reader gives two things: the configuration, and every statement with what became of it:
 
-- **understood**: it is part of the configuration that was read;
+- **understood**: it is part of the configuration that was read, or it is without effect, as the system's last list below says with the reason;
 - **irrelevant**: it changes nothing that railweave looks at, by a pattern of the system's list below, which says why;
 - **unknown**: nothing is known of it. It is never dropped in silence: `import` names it with its line, and `drift` where it is not designed. Designs, paths
   and predictions take no account of it, except in a routing policy. A term with a statement that is not understood has an unknown result. Where a route
@@ -48,12 +50,8 @@ swaps fields of configurations and lines of texts, and prints every exception th
 
 def reading_page() -> str:
     """Return the text of the page."""
-    return (
-        "\n".join([_HEAD, *_faults(), *(line for system in catalog().systems.values() for line in _of(system))]).rstrip(
-            "\n"
-        )
-        + "\n"
-    )
+    systems = (line for nos, system in catalog().systems.items() for line in _of(nos, system))
+    return "\n".join([_HEAD, *_faults(), *systems]).rstrip("\n") + "\n"
 
 
 def _faults() -> Iterator[str]:
@@ -73,7 +71,7 @@ def _faults() -> Iterator[str]:
     )
 
 
-def _of(system: System) -> Iterator[str]:
+def _of(nos: str, system: System) -> Iterator[str]:
     reads = system.reads
     yield f"## {system.description}"
     yield ""
@@ -98,6 +96,18 @@ def _of(system: System) -> Iterator[str]:
     )
     yield from _table(("it writes by itself", "source"), _patterns(reads.by_itself))
     yield from _table(("irrelevant are statements that begin so", "because"), _patterns(reads.irrelevant))
+    without_effect = (row for table in tables(nos).values() for row in _passed(table, ""))
+    yield from _table(("understood, and without effect", "because"), without_effect)
+
+
+def _passed(table: Statements[Any], above: str) -> Iterator[tuple[str, str]]:
+    """Yield the forms of statements that say nothing of what is read, each with the reason."""
+    for row, forms, inner in table.statements():
+        texts = [f"{above}{form.text}" for form in forms]
+        if row.reason:
+            yield from ((f"`{text}`", row.reason) for text in texts)
+        if inner is not None:
+            yield from _passed(inner, f"{texts[0]} / ")
 
 
 def _patterns(patterns: Mapping[str, str]) -> Iterator[tuple[str, str]]:
