@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from railweave.model.config.compare import compare
+from railweave.model.config.row_changes import with_rows
+from railweave.model.config.section_tree import LineRules, section_tree
 from railweave.model.config.sections import SectionReader, flat, parse
-from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
+from railweave.model.config.statements import Codec, Effect, Statements, each, fixed, line, part, passed
 
 
 def _number(text: str) -> int:
@@ -182,3 +185,56 @@ def test_statements_may_have_the_form_of_their_element_in_front() -> None:
     assert [any(form.fullmatch(line) for form in forms) for line in (*lines, "neighbor b weight 5")] == [True] * 3 + [
         False
     ]
+
+
+GOES = Effect("the port", "it goes", "manual", ("remove",))
+CHANGING = Statements(
+    Device,
+    (
+        line("hostname <name>", "manual", usual="", changed="anew", name=WORD),
+        each(
+            "port <port>",
+            "ports",
+            "manual",
+            Port,
+            (
+                line("speed <speed>", "manual", disrupts=(), speed=NUMBER),
+                line("shutdown", "manual", since="2.0", sets={"shut": True}),
+            ),
+            by="port",
+            port=WORD,
+        ),
+    ),
+    disrupts=(GOES,),
+)
+
+
+def test_rows_say_how_lines_change_and_what_that_disrupts() -> None:
+    rules = with_rows(LineRules((), (), (), ()), [CHANGING])
+    old, new = (
+        section_tree(parse(text), rules)
+        for text in ("hostname a\nport x\n speed 1\n shutdown\n", "hostname b\nport x\n speed 2\n")
+    )
+    change = compare(old, new)
+    assert change.commands == [
+        "port x",
+        " no shutdown",
+        "exit",
+        "no hostname a",
+        "hostname b",
+        "port x",
+        " speed 2",
+        "exit",
+    ]
+    assert [(step.path, row.what) for step, row in change.disrupts] == [
+        ("hostname a", "the port"),
+        ("port x / shutdown", "the port"),
+    ]
+    assert compare(new, section_tree(parse("hostname b\nport x\n"), rules)).commands == ["port x", " no speed", "exit"]
+
+
+def test_rows_say_which_release_has_a_statement() -> None:
+    sections = parse("hostname a\nport x\n speed 1\n shutdown\n")
+    assert CHANGING.releases == {"2.0"}
+    assert [*CHANGING.since(sections, {"2.0"})] == [("port x / shutdown", "2.0")]
+    assert [*CHANGING.since(sections, {"1.0"})] == []

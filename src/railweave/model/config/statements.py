@@ -7,7 +7,7 @@ value that the statements describe. A table (``Statements``) provides:
 - ``read``: the value of lines. Lines that match no row stay unknown.
 - ``commands``: the grammar of the command line, each form with its row.
 - ``names``: the names that lines define and use.
-- ``statements``: every row with its forms, from which follows what a changed line disrupts (``model.config.row_disruptions``).
+- ``statements``: every row with its forms, from which follows what a changed line disrupts (``model.config.row_changes``).
 - ``since``: the lines that came with a release.
 
 A statement that does not affect the network has a row too (``passed``), with the reason. A statement that can shut,
@@ -21,7 +21,7 @@ import re
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from railweave.model.config.sections import Section
 
@@ -80,6 +80,15 @@ class Name(NamedTuple):
     refers: bool
 
 
+Changed = Literal["cut", "replaced", "anew"]
+"""The way in which a statement of one value changes.
+
+- ``cut``: a new value replaces the old one, and the statement is removed by its words without the value, for example ``no mtu``.
+- ``replaced``: a new value replaces the old one. The statement is removed by the whole line.
+- ``anew``: the whole line is removed before a new value is set, also because no document says that a new value replaces the old one.
+"""
+
+
 @dataclass(frozen=True)
 class Effect:
     """A disruption that a change of a row's statement causes. The fields mean what they mean in ``tree.Disruption``."""
@@ -115,6 +124,8 @@ class Row:
     """The first release that has the statement. If empty, every release that is supported has it."""
     disrupts: tuple[Effect, ...] | None = None
     """The disruptions that a change of the statement causes. None: those of the table."""
+    changed: Changed = "cut"
+    """The way in which a statement of one value changes."""
 
 
 def line(
@@ -128,6 +139,7 @@ def line(
     prints: bool = True,
     since: str = "",
     disrupts: tuple[Effect, ...] | None = None,
+    changed: Changed = "cut",
     **codecs: Codec,
 ) -> Row:
     """Return a statement about fields of the value: the fields of its slots, and the fields that it ``sets`` to a constant.
@@ -143,6 +155,7 @@ def line(
     """
     return Row(
         _forms(form), tuple(also), codecs, source, sets=sets or {}, usual=usual, when=when, prints=prints, since=since, disrupts=disrupts,
+        changed=changed,
     )  # fmt: skip
 
 
@@ -161,6 +174,7 @@ def each(
     prints: bool = True,
     since: str = "",
     disrupts: tuple[Effect, ...] | None = None,
+    changed: Changed = "cut",
     **codecs: Codec,
 ) -> Row:
     """Return a statement for each element of ``field``. It sets the fields of the element that are in ``sets``.
@@ -179,6 +193,7 @@ def each(
     return Row(
         _forms(form), tuple(also), codecs, source, field=field, by=keys, made=made, rows=inner, sets=sets or {}, when=when, several=True, flat=flat,
         prints=prints, since=since, disrupts=disrupts,
+        changed=changed,
     )  # fmt: skip
 
 

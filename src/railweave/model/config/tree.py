@@ -145,11 +145,11 @@ def disrupted(step: Step, table: Sequence[Disruption], before: Sequence[Node] = 
     if not rows:
         return []
     below = list(paths(step.node, step.above))
-    applied: dict[tuple[str, str, str], Disruption] = {}
+    applied: dict[tuple[str, str, str, tuple[str, ...]], Disruption] = {}
     for row in rows:
         statements = below[:1] if row.itself or row.value else below
         if any(_applies(row, statement, step, before) for statement in statements):
-            applied.setdefault((row.what, row.why, row.source), row)
+            applied.setdefault((row.what, row.why, row.source, ports_of(row, step)), row)
     return list(applied.values())
 
 

@@ -158,8 +158,8 @@ FAMILIES = "ansible sonic_bgp_neighbors_af"
 
 PEER_FAMILY = (
     line("activate", FAMILIES, sets={"active": True}),
-    line("route-map <imports> in", FAMILIES, usual="", imports=refers("route-map")),
-    line("route-map <exports> out", FAMILIES, usual="", exports=refers("route-map")),
+    line("route-map <imports> in", FAMILIES, usual="", changed="replaced", imports=refers("route-map")),
+    line("route-map <exports> out", FAMILIES, usual="", changed="replaced", exports=refers("route-map")),
     line(
         "attribute-unchanged next-hop",
         "assumed: FRR's command",
@@ -172,7 +172,7 @@ PEER_FAMILY = (
 PEER = (
     line("remote-as <asn>", OPTIONS, disrupts=effects.RESETS, asn=ASN),
     line("local-as <local_as>", "", local_as=ASN, prints=False),
-    line("peer-group <group>", OPTIONS, usual="", disrupts=effects.GOES, group=refers("peer-group")),
+    line("peer-group <group>", OPTIONS, usual="", disrupts=effects.GOES, changed="anew", group=refers("peer-group")),
     line("description <description>", OPTIONS, usual="", description=TEXT),
     line(f"ebgp-multihop {HOPS}", OPTIONS, sets={"multihop": True}),
     line(f"timers connect {HOLD}", OPTIONS, sets={"quick": True}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from railweave.model.config.codecs import NUMBER, choice, defines, refers
 from railweave.model.config.statements import Codec, Statements, each, line
 from railweave.systems.dell_sonic.statements.qos import ARS
@@ -24,9 +26,9 @@ ROUTE_MAPS = "ansible sonic_route_maps"
 MAP_ENTRY = (
     *matched(ROUTE_MAPS),
     line("set local-preference <local_preference>", ROUTE_MAPS, local_preference=NUMBER),
-    *set_communities(ROUTE_MAPS),
+    *(replace(row, changed="anew") for row in set_communities(ROUTE_MAPS)),
     # One list with commas between (dellemc.enterprise_sonic, examples of sonic_route_maps).
-    line("set as-path prepend <prepends>", ROUTE_MAPS, usual=(), prepends=as_path(",")),
+    line("set as-path prepend <prepends>", ROUTE_MAPS, usual=(), changed="anew", prepends=as_path(",")),
     line(
         "set ars-object <shared_by>",
         "assumed: ansible sonic_route_maps has the option ars_object, no example",

@@ -210,7 +210,7 @@ NAMED = (
     line("mtu <mtu>", "guide; ansible sonic_vlans", mtu=MTU),
 )
 ROUTED = (
-    line("ip vrf forwarding <vrf>", "ansible, tests of sonic_vrfs", usual="", vrf=refers("vrf")),
+    line("ip vrf forwarding <vrf>", "ansible, tests of sonic_vrfs", usual="", changed="anew", vrf=refers("vrf")),
     each(
         ("ip address <ipv4>[ <secondary>]", "ipv6 address <ipv6>"),
         "unicast",
@@ -233,9 +233,9 @@ ROUTED = (
             line("ipv6 nd ra-interval <max_interval>", ADVERTISED, max_interval=number(4, 1800)),
             line("ipv6 nd ra-lifetime <router_lifetime>", ADVERTISED, router_lifetime=number(0, 9000)),
             line("ipv6 nd ra-hop-limit <hop_limit>", ADVERTISED, hop_limit=number(0, 255)),
-            line("ipv6 nd reachable-time <reachable_time>", ADVERTISED, reachable_time=NUMBER),
-            line("ipv6 nd ra-retrans-interval <retransmit_timer>", ADVERTISED, retransmit_timer=NUMBER),
-            line("ipv6 nd mtu <link_mtu>", f"{ADVERTISED} (options)", link_mtu=NUMBER),
+            line("ipv6 nd reachable-time <reachable_time>", ADVERTISED, changed="anew", reachable_time=NUMBER),
+            line("ipv6 nd ra-retrans-interval <retransmit_timer>", ADVERTISED, changed="anew", retransmit_timer=NUMBER),
+            line("ipv6 nd mtu <link_mtu>", f"{ADVERTISED} (options)", changed="anew", link_mtu=NUMBER),
             line("ipv6 nd managed-config-flag", ADVERTISED, sets={"managed": True}),
             line("ipv6 nd other-config-flag", ADVERTISED, sets={"other": True}),
             each(
@@ -259,6 +259,7 @@ ROUTED = (
         "filters",
         "ansible sonic_acl_interfaces; acl",
         by="family",
+        changed="anew",
         family=FAMILY,
         it=refers("access-list"),
     ),
@@ -294,7 +295,7 @@ LINK = (
     ),
     fixed("spanning-tree port type edge", "ansible sonic_stp", when=_is_guarded),
     line("spanning-tree bpduguard port-shutdown", "ansible sonic_stp", sets={"guarded": True}),
-    line("encapsulation dot1q vlan-id <tag>", "spytest routing/ip", tag=VLAN),
+    line("encapsulation dot1q vlan-id <tag>", "spytest routing/ip", changed="anew", tag=VLAN),
 )
 SWITCHED = (
     line(
@@ -338,6 +339,7 @@ SHARED = Statements(
             "ip anycast-mac-address <mac>",
             "ansible sonic_system",
             usual="",
+            changed="anew",
             mac=Codec(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}", says="mac"),
         ),
         each("<it> anycast-address enable", "families", "ansible sonic_system", it=FAMILY),
@@ -412,10 +414,19 @@ INTERFACES = Statements(
                     "vlans",
                     "ansible sonic_vxlans",
                     by="vlan",
+                    changed="replaced",
                     it=VNI,
                     vlan=replace(VLAN, refers="Vlan"),
                 ),
-                each("map vni <it> vrf <vrf>", "vrfs", "ansible sonic_vxlans", by="vrf", it=VNI, vrf=refers("vrf")),
+                each(
+                    "map vni <it> vrf <vrf>",
+                    "vrfs",
+                    "ansible sonic_vxlans",
+                    by="vrf",
+                    changed="replaced",
+                    it=VNI,
+                    vrf=refers("vrf"),
+                ),
             ),
             by="tunnel",
             disrupts=effects.EMPTIED,

@@ -253,11 +253,12 @@ WRED = (
     line(
         "green minimum-threshold <low> maximum-threshold <high> drop-probability <probability>",
         "guide",
+        changed="replaced",
         low=NUMBER,
         high=NUMBER,
         probability=number(0, 100),
     ),
-    line("ecn <marks>", "guide", usual="", marks=choice({"green": "green", "all": "all"})),
+    line("ecn <marks>", "guide", usual="", changed="anew", marks=choice({"green": "green", "all": "all"})),
 )
 QUEUE = (
     line("type <serving>", "guide", serving=choice({"dwrr": "dwrr", "strict": "strict"})),
@@ -288,6 +289,7 @@ QOS = Statements(
             "buffer pool ingress_lossless_pool shared-headroom-size <headroom>",
             "ansible sonic_qos_buffer",
             disrupts=effects.BUFFERS,
+            changed="replaced",
             headroom=NUMBER,
         ),
         each(
@@ -296,6 +298,7 @@ QOS = Statements(
             "ansible sonic_qos_buffer (ranges: its options)",
             BufferProfile,
             by="name",
+            changed="replaced",
             name=defines("profile"),
             size=NUMBER,
             alpha=ALPHA,
@@ -343,7 +346,7 @@ PORT_QOS = (
         group=CLASS,
         it=refers("profile"),
     ),
-    line("ars bind <ars>", "ansible sonic_ars", usual="", since=ARS, ars=refers("port-profile")),
+    line("ars bind <ars>", "ansible sonic_ars", usual="", since=ARS, changed="anew", ars=refers("port-profile")),
 )
 
 BALANCING = Statements(
@@ -354,7 +357,7 @@ BALANCING = Statements(
             "profiles",
             "ansible sonic_ars",
             ArsProfile,
-            (line("sampling-interval <interval>", "ansible sonic_ars", interval=number(1, 255)),),
+            (line("sampling-interval <interval>", "ansible sonic_ars", changed="replaced", interval=number(1, 255)),),
             by="name",
             since=ARS,
             name=defines("ars profile"),
@@ -366,7 +369,12 @@ BALANCING = Statements(
             ArsPortProfile,
             (
                 line("enable", "ansible sonic_ars", sets={"enabled": True}),
-                line("load-past-weight <past_weight>", "ansible sonic_ars", past_weight=number(0, 100)),
+                line(
+                    "load-past-weight <past_weight>",
+                    "ansible sonic_ars",
+                    changed="replaced",
+                    past_weight=number(0, 100),
+                ),
             ),
             by="name",
             since=ARS,
@@ -378,16 +386,16 @@ BALANCING = Statements(
             "ansible sonic_ars",
             ArsObject,
             (
-                line("mode <mode>", "ansible sonic_ars (options)", mode=MODE),
-                line("idle-time <idle>", "ansible sonic_ars", idle=number(16, 32767)),
-                line("max-flows <flows>", "ansible sonic_ars", flows=FLOWS),
+                line("mode <mode>", "ansible sonic_ars (options)", changed="replaced", mode=MODE),
+                line("idle-time <idle>", "ansible sonic_ars", changed="replaced", idle=number(16, 32767)),
+                line("max-flows <flows>", "ansible sonic_ars", changed="replaced", flows=FLOWS),
             ),
             by="name",
             since=ARS,
             name=defines("object"),
         ),
-        line("ars bind profile <bound>", "ansible sonic_ars", since=ARS, bound=refers("ars profile")),
-        line("ip load-share hash seed <seed>", HASH, seed=number(0, 16777214)),
+        line("ars bind profile <bound>", "ansible sonic_ars", since=ARS, changed="anew", bound=refers("ars profile")),
+        line("ip load-share hash seed <seed>", HASH, changed="anew", seed=number(0, 16777214)),
         each(
             ("ip load-share hash ipv4 ipv4-<ipv4>", "ip load-share hash ipv6 ipv6-<ipv6>"),
             "hashed",

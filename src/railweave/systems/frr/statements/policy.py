@@ -190,9 +190,11 @@ def map_entries(source: str, rows: Sequence[Row]) -> Row:
 
 def matched(source: str) -> Iterator[Row]:
     """Yield the conditions that both command lines have."""
-    yield line("match ip address prefix-list <ipv4_list>", source, ipv4_list=refers("prefix-list"))
-    yield line("match ipv6 address prefix-list <ipv6_list>", source, ipv6_list=refers("prefix-list"))
-    yield line("match community <community>", source, community=refers("community-list"))
+    yield line("match ip address prefix-list <ipv4_list>", source, changed="replaced", ipv4_list=refers("prefix-list"))
+    yield line(
+        "match ipv6 address prefix-list <ipv6_list>", source, changed="replaced", ipv6_list=refers("prefix-list")
+    )
+    yield line("match community <community>", source, changed="replaced", community=refers("community-list"))
 
 
 def set_communities(source: str) -> Iterator[Row]:

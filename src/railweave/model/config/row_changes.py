@@ -1,26 +1,47 @@
-"""The disruptions of changed lines, from the rows of statement tables."""
+"""The changes of lines, from the rows of statement tables: lines that new ones replace, and the disruptions of changes."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from railweave.model.config.section_tree import name_of_line
 from railweave.model.config.tree import Disruption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from railweave.model.config.section_tree import LineRules
-    from railweave.model.config.statements import Effect, Form, Row, Statements
+    from railweave.model.config.statements import Changed, Effect, Form, Row, Statements
 
 PORT = "port"
 """The kind of names that ports have. A change of a line below the header of a port disrupts only this port."""
 
 
-def disruptions(tables: Iterable[Statements[Any]], rules: LineRules) -> tuple[Disruption, ...]:
-    """Return the disruptions that changes of the tables' statements cause. ``rules`` decide how a tree names a line."""
-    return tuple(row for table in tables for row in _disruptions(table, rules, "", table.disrupts or ()))
+def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
+    """Return the rules with those of the tables' rows. Patterns of ``rules`` come first."""
+    patterns = dict(pattern for table in tables for pattern in _patterns(table))
+    replaced = (pattern for pattern, changed in patterns.items() if changed != "anew")
+    cut = (pattern for pattern, changed in patterns.items() if changed == "cut")
+    rules = replace(rules, replaced=(*rules.replaced, *replaced), cut=(*rules.cut, *cut))
+    rows = (row for table in tables for row in _disruptions(table, rules, "", table.disrupts or ()))
+    return replace(rules, disruptions=(*rows, *rules.disruptions))
+
+
+def _patterns(table: Statements[Any]) -> Iterator[tuple[str, Changed]]:
+    """Yield a pattern of ``LineRules`` for each statement of one value, and the way in which it changes."""
+    for row, forms, inner in table.statements():
+        if inner is not None:
+            yield from _patterns(inner)
+        elif row.prints and not row.reason and (row.by or not row.several):
+            for form in forms:
+                line = "".join("*" if piece[1:-1] in row.by else piece for piece in re.split(r"(<\w+>)", form.raw))
+                before, value, after = line.partition("<")
+                begin, end = before.rpartition(" ")[0], after.partition(">")[2].partition(" ")[2]
+                if value:
+                    has_more = not end or re.search(r"[<\[]", end)
+                    yield f"{begin} ..." if has_more else f"{begin} = {end}", row.changed
 
 
 def disruption(statement: str, effect: Effect) -> Disruption:
