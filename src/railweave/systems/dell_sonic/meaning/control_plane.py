@@ -107,10 +107,10 @@ def protected(
 
 
 def _ordered(entries: Iterable[Entry]) -> list[Entry]:
-    """Return entries by number, and without it, up to one for all packets. Of several with one number, the last counts."""
+    """Return entries by number, and without it, up to one for all packets that others are behind. Of several with one number, the last counts."""
     latest = {entry.number: entry for entry in entries}
     ordered = [replace(latest[number], number=0) for number in sorted(latest)]
-    return ordered[: next((place for place, entry in enumerate(ordered, 1) if entry.every), None)]
+    return ordered[: next((place for place, entry in enumerate(ordered[:-1]) if entry.every), None)]
 
 
 def _filters(sections: Iterable[Section], open_lists: Collection[Key], links: Collection[str]) -> Iterator[Section]:
