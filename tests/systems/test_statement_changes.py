@@ -19,6 +19,9 @@ from tests.systems.test_statement_rows import TABLES
 SILENT = {
     "description": "a name, which is another in the design",
     "interface Management": "the only management port",
+    "ip forwarding": "the kernel of a router forwards, unless a statement forbids it",
+    "ipv6 forwarding": "the same",
+    "ipv6 nd ra-interval": "on a link to a switch, how soon BGP finds its neighbor",
 }
 """How lines begin of which a word changes nothing, and why."""
 ENTRY = re.compile(

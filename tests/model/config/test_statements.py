@@ -56,7 +56,7 @@ TABLE = Statements(
                 line("shutdown", "manual", sets={"shut": True}),
                 line("no shutdown", "manual", sets={"shut": False}, prints=False),
                 each("tag <it>", "tags", "manual", it=NUMBER),
-                passed("description <_text>", "a name", _text=WORD),
+                passed("description[ <_text>]", "a name", _text=WORD),
             ),
             by="port",
             port=WORD,
@@ -131,7 +131,7 @@ def test_options_come_in_any_order_and_may_be_missing() -> None:
 
 
 def test_a_statement_that_says_nothing_is_taken() -> None:
-    assert read("port a\n description uplink\n") == (Device(ports={"a": Port()}), [])
+    assert read("port a\n description uplink\n description\n") == (Device(ports={"a": Port()}), [])
 
 
 def test_the_grammar_has_the_limits() -> None:

@@ -234,6 +234,8 @@ def _forms(form: str | Sequence[str]) -> tuple[str, ...]:
 _PIECES = re.compile(r"(<\w+>|[\[\]{}|])")
 
 
+_FIRST_WORD = re.compile(r"[^\s<>\[\]{}|]+(?=\s|$|[\[{] )")
+"""The first word of a form, if all its lines begin with that word."""
 _GROUPS = {"[": "(?:", "]": ")?", "{": "(?:", "|": "|", "}": ")*"}
 
 
@@ -279,7 +281,8 @@ class Form:
                 template += piece.replace("%", "%%")
                 reads += re.escape(piece)
         self._groups.append((template, places))
-        self.begins = text.split(maxsplit=1)[0] if not text.startswith(("<", "[")) else ""
+        first = _FIRST_WORD.match(text)
+        self.begins = first[0] if first else ""
         self.reads = reads
         """The pattern by which the reader finds a line of the form."""
 

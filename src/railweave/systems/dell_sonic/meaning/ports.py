@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.number_ranges import numbers
 from railweave.systems.dell_sonic.meaning.qos import port_qos_of
 from railweave.systems.dell_sonic.statements.ports import (
     INTERFACES,
-    Advertised,
     Assigned,
     Interfaces,
     Lines,
     Shared,
     Split,
     Splits,
-    Told,
     Tunnel,
 )
+from railweave.systems.frr.meaning.ports import DISCOVERY, advertised_of
 from railweave.systems.sonic.render.names import ETHERNET_HEADER, transit_vlan, vrf_names
 from railweave.systems.sonic.render.system import STORMS, kbps
 
@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Family
     from railweave.model.config.sections import Section
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
+    from railweave.systems.frr.statements.ports import Advertised
 
 FILTERS: dict[Family, str] = {"ipv4": "from-servers-v4", "ipv6": "from-servers-v6"}
 """Names of the lists of gateways."""
 TUNNEL = "vtep"
-DISCOVERY = Advertised(sends=True, max_interval=10)
-"""Advertisements on a link without addresses, by which BGP finds its neighbor."""
 
 
 def splits_of(config: DeviceConfig) -> Splits:
@@ -143,24 +142,9 @@ def _assigned(addresses: Iterable[Any]) -> tuple[Assigned, ...]:
 
 
 def _advertised(gateway: Gateway) -> Advertised | None:
-    timers = gateway.advertisements
-    if timers is None:
-        return None
-    flags = (None if timers.on_link else True, None if timers.autonomous else True)
-    lifetimes = (timers.prefix_valid_lifetime, timers.prefix_preferred_lifetime)
-    return Advertised(
-        sends=True,
-        max_interval=timers.max_interval,
-        router_lifetime=timers.router_lifetime,
-        hop_limit=timers.hop_limit,
-        reachable_time=timers.reachable_time or None,
-        retransmit_timer=timers.retransmit_timer or None,
-        link_mtu=gateway.mtu if timers.link_mtu else None,
-        managed=timers.managed,
-        other=timers.other,
-        prefixes=tuple(Told(prefix, *lifetimes, *flags) for prefix in gateway.advertised),
-        min_interval=None if gateway.mac else timers.min_interval,
-    )
+    """Return the router advertisements of a gateway. A gateway that other leaves have too has no shortest interval."""
+    told, timers = advertised_of(gateway), gateway.advertisements
+    return replace(told, min_interval=timers.min_interval) if told and timers and not gateway.mac else told
 
 
 def _tunnels(config: DeviceConfig, names: Mapping[str, str]) -> dict[str, Tunnel]:

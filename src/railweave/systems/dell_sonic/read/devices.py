@@ -11,7 +11,8 @@ from railweave.model.device.model import Gateway, Interface, Split
 from railweave.model.device.port_model import far_end, router_of, with_parts
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.dell_sonic.read.overlay import tenant
-from railweave.systems.dell_sonic.statements.ports import Advertised, Lines, Told
+from railweave.systems.dell_sonic.statements.ports import Lines
+from railweave.systems.frr.statements.ports import Advertised, Told
 from railweave.systems.sonic.render.names import ETHERNET_HEADER
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def _advertisements(one: Lines) -> RouterAdvertisements | None:
     if given is None or not given.sends:
         return None
     told = [replace(each, prefix=None) for each in given.prefixes]
-    odd = min(told, key=told.count, default=Told(None, 2_592_000, 604_800))
+    odd = min(told, key=told.count, default=Told())
     times = {name: time for name in _TIMERS if (time := getattr(given, name)) is not None}
     return RouterAdvertisements(
         prefix_valid_lifetime=odd.valid,

@@ -15,10 +15,11 @@ from railweave.systems.dell_sonic import words
 from railweave.systems.dell_sonic.statements import effects
 from railweave.systems.dell_sonic.statements.qos import PORT_QOS, PortQos
 from railweave.systems.dell_sonic.statements.words import ADDRESS_FORM, INTERFACE_ADDRESS, PORT_NAME, PREFIX, TEXT
+from railweave.systems.frr.statements.ports import Advertised, advertised, told
 from railweave.systems.sonic.render.system import STORMS
 
 if TYPE_CHECKING:
-    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.addresses import Family
     from railweave.model.config.sections import Section
 
 MOST_VLAN = 4094
@@ -55,34 +56,6 @@ class Assigned:
     ipv4: InterfaceAddress | None = None
     ipv6: InterfaceAddress | None = None
     secondary: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A prefix in router advertisements, with seconds that addresses in it are valid and preferred."""
-
-    prefix: Prefix | None = None
-    valid: int = 0
-    preferred: int = 0
-    off_link: bool | None = None
-    no_autoconfig: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Advertised:
-    """Router advertisements: whether they are sent, and what is in them."""
-
-    sends: bool = False
-    max_interval: int | None = None
-    router_lifetime: int | None = None
-    hop_limit: int | None = None
-    reachable_time: int | None = None
-    retransmit_timer: int | None = None
-    link_mtu: int | None = None
-    managed: bool = False
-    other: bool = False
-    prefixes: tuple[Told, ...] = ()
-    min_interval: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,27 +201,12 @@ ROUTED = (
         "advertised",
         Advertised,
         (
-            line("no ipv6 nd suppress-ra", ADVERTISED, sets={"sends": True}),
-            line("ipv6 nd suppress-ra", "", sets={"sends": False}, prints=False),
-            line("ipv6 nd ra-interval <max_interval>", ADVERTISED, max_interval=number(4, 1800)),
-            line("ipv6 nd ra-lifetime <router_lifetime>", ADVERTISED, router_lifetime=number(0, 9000)),
-            line("ipv6 nd ra-hop-limit <hop_limit>", ADVERTISED, hop_limit=number(0, 255)),
-            line("ipv6 nd reachable-time <reachable_time>", ADVERTISED, changed="anew", reachable_time=NUMBER),
-            line("ipv6 nd ra-retrans-interval <retransmit_timer>", ADVERTISED, changed="anew", retransmit_timer=NUMBER),
-            line("ipv6 nd mtu <link_mtu>", f"{ADVERTISED} (options)", changed="anew", link_mtu=NUMBER),
-            line("ipv6 nd managed-config-flag", ADVERTISED, sets={"managed": True}),
-            line("ipv6 nd other-config-flag", ADVERTISED, sets={"other": True}),
-            each(
-                "ipv6 nd prefix <prefix> <valid> <preferred>[ <off_link>][ <no_autoconfig>]",
-                "prefixes",
+            *advertised(ADVERTISED, f"{ADVERTISED} (options)", number(4, 1800)),
+            told(
                 ADVERTISED,
-                Told,
-                also=("ipv6 nd prefix <prefix> <valid> <preferred> <no_autoconfig> <off_link>",),
-                prefix=PREFIX,
-                valid=NUMBER,
-                preferred=NUMBER,
-                off_link=choice({True: "off-link"}),
-                no_autoconfig=choice({True: "no-autoconfig"}),
+                "ipv6 nd prefix <prefix> <valid> <preferred> <no_autoconfig> <off_link>",
+                PREFIX,
+                NUMBER,
             ),
             line("ipv6 nd min-ra-interval <min_interval>", ADVERTISED, min_interval=number(3, 1350)),
         ),

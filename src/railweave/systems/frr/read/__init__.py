@@ -16,17 +16,19 @@ from railweave.model.device.model import DeviceConfig, Gateway, Interface
 from railweave.model.device.port_model import far_end, router_of, with_parts
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.frr.changes import config_tree
+from railweave.systems.frr.meaning.ports import advertisements, for_servers, prefixes
 from railweave.systems.frr.read import nftables
-from railweave.systems.frr.read.ports import Port, ports
 from railweave.systems.frr.read.printout import as_given
-from railweave.systems.frr.read.routing import Routing, advertisements, general, prefixes, statements
+from railweave.systems.frr.read.routing import Routing, statements
 from railweave.systems.frr.read.text import number, sections
+from railweave.systems.frr.statements.ports import INTERFACES
 from railweave.systems.frr.tree import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.model.config.tree import ConfigTree, Node
+    from railweave.systems.frr.statements.ports import Port
 
 UNKNOWN = InterfaceAddress("0.0.0.0/0")
 LOOPBACK = re.compile(r"lo\d*|dummy\d*")
@@ -40,10 +42,8 @@ def read(texts: Mapping[str, str]) -> Reading:
     filters = {file: text for file, text in texts.items() if nftables.is_one(text)}
     files = [(file, sections(text)) for file, text in texts.items() if file not in filters]
     taking = SectionReader([one for _, found in files for one in found])
-    name = general(taking)
-    found = ports(taking)
-    routing = Routing(taking, found, [one for one in found if LOOPBACK.fullmatch(one)])
-    config = _config(name, routing)
+    found = INTERFACES.read(taking.sections, taking).ports
+    config = _config(Routing(taking, found, [name for name in found if LOOPBACK.fullmatch(name)]))
     made: list[ReadStatement] = []
     for file, text in filters.items():
         protection, lines = nftables.control_plane(text)
@@ -64,7 +64,7 @@ def printed(file: str, nodes: Sequence[Node]) -> str:
     return nftables.to_text(found) if file == nftables.FILE else to_text(found)
 
 
-def _config(name: str, routing: Routing) -> DeviceConfig:
+def _config(routing: Routing) -> DeviceConfig:
     fabric, outside = routing.on_fabric(), routing.outside()
     gateways: list[Gateway] = []
     interfaces: list[Interface] = []
@@ -73,9 +73,9 @@ def _config(name: str, routing: Routing) -> DeviceConfig:
             continue
         if port.name in outside:
             interfaces.append(_interface(port, "external"))
-        elif port.name in fabric or (port.sent and not port.advertises()):
+        elif port.name in fabric or (port.advertised and port.advertised.sends and not for_servers(port)):
             interfaces.append(_interface(port, "fabric"))
-        elif (port.addresses or port.advertises()) and not port.shut:
+        elif (port.addresses or for_servers(port)) and not port.shut:
             gateways.append(_gateway(port))
     bgp = routing.bgp()
     of_vrf: dict[str, list[Prefix]] = {}
@@ -86,7 +86,7 @@ def _config(name: str, routing: Routing) -> DeviceConfig:
     used: set[Family] = {one.family for gateway in gateways for one in gateway.addresses}
     used |= {*(bgp.families if bgp else ()), *(isis.families if isis else ())}
     return DeviceConfig(
-        name=name,
+        name=routing.general.name,
         role="leaf",
         model="",
         nos="frr",
@@ -126,7 +126,7 @@ def _interface(port: Port, kind: Literal["fabric", "external"]) -> Interface:
         lanes=0,
         mtu=0,
         length_m=0,
-        addresses=tuple(port.addresses),
+        addresses=port.addresses,
         vrf=port.vrf,
         unit_vlan=number(unit) if outside else None,
         enabled=not port.shut,
@@ -140,8 +140,8 @@ def _gateway(port: Port) -> Gateway:
         vlan=int(found[1]) if found else None,
         vlan_name="",
         description=port.description,
-        mtu=port.timers.get("mtu", 0),
-        addresses=tuple(port.addresses),
+        mtu=(port.advertised and port.advertised.link_mtu) or 0,
+        addresses=port.addresses,
         prefixes=prefixes(port),
         advertisements=advertisements(port),
         port="" if found else port.name,

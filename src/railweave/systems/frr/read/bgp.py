@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.addresses import Address, Family, Prefix
-from railweave.systems.frr.read.text import address, as_number, number, prefix, secret
+from railweave.systems.frr.read.text import address, as_number, number, prefix
+from railweave.systems.frr.statements.words import secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, has, select
-from railweave.systems.frr.read.ports import ISIS_METRIC
-from railweave.systems.frr.read.text import unprinted
+from railweave.systems.frr.meaning.igp import ISIS_METRIC
+from railweave.systems.frr.statements.words import unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -10,14 +10,17 @@ from railweave.model.config.sections import Section, SectionReader, has
 from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.model.device.reading import ReadStatement, classify_statements
-from railweave.model.device.timers import RouterAdvertisements
+from railweave.systems.frr.meaning.general import give_back_general, passes
+from railweave.systems.frr.meaning.igp import give_back_ospf, isis, on_links, ospf
 from railweave.systems.frr.meaning.policy import interface_list, lists, profiles
+from railweave.systems.frr.meaning.ports import Subnets
 from railweave.systems.frr.read.bgp import EVPN, Instance, instances
-from railweave.systems.frr.read.ports import LOOPBACKS, Port, Subnets
 from railweave.systems.frr.read.printout import PRINTED
-from railweave.systems.frr.read.sessions import UNKNOWN, Sessions, bgp, isis, leave, ospf
-from railweave.systems.frr.read.text import number, unprinted, without_secrets
+from railweave.systems.frr.read.sessions import UNKNOWN, Sessions, bgp
+from railweave.systems.frr.read.text import number, without_secrets
 from railweave.systems.frr.render.overlay import FIRST_BRIDGED
+from railweave.systems.frr.statements.general import GENERAL
+from railweave.systems.frr.statements.igp import IGP
 from railweave.systems.frr.statements.policy import POLICIES
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Address, Family, Prefix
     from railweave.model.device.model import Bgp, Isis, Ospf
     from railweave.systems.frr.meaning.policy import Lists
+    from railweave.systems.frr.statements.ports import Port
 
 
 _SHORT = 65535
@@ -193,9 +197,6 @@ def external_maps(instances: Mapping[str, Sessions]) -> Iterator[str]:
                 yield from own.policies(one)
 
 
-REQUIRES_POLICY = (7, 4)
-"""The release from which on external sessions without a route-map pass nothing, unless the text says otherwise."""
-
 _HIERARCHIES = {"router", "ip", "ipv6", "bgp", "no", "key", "line"}
 
 
@@ -214,16 +215,20 @@ class Routing:
         for name, port in ports.items():
             self.policies.prefixes.hold(interface_list(name), dict.fromkeys(each.prefix for each in port.addresses))
         subnets = Subnets(ports)
-        passes = _passes(taking)
+        self.general = GENERAL.read(taking.sections, taking)
+        give_back_general(taking)
         self.sessions = {
-            one.vrf: Sessions(one, ports, subnets, self.profiles, open_=_open(one, passes=passes))
+            one.vrf: Sessions(one, ports, subnets, self.profiles, open_=_open(one, passes=passes(self.general)))
             for one in instances(taking)
         }
         for vrf, own in self.sessions.items():
             if vrf:  # a VRF has no BFD in the model
                 own.leave_bfd(own.here.peers(), taking)
         self.vnis = vrf_sections(taking)
-        self._ospf = ospf(taking, ports, self.router_id(), self.loopback_names)
+        self._igp = IGP.read(taking.sections, taking)
+        self._ospf = ospf(self._igp.ospf.get("ospf"), ports, self.router_id(), self.loopback_names)
+        if self._ospf is None:
+            give_back_ospf(taking)
 
     @property
     def default(self) -> Sessions | None:
@@ -257,12 +262,12 @@ class Routing:
     def isis(self) -> Isis | None:
         """IS-IS; None where it does not run."""
         loopback = next((one.address for one in self.loopbacks if one.family == "ipv4"), self.router_id())
-        return isis(self.taking, self.ports, self.profiles, loopback, self.loopback_names)
+        return isis(self._igp, self.ports, self.profiles, loopback, self.loopback_names)
 
     def ospf(self, bgp: Bgp | None) -> Ospf | None:
         """OSPF; None where it does not run. Beside sessions of BGP on links it is not understood: routes by both are more than a configuration holds."""
         if bgp is not None and bgp.groups and self._ospf is not None:
-            leave(self.taking, self.ports)
+            give_back_ospf(self.taking)
             self._ospf = None
         return self._ospf
 
@@ -303,7 +308,7 @@ class Routing:
         """Interfaces that a session of the default VRF, or IS-IS or OSPF, runs on."""
         own = self.default
         found = {own.session(one).interface for one, _ in own.peers()} - {""} if own else set[str]()
-        running = {one.name for one in self.ports.values() if one.isis and one.isis.families and not one.isis.passive}
+        running = {port.name for port, _ in on_links(self.ports)}
         return found | running | {one.interface for one in (self._ospf.ports if self._ospf else ())}
 
     def outside(self) -> set[str]:
@@ -316,90 +321,8 @@ class Routing:
         return self.default.here.fast if self.default else True
 
 
-def general(taking: SectionReader) -> str:
-    """The name of the device, with the lines at the top that are as expected."""
-    for form in (
-        "frr defaults *",
-        "frr version *",
-        "ip forwarding",
-        "ipv6 forwarding",
-        "no zebra nexthop kernel enable",
-    ):
-        taking.last(form)
-    for word, family in (("ip", "ipv4"), ("ipv6", "ipv6")):
-        # Where a family is not routed, that it is not forwarded changes nothing.
-        for line in taking.each(f"no {word} forwarding"):
-            there = has(taking.sections, "router bgp **", f"address-family {family} **")
-            if there or any(_holds(one, word) for one in taking.sections):
-                taking.leave(line)
-        for line in taking.each(f"{word} protocol <protocol> route-map <name>"):
-            if not _sets_source(taking, line["name"]):
-                taking.leave(line)
-    name = taking.last("hostname <name>")
-    return name["name"] if name else ""
-
-
-def _holds(section: Section, word: str) -> bool:
-    """Return whether a section is an interface, other than a loopback, with an address of a family."""
-    header, loopbacks = section.line, tuple(f"interface {name}" for name in LOOPBACKS)
-    begins = header.startswith("interface ") and not header.startswith(loopbacks)
-    return begins and any(line.line.startswith(f"{word} address ") for line in section.body or ())
-
-
-def _sets_source(taking: SectionReader, name: str) -> bool:
-    """Return whether a route-map permits every route, and only sets the source address of the device's own packets."""
-    entries = [section for section in taking.sections if section.line.startswith(f"route-map {name} ")]
-    permits = all(entry.line.split()[2] == "permit" for entry in entries)
-    return permits and any(not any(line.line.startswith("match ") for line in entry.body or ()) for entry in entries)
-
-
-def _passes(taking: SectionReader) -> bool:
-    """Whether an external session without a route-map passes everything where the instance does not say."""
-    profile = taking.last("frr defaults <name>")
-    version = taking.last("frr version <release>")
-    parts = tuple(number(part) or 0 for part in version["release"].split(".")[:2]) if version else REQUIRES_POLICY
-    return (profile is not None and profile["name"] == "datacenter") or parts < REQUIRES_POLICY
-
-
 def _open(one: Instance, *, passes: bool) -> bool:
     return passes if one.policy_required is None else not one.policy_required
-
-
-def advertisements(port: Port) -> RouterAdvertisements | None:
-    """Router advertisements of an interface; None where it sends none to servers. Timers are those of FRR where it says none."""
-    if not port.advertises():
-        return None
-
-    def timer(word: str, field: str) -> int:
-        return port.timers.get(word, unprinted(f"gateways.advertisements.{field}"))
-
-    option = next(iter(port.prefixes.values()), None)
-    found = RouterAdvertisements(
-        router_lifetime=timer("ra-lifetime", "router_lifetime"),
-        max_interval=timer("ra-interval", "max_interval"),
-        hop_limit=timer("ra-hop-limit", "hop_limit"),
-        reachable_time=port.timers.get("reachable-time", 0),
-        retransmit_timer=port.timers.get("ra-retrans-interval", 0),
-        link_mtu="mtu" in port.timers,
-        managed="managed-config-flag" in port.flags,
-        other="other-config-flag" in port.flags,
-    )
-    if option is None:
-        return found
-    return replace(
-        found,
-        prefix_valid_lifetime=option.valid,
-        prefix_preferred_lifetime=option.preferred,
-        on_link=option.on_link,
-        autonomous=option.autonomous,
-    )
-
-
-def prefixes(port: Port) -> tuple[Prefix, ...]:
-    """The prefixes of servers behind a gateway: of IPv6 as it advertises them, else those of its addresses."""
-    found = tuple(port.prefixes) if port.advertises() else ()
-    own = tuple(dict.fromkeys(one.prefix for one in port.addresses))
-    return (*(one for one in own if one.family == "ipv4"), *found) if found else own
 
 
 def statements(taking: SectionReader, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[ReadStatement]:

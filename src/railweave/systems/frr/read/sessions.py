@@ -1,4 +1,4 @@
-"""The default VRF's routing: groups of BGP sessions with their policies, what is originated, and links of IS-IS and OSPF."""
+"""The default VRF's routing: groups of BGP sessions with their policies, and what is originated."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from railweave.model.device.management import Authentication
 from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
 from railweave.systems.frr.read.bgp import EVPN, INTERNAL, Instance, Neighbor
-from railweave.systems.frr.read.ports import OnOspf, Port, Subnets, area_id
-from railweave.systems.frr.read.text import address, number, prefix, secret, unprinted
+from railweave.systems.frr.read.text import address
+from railweave.systems.frr.statements.words import unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from railweave.model.config.sections import SectionReader, SelectedLine
+    from railweave.model.config.sections import SectionReader
     from railweave.systems.frr.meaning.policy import Lists
+    from railweave.systems.frr.meaning.ports import Subnets
+    from railweave.systems.frr.statements.ports import Port
 
 
 ANY, NOTHING = "(any)", "(nothing)"
@@ -32,120 +34,6 @@ NETWORKS = "(networks)"
 def default() -> Bfd:
     """The timers where a profile does not say."""
     return Bfd(minimum_interval=unprinted("bgp.bfd.minimum_interval"), multiplier=unprinted("bgp.bfd.multiplier"))
-
-
-def isis(
-    taking: SectionReader,
-    ports: Mapping[str, Port],
-    profiles: Mapping[str, Bfd],
-    router_id: Address,
-    loopbacks: tuple[str, ...],
-) -> model.Isis | None:
-    """IS-IS: level 2, wide metrics; None where it does not run. Lines that say otherwise are not understood."""
-    net, key, stands = "", None, False
-    for one in taking.each("router isis <area>"):
-        stands = True
-        for line in taking.each("<words...>", below=one) if one.below else ():
-            match line["words"].split():
-                case ["net", text]:
-                    net = text
-                case ["is-type", "level-2-only"] | ["metric-style", "wide"] | ["log-adjacency-changes"]:
-                    pass
-                case ["domain-password" | "area-password", "md5" | "clear", text]:
-                    key = secret(text)
-                case _:
-                    taking.leave(line)
-    if not stands:
-        return None
-    running = [one for one in ports.values() if one.isis and one.isis.families and not one.isis.passive]
-    passive = [one for one in ports.values() if one.isis and one.isis.families and one.isis.passive]
-    used = {family for one in (*running, *passive) if one.isis for family in one.isis.families}
-    watched = [one.isis.bfd for one in running if one.isis]
-    profile = watched[0] if watched and len(set(watched)) == 1 else None
-    return model.Isis(
-        net=net,
-        router_id=router_id,
-        ports=tuple(
-            model.IsisPort(one.name, "", far_end(one.description)[0], one.isis.metric) for one in running if one.isis
-        ),
-        passive=tuple(one.name for one in passive if one.name not in loopbacks),
-        families=tuple(family for family in FAMILIES if family in used),
-        maximum_ecmp=1,
-        key=next((one.isis.key for one in running if one.isis and one.isis.key), key),
-        bfd=None if profile is None else profiles.get(profile) or default(),
-    )
-
-
-def ospf(
-    taking: SectionReader, ports: Mapping[str, Port], router_id: Address, loopbacks: tuple[str, ...]
-) -> model.Ospf | None:
-    """OSPF; None where it does not run. Lines that say more than an area, a metric and what is passive are not understood."""
-    named, width, quiet, stands = None, None, dict[str, bool](), False
-    for one in taking.each("router ospf"):
-        stands = True
-        for line in taking.each("<words...>", below=one) if one.below else ():
-            match line["words"].split():
-                case ["ospf", "router-id", text] | ["router-id", text]:
-                    named = address(text)
-                case ["passive-interface", name]:
-                    quiet[name] = True
-                case ["no", "passive-interface", name]:
-                    quiet[name] = False
-                case ["maximum-paths", text]:
-                    width = number(text)
-                case ["log-adjacency-changes", *_]:
-                    pass
-                case ["network", text, "area", area]:
-                    _network(taking, line, ports, text, area)
-                case _:
-                    taking.leave(line)
-    running = {one.name: one.ospf for one in ports.values() if one.ospf and one.ospf.area and not one.vrf}
-    if not stands or not running:
-        leave(taking, ports)
-        return None
-    everywhere = quiet.get("default", False)
-    passive = [
-        name
-        for name, one in running.items()
-        if one.passive or quiet.get(name, everywhere) or name in loopbacks or name == "lo"
-    ]
-    return model.Ospf(
-        router_id=named or router_id,
-        ports=tuple(
-            model.OspfPort(name, "", far_end(ports[name].description)[0], one.area, one.metric or _usual())
-            for name, one in running.items()
-            if name not in passive
-        ),
-        passive=tuple(passive),
-        maximum_ecmp=width or unprinted("bgp.maximum_ecmp"),
-    )
-
-
-def leave(taking: SectionReader, ports: Mapping[str, Port]) -> None:
-    """Say that OSPF is not understood after all: BGP finds routes beside it, or it runs nowhere."""
-    for port in ports.values():
-        for line in port.ospf.lines if port.ospf else ():
-            taking.leave(line)
-        port.ospf = None
-    for one in taking.each("router ospf"):
-        for line in taking.each("<words...>", below=one) if one.below else ():
-            taking.leave(line)
-        taking.leave(one)
-
-
-def _usual() -> int:
-    return unprinted("ospf.ports.metric")
-
-
-def _network(taking: SectionReader, line: SelectedLine, ports: Mapping[str, Port], text: str, area: str) -> None:
-    inside = prefix(text)
-    if inside is None:
-        taking.leave(line)
-        return
-    for port in ports.values():
-        if not port.vrf and any(inside.holds(one.address) for one in port.addresses):
-            port.ospf = port.ospf or OnOspf()
-            port.ospf.area = port.ospf.area or area_id(area)
 
 
 UNKNOWN = Address("0.0.0.0")  # noqa: S104 - nothing listens there: it stands for an address that is not said

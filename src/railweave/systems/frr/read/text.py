@@ -7,19 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 
-from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.model.config.secret_words import REFERENCE
 from railweave.model.config.sections import Section
-
-
-@cache
-def unprinted(field: str) -> int:
-    """The number that a field has where no line says it. Raises ``KeyError`` where the file has none."""
-    return int(catalog().systems["frr"].reads.defaults[field].value or 0)
-
 
 _LONGEST = 20
 
@@ -196,9 +187,3 @@ def without_secrets(line: str) -> str:
     if "pass" not in line and "md5" not in line and "key-string" not in line:
         return line
     return _SECRET.sub(lambda found: f"{found[1]}{found[2] if REFERENCE.fullmatch(found[2]) else '<secret:?>'}", line)
-
-
-def secret(text: str) -> str:
-    """The reference that stands in a text; ``secret:?`` for a value, which is not repeated."""
-    found = REFERENCE.fullmatch(text)
-    return f"secret:{found[1]}" if found else "secret:?"

@@ -10,20 +10,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import Section, flat, line, merge, parse, section
+from railweave.model.config.sections import Section, flat, merge, parse
 from railweave.model.findings.registry import Rule
 from railweave.systems.common_gaps import extra_findings
-from railweave.systems.frr.meaning.policy import fabric_policies
+from railweave.systems.frr.meaning.general import general_of
+from railweave.systems.frr.meaning.igp import igp_of
+from railweave.systems.frr.meaning.policy import detection, fabric_policies
+from railweave.systems.frr.meaning.ports import ports_of
+from railweave.systems.frr.names import BFD_PROFILE
 from railweave.systems.frr.render import control_plane
 from railweave.systems.frr.render.overlay import overlay_sections, vrf_routers
-from railweave.systems.frr.render.routing import on_port, router_bgp, router_isis
-from railweave.systems.frr.statements.policy import POLICIES
+from railweave.systems.frr.render.routing import router_bgp
+from railweave.systems.frr.statements.general import GENERAL
+from railweave.systems.frr.statements.igp import IGP
+from railweave.systems.frr.statements.policy import POLICIES, Policies
+from railweave.systems.frr.statements.ports import INTERFACES
 from railweave.systems.frr.tree import to_text
 
 if TYPE_CHECKING:
-    from railweave.model.config.addresses import Addressed
     from railweave.model.device.balancing import Hash
-    from railweave.model.device.model import DeviceConfig, Gateway, Interface
+    from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
 
 
@@ -140,18 +146,8 @@ def tree(config: DeviceConfig) -> list[Section]:
     Raises ``RenderError`` where the operator's lines cannot be read.
     """
     sections = [
-        *general(config),
-        section("interface lo", [f"{_family(one)} address {one}" for one in config.loopbacks()], on_port(config, "lo")),
-        *(
-            section(
-                f"interface lo{vrf.unit} vrf {vrf.name}", [f"{_family(one)} address {one}" for one in vrf.loopbacks]
-            )
-            for vrf in config.vrfs
-            if vrf.unit is not None
-        ),
-        *(_fabric_port(config, one) for one in config.fabric_interfaces()),
-        *(_external_port(part) for one in config.interfaces if one.kind == "external" for part in one.parts()),
-        *(_gateway(config, one) for one in config.gateways),
+        *GENERAL.printed(general_of(config)),
+        *INTERFACES.printed(ports_of(config)),
         *routing(config),
     ]
     if config.extra.strip():
@@ -159,89 +155,14 @@ def tree(config: DeviceConfig) -> list[Section]:
     return sections
 
 
-def general(config: DeviceConfig) -> list[Section]:
-    """What stands at the top: name, logging, forwarding."""
-    return [
-        line("frr defaults datacenter"),
-        line(f"hostname {config.name}"),
-        line("log syslog informational"),
-        line("service integrated-vtysh-config"),
-        line("ipv6 forwarding"),
-        # With shared next-hop objects the kernel keeps no route where uplinks go down together (FRR issue 14481).
-        line("no zebra nexthop kernel enable"),
-        *([line("ip forwarding")] if "ipv4" in config.balancing.ether_types else []),
-    ]
-
-
 def routing(config: DeviceConfig) -> list[Section]:
     """BFD, lists, route-maps and BGP, in the default VRF and in those of tenants; or IS-IS."""
     bgp = config.bgp
     if bgp is None:
-        return router_isis(config)
+        watched = Policies(detection=detection({BFD_PROFILE: config.isis.bfd if config.isis else None}))
+        return [*POLICIES.printed(watched), *IGP.printed(igp_of(config))]
     sections = [*POLICIES.printed(fabric_policies(config, bgp)), *overlay_sections(config)]
     return [*sections, router_bgp(config, bgp), *vrf_routers(config, bgp.asn)]
-
-
-def _external_port(port: Interface) -> Section:
-    name = port.name if port.unit_vlan is None else f"{port.name}.{port.unit_vlan}"
-    family = [f"{_family(address)} address {address}" for address in port.addresses]
-    return section(f"interface {name} vrf {port.vrf}", f"description {port.description}", _shut(port), family)
-
-
-def _shut(port: Interface) -> list[str]:
-    return [] if port.enabled else ["shutdown"]
-
-
-def _family(address: Addressed) -> str:
-    return "ipv6" if address.family == "ipv6" else "ip"
-
-
-def discovery(port: Interface) -> list[str]:
-    """Router advertisements on a link without addresses, by which BGP finds its neighbor."""
-    return [] if port.addresses else ["no ipv6 nd suppress-ra", "ipv6 nd ra-interval 10"]
-
-
-def _fabric_port(config: DeviceConfig, port: Interface) -> Section:
-    family = [f"{_family(address)} address {address}" for address in port.addresses]
-    return section(
-        f"interface {port.name}",
-        f"description {port.description}",
-        _shut(port),
-        family,
-        discovery(port),
-        on_port(config, port.name),
-    )
-
-
-def _gateway(config: DeviceConfig, gateway: Gateway) -> Section:
-    return section(
-        f"interface {gateway.name}" + (f" vrf {gateway.vrf}" if gateway.vrf else ""),
-        f"description {gateway.description}",
-        [f"{_family(address)} address {address}" for address in gateway.addresses],
-        advertisements(gateway),
-        on_port(config, gateway.name),
-    )
-
-
-def advertisements(gateway: Gateway) -> list[str]:
-    """What a gateway tells servers in router advertisements; nothing where it sends none."""
-    timers = gateway.advertisements
-    if timers is None:
-        return []
-    flags = ("" if timers.on_link else " off-link") + ("" if timers.autonomous else " no-autoconfig")
-    body = [
-        "no ipv6 nd suppress-ra",
-        f"ipv6 nd ra-interval {timers.max_interval}",
-        f"ipv6 nd ra-lifetime {timers.router_lifetime}",
-        f"ipv6 nd ra-hop-limit {timers.hop_limit}",
-    ]
-    body += [f"ipv6 nd reachable-time {timers.reachable_time}"] if timers.reachable_time else []
-    body += [f"ipv6 nd ra-retrans-interval {timers.retransmit_timer}"] if timers.retransmit_timer else []
-    body += [f"ipv6 nd mtu {gateway.mtu}"] if timers.link_mtu else []
-    body += ["ipv6 nd managed-config-flag"] if timers.managed else []
-    body += ["ipv6 nd other-config-flag"] if timers.other else []
-    lifetimes = f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}"
-    return body + [f"ipv6 nd prefix {prefix} {lifetimes}{flags}" for prefix in gateway.advertised]
 
 
 def files(config: DeviceConfig) -> dict[str, str]:

@@ -1,63 +1,16 @@
-"""``router bgp`` and ``router isis``."""
+"""``router bgp``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, section
-from railweave.systems.frr.meaning.policy import detection
 from railweave.systems.frr.names import BFD_PROFILE
 from railweave.systems.frr.render import overlay
 from railweave.systems.frr.render.overlay import watched
-from railweave.systems.frr.statements.policy import POLICIES, Policies
 
 if TYPE_CHECKING:
     from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig, Session
-
-
-AREA = "underlay"
-_FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
-
-
-def on_port(config: DeviceConfig, port: str) -> list[str]:
-    """The lines of an interface that IS-IS runs on, or whose prefix it tells; none where it does neither."""
-    found = config.isis
-    if found is None:
-        return []
-    runs = [f"{_FAMILIES[family]} router isis {AREA}" for family in found.families]
-    if port == "lo" or port in found.passive:
-        return [*runs, "isis passive"]
-    link = next((one for one in found.ports if one.interface == port), None)
-    if link is None:
-        return []
-    key = [f"isis password md5 <{found.key}>"] if found.key else []
-    watched = ["isis bfd", f"isis bfd profile {BFD_PROFILE}"] if found.bfd else []
-    return [
-        *runs,
-        "isis circuit-type level-2-only",
-        "isis network point-to-point",
-        f"isis metric {link.metric}",
-        *key,
-        *watched,
-    ]
-
-
-def router_isis(config: DeviceConfig) -> list[Section]:
-    """``bfd`` and ``router isis``."""
-    found = config.isis
-    if found is None:
-        return []
-    return [
-        *POLICIES.printed(Policies(detection=detection({BFD_PROFILE: found.bfd}))),
-        section(
-            f"router isis {AREA}",
-            f"net {found.net}",
-            "is-type level-2-only",
-            "metric-style wide",
-            "log-adjacency-changes",
-            f"domain-password md5 <{found.key}>" if found.key else None,
-        ),
-    ]
 
 
 def router_bgp(config: DeviceConfig, bgp: Bgp) -> Section:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import BITS, InterfaceAddress, Prefix
+from railweave.model.config.addresses import BITS, Prefix
 from railweave.model.config.codecs import NAME, NUMBER, choice, defines, number, refers
 from railweave.model.config.statements import Codec, Statements, each, line, passed
+from railweave.systems.frr.statements.words import PREFIX, TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -203,13 +204,7 @@ def set_communities(source: str) -> Iterator[Row]:
         yield line(form, source, sets={"additive": additive}, usual=(), communities=COMMUNITIES)
 
 
-def _prefix(text: str) -> Prefix:
-    """Read a prefix. Bits beyond its length do not count, as they do not for FRR."""
-    return InterfaceAddress.read(text).prefix
-
-
 FILTERING, ROUTE_MAPS, BFD = "FRR manual, Filtering", "FRR manual, Route Maps", "FRR manual, BFD, Profile Configuration"
-TEXT = Codec(r"\S+(?: \S+)*", word=r".+", says="text")
 COMMUNITY = Codec(r"\d+:\d+(?::\d+)?", word=r"\d+:\d+(?::\d+)?", says="community")
 ENTRY = (
     line("description <description>", ROUTE_MAPS, description=TEXT),
@@ -255,7 +250,7 @@ POLICIES = Statements(
     Policies,
     (
         detection(BFD, BFD),
-        prefix_entries(FILTERING, Codec(r"[0-9a-f.:]+/\d+", _prefix, says="prefix")),
+        prefix_entries(FILTERING, PREFIX),
         *_everything(),
         passed(
             "<_family> prefix-list <_name> description <_text>",

@@ -18,10 +18,10 @@ from railweave.model.device.model import DeviceConfig, ExternalPeer, Interface, 
 from railweave.model.device.port_model import with_parts
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.frr.changes import config_tree as frr_tree
-from railweave.systems.frr.read.ports import ports as frr_ports
 from railweave.systems.frr.read.printout import as_given
-from railweave.systems.frr.read.routing import Routing, general, statements
+from railweave.systems.frr.read.routing import Routing, statements
 from railweave.systems.frr.read.text import sections
+from railweave.systems.frr.statements.ports import INTERFACES
 from railweave.systems.frr.tree import to_text as to_frr
 from railweave.systems.sonic.changes import TableTree
 from railweave.systems.sonic.read import bgp_tables, management, ports
@@ -119,15 +119,14 @@ def _config(
 ) -> tuple[DeviceConfig, SectionReader, bgp_tables.Lines | None]:
     """Return the configuration in tables and lines. ``files``: the lines are those of a file, not of the running daemons."""
     own = SectionReader(lines)
-    known = frr_ports(own)
+    known = INTERFACES.read(lines, own).ports
     addressed(tables, known)
     made = None
     taking = own
     if not any(one.line.startswith("router bgp ") for one in lines):
         made = bgp_tables.lines(tables, known)
         taking = SectionReader([*lines, *made.sections])
-        frr_ports(taking)
-    name = general(taking)
+        INTERFACES.read(lines, taking)
     loopbacks = [row.key for row in tables.rows("LOOPBACK_INTERFACE") if "|" not in row.key]
     loopbacks += [one for one in known if one.startswith("Loopback") and one not in loopbacks]
     routing = Routing(taking, known, loopbacks)
@@ -159,7 +158,7 @@ def _config(
     used: set[Family] = {one.family for each in gateways for one in each.addresses}
     used |= {*(bgp.families if bgp else ()), *(isis.families if isis else ())}
     config = DeviceConfig(
-        name=meta.text("hostname") or name,
+        name=meta.text("hostname") or routing.general.name,
         role=_ROLES.get(meta.text("type"), "leaf"),
         model=model,
         nos="sonic",

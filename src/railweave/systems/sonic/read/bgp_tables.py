@@ -13,7 +13,7 @@ from railweave.model.config.sections import Section, SectionReader
 from railweave.systems.frr.read.text import address, prefix
 
 if TYPE_CHECKING:
-    from railweave.systems.frr.read.ports import Port
+    from railweave.systems.frr.statements.ports import Port
     from railweave.systems.sonic.read.rows import Row, Rows
 
 

@@ -19,7 +19,8 @@ from railweave.model.device.management import (
     SnmpUser,
     Syslog,
 )
-from railweave.systems.frr.read.text import address, interface_address, prefix, secret
+from railweave.systems.frr.read.text import address, interface_address, prefix
+from railweave.systems.frr.statements.words import secret
 from railweave.systems.sonic.render.system import MOST_KBPS, STORMS
 from railweave.systems.sonic.render.system import control_plane as rendered
 

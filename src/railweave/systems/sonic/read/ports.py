@@ -10,9 +10,10 @@ from railweave.model.catalog import catalog
 from railweave.model.device.model import Bgp, BridgedVlan, Gateway, Interface, Macsec, MacVrf, Split
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.model.device.port_model import far_end, neighbor_of, router_of
-from railweave.systems.frr.read.ports import Port
-from railweave.systems.frr.read.routing import advertisements, prefixes
-from railweave.systems.frr.read.text import address, interface_address, number, secret
+from railweave.systems.frr.meaning.ports import advertisements, prefixes
+from railweave.systems.frr.read.text import address, interface_address, number
+from railweave.systems.frr.statements.ports import Port
+from railweave.systems.frr.statements.words import secret
 from railweave.systems.sonic.render.names import ETHERNET_HEADER
 
 if TYPE_CHECKING:
@@ -51,9 +52,9 @@ def addressed(tables: Rows, known: dict[str, Port]) -> None:
                 found = interface_address(text)
                 row.known = found is not None
                 if found is not None:
-                    port.addresses += [] if found in port.addresses else [found]
+                    known[name] = replace(port, assigned=(*port.assigned, found))
             elif "vrf_name" in row.fields:
-                port.vrf = row.text("vrf_name")
+                known[name] = replace(port, vrf=row.text("vrf_name"))
 
 
 def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
@@ -157,7 +158,7 @@ def _interface(
         mtu=(mtu if mtu is not None else MTU) + ETHERNET_HEADER,
         length_m=lengths.get(name, 0),
         vlan=member.vlan if member else None,
-        addresses=tuple(port.addresses) if port and kind != "server" else (),
+        addresses=port.addresses if port and kind != "server" else (),
         macsec=_macsec(tables, row),
         pauses=name in uses.paused if uses.paused else not outside,
         vrf=port.vrf if port and outside else "",
@@ -293,7 +294,7 @@ def gateways(tables: Rows, ports: Mapping[str, Port], found: Tunnels, routed: Co
             vlan_name=row.key,
             description=row.text("description") or port.description,
             mtu=row.number("mtu") or 0,
-            addresses=tuple(port.addresses),
+            addresses=port.addresses,
             prefixes=prefixes(port),
             advertisements=advertisements(port),
             vrf=port.vrf,
@@ -308,7 +309,7 @@ def gateways(tables: Rows, ports: Mapping[str, Port], found: Tunnels, routed: Co
             vlan_name="",
             description=row.text("description") or port.description,
             mtu=row.number("mtu") or 0,
-            addresses=tuple(port.addresses),
+            addresses=port.addresses,
             prefixes=prefixes(port),
             advertisements=advertisements(port),
             port=name,

@@ -10,16 +10,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.errors import RenderError
-from railweave.model.config.sections import Section, line, merge, section
+from railweave.model.config.sections import Section, line, merge
 from railweave.model.config.sections import parse as parse_frr
-from railweave.systems.frr.render import advertisements, discovery, general, routing
-from railweave.systems.frr.render.routing import on_port
+from railweave.systems.frr.meaning.general import general_of
+from railweave.systems.frr.meaning.igp import on_isis
+from railweave.systems.frr.meaning.ports import advertised_of, discovery
+from railweave.systems.frr.render import routing
+from railweave.systems.frr.statements.general import GENERAL
+from railweave.systems.frr.statements.ports import INTERFACES, Port, Ports
 from railweave.systems.sonic.branches import branch, newer
 from railweave.systems.sonic.render.names import LOOPBACK, routed_name, vrf_names
 from railweave.systems.sonic.tables import Tables
 from railweave.systems.sonic.tables import parse as parse_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from railweave.model.device.model import DeviceConfig
 
 
@@ -46,26 +52,30 @@ def tree(config: DeviceConfig) -> list[Section]:
     """The routing of a device, the operator's own lines merged in. Raises ``RenderError`` where those cannot be read."""
     names = vrf_names(config)
     renamed = replace(config, vrfs=tuple(replace(vrf, name=names[vrf.name]) for vrf in config.vrfs))
-    sections = general(config)
+    sections = GENERAL.printed(general_of(config))
     if not newer(_KEEPS, branch(config.release)):
         sections.append(line("zebra nexthop-group keep 1"))
-    loopback = on_port(config, "lo")
-    sections += [section(f"interface {LOOPBACK}", loopback)] if loopback else []
-    for port in config.fabric_interfaces():
-        sections.append(
-            section(
-                f"interface {port.name}", f"description {port.description}", discovery(port), on_port(config, port.name)
-            )
-        )
-    for port in (part for one in config.interfaces for part in one.parts()):
-        if port.kind == "external":
-            vrf = f" vrf {names[port.vrf]}" if port.vrf else ""
-            sections.append(section(f"interface {routed_name(port)}{vrf}", f"description {port.description}"))
-    for gateway in config.gateways:
-        vrf = f" vrf {names[gateway.vrf]}" if gateway.vrf else ""
-        told = on_port(config, gateway.port or gateway.name)
-        body = [f"description {gateway.description}", *advertisements(gateway), *told]
-        sections.append(section(f"interface {gateway.name}{vrf}", body))
+    sections += INTERFACES.printed(Ports({port.name: port for port in _ports(config, names)}))
     sections += routing(renamed)
     merge(sections, parts(config.extra)[1])
     return sections
+
+
+def _ports(config: DeviceConfig, names: Mapping[str, str]) -> Iterator[Port]:
+    """Yield the interfaces with what FRR does on them. ``names`` are those of VRFs."""
+    loopback = on_isis(config, "lo")
+    if loopback:
+        yield Port(LOOPBACK, isis=loopback)
+    for port in config.fabric_interfaces():
+        isis = on_isis(config, port.name)
+        yield Port(port.name, description=port.description, advertised=discovery(port), isis=isis)
+    for port in (part for each in config.interfaces if each.kind == "external" for part in each.parts()):
+        yield Port(routed_name(port), names[port.vrf] if port.vrf else "", port.description)
+    for gateway in config.gateways:
+        yield Port(
+            gateway.name,
+            names[gateway.vrf] if gateway.vrf else "",
+            gateway.description,
+            advertised=advertised_of(gateway),
+            isis=on_isis(config, gateway.port or gateway.name),
+        )

@@ -1,0 +1,63 @@
+"""General statements of a device (``statements.general``), and what some of them mean beside the others."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from railweave.model.config.sections import has
+from railweave.systems.frr.statements.general import General
+from railweave.systems.frr.statements.ports import LOOPBACKS
+from railweave.systems.frr.statements.words import FAMILY_WORDS
+
+if TYPE_CHECKING:
+    from railweave.model.config.sections import Section, SectionReader
+    from railweave.model.device.model import DeviceConfig
+
+REQUIRES_POLICY = [7, 4]
+"""The release from which on external sessions without a route-map pass nothing, unless the text says otherwise."""
+
+
+def general_of(config: DeviceConfig) -> General:
+    """Return the general statements of a device."""
+    ipv4 = True if "ipv4" in config.balancing.ether_types else None
+    return General(config.name, profile="datacenter", ipv4=ipv4, ipv6=True)
+
+
+def passes(general: General) -> bool:
+    """Return whether an external session without a route-map passes everything if its instance does not say."""
+    release = [int(part) for part in re.findall(r"\d+", general.release)[:2]]
+    return general.profile == "datacenter" or (general.release != "" and release < REQUIRES_POLICY)
+
+
+def give_back_general(reader: SectionReader) -> None:
+    """Give back statements that mean more than their rows say: no forwarding of a family in use, and a filter of routes."""
+    for section in reader.sections:
+        match section.line.split():
+            case ["no", "ip" | "ipv6" as word, "forwarding"] if _uses(reader, word):
+                reader.give_back(section)
+            case ["ip" | "ipv6", "protocol", _, "route-map", name] if not _sets_source(reader, name):
+                reader.give_back(section)
+            case _:
+                pass
+
+
+def _uses(reader: SectionReader, word: str) -> bool:
+    """Return whether a family has routes in BGP, or an address on an interface that is no loopback."""
+    family = next(family for family, spelled in FAMILY_WORDS.items() if spelled == word)
+    return has(reader.sections, "router bgp **", f"address-family {family} **") or any(
+        _has_address(section, word) for section in reader.sections
+    )
+
+
+def _has_address(section: Section, word: str) -> bool:
+    header, loopbacks = section.line, tuple(f"interface {name}" for name in LOOPBACKS)
+    begins = header.startswith("interface ") and not header.startswith(loopbacks)
+    return begins and any(line.line.startswith(f"{word} address ") for line in section.body or ())
+
+
+def _sets_source(reader: SectionReader, name: str) -> bool:
+    """Return whether a route-map permits every route, and only sets the source address of the device's own packets."""
+    entries = [section for section in reader.sections if section.line.startswith(f"route-map {name} ")]
+    permits = all(entry.line.split()[2] == "permit" for entry in entries)
+    return permits and any(not any(line.line.startswith("match ") for line in entry.body or ()) for entry in entries)

@@ -1,0 +1,133 @@
+"""IS-IS and OSPF of a device, and of its statements (``statements.igp``)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.model.config.addresses import FAMILIES
+from railweave.model.device.model import Isis, IsisPort, Ospf, OspfPort
+from railweave.model.device.port_model import far_end
+from railweave.systems.frr.names import BFD_PROFILE
+from railweave.systems.frr.statements.igp import Igp, OnIsis, OnOspf, RouterIsis
+from railweave.systems.frr.statements.words import unprinted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from railweave.model.config.addresses import Address
+    from railweave.model.config.sections import SectionReader
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.device.timers import Bfd
+    from railweave.systems.frr.statements.igp import RouterOspf
+    from railweave.systems.frr.statements.ports import Port
+
+AREA = "underlay"
+ISIS_METRIC = 10
+"""The metric of an interface without a statement of it (FRR manual, ISIS)."""
+
+
+def igp_of(config: DeviceConfig) -> Igp:
+    """Return the instance of IS-IS, if the device has one."""
+    isis = config.isis
+    return Igp(isis={AREA: RouterIsis(isis.net, isis.key)} if isis else {})
+
+
+def on_isis(config: DeviceConfig, port: str) -> OnIsis | None:
+    """Return IS-IS on an interface that it runs on or whose prefix it advertises; else None."""
+    isis = config.isis
+    if isis is None:
+        return None
+    instances = dict.fromkeys(isis.families, AREA)
+    if port == "lo" or port in isis.passive:
+        return OnIsis(instances, passive=True)
+    metric = next((each.metric for each in isis.ports if each.interface == port), None)
+    if metric is None:
+        return None
+    watched = isis.bfd is not None
+    return OnIsis(instances, metric=metric, key=isis.key, bfd=watched, profile=BFD_PROFILE if watched else None)
+
+
+def on_links(ports: Mapping[str, Port]) -> Iterator[tuple[Port, OnIsis]]:
+    """Yield the interfaces on which IS-IS has neighbors."""
+    return ((port, port.isis) for port in ports.values() if port.isis and port.isis.instances and not port.isis.passive)
+
+
+def isis(
+    igp: Igp,
+    ports: Mapping[str, Port],
+    profiles: Mapping[str, Bfd],
+    router_id: Address,
+    loopbacks: tuple[str, ...],
+) -> Isis | None:
+    """Return IS-IS of level 2 with wide metrics; None if it does not run."""
+    if not igp.isis:
+        return None
+    running = list(on_links(ports))
+    passive = [port for port in ports.values() if port.isis and port.isis.instances and port.isis.passive]
+    used = {
+        family for port in (*(port for port, _ in running), *passive) if port.isis for family in port.isis.instances
+    }
+    watched = {(each.profile or "") if each.bfd or each.profile else None for _, each in running}
+    profile = watched.pop() if len(watched) == 1 else None
+    keys = [each.key for each in (*(each for _, each in running), *reversed(igp.isis.values()))]
+    return Isis(
+        net=next((each.net for each in reversed(igp.isis.values()) if each.net), ""),
+        router_id=router_id,
+        ports=tuple(
+            IsisPort(port.name, "", far_end(port.description)[0], ISIS_METRIC if each.metric is None else each.metric)
+            for port, each in running
+        ),
+        passive=tuple(port.name for port in passive if port.name not in loopbacks),
+        families=tuple(family for family in FAMILIES if family in used),
+        maximum_ecmp=1,
+        key=next((key for key in keys if key), None),
+        bfd=None if profile is None else profiles.get(profile, profiles[""]),
+    )
+
+
+def ospf(
+    router: RouterOspf | None, ports: Mapping[str, Port], router_id: Address, loopbacks: tuple[str, ...]
+) -> Ospf | None:
+    """Return OSPF of the default VRF; None if it does not run."""
+    if router is None:
+        return None
+    running = {port.name: here for port in ports.values() if not port.vrf and (here := _on_ospf(router, port)).area}
+    everywhere = router.quiet.get("default", False)
+    passive = [
+        name
+        for name, here in running.items()
+        if here.passive or router.quiet.get(name, everywhere) or name in loopbacks or name == "lo"
+    ]
+    made = Ospf(
+        router_id=router.router_id or router_id,
+        ports=tuple(
+            OspfPort(
+                name, "", far_end(ports[name].description)[0], here.area, here.metric or unprinted("ospf.ports.metric")
+            )
+            for name, here in running.items()
+            if name not in passive
+        ),
+        passive=tuple(passive),
+        maximum_ecmp=router.width or unprinted("bgp.maximum_ecmp"),
+    )
+    return made if running else None
+
+
+def _on_ospf(router: RouterOspf, port: Port) -> OnOspf:
+    """Return OSPF on an interface: the area is that of the interface's statement, else of the first network that holds an address."""
+    here = port.ospf or OnOspf()
+    areas = [each.area for each in router.networks if any(each.prefix.holds(held.address) for held in port.addresses)]
+    return here if here.area or not areas else replace(here, area=areas[0])
+
+
+def give_back_ospf(reader: SectionReader) -> None:
+    """Give back all statements of OSPF: BGP finds routes beside it, or it runs nowhere."""
+    for section in reader.sections:
+        if section.line == "router ospf":
+            reader.give_back(section)
+        for line in section.body or ():
+            if section.line == "router ospf" or (
+                section.line.startswith("interface ") and line.line.startswith("ip ospf ")
+            ):
+                reader.give_back(line)

@@ -1,0 +1,145 @@
+"""Interfaces of a device, and of its statements (``statements.ports``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.config.addresses import FAMILIES, InterfaceAddress
+from railweave.model.device.timers import RouterAdvertisements
+from railweave.systems.frr.meaning.igp import on_isis
+from railweave.systems.frr.statements.ports import Advertised, Port, Ports, Told
+from railweave.systems.frr.statements.words import unprinted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from railweave.model.config.addresses import Address, Addressed, Family, Prefix
+    from railweave.model.device.model import DeviceConfig, Gateway, Interface
+
+DISCOVERY = Advertised(sends=True, max_interval=10)
+"""Advertisements on a link without addresses, by which BGP finds its neighbor."""
+
+
+def ports_of(config: DeviceConfig) -> Ports:
+    """Return loopbacks, ports to other switches and to external routers, and gateways."""
+    return Ports({port.name: port for port in _ports(config)})
+
+
+def _ports(config: DeviceConfig) -> Iterator[Port]:
+    yield Port("lo", assigned=_assigned(config.loopbacks()), isis=on_isis(config, "lo"))
+    for vrf in config.vrfs:
+        if vrf.unit is not None:
+            yield Port(f"lo{vrf.unit}", vrf.name, assigned=_assigned(vrf.loopbacks))
+    for port in config.fabric_interfaces():
+        yield Port(
+            port.name,
+            description=port.description,
+            shut=not port.enabled,
+            assigned=port.addresses,
+            advertised=discovery(port),
+            isis=on_isis(config, port.name),
+        )
+    for port in (part for each in config.interfaces if each.kind == "external" for part in each.parts()):
+        name = port.name if port.unit_vlan is None else f"{port.name}.{port.unit_vlan}"
+        yield Port(name, port.vrf, port.description, not port.enabled, port.addresses)
+    for gateway in config.gateways:
+        yield Port(
+            gateway.name,
+            gateway.vrf,
+            gateway.description,
+            assigned=gateway.addresses,
+            advertised=advertised_of(gateway),
+            isis=on_isis(config, gateway.name),
+        )
+
+
+def _assigned(addresses: Iterable[Addressed]) -> tuple[InterfaceAddress, ...]:
+    return tuple(map(InterfaceAddress, addresses))
+
+
+def discovery(port: Interface) -> Advertised | None:
+    """Return the router advertisements of a link to another switch."""
+    return None if port.addresses else DISCOVERY
+
+
+def advertised_of(gateway: Gateway) -> Advertised | None:
+    """Return the router advertisements of a gateway to servers; None if it sends none."""
+    timers = gateway.advertisements
+    if timers is None:
+        return None
+    flags = (None if timers.on_link else True, None if timers.autonomous else True)
+    lifetimes = (timers.prefix_valid_lifetime, timers.prefix_preferred_lifetime)
+    return Advertised(
+        sends=True,
+        max_interval=timers.max_interval,
+        router_lifetime=timers.router_lifetime,
+        hop_limit=timers.hop_limit,
+        reachable_time=timers.reachable_time or None,
+        retransmit_timer=timers.retransmit_timer or None,
+        link_mtu=gateway.mtu if timers.link_mtu else None,
+        managed=timers.managed,
+        other=timers.other,
+        prefixes=tuple(Told(prefix, *lifetimes, *flags) for prefix in gateway.advertised),
+    )
+
+
+def for_servers(port: Port) -> Advertised | None:
+    """Return the router advertisements of an interface; None if it sends none, or only those by which BGP finds a neighbor."""
+    given = port.advertised
+    if given is None or not given.sends:
+        return None
+    says = given.prefixes or given.managed or given.other or given.hop_limit is not None
+    return given if says else None
+
+
+def advertisements(port: Port) -> RouterAdvertisements | None:
+    """Return the router advertisements of an interface to servers. Timers without a statement are those of FRR."""
+    given = for_servers(port)
+    if given is None:
+        return None
+    option = next(iter({told.prefix: told for told in given.prefixes}.values()), Told())
+    return RouterAdvertisements(
+        prefix_valid_lifetime=option.valid,
+        prefix_preferred_lifetime=option.preferred,
+        on_link=not option.off_link,
+        autonomous=not option.no_autoconfig,
+        router_lifetime=_or_usual(given.router_lifetime, "router_lifetime"),
+        max_interval=_or_usual(given.max_interval, "max_interval"),
+        hop_limit=_or_usual(given.hop_limit, "hop_limit"),
+        reachable_time=given.reachable_time or 0,
+        retransmit_timer=given.retransmit_timer or 0,
+        link_mtu=given.link_mtu is not None,
+        managed=given.managed,
+        other=given.other,
+    )
+
+
+def _or_usual(time: int | None, name: str) -> int:
+    return unprinted(f"gateways.advertisements.{name}") if time is None else time
+
+
+def prefixes(port: Port) -> tuple[Prefix, ...]:
+    """Return the prefixes of servers behind a gateway: of IPv6 those that it advertises, else those of its addresses."""
+    given = for_servers(port)
+    told = dict.fromkeys(each.prefix for each in given.prefixes if each.prefix) if given else {}
+    held = tuple(dict.fromkeys(address.prefix for address in port.addresses))
+    return (*(prefix for prefix in held if prefix.family == "ipv4"), *told) if told else held
+
+
+class Subnets:
+    """The interfaces by which addresses are reached."""
+
+    def __init__(self, ports: Mapping[str, Port]) -> None:
+        self._of = {(port.vrf, held.prefix): (port, held) for port in ports.values() for held in port.addresses}
+        self._lengths: dict[Family, list[int]] = {
+            family: sorted({prefix.length for _, prefix in self._of if prefix.family == family}, reverse=True)
+            for family in FAMILIES
+        }
+
+    def port(self, peer: Address, vrf: str = "") -> tuple[Port, InterfaceAddress] | None:
+        """Return the interface whose subnet has an address, and its own address in it."""
+        for length in self._lengths[peer.family]:
+            reached = self._of.get((vrf, InterfaceAddress(f"{peer}/{length}").prefix))
+            if reached is not None:
+                return reached
+        return None

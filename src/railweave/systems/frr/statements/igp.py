@@ -1,0 +1,162 @@
+"""IS-IS and OSPF of FRR: the instances, and what they do on interfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+from typing import TYPE_CHECKING
+
+from railweave.model.config.addresses import Address
+from railweave.model.config.codecs import choice, defines, number, refers, whole
+from railweave.model.config.statements import Codec, Statements, each, fixed, line, passed
+from railweave.systems.frr.statements.words import FAMILY_WORDS, PREFIX, SECRET, TEXT, WORD
+
+if TYPE_CHECKING:
+    from railweave.model.config.addresses import Family, Prefix
+
+
+@dataclass(frozen=True, slots=True)
+class OnIsis:
+    """IS-IS on an interface: the instance of each family, and BFD, without a profile with its own timers."""
+
+    instances: dict[Family, str] = field(default_factory=dict["Family", str])
+    passive: bool = False
+    metric: int | None = None
+    key: str | None = None
+    bfd: bool = False
+    profile: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OnOspf:
+    """OSPF on an interface. The area is empty if only the instance says where OSPF runs."""
+
+    area: str = ""
+    passive: bool = False
+    metric: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RouterIsis:
+    """An instance of IS-IS."""
+
+    net: str = ""
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A prefix: OSPF runs on interfaces with an address in it."""
+
+    prefix: Prefix
+    area: str
+
+
+@dataclass(frozen=True, slots=True)
+class RouterOspf:
+    """The instance of OSPF. ``quiet`` is, by interface, whether no neighbors are sought; ``default`` is for all others."""
+
+    router_id: Address | None = None
+    width: int | None = None
+    quiet: dict[str, bool] = field(default_factory=dict[str, bool])
+    networks: tuple[Network, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Igp:
+    """Instances of IS-IS by name, and of OSPF."""
+
+    isis: dict[str, RouterIsis] = field(default_factory=dict[str, RouterIsis])
+    ospf: dict[str, RouterOspf] = field(default_factory=dict[str, RouterOspf])
+
+
+def _area(text: str) -> str:
+    """Read an area as an address: ``0.0.0.0`` for ``0``."""
+    return str(IPv4Address(whole(text) if text.isdecimal() else text))
+
+
+def _router_id(text: str) -> Address:
+    return Address(str(IPv4Address(text)))
+
+
+def _runs(port: OnIsis) -> bool:
+    """Return whether IS-IS has neighbors on an interface."""
+    return not port.passive
+
+
+ISIS, ON_ISIS = "FRR manual, ISIS, ISIS router", "FRR manual, ISIS, ISIS interface"
+OSPF, ON_OSPF = "FRR manual, OSPFv2, Routers", "FRR manual, OSPFv2, Interfaces"
+BFD = "FRR manual, BFD, IS-IS BFD Configuration"
+AREA = Codec(r"(?:\d{1,3}\.){3}\d{1,3}|\d+", _area, word=r"[\d.]+", says="number")
+ROUTER_ID = Codec(r"(?:\d{1,3}\.){3}\d{1,3}", _router_id, word=r"\S+", says="address")
+ISIS_ON_PORT = (
+    each(
+        "<family> router isis <it>",
+        "instances",
+        ON_ISIS,
+        by="family",
+        family=choice(FAMILY_WORDS),
+        it=refers("router isis"),
+    ),
+    line("isis passive", ON_ISIS, sets={"passive": True}),
+    fixed("isis circuit-type level-2-only", ON_ISIS, when=_runs),
+    fixed("isis network point-to-point", ON_ISIS, when=_runs),
+    line("isis metric <metric>", ON_ISIS, metric=number(0, 16777215)),
+    line("isis password md5 <key>", ON_ISIS, also=("isis password clear <key>",), key=SECRET),
+    line("isis bfd", BFD, sets={"bfd": True}),
+    line("isis bfd profile <profile>", BFD, profile=refers("bfd profile")),
+)
+OSPF_ON_PORT = (
+    line("ip ospf area <area>", ON_OSPF, usual="", area=AREA),
+    line("ip ospf passive", ON_OSPF, sets={"passive": True}),
+    fixed("ip ospf network point-to-point", ON_OSPF, when=lambda port: not port.passive),
+    line("ip ospf cost <metric>", ON_OSPF, metric=number(1, 65535)),
+)
+IGP = Statements(
+    Igp,
+    (
+        each(
+            "router isis <name>",
+            "isis",
+            ISIS,
+            RouterIsis,
+            (
+                line("net <net>", ISIS, usual="", net=WORD),
+                fixed("is-type level-2-only", ISIS),
+                fixed("metric-style wide", ISIS),
+                fixed("log-adjacency-changes", ISIS),
+                line(
+                    "domain-password md5 <key>",
+                    ISIS,
+                    also=("domain-password clear <key>", "area-password md5 <key>", "area-password clear <key>"),
+                    key=SECRET,
+                ),
+            ),
+            by="name",
+            name=defines("router isis"),
+        ),
+        each(
+            "router <protocol>",
+            "ospf",
+            OSPF,
+            RouterOspf,
+            (
+                line("ospf router-id <router_id>", OSPF, also=("router-id <router_id>",), router_id=ROUTER_ID),
+                line("maximum-paths <width>", OSPF, width=number(1, 64)),
+                each(
+                    "<it> <name>",
+                    "quiet",
+                    OSPF,
+                    by="name",
+                    it=choice({True: "passive-interface", False: "no passive-interface"}),
+                    name=WORD,
+                ),
+                each("network <prefix> area <area>", "networks", OSPF, Network, prefix=PREFIX, area=AREA),
+                passed("log-adjacency-changes[ <_detail>]", "a log", OSPF, _detail=TEXT),
+            ),
+            by="protocol",
+            protocol=choice({"ospf": "ospf"}),
+        ),
+    ),
+)
+"""Instances of IS-IS and OSPF."""

@@ -1,0 +1,188 @@
+"""Interfaces of FRR: addresses, router advertisements, and what IS-IS and OSPF do on them.
+
+Enterprise SONiC has the same router advertisements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.model.config.codecs import NUMBER, choice, number, refers
+from railweave.model.config.statements import Codec, Statements, each, line, part
+from railweave.systems.frr.statements.igp import ISIS_ON_PORT, OSPF_ON_PORT, OnIsis, OnOspf
+from railweave.systems.frr.statements.words import ADDRESSES, FAMILY_WORDS, PREFIX, TEXT, WORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.model.config.addresses import Family, InterfaceAddress, Prefix
+    from railweave.model.config.statements import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A prefix in router advertisements, with the seconds that addresses in it are valid and preferred.
+
+    The defaults are those of FRR (zebra/rtadv.h, RTADV_VALID_LIFETIME and RTADV_PREFERRED_LIFETIME).
+    """
+
+    prefix: Prefix | None = None
+    valid: int = 2_592_000
+    preferred: int = 604_800
+    off_link: bool | None = None
+    no_autoconfig: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Advertised:
+    """Router advertisements: whether they are sent, and what is in them."""
+
+    sends: bool = False
+    max_interval: int | None = None
+    router_lifetime: int | None = None
+    hop_limit: int | None = None
+    reachable_time: int | None = None
+    retransmit_timer: int | None = None
+    link_mtu: int | None = None
+    managed: bool = False
+    other: bool = False
+    prefixes: tuple[Told, ...] = ()
+    min_interval: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An interface."""
+
+    name: str
+    vrf: str = ""
+    description: str = ""
+    shut: bool = False
+    assigned: tuple[InterfaceAddress, ...] = ()
+    advertised: Advertised | None = None
+    isis: OnIsis | None = None
+    ospf: OnOspf | None = None
+
+    @property
+    def addresses(self) -> tuple[InterfaceAddress, ...]:
+        """The addresses, each once."""
+        return tuple(dict.fromkeys(self.assigned))
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Interfaces by name."""
+
+    ports: dict[str, Port] = field(default_factory=dict[str, Port])
+
+
+LOOPBACKS = ("lo", "dummy", "Loopback")
+"""The beginnings of the names of loopbacks."""
+
+
+def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
+    """Yield the rows of router advertisements that FRR and Enterprise SONiC have. ``options`` is the source of the MTU."""
+    yield line("no ipv6 nd suppress-ra", source, sets={"sends": True})
+    yield line("ipv6 nd suppress-ra", "", sets={"sends": False}, prints=False)
+    yield line("ipv6 nd ra-interval <max_interval>", source, max_interval=interval)
+    yield line("ipv6 nd ra-lifetime <router_lifetime>", source, router_lifetime=number(0, 9000))
+    yield line("ipv6 nd ra-hop-limit <hop_limit>", source, hop_limit=number(0, 255))
+    yield line("ipv6 nd reachable-time <reachable_time>", source, changed="anew", reachable_time=NUMBER)
+    yield line("ipv6 nd ra-retrans-interval <retransmit_timer>", source, changed="anew", retransmit_timer=NUMBER)
+    yield line("ipv6 nd mtu <link_mtu>", options, changed="anew", link_mtu=NUMBER)
+    yield line("ipv6 nd managed-config-flag", source, sets={"managed": True})
+    yield line("ipv6 nd other-config-flag", source, sets={"other": True})
+
+
+def told(source: str, also: str, prefix: Codec, seconds: Codec) -> Row:
+    """Return the row of prefixes in router advertisements. ``also`` is a form that is only read."""
+    return each(
+        "ipv6 nd prefix <prefix> <valid> <preferred>[ <off_link>][ <no_autoconfig>]",
+        "prefixes",
+        source,
+        Told,
+        also=(also,),
+        prefix=prefix,
+        valid=seconds,
+        preferred=seconds,
+        off_link=choice({True: "off-link"}),
+        no_autoconfig=choice({True: "no-autoconfig"}),
+    )
+
+
+def _seconds(text: str) -> int:
+    return 0xFFFFFFFF if text == "infinite" else NUMBER.read(text)
+
+
+def _no_loopback(text: str) -> str:
+    """Read the name of an interface that is no loopback."""
+    if text.startswith(LOOPBACKS):
+        raise ValueError(text)
+    return text
+
+
+def _assigned(family: Family) -> Row:
+    """Return the row of addresses of a family."""
+
+    def of_family(address: InterfaceAddress) -> bool:
+        return address.family == family
+
+    return each(f"{FAMILY_WORDS[family]} address <it>", "assigned", INTERFACE, it=ADDRESSES[family], when=of_family)
+
+
+INTERFACE, ND = "FRR manual, Zebra, Interface Commands", "FRR manual, IPv6 Support, Router Advertisement"
+SHUT = line("shutdown", INTERFACE, sets={"shut": True})
+ON_PORT = (
+    line("no shutdown", "", sets={"shut": False}, prints=False),
+    line("vrf <vrf>", "", vrf=WORD, prints=False),
+    _assigned("ipv4"),
+    _assigned("ipv6"),
+    part(
+        "advertised",
+        Advertised,
+        (
+            *advertised(ND, ND, number(1, 1800)),
+            told(
+                ND,
+                "ipv6 nd prefix <prefix>[ <valid> <preferred>]{ <off_link>| <no_autoconfig>}",
+                PREFIX,
+                Codec(r"\d+|infinite", _seconds, word=r"\d+|infinite", says="number"),
+            ),
+        ),
+    ),
+    part("isis", OnIsis, ISIS_ON_PORT),
+    part("ospf", OnOspf, OSPF_ON_PORT),
+)
+DESCRIPTION = line("description <description>", INTERFACE, usual="", description=TEXT)
+
+
+def _ports(name: Codec, rows: tuple[Row, ...], *, prints: bool) -> Row:
+    return each(
+        "interface <name>[ vrf <vrf>]",
+        "ports",
+        INTERFACE,
+        Port,
+        rows,
+        by="name",
+        prints=prints,
+        name=name,
+        vrf=refers("vrf"),
+    )
+
+
+INTERFACES = Statements(
+    Ports,
+    (
+        _ports(
+            Codec(r"\S+", _no_loopback, word=r"\S+", says="word", defines="interface"),
+            (DESCRIPTION, SHUT, *ON_PORT),
+            prints=True,
+        ),
+        # A loopback that is shut still gives its address to what the device sends: no value says that.
+        _ports(
+            Codec("|".join(LOOPBACKS), word=r"\S+", says="|".join(LOOPBACKS)), (DESCRIPTION, *ON_PORT), prints=False
+        ),
+    ),
+)
+"""Interfaces, each with all that is below its header."""

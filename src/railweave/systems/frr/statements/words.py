@@ -1,0 +1,48 @@
+"""Words of FRR's statements as values: codecs that several subjects have, and values of what no statement says."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+from railweave.model.config.addresses import FAMILIES, InterfaceAddress, Prefix
+from railweave.model.config.secret_words import REFERENCE
+from railweave.model.config.statements import Codec
+
+if TYPE_CHECKING:
+    from railweave.model.config.addresses import Family
+
+FAMILY_WORDS: dict[Family, str] = {"ipv4": "ip", "ipv6": "ipv6"}
+
+
+@cache
+def unprinted(field: str) -> int:
+    """Return the number that a field has if no statement gives it. Raises ``KeyError`` if ``system.yaml`` has none."""
+    return int(catalog().systems["frr"].reads.defaults[field].value or 0)
+
+
+def secret(text: str) -> str:
+    """Return a secret by its name, ``secret:NAME``. A value in its place is not repeated: ``secret:?``."""
+    reference = REFERENCE.fullmatch(text)
+    return f"secret:{reference[1]}" if reference else "secret:?"
+
+
+def _prefix(text: str) -> Prefix:
+    """Read a prefix. Bits beyond its length do not count, as they do not for FRR."""
+    return InterfaceAddress.read(text).prefix
+
+
+def _address(text: str, family: Family) -> InterfaceAddress:
+    address = InterfaceAddress.read(text)
+    if address.family != family:
+        raise ValueError(text)
+    return address
+
+
+TEXT = Codec(r"\S+(?: \S+)*", word=r".+", says="text")
+WORD = Codec(r"\S+", says="word")
+SECRET = Codec(r"\S+", secret, "<{}>".format, says="secret")
+PREFIX = Codec(r"[0-9a-f.:]+/\d+", _prefix, says="prefix")
+ADDRESSES = {family: Codec(r"[0-9a-f.:]+/\d+", partial(_address, family=family), says="prefix") for family in FAMILIES}
+"""The codecs of an interface's address, by family."""
