@@ -404,6 +404,46 @@ def test_static_routes_are_not_understood(nos: str) -> None:
     assert reading.config == edited(nos).config
 
 
+ISIS = """\
+hostname leaf1
+interface lo
+ ip address 10.255.0.1/32
+ ip router isis core
+ isis passive
+interface swp1
+ description spine1 swp7
+ ip router isis core
+ isis metric 7
+interface swp2
+ description spine2 swp7
+ ip router isis core
+ ipv6 router isis core
+router isis core
+ net 49.0001.0102.5500.0001.00
+ is-type level-2-only
+"""
+
+
+@pytest.mark.parametrize("nos", ["frr", "sonic"])
+def test_isis_runs_in_instances_that_are_defined(nos: str) -> None:
+    def running(old: str = "", new: str = "") -> tuple[list[str], tuple[str, ...], list[str]]:
+        reading = reader(nos).read({"frr.conf": ISIS.replace(old, new)})
+        isis = reading.config.isis
+        names = [port.interface for port in isis.ports] if isis else []
+        return names, isis.families if isis else (), [one.path for one in reading.not_understood]
+
+    assert running() == (["swp1", "swp2"], ("ipv4", "ipv6"), [])
+    second = "interface swp2 / ipv6 router isis other"
+    assert running("ipv6 router isis core", "ipv6 router isis other") == (["swp1", "swp2"], ("ipv4",), [second])
+    assert running("swp7\n ip router isis core\n isis", "swp7\n ip router isis other\n isis") == (
+        ["swp2"],
+        ("ipv4", "ipv6"),
+        ["interface swp1 / ip router isis other"],
+    )
+    names, families, unread = running("router isis core\n net", "router isis other\n net")
+    assert (names, families, len(unread)) == ([], (), 4)
+
+
 def test_static_routes_in_tables_are_not_understood() -> None:
     routes = {"red|10.8.0.0/16": {"nexthop": "10.9.0.1"}, "default|0.0.0.0/0": {"nexthop": "10.0.0.1", "bfd": "true"}}
     routes |= {

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import FAMILIES
+from railweave.model.config.sections import select
 from railweave.model.device.model import Isis, IsisPort, Ospf, OspfPort
 from railweave.model.device.port_model import far_end
 from railweave.systems.frr.names import BFD_PROFILE
@@ -15,7 +16,7 @@ from railweave.systems.frr.statements.words import unprinted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from railweave.model.config.addresses import Address
+    from railweave.model.config.addresses import Address, Family
     from railweave.model.config.sections import SectionReader
     from railweave.model.device.model import DeviceConfig
     from railweave.model.device.timers import Bfd
@@ -48,9 +49,23 @@ def on_isis(config: DeviceConfig, port: str) -> OnIsis | None:
     return OnIsis(instances, metric=metric, key=isis.key, bfd=watched, profile=BFD_PROFILE if watched else None)
 
 
-def on_links(ports: Mapping[str, Port]) -> Iterator[tuple[Port, OnIsis]]:
+def families_of(igp: Igp, port: Port) -> set[Family]:
+    """Return the families that IS-IS has on an interface, in instances that are defined."""
+    return {family for family, name in port.isis.instances.items() if name in igp.isis} if port.isis else set()
+
+
+def on_links(igp: Igp, ports: Mapping[str, Port]) -> Iterator[tuple[Port, OnIsis]]:
     """Yield the interfaces on which IS-IS has neighbors."""
-    return ((port, port.isis) for port in ports.values() if port.isis and port.isis.instances and not port.isis.passive)
+    return (
+        (port, port.isis) for port in ports.values() if port.isis and families_of(igp, port) and not port.isis.passive
+    )
+
+
+def give_back_isis(igp: Igp, reader: SectionReader) -> None:
+    """Give back what puts interfaces into an instance that no statement defines: IS-IS does not run there."""
+    for line in select(reader.sections, "interface **", "ip|ipv6 router isis <name>"):
+        if line["name"] not in igp.isis:
+            reader.leave(line)
 
 
 def isis(
@@ -63,11 +78,9 @@ def isis(
     """Return IS-IS of level 2 with wide metrics; None if it does not run."""
     if not igp.isis:
         return None
-    running = list(on_links(ports))
-    passive = [port for port in ports.values() if port.isis and port.isis.instances and port.isis.passive]
-    used = {
-        family for port in (*(port for port, _ in running), *passive) if port.isis for family in port.isis.instances
-    }
+    running = list(on_links(igp, ports))
+    passive = [port.name for port in ports.values() if port.isis and port.isis.passive and families_of(igp, port)]
+    used = {family for port in ports.values() for family in families_of(igp, port)}
     watched = {(each.profile or "") if each.bfd or each.profile else None for _, each in running}
     profile = watched.pop() if len(watched) == 1 else None
     keys = [each.key for each in (*(each for _, each in running), *reversed(igp.isis.values()))]
@@ -78,7 +91,7 @@ def isis(
             IsisPort(port.name, "", far_end(port.description)[0], ISIS_METRIC if each.metric is None else each.metric)
             for port, each in running
         ),
-        passive=tuple(port.name for port in passive if port.name not in loopbacks),
+        passive=tuple(name for name in passive if name not in loopbacks),
         families=tuple(family for family in FAMILIES if family in used),
         maximum_ecmp=1,
         key=next((key for key in keys if key), None),

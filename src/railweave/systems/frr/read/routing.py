@@ -11,7 +11,7 @@ from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.model.device.reading import ReadStatement, classify_statements
 from railweave.systems.frr.meaning.general import give_back_general, passes
-from railweave.systems.frr.meaning.igp import give_back_ospf, isis, on_links, ospf
+from railweave.systems.frr.meaning.igp import give_back_isis, give_back_ospf, isis, on_links, ospf
 from railweave.systems.frr.meaning.policy import interface_list, lists, profiles
 from railweave.systems.frr.meaning.ports import Subnets
 from railweave.systems.frr.read.bgp import EVPN, Instance, instances
@@ -226,6 +226,7 @@ class Routing:
                 own.leave_bfd(own.here.peers(), taking)
         self.vnis = vrf_sections(taking)
         self._igp = IGP.read(taking.sections, taking)
+        give_back_isis(self._igp, taking)
         self._ospf = ospf(self._igp.ospf.get("ospf"), ports, self.router_id(), self.loopback_names)
         if self._ospf is None:
             give_back_ospf(taking)
@@ -308,7 +309,7 @@ class Routing:
         """Interfaces that a session of the default VRF, or IS-IS or OSPF, runs on."""
         own = self.default
         found = {own.session(one).interface for one, _ in own.peers()} - {""} if own else set[str]()
-        running = {port.name for port, _ in on_links(self.ports)}
+        running = {port.name for port, _ in on_links(self._igp, self.ports)}
         return found | running | {one.interface for one in (self._ospf.ports if self._ospf else ())}
 
     def outside(self) -> set[str]:
