@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import InterfaceAddress
 from railweave.model.config.codecs import NAME, NUMBER, choice, in_range, number, refers
 from railweave.model.config.number_ranges import ranges
 from railweave.model.config.statements import Codec, Statements, each, fixed, line, part
 from railweave.systems.dell_sonic import words
 from railweave.systems.dell_sonic.statements import effects
 from railweave.systems.dell_sonic.statements.qos import PORT_QOS, PortQos
-from railweave.systems.dell_sonic.statements.words import ADDRESS_FORM, INTERFACE_ADDRESS, PORT_NAME, PREFIX, TEXT
+from railweave.systems.dell_sonic.statements.words import ADDRESS_FORM, PORT_NAME, PREFIX, TEXT
 from railweave.systems.frr.statements.ports import Advertised, advertised, told
+from railweave.systems.frr.statements.words import FAMILY, IPV4, IPV6
 from railweave.systems.sonic.render.system import STORMS
 
 if TYPE_CHECKING:
-    from railweave.model.config.addresses import Family
+    from railweave.model.config.addresses import Family, InterfaceAddress
     from railweave.model.config.sections import Section
 
 MOST_VLAN = 4094
@@ -139,13 +139,6 @@ class Interfaces:
         return {**self.loopbacks, **self.vlans, **self.ports, **self.channels}
 
 
-def _of_family(text: str, family: Family) -> InterfaceAddress:
-    address = InterfaceAddress.read(text)
-    if address.family != family:
-        raise ValueError(text)
-    return address
-
-
 def _vlans(text: str) -> tuple[int, ...]:
     vlans = words.numbers(text.lower().removeprefix("vlan").lstrip(), MOST_VLAN)
     if not vlans or 0 in vlans:
@@ -166,9 +159,6 @@ def _named(kind: str, form: str, says: str, defines: str = "") -> Codec:
     return Codec(form, f"{kind}{{}}".format, partial(_without, kind=kind), word=form, says=says, defines=defines)
 
 
-IPV4 = replace(INTERFACE_ADDRESS, read=partial(_of_family, family="ipv4"))
-IPV6 = replace(INTERFACE_ADDRESS, read=partial(_of_family, family="ipv6"))
-FAMILY = choice({"ipv4": "ip", "ipv6": "ipv6"})
 MTU = number(1312, 9216)
 SPEEDS = "10000|25000|40000|50000|100000|200000|400000|800000"
 SPEED = replace(number(1000, 800000, unit=1000), accepts=SPEEDS, says=SPEEDS)

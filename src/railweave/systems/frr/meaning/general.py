@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.sections import has
 from railweave.systems.frr.statements.general import General
 from railweave.systems.frr.statements.ports import LOOPBACKS
-from railweave.systems.frr.statements.words import FAMILY_WORDS
+from railweave.systems.frr.statements.words import FAMILY
 
 if TYPE_CHECKING:
     from railweave.model.config.sections import Section, SectionReader
@@ -44,8 +44,7 @@ def give_back_general(reader: SectionReader) -> None:
 
 def _uses(reader: SectionReader, word: str) -> bool:
     """Return whether a family has routes in BGP, or an address on an interface that is no loopback."""
-    family = next(family for family, spelled in FAMILY_WORDS.items() if spelled == word)
-    return has(reader.sections, "router bgp **", f"address-family {family} **") or any(
+    return has(reader.sections, "router bgp **", f"address-family {FAMILY.read(word)} **") or any(
         _has_address(section, word) for section in reader.sections
     )
 

@@ -19,6 +19,7 @@ from railweave.systems.frr.statements.policy import (
     PrefixEntry,
     Profile,
 )
+from railweave.systems.frr.statements.words import FAMILY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from railweave.model.config.sections import Section, SectionReader
     from railweave.model.device.model import Bgp, DeviceConfig, OverlayConfig, Vrf
 
-FAMILIES_OF: dict[str, Family] = {"ip": "ipv4", "ipv6": "ipv6"}
 USUAL_INTERVAL = 300
 """Milliseconds between packets of BFD without a profile's interval (FRR's bfdd, BFD_DEFREQUIREDMINRX)."""
 
@@ -271,7 +271,7 @@ def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool
             case ["bgp", "community-list" | "large-community-list", name, *_]:
                 strange.add(name)
             case ["ip" | "ipv6" as word, "prefix-list", name, *_]:
-                prefixes.strange.add((name, FAMILIES_OF[word]))
+                prefixes.strange.add((name, FAMILY.read(word)))
             case _:
                 pass
     ordered = {name: tuple(places[number] for number in sorted(places)) for name, places in maps.items()}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from railweave.model.config.codecs import choice
 from railweave.model.config.statements import Statements, fixed, line, passed
-from railweave.systems.frr.statements.words import FAMILY_WORDS, WORD
+from railweave.systems.frr.statements.words import FAMILY, WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ GENERAL = Statements(
             "<_family> protocol <_protocol> route-map <_name>",
             "the source address of the device's own packets, if the route-map only sets that",
             "FRR manual, Zebra, zebra Route Filtering",
-            _family=choice(FAMILY_WORDS),
+            _family=FAMILY,
             _protocol=WORD,
             _name=WORD,
         ),

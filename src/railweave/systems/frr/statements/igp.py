@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import Address
 from railweave.model.config.codecs import choice, defines, number, refers, whole
 from railweave.model.config.statements import Codec, Statements, each, fixed, line, passed
-from railweave.systems.frr.statements.words import FAMILY_WORDS, PREFIX, SECRET, TEXT, WORD
+from railweave.systems.frr.statements.words import FAMILY, PREFIX, SECRET, TEXT, WORD
 
 if TYPE_CHECKING:
     from railweave.model.config.addresses import Family, Prefix
@@ -95,7 +95,7 @@ ISIS_ON_PORT = (
         "instances",
         ON_ISIS,
         by="family",
-        family=choice(FAMILY_WORDS),
+        family=FAMILY,
         it=refers("router isis"),
     ),
     line("isis passive", ON_ISIS, sets={"passive": True}),

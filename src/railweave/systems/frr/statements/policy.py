@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import BITS, Prefix
 from railweave.model.config.codecs import NAME, NUMBER, choice, defines, number, refers
 from railweave.model.config.statements import Codec, Statements, each, line, passed
-from railweave.systems.frr.statements.words import PREFIX, TEXT
+from railweave.systems.frr.statements.words import FAMILY, PREFIX, TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -142,7 +142,6 @@ def _several(value: str) -> Codec:
     return Codec(form, _words, " ".join, word=form, says="communities")
 
 
-FAMILY = choice({"ipv4": "ip", "ipv6": "ipv6"})
 VERDICT = choice({True: "permit", False: "deny"})
 COMMUNITIES = _several(r"(?!65535:)\d+:\d+")
 """Communities that are set. Routers act on well-known ones by themselves, which no field of a policy says (RFC 1997, RFC 8326)."""

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from railweave.model.config.codecs import NUMBER, choice, number, refers
 from railweave.model.config.statements import Codec, Statements, each, line, part
 from railweave.systems.frr.statements.igp import ISIS_ON_PORT, OSPF_ON_PORT, OnIsis, OnOspf
-from railweave.systems.frr.statements.words import ADDRESSES, FAMILY_WORDS, PREFIX, TEXT, WORD
+from railweave.systems.frr.statements.words import IPV4, IPV6, PREFIX, TEXT, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.config.addresses import Family, InterfaceAddress, Prefix
+    from railweave.model.config.addresses import InterfaceAddress, Prefix
     from railweave.model.config.statements import Row
 
 
@@ -122,22 +122,13 @@ def _no_loopback(text: str) -> str:
     return text
 
 
-def _assigned(family: Family) -> Row:
-    """Return the row of addresses of a family."""
-
-    def of_family(address: InterfaceAddress) -> bool:
-        return address.family == family
-
-    return each(f"{FAMILY_WORDS[family]} address <it>", "assigned", INTERFACE, it=ADDRESSES[family], when=of_family)
-
-
 INTERFACE, ND = "FRR manual, Zebra, Interface Commands", "FRR manual, IPv6 Support, Router Advertisement"
 SHUT = line("shutdown", INTERFACE, sets={"shut": True})
 ON_PORT = (
     line("no shutdown", "", sets={"shut": False}, prints=False),
     line("vrf <vrf>", "", vrf=WORD, prints=False),
-    _assigned("ipv4"),
-    _assigned("ipv6"),
+    each("ip address <it>", "assigned", INTERFACE, it=IPV4, when=lambda address: address.family == "ipv4"),
+    each("ipv6 address <it>", "assigned", INTERFACE, it=IPV6, when=lambda address: address.family == "ipv6"),
     part(
         "advertised",
         Advertised,

@@ -6,14 +6,13 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
-from railweave.model.config.addresses import FAMILIES, InterfaceAddress, Prefix
+from railweave.model.config.addresses import InterfaceAddress, Prefix
+from railweave.model.config.codecs import choice
 from railweave.model.config.secret_words import REFERENCE
 from railweave.model.config.statements import Codec
 
 if TYPE_CHECKING:
     from railweave.model.config.addresses import Family
-
-FAMILY_WORDS: dict[Family, str] = {"ipv4": "ip", "ipv6": "ipv6"}
 
 
 @cache
@@ -40,9 +39,10 @@ def _address(text: str, family: Family) -> InterfaceAddress:
     return address
 
 
+FAMILY = choice({"ipv4": "ip", "ipv6": "ipv6"})
 TEXT = Codec(r"\S+(?: \S+)*", word=r".+", says="text")
 WORD = Codec(r"\S+", says="word")
 SECRET = Codec(r"\S+", secret, "<{}>".format, says="secret")
 PREFIX = Codec(r"[0-9a-f.:]+/\d+", _prefix, says="prefix")
-ADDRESSES = {family: Codec(r"[0-9a-f.:]+/\d+", partial(_address, family=family), says="prefix") for family in FAMILIES}
-"""The codecs of an interface's address, by family."""
+IPV4 = Codec(r"[0-9a-f.:]+/\d+", partial(_address, family="ipv4"), says="prefix")
+IPV6 = Codec(r"[0-9a-f.:]+/\d+", partial(_address, family="ipv6"), says="prefix")
