@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.systems.dell_sonic.statements.bgp import Evpn, Family, Peer, PeerFamily, Router, Routing
-from railweave.systems.frr.names import OVERLAY_GROUP
-from railweave.systems.frr.render.overlay import TO_NEIGHBORS, bridged, target_value
+from railweave.systems.frr.meaning.bgp import bridged, target_value
+from railweave.systems.frr.names import OVERLAY_GROUP, TO_NEIGHBORS
 from railweave.systems.sonic.render.names import vrf_names
 
 if TYPE_CHECKING:

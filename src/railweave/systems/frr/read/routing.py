@@ -10,15 +10,15 @@ from railweave.model.config.sections import Section, SectionReader, has
 from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.model.device.reading import ReadStatement, classify_statements
+from railweave.systems.frr.meaning.bgp import FIRST_BRIDGED
 from railweave.systems.frr.meaning.general import give_back_general, passes
 from railweave.systems.frr.meaning.igp import give_back_isis, give_back_ospf, isis, on_links, ospf
 from railweave.systems.frr.meaning.policy import interface_list, lists, profiles
 from railweave.systems.frr.meaning.ports import Subnets
-from railweave.systems.frr.read.bgp import EVPN, Instance, instances
 from railweave.systems.frr.read.printout import PRINTED
-from railweave.systems.frr.read.sessions import UNKNOWN, Sessions, bgp
+from railweave.systems.frr.read.sessions import UNKNOWN, Sessions, bgp, statements_of
 from railweave.systems.frr.read.text import number, without_secrets
-from railweave.systems.frr.render.overlay import FIRST_BRIDGED
+from railweave.systems.frr.statements.bgp import ROUTERS, Evpn
 from railweave.systems.frr.statements.general import GENERAL
 from railweave.systems.frr.statements.igp import IGP
 from railweave.systems.frr.statements.policy import POLICIES
@@ -29,24 +29,11 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Address, Family, Prefix
     from railweave.model.device.model import Bgp, Isis, Ospf
     from railweave.systems.frr.meaning.policy import Lists
+    from railweave.systems.frr.statements.bgp import Router
     from railweave.systems.frr.statements.ports import Port
 
 
 _SHORT = 65535
-
-
-def vrf_sections(taking: SectionReader) -> dict[str, int]:
-    """The VNI of every VRF; 0: it has none."""
-    found: dict[str, int] = {}
-    for one in taking.each("vrf <name>"):
-        found.setdefault(one["name"], 0)
-        for line in taking.each("vni <vni> **", below=one) if one.below else ():
-            value = number(line["vni"])
-            if value is None:
-                taking.leave(line)
-            else:
-                found[one["name"]] = value
-    return found
 
 
 def overlay(
@@ -54,9 +41,9 @@ def overlay(
 ) -> model.OverlayConfig | None:
     """The overlay as a device sees it: sessions between loopbacks, and links whose sessions carry EVPN's routes too."""
     here = sessions.here
-    if not here.evpn:
+    if here.evpn is None:
         return None
-    peers = [one for one, _ in sessions.peers() if sessions.evpn(one)]
+    peers = [one for one in sessions.peers if sessions.evpn(one)]
     ports = {one.name: sessions.session(one).interface for one in peers}
     links = [one for one in peers if ports[one.name] and (sessions.unicast(one) or one.on_interface)]
     own = [one for one in peers if one not in links and sessions.reaches(one)]
@@ -66,14 +53,13 @@ def overlay(
     loopback = next(iter((*sources, *loopbacks)), here.router_id)
     if loopback is None:
         return None
-    levels = [level for one in peers for level in (one, here.group_of(one)) if level and EVPN in level.families]
-    said = [level.families[EVPN] for level in levels]
+    said = [level for one in peers for level in here.within(one, "evpn")]
     return model.OverlayConfig(
         loopback=loopback,
         neighbors=neighbors,
-        endpoints=_endpoints(loopback, loopbacks) if here.all_vnis else (),
-        reflects=any(one.next_hop_kept or one.reflected for one in said)
-        or ((has(taking.sections, PRINTED) or bool(links)) and not here.all_vnis),
+        endpoints=_endpoints(loopback, loopbacks) if here.evpn.all_vnis else (),
+        reflects=any(one.next_hop_unchanged or one.reflected for one in said)
+        or ((has(taking.sections, PRINTED) or bool(links)) and not here.evpn.all_vnis),
         from_spine=_mark(policies, dict.fromkeys(one.exports for one in said if one.exports)),
         bfd=sessions.common_bfd([one for one, _ in found], taking),
         links=tuple(dict.fromkeys(ports[one.name] for one in links)),
@@ -101,29 +87,22 @@ def _mark(policies: Lists, maps: Mapping[str, None]) -> str:
     return ""
 
 
-def evpn_maps(here: Instance) -> Iterator[str]:
+def evpn_maps(router: Router) -> set[str]:
     """Route-maps of EVPN routes."""
-    for one in here.neighbors.values():
-        said = one.families.get(EVPN)
-        if said:
-            yield from (name for name in (said.imports, said.exports) if name)
+    peers = router.evpn.peers if router.evpn else {}
+    return {peer.exports for name, peer in peers.items() if peer.exports and name in router.neighbors}
 
 
-def mac_vrf(here: Instance) -> model.MacVrf | None:
+def mac_vrf(here: Router) -> model.MacVrf | None:
     """The bridging instance: VNIs with a route target each. Of ours the route distinguisher has the VLAN in it."""
-    if not here.vnis:
+    if here.evpn is None or not here.evpn.vnis:
         return None
+    vnis = here.evpn.vnis
     vlans = tuple(
-        model.BridgedVlan(
-            _vlan(one.distinguisher),
-            "",
-            one.number,
-            _target(one.imports[0] if one.imports else _automatic(here, one.number)),
-        )
-        for one in here.vnis.values()
+        model.BridgedVlan(_vlan(evpn.distinguisher), "", vni, _target(_targets(evpn, _automatic(here, vni))))
+        for vni, evpn in vnis.items()
     )
-    first = next(iter(here.vnis.values())).distinguisher
-    router = first.rpartition(":")[0] or here.router_id
+    router = next(iter(vnis.values())).distinguisher.rpartition(":")[0] or here.router_id
     return model.MacVrf(MAC_VRF, f"{router}:{MAC_VRF_NUMBER}", "", vlans, ())
 
 
@@ -132,56 +111,50 @@ def _vlan(distinguisher: str) -> int:
     return value - FIRST_BRIDGED if value is not None and FIRST_BRIDGED < value <= FIRST_BRIDGED + 4094 else 0
 
 
+def _targets(evpn: Evpn, automatic: str) -> str:
+    """The route target of a VNI; what stands for several, or for a VNI that takes other routes than it sends."""
+    imports, exports = evpn.imports or (automatic,), evpn.exports or (automatic,)
+    return imports[0] if imports == exports and len(imports) == 1 else f"{'+'.join(imports)}/{'+'.join(exports)}"
+
+
 def _target(text: str) -> str:
     return text if not text else f"target:{text}"
 
 
-def _automatic(here: Instance, vni: int) -> str:
+def _automatic(here: Router, vni: int) -> str:
     """The route target that FRR makes where the text does not say: of the AS number's lower half, and the VNI (RFC 8365)."""
     return f"{here.asn & _SHORT}:{vni}"
 
 
-def vrfs(
-    found: Mapping[str, int],
-    instances: Mapping[str, Sessions],
-    policies: Lists,
-    prefixes: Mapping[str, Sequence[Prefix]],
-) -> tuple[model.Vrf, ...]:
-    """The VRFs that route: those with a VNI, or with BGP."""
-    names = dict.fromkeys(name for name in (*found, *instances) if name and (found.get(name) or name in instances))
-    return tuple(
-        _vrf(name, found.get(name, 0), instances.get(name), policies, prefixes.get(name, ())) for name in names
-    )
-
-
 def _vrf(name: str, vni: int, own: Sessions | None, policies: Lists, prefixes: Sequence[Prefix]) -> model.Vrf:
     here = own.here if own else None
-    automatic = [_automatic(here, vni)] if here and vni else []
+    evpn = (here and here.evpn) or Evpn()
+    automatic = (_automatic(here, vni),) if here and vni else ()
     return model.Vrf(
         name=name,
         vni=vni,
-        route_distinguisher=here.distinguisher if here else "",
-        import_targets=tuple(map(_target, here.imports or automatic)) if here else (),
-        export_targets=tuple(map(_target, here.exports or automatic)) if here else (),
-        prefixes=tuple(one for one in prefixes if here and _told(here, one.family)),
+        route_distinguisher=evpn.distinguisher,
+        import_targets=tuple(map(_target, evpn.imports or automatic)),
+        export_targets=tuple(map(_target, evpn.exports or automatic)),
+        prefixes=tuple(one for one in prefixes if here and _told(here, evpn, one.family)),
         external=tuple(_external(own, policies)) if own else (),
     )
 
 
-def _told(here: Instance, family: Family) -> bool:
+def _told(here: Router, evpn: Evpn, family: Family) -> bool:
     """Whether connected prefixes of a family go out as routes of type 5."""
-    own = here.families.get(family)
-    return family in here.advertised and own is not None and (own.connected is not None or bool(own.networks))
+    own = here.unicast.get(family)
+    return family in evpn.advertises and own is not None and (own.redistributes is not None or bool(own.networks))
 
 
 def _external(own: Sessions, policies: Lists) -> Iterator[model.ExternalPeer]:
     """Sessions with routers outside, and the prefixes that pass in either direction."""
-    for one, group in own.peers():
-        session = own.session(one)
-        if session.peer_address is None or session.local_address is None or not own.unicast(one):
+    for peer in own.peers:
+        session = own.session(peer)
+        if session.peer_address is None or session.local_address is None or not own.unicast(peer):
             continue
-        imports, exports = (policies.prefixes.passed(policies.terms(name)) for name in own.policies(one))
-        router = group.name if group else session.peer
+        imports, exports = (policies.prefixes.passed(policies.terms(name)) for name in own.policies(peer))
+        router = peer.group or session.peer
         unit = session.interface if "." in session.interface else f"{session.interface}.0"
         numbered = model.NumberedSession(
             unit, "", session.peer or router, session.peer_as, session.local_address, session.peer_address
@@ -193,8 +166,8 @@ def external_maps(instances: Mapping[str, Sessions]) -> Iterator[str]:
     """Route-maps of sessions in VRFs."""
     for name, own in instances.items():
         if name:
-            for one, _ in own.peers():
-                yield from own.policies(one)
+            for peer in own.peers:
+                yield from own.policies(peer)
 
 
 _HIERARCHIES = {"router", "ip", "ipv6", "bgp", "no", "key", "line"}
@@ -217,14 +190,19 @@ class Routing:
         subnets = Subnets(ports)
         self.general = GENERAL.read(taking.sections, taking)
         give_back_general(taking)
+        routing = ROUTERS.read(taking.sections, taking)
         self.sessions = {
-            one.vrf: Sessions(one, ports, subnets, self.profiles, open_=_open(one, passes=passes(self.general)))
-            for one in instances(taking)
+            vrf: Sessions(router, ports, subnets, self.profiles, open_=_open(router, passes=passes(self.general)))
+            for vrf, router in routing.routers.items()
         }
         for vrf, own in self.sessions.items():
-            if vrf:  # a VRF has no BFD in the model
-                own.leave_bfd(own.here.peers(), taking)
-        self.vnis = vrf_sections(taking)
+            _leave_unnamed(own.here, taking)
+            if vrf:  # a VRF has no BFD in the model, and no AS number of its own
+                own.leave_bfd(own.here.neighbors, taking)
+                if self.default is None or own.here.asn != self.default.here.asn:
+                    for line in statements_of(own.here, taking):
+                        taking.leave(line)
+        self.vnis = {name: vrf.vni or 0 for name, vrf in routing.vrfs.items()}
         self._igp = IGP.read(taking.sections, taking)
         give_back_isis(self._igp, taking)
         self._ospf = ospf(self._igp.ospf.get("ospf"), ports, self.router_id(), self.loopback_names)
@@ -251,13 +229,8 @@ class Routing:
         if own is None:
             return None
         without = {*evpn_maps(own.here), *external_maps(self.sessions)}
-        kept = {
-            name
-            for level in own.here.neighbors.values()
-            for f, x in level.families.items()
-            if f != "evpn"
-            for name in (x.imports, x.exports)
-        }
+        levels = [level for family in own.here.unicast.values() for level in family.peers.values()]
+        kept = {name for level in levels for name in (level.imports, level.exports)}
         return bgp(own, self.policies, self.taking, without - kept)
 
     def isis(self) -> Isis | None:
@@ -284,14 +257,19 @@ class Routing:
 
     def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[model.Vrf, ...]:
         """VRFs that route. ``prefixes`` are those of their gateways."""
-        main = self.default
-        ways = sum(main.evpn(one) for one, _ in main.peers()) if main else 0
-        tenants = [sessions.here for vrf, sessions in self.sessions.items() if vrf]
-        for family in [family for tenant in tenants for family in tenant.families.values()]:
-            if family.width is not None and family.width < ways:  # fewer than EVPN's sessions bring
-                for line in family.widths:
+        main, policies = self.default, self.policies
+        ways = sum(main.evpn(one) for one in main.peers) if main else 0
+        for vrf, own in self.sessions.items():
+            for line in statements_of(own.here, self.taking, "**", "maximum-paths <width>") if vrf else ():
+                width = number(line["width"])
+                if width is not None and width < ways:  # fewer than EVPN's sessions bring
                     self.taking.leave(line)
-        found = vrfs(self.vnis, self.sessions, self.policies, prefixes)
+        names = dict.fromkeys(name for name in (*self.vnis, *self.sessions) if name)
+        found = (
+            _vrf(name, self.vnis.get(name, 0), self.sessions.get(name), policies, prefixes.get(name, ()))
+            for name in names
+            if self.vnis.get(name) or name in self.sessions
+        )
         return tuple(self._with_loopback(one) for one in found)
 
     def is_loopback(self, name: str) -> bool:
@@ -308,22 +286,32 @@ class Routing:
     def on_fabric(self) -> set[str]:
         """Interfaces that a session of the default VRF, or IS-IS or OSPF, runs on."""
         own = self.default
-        found = {own.session(one).interface for one, _ in own.peers()} - {""} if own else set[str]()
+        found = {own.session(one).interface for one in own.peers} - {""} if own else set[str]()
         running = {port.name for port, _ in on_links(self._igp, self.ports)}
         return found | running | {one.interface for one in (self._ospf.ports if self._ospf else ())}
 
     def outside(self) -> set[str]:
         """Interfaces that sessions of other VRFs run on."""
         own = (one for vrf, one in self.sessions.items() if vrf)
-        return {each.session(peer).interface for each in own for peer, _ in each.peers()} - {""}
+        return {each.session(peer).interface for each in own for peer in each.peers} - {""}
 
     def fast_reroute(self) -> bool:
         """Whether next-hop groups are repaired at once; where there is no BGP, nobody says."""
         return self.default.here.fast if self.default else True
 
 
-def _open(one: Instance, *, passes: bool) -> bool:
-    return passes if one.policy_required is None else not one.policy_required
+def _open(router: Router, *, passes: bool) -> bool:
+    return passes if router.requires_policy is None else not router.requires_policy
+
+
+def _leave_unnamed(router: Router, taking: SectionReader) -> None:
+    """Give back what families say of a neighbor that nothing else names: FRR refuses such a line."""
+    families = (*router.unicast.values(), *([router.evpn] if router.evpn else []))
+    if {name for family in families for name in family.peers} - router.neighbors.keys():
+        for form in ("neighbor <name> **", "no neighbor <name> activate"):
+            for line in statements_of(router, taking, "**", form):
+                if line["name"] not in router.neighbors:
+                    taking.leave(line)
 
 
 def statements(taking: SectionReader, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[ReadStatement]:

@@ -20,15 +20,6 @@ def number(word: str) -> int | None:
     return int(word) if word.isascii() and word.isdecimal() and len(word) <= _LONGEST else None
 
 
-def as_number(word: str) -> int | None:
-    """An AS number of up to 32 bits, also with a dot (RFC 5396)."""
-    high, dot, low = word.partition(".")
-    one, other = (number(high), number(low)) if dot else (0, number(word))
-    if one is None or other is None or max(one, other) >= 1 << (16 if dot else 32):
-        return None
-    return one << 16 | other
-
-
 def address(word: str) -> Address | None:
     """An address."""
     try:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from railweave.model.config.sections import Section, flat, merge, parse
 from railweave.model.findings.registry import Rule
 from railweave.systems.common_gaps import extra_findings
+from railweave.systems.frr.meaning.bgp import routing_of
 from railweave.systems.frr.meaning.general import general_of
 from railweave.systems.frr.meaning.igp import igp_of
-from railweave.systems.frr.meaning.policy import detection, fabric_policies
+from railweave.systems.frr.meaning.policy import detection, external_policies, fabric_policies, overlay_policies
 from railweave.systems.frr.meaning.ports import ports_of
 from railweave.systems.frr.names import BFD_PROFILE
 from railweave.systems.frr.render import control_plane
-from railweave.systems.frr.render.overlay import overlay_sections, vrf_routers
-from railweave.systems.frr.render.routing import router_bgp
+from railweave.systems.frr.statements.bgp import ROUTERS, Routing, Vrf
 from railweave.systems.frr.statements.general import GENERAL
 from railweave.systems.frr.statements.igp import IGP
 from railweave.systems.frr.statements.policy import POLICIES, Policies
@@ -161,8 +161,14 @@ def routing(config: DeviceConfig) -> list[Section]:
     if bgp is None:
         watched = Policies(detection=detection({BFD_PROFILE: config.isis.bfd if config.isis else None}))
         return [*POLICIES.printed(watched), *IGP.printed(igp_of(config))]
-    sections = [*POLICIES.printed(fabric_policies(config, bgp)), *overlay_sections(config)]
-    return [*sections, router_bgp(config, bgp), *vrf_routers(config, bgp.asn)]
+    sections = POLICIES.printed(fabric_policies(config, bgp))
+    for vrf in config.vrfs:
+        sections += ROUTERS.printed(Routing(vrfs={vrf.name: Vrf(vrf.vni)}))
+        for policies in external_policies(vrf):
+            sections += POLICIES.printed(policies)
+    if config.overlay is not None:
+        sections += POLICIES.printed(overlay_policies(config.overlay))
+    return sections + ROUTERS.printed(routing_of(config))
 
 
 def files(config: DeviceConfig) -> dict[str, str]:

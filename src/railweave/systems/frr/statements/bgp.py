@@ -1,0 +1,347 @@
+"""BGP of FRR: VNIs of VRFs, instances, peer groups and neighbors, address families, and EVPN.
+
+Enterprise SONiC has FRR inside. Its commands describe the same families, with rows of its own where its words differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from railweave.model.config.addresses import Address
+from railweave.model.config.codecs import NUMBER, choice, defines, in_range, number, refers, whole
+from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
+from railweave.systems.frr.statements.words import PREFIX, SECRET, TEXT, WORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.statements import Row
+
+AddressFamily = Literal["ipv4", "ipv6", "evpn"]
+EXTERNAL, INTERNAL = 0, -1
+"""Stand for the AS number of a neighbor that has any but the instance's own, and of one that has the instance's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFamily:
+    """A neighbor or a peer group in an address family. ``active`` is None if no statement says whether it has the family.
+
+    ``stored`` is true if its routes are kept as they come, before the import policy.
+    """
+
+    active: bool | None = None
+    imports: str | None = None
+    exports: str | None = None
+    next_hop_unchanged: bool = False
+    reflected: bool = False
+    stored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A neighbor, by its address or interface, or a peer group.
+
+    - ``hops``: the hops that a session may take if the neighbor is not on a link.
+    - ``retry``: seconds between attempts to connect.
+    - ``bfd``: True if a statement turns BFD on without a profile.
+    - ``bfd_kept``: True if BFD does not end the session of a neighbor that restarts.
+    """
+
+    name: str
+    is_group: bool = False
+    on_interface: bool = False
+    asn: int | None = None
+    local_as: int | None = None
+    group: str | None = None
+    description: str = ""
+    hops: int | None = None
+    retry: int | None = None
+    update_source: str = ""
+    bfd: bool = False
+    profile: str | None = None
+    bfd_kept: bool = False
+    ttl_security: bool = False
+    password: str | None = None
+    extended_next_hop: bool = False
+    shut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnicastFamily:
+    """A unicast family of an instance, with what neighbors and groups have in it. Enterprise SONiC has that at the neighbors.
+
+    - ``redistributes``: the route-map that connected routes go through; empty if they go through none.
+    - ``maximum_paths`` and ``inner_paths``: the paths of a route over sessions with other AS numbers, and with the instance's own.
+    """
+
+    redistributes: str | None = None
+    maximum_paths: int | None = None
+    networks: tuple[Prefix, ...] = ()
+    inner_paths: int | None = None
+    peers: dict[str, PeerFamily] = field(default_factory=dict[str, PeerFamily])
+
+
+@dataclass(frozen=True, slots=True)
+class Evpn:
+    """``address-family l2vpn evpn``, or a VNI in it. ``advertises`` are families whose routes it takes from the VRF."""
+
+    all_vnis: bool = False
+    advertises: tuple[Family, ...] = ()
+    distinguisher: str = ""
+    imports: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+    vnis: dict[int, Evpn] = field(default_factory=dict[int, "Evpn"])
+    peers: dict[str, PeerFamily] = field(default_factory=dict[str, PeerFamily])
+
+
+@dataclass(frozen=True)
+class Router:
+    """A BGP instance: of the default VRF, whose name is empty, or of another.
+
+    - ``requires_policy``: True if external sessions without a route-map pass nothing; None if no statement says.
+    - ``relaxed``: True if paths over different AS numbers share load.
+    - ``fast``: True if sessions end as soon as the neighbor cannot be reached.
+    """
+
+    asn: int
+    vrf: str = ""
+    router_id: Address | None = None
+    unicast_by_default: bool = True
+    requires_policy: bool | None = None
+    relaxed: bool = False
+    compare_aigp: bool = False
+    fast: bool = False
+    graceful_restart: bool = False
+    neighbors: dict[str, Peer] = field(default_factory=dict[str, Peer])
+    unicast: dict[Family, UnicastFamily] = field(default_factory=dict["Family", UnicastFamily])
+    evpn: Evpn | None = None
+
+    @cached_property
+    def peers(self) -> tuple[Peer, ...]:
+        """Neighbors with the settings of their groups, in the order of the text."""
+        return tuple(self._whole(peer) for peer in self.neighbors.values() if not peer.is_group)
+
+    def _whole(self, peer: Peer) -> Peer:
+        """Return a neighbor with the settings of its group; without ``group`` if that is none."""
+        group = self.neighbors.get(peer.group or "")
+        if group is None or not group.is_group:
+            return replace(peer, group=None)
+        given = {each.name: value for each in fields(peer) if (value := getattr(peer, each.name)) != each.default}
+        return replace(group, **{"is_group": False, "description": "", **given})
+
+    def within(self, peer: Peer, name: AddressFamily) -> list[PeerFamily]:
+        """Return what a neighbor has in a family: its own statements, then those of its group."""
+        family = self.evpn if name == "evpn" else self.unicast.get(name)
+        return [family.peers[level] for level in (peer.name, peer.group) if family and level in family.peers]
+
+    def is_active(self, peer: Peer, name: AddressFamily) -> bool:
+        """Return whether routes of a family go over a neighbor's session."""
+        stated = [level.active for level in self.within(peer, name) if level.active is not None]
+        return stated[0] if stated else name == "ipv4" and self.unicast_by_default
+
+
+@dataclass(frozen=True, slots=True)
+class Vrf:
+    """A VRF with the VNI of its routes."""
+
+    vni: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """VRFs by name, and BGP instances by VRF."""
+
+    vrfs: dict[str, Vrf] = field(default_factory=dict[str, Vrf])
+    routers: dict[str, Router] = field(default_factory=dict[str, Router])
+
+
+def _as_number(text: str) -> int:
+    """Read an AS number of up to 32 bits, also with a dot (RFC 5396)."""
+    high, dot, low = text.rpartition(".")
+    parts = [whole(part) for part in ((high, low) if dot else (low,))]
+    if max(parts) >= 1 << (16 if dot else 32):
+        raise ValueError(text)
+    return parts[0] << 16 | parts[1] if dot else parts[0]
+
+
+_OTHERS = {"external": EXTERNAL, "internal": INTERNAL}
+
+
+def _peer_as(text: str) -> int:
+    return _OTHERS[text] if text in _OTHERS else _as_number(text)
+
+
+def _written(asn: int) -> str:
+    return next((word for word, value in _OTHERS.items() if value == asn), str(asn))
+
+
+ASN = Codec(r"\d+", _as_number, says="number")
+PEER_AS = Codec(r"\d+|external|internal", _peer_as, _written, says="number")
+ADDRESS = Codec(r"[0-9a-f.:]+", Address.read, says="address")
+TARGETS = Codec(r"\d+:\d+", lambda text: tuple(text.split()), word=r".+", spreads=True, says="targets")
+UNICAST = choice({"ipv4": "ipv4", "ipv6": "ipv6"})
+BGP, EVPN = "FRR manual, BGP", "FRR manual, BGP, Ethernet Virtual Network - EVPN"
+BFD = "FRR manual, BFD, BGP BFD Configuration"
+
+PEER = (
+    line("peer-group", BGP, sets={"is_group": True}),
+    line(
+        "interface remote-as <asn>",
+        BGP,
+        also=("interface v6only remote-as <asn>",),
+        sets={"on_interface": True},
+        asn=PEER_AS,
+    ),
+    line("remote-as <asn>", BGP, when=lambda peer: not peer.on_interface, asn=PEER_AS),
+    # The words behind it are about the paths of routes: the session opens with the number in any case.
+    line("local-as <local_as>", "", also=("local-as <local_as> <_how>",), prints=False, local_as=ASN, _how=TEXT),
+    line("peer-group <group>", BGP, group=refers("peer-group")),
+    line(
+        "interface peer-group <group>",
+        "",
+        also=("interface v6only peer-group <group>",),
+        sets={"on_interface": True},
+        prints=False,
+        group=refers("peer-group"),
+    ),
+    line("interface", "", also=("interface v6only",), sets={"on_interface": True}, prints=False),
+    line("description <description>", BGP, usual="", description=TEXT),
+    line("ebgp-multihop <hops>", BGP, hops=replace(number(1, 255), word=in_range(1, 255))),
+    line("ebgp-multihop", "", sets={"hops": 255}, prints=False),
+    line("timers connect <retry>", BGP, retry=replace(number(0, 65535), word=r"\d{1,5}")),
+    line("update-source <update_source>", BGP, usual="", update_source=WORD),
+    line("bfd profile <profile>", BFD, profile=refers("bfd profile")),
+    line("bfd", BFD, sets={"bfd": True}),
+    line("bfd check-control-plane-failure", BFD, sets={"bfd_kept": True}),
+    line("ttl-security hops 1", BGP, sets={"ttl_security": True}),
+    line("password <password>", BGP, password=SECRET),
+    line("capability extended-nexthop", BGP, sets={"extended_next_hop": True}),
+    line("shutdown", "", also=("shutdown message <_text>",), sets={"shut": True}, prints=False, _text=TEXT),
+)
+
+
+def _peers(*rows: Row) -> Sequence[Row]:
+    """Return the rows of neighbors and groups in an address family. EVPN has no import policy: routing does not know what tenants refuse."""
+    stated = (
+        line("activate", BGP, sets={"active": True}),
+        line("soft-reconfiguration inbound", BGP, sets={"stored": True}),
+        *rows,
+        line("route-map <exports> out", BGP, exports=refers("route-map")),
+        line("attribute-unchanged next-hop", BGP, sets={"next_hop_unchanged": True}),
+        line("route-reflector-client", BGP, sets={"reflected": True}),
+    )
+    return (
+        each("neighbor <name>", "peers", BGP, PeerFamily, stated, by="name", flat=True, name=WORD),
+        each(
+            "no neighbor <name> activate",
+            "peers",
+            BGP,
+            PeerFamily,
+            by="name",
+            sets={"active": False},
+            prints=False,
+            name=WORD,
+        ),
+    )
+
+
+def redistribution(source: str) -> Iterator[Row]:
+    """Yield the rows by which connected routes are redistributed."""
+    maps = refers("route-map")
+    yield line("redistribute connected route-map <redistributes>", source, usual="", redistributes=maps)
+    yield line("redistribute connected", source, sets={"redistributes": ""})
+
+
+def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
+    """Yield the rows of a route distinguisher and of route targets."""
+    yield line("rd <distinguisher>", source, usual="", distinguisher=distinguisher)
+    yield each("route-target import <it>", "imports", source, it=target)
+    yield each("route-target export <it>", "exports", source, it=target)
+    yield each("route-target both <it>", "imports exports", "", prints=False, it=target)
+
+
+def vnis(source: str, rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rows of what EVPN announces. ``rows`` are those of a VRF, and of a VNI."""
+    yield line("advertise-all-vni", source, sets={"all_vnis": True})
+    yield each("advertise <it> unicast", "advertises", source, it=UNICAST)
+    yield from rows
+    yield each("vni <number>", "vnis", source, Evpn, rows, by="number", number=number(1, 16777215))
+
+
+UNICAST_ROWS = (
+    *redistribution(BGP),
+    each("network <it>", "networks", BGP, it=PREFIX),
+    line("maximum-paths <maximum_paths>", BGP, maximum_paths=NUMBER),
+    line("maximum-paths ibgp <inner_paths>", BGP, inner_paths=NUMBER),
+    *_peers(line("route-map <imports> in", BGP, imports=refers("route-map"))),
+)
+TARGET_ROWS = (
+    passed("rd auto", "as without the statement"),
+    passed("route-target <_way> auto", "as without the statement", _way=WORD),
+    *targets(EVPN, Codec(r"[\d.]+:\d+", says="rd"), TARGETS),
+)
+EVPN_ROWS = (
+    *_peers(),
+    *vnis(EVPN, TARGET_ROWS),
+    passed("maximum-paths ibgp <_width>", "SONiC gives it to each family; FRR has none for EVPN", _width=WORD),
+)
+
+
+def _never(_: object) -> bool:
+    return False
+
+
+ROUTER = (
+    line("bgp router-id <router_id>", BGP, router_id=ADDRESS),
+    line("no bgp default ipv4-unicast", BGP, sets={"unicast_by_default": False}),
+    line("bgp default ipv4-unicast", BGP, sets={"unicast_by_default": True}, prints=False),
+    line("bgp ebgp-requires-policy", BGP, sets={"requires_policy": True}),
+    line("no bgp ebgp-requires-policy", BGP, sets={"requires_policy": False}),
+    line("bgp bestpath as-path multipath-relax", BGP, sets={"relaxed": True}),
+    line("bgp bestpath aigp", BGP, sets={"compare_aigp": True}),
+    line("bgp fast-convergence", BGP, sets={"fast": True}),
+    line("bgp graceful-restart", BGP, sets={"graceful_restart": True}),
+    fixed("bgp graceful-restart preserve-fw-state", BGP, when=lambda router: router.graceful_restart),
+    each("neighbor <name>", "neighbors", BGP, Peer, PEER, by="name", flat=True, name=WORD),
+    each(
+        "address-family <family> unicast",
+        "unicast",
+        BGP,
+        UnicastFamily,
+        UNICAST_ROWS,
+        by="family",
+        also=("address-family <family>",),
+        family=UNICAST,
+    ),
+    # Outside families a statement about one is about IPv4.
+    part("unicast", dict, (part("ipv4", UnicastFamily, UNICAST_ROWS),), when=_never),
+    part("evpn", Evpn, EVPN_ROWS, "address-family l2vpn evpn", EVPN),
+)
+ROUTERS = Statements(
+    Routing,
+    (
+        each(
+            "vrf <name>",
+            "vrfs",
+            EVPN,
+            Vrf,
+            (line("vni <vni>", EVPN, also=("vni <vni> <_how>",), vni=number(1, 16777215), _how=TEXT),),
+            by="name",
+            name=defines("vrf"),
+        ),
+        each(
+            "router bgp <asn>[ vrf <vrf>]",
+            "routers",
+            BGP,
+            Router,
+            ROUTER,
+            by="vrf",
+            asn=ASN,
+            vrf=refers("vrf"),
+        ),
+    ),
+)
+"""``vrf`` and ``router bgp``, in the order in which ``frr.conf`` has them."""
