@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.systems.dell_sonic.statements.bgp import Evpn, Family, Peer, PeerFamily, Router, Routing
+from railweave.systems.dell_sonic.statements.bgp import Peer, PeerFamily, Router, Routing
 from railweave.systems.frr.meaning.bgp import bridged, target_value
 from railweave.systems.frr.names import OVERLAY_GROUP, TO_NEIGHBORS
+from railweave.systems.frr.statements.bgp import Evpn, UnicastFamily
 from railweave.systems.sonic.render.names import vrf_names
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def routing_of(config: DeviceConfig) -> Routing:
 def _fabric(config: DeviceConfig, bgp: Bgp) -> Router:
     peers = [peer for group in bgp.groups for peer in _group(bgp, group)]
     peers += _overlay(bgp, config.overlay) if config.overlay else []
-    family = Family(bgp.redistribute_connected or None, (), bgp.maximum_ecmp)
+    family = UnicastFamily(bgp.redistribute_connected or None, bgp.maximum_ecmp)
     vnis = {
         vni: Evpn(distinguisher=distinguisher, imports=(target,), exports=(target,))
         for vni, distinguisher, target in bridged(config)
@@ -107,7 +108,7 @@ def _overlay(bgp: Bgp, overlay: OverlayConfig) -> list[Peer]:
 
 
 def _tenant(vrf: Vrf, name: str, bgp: Bgp, overlay: OverlayConfig) -> Router:
-    family = Family("", (), max(1, len(overlay.neighbors)))
+    family = UnicastFamily("", max(1, len(overlay.neighbors)))
     groups = [
         Peer(
             name=router,
@@ -125,7 +126,7 @@ def _tenant(vrf: Vrf, name: str, bgp: Bgp, overlay: OverlayConfig) -> Router:
         router_id=bgp.router_id,
         unicast=dict.fromkeys(vrf.families(), family),
         evpn=Evpn(
-            advertises=tuple(vrf.families()),
+            advertises=vrf.families(),
             distinguisher=vrf.route_distinguisher,
             imports=tuple(map(target_value, vrf.import_targets)),
             exports=tuple(map(target_value, vrf.export_targets)),

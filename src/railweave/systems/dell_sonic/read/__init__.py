@@ -24,7 +24,7 @@ from railweave.systems.dell_sonic.meaning.management import management_of
 from railweave.systems.dell_sonic.meaning.ports import unheld_at_ports
 from railweave.systems.dell_sonic.meaning.qos import qos_config_of, unheld
 from railweave.systems.dell_sonic.read import devices, overlay, ports, routing
-from railweave.systems.dell_sonic.statements.bgp import ROUTING, Evpn, Router
+from railweave.systems.dell_sonic.statements.bgp import ROUTING, Router
 from railweave.systems.dell_sonic.statements.control_plane import LISTS
 from railweave.systems.dell_sonic.statements.management import SYSTEM, ManagementPort
 from railweave.systems.dell_sonic.statements.policy import POLICIES
@@ -32,6 +32,7 @@ from railweave.systems.dell_sonic.statements.ports import INTERFACES, SHARED, SP
 from railweave.systems.dell_sonic.statements.qos import BALANCING, QOS, Balancing
 from railweave.systems.dell_sonic.tree import to_text
 from railweave.systems.frr.meaning.policy import lists, profiles
+from railweave.systems.frr.statements.bgp import Evpn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Address, Prefix
     from railweave.model.device.model import Gateway, Interface
     from railweave.model.device.timers import Bfd
-    from railweave.systems.dell_sonic.statements.bgp import Evpn, Peer, Router
+    from railweave.systems.dell_sonic.statements.bgp import Peer, Router
     from railweave.systems.dell_sonic.statements.ports import Lines, Tunnel
     from railweave.systems.frr.meaning.policy import Lists
+    from railweave.systems.frr.statements.bgp import Evpn
 
 MARK = "Vrf-"
 """What stands before a tenant's name (sonic-vrf.yang wants ``Vrf``)."""

@@ -20,9 +20,10 @@ from railweave.systems.dell_sonic.statements.words import (
     TEXT,
     WORD,
 )
+from railweave.systems.frr.statements.bgp import UNICAST, Evpn, UnicastFamily, redistribution, targets, vnis
 
 if TYPE_CHECKING:
-    from railweave.model.config.addresses import Address, Prefix
+    from railweave.model.config.addresses import Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +67,6 @@ class Peer:
         return self.name or self.interface or str(self.address)
 
 
-@dataclass(frozen=True, slots=True)
-class Evpn:
-    """``address-family l2vpn evpn``, or a VNI in it. ``advertises`` are families whose routes it takes from the VRF."""
-
-    all_vnis: bool = False
-    advertises: tuple[str, ...] = ()
-    distinguisher: str = ""
-    imports: tuple[str, ...] = ()
-    exports: tuple[str, ...] = ()
-    vnis: dict[int, Evpn] = field(default_factory=dict[int, "Evpn"])
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """A unicast family of an instance. ``redistributes`` is the route-map that connected routes go through; empty: through none."""
-
-    redistributes: str | None = None
-    networks: tuple[Prefix, ...] = ()
-    maximum_paths: int | None = None
-
-
 @dataclass(frozen=True)
 class Router:
     """A BGP instance, of a VRF or (``vrf`` empty) the fabric's. ``relaxed``: paths over different AS numbers share load."""
@@ -96,7 +76,7 @@ class Router:
     router_id: Address | None = None
     graceful_restart: bool = False
     relaxed: bool = False
-    unicast: dict[str, Family] = field(default_factory=dict[str, Family])
+    unicast: dict[str, UnicastFamily] = field(default_factory=dict[str, UnicastFamily])
     evpn: Evpn = field(default_factory=Evpn)
     peers: dict[object, Peer] = field(default_factory=dict[object, Peer])
 
@@ -151,7 +131,6 @@ def _vrf(text: str) -> str:
 
 
 VRF = replace(refers("vrf"), read=_vrf)
-UNICAST = choice({"ipv4": "ipv4", "ipv6": "ipv6"})
 FAMILY = choice({"ipv4": "ipv4 unicast", "ipv6": "ipv6 unicast", "evpn": "l2vpn evpn"})
 OPTIONS = "ansible sonic_bgp_neighbors"
 FAMILIES = "ansible sonic_bgp_neighbors_af"
@@ -210,36 +189,13 @@ PEER = (
     each("address-family <family>", "families", FAMILIES, PeerFamily, PEER_FAMILY, by="family", family=FAMILY),
 )
 
-TARGETS = (
-    line("rd <distinguisher>", "ansible sonic_bgp_af", usual="", distinguisher=DISTINGUISHER),
-    each("route-target import <it>", "imports", "ansible sonic_bgp_af", it=TARGET),
-    each("route-target export <it>", "exports", "ansible sonic_bgp_af", it=TARGET),
-    each("route-target both <it>", "imports exports", "", it=TARGET, prints=False),
-)
-EVPN = (
-    line("advertise-all-vni", "ansible sonic_bgp_af", sets={"all_vnis": True}),
-    each("advertise <it> unicast", "advertises", "ansible sonic_bgp_af", it=UNICAST),
-    *TARGETS,
-    each(
-        "vni <number>",
-        "vnis",
-        "ansible sonic_bgp_af",
-        Evpn,
-        TARGETS,
-        by="number",
-        number=number(1, 16777215),
-    ),
-)
 UNICAST_ROWS = (
-    line(
-        "redistribute connected route-map <redistributes>",
-        "ansible sonic_bgp_af",
-        usual="",
-        redistributes=refers("route-map"),
-    ),
-    line("redistribute connected", "ansible sonic_bgp_af", sets={"redistributes": ""}),
+    *redistribution("ansible sonic_bgp_af"),
     each("network <it>", "networks", "", it=PREFIX, prints=False),
     line("maximum-paths <maximum_paths>", "ansible sonic_bgp_af", maximum_paths=number(1, 256)),
+)
+EVPN = tuple(
+    vnis("ansible sonic_bgp_af", tuple(targets("ansible sonic_bgp_af", DISTINGUISHER, TARGET))),
 )
 
 
@@ -266,7 +222,7 @@ ROUTER = (
         "address-family <family> unicast",
         "unicast",
         "ansible sonic_bgp_af",
-        Family,
+        UnicastFamily,
         UNICAST_ROWS,
         by="family",
         family=UNICAST,
