@@ -44,7 +44,7 @@ def overlay(
     if here.evpn is None:
         return None
     peers = [one for one in sessions.peers if sessions.evpn(one)]
-    ports = {one.name: sessions.session(one).interface for one in peers}
+    ports = {one.name: sessions.links[one.name].interface for one in peers}
     links = [one for one in peers if ports[one.name] and (sessions.unicast(one) or one.on_interface)]
     own = [one for one in peers if one not in links and sessions.reaches(one)]
     found = [(one, session) for one in own if (session := sessions.numbered(one)) is not None]
@@ -150,7 +150,7 @@ def _told(here: Router, evpn: Evpn, family: Family) -> bool:
 def _external(own: Sessions, policies: Lists) -> Iterator[model.ExternalPeer]:
     """Sessions with routers outside, and the prefixes that pass in either direction."""
     for peer in own.peers:
-        session = own.session(peer)
+        session = own.links[peer.name]
         if session.peer_address is None or session.local_address is None or not own.unicast(peer):
             continue
         imports, exports = (policies.prefixes.passed(policies.terms(name)) for name in own.policies(peer))
@@ -286,14 +286,14 @@ class Routing:
     def on_fabric(self) -> set[str]:
         """Interfaces that a session of the default VRF, or IS-IS or OSPF, runs on."""
         own = self.default
-        found = {own.session(one).interface for one in own.peers} - {""} if own else set[str]()
+        found = {session.interface for session in own.links.values()} - {""} if own else set[str]()
         running = {port.name for port, _ in on_links(self._igp, self.ports)}
         return found | running | {one.interface for one in (self._ospf.ports if self._ospf else ())}
 
     def outside(self) -> set[str]:
         """Interfaces that sessions of other VRFs run on."""
-        own = (one for vrf, one in self.sessions.items() if vrf)
-        return {each.session(peer).interface for each in own for peer in each.peers} - {""}
+        tenants = (own for vrf, own in self.sessions.items() if vrf)
+        return {session.interface for own in tenants for session in own.links.values()} - {""}
 
     def fast_reroute(self) -> bool:
         """Whether next-hop groups are repaired at once; where there is no BGP, nobody says."""

@@ -82,8 +82,12 @@ class Sessions:
         """The AS number of a neighbor; 0: any other."""
         return self.here.asn if peer.asn == INTERNAL else peer.asn or 0
 
-    def session(self, peer: Peer) -> model.Session:
-        """A session on a link: its interface and addresses."""
+    @cached_property
+    def links(self) -> dict[str, model.Session]:
+        """Sessions as those on links, by neighbor: their interfaces and addresses."""
+        return {peer.name: self._on_link(peer) for peer in self.peers}
+
+    def _on_link(self, peer: Peer) -> model.Session:
         at, asn, named = address(peer.name), self.peer_as(peer), neighbor_of(peer.description)
         link = self._subnets.port(at, self.here.vrf) if at else None
         port = link[0] if link else None if at else self._ports.get(peer.name)
@@ -218,7 +222,7 @@ def _groups(
         if stands is None:
             about = here.neighbors[peer.group or name].description
             stands = model.BgpGroup(name, about, local, (), imports, exports, peer_as_list=None)
-        found[name] = replace(stands, sessions=(*stands.sessions, sessions.session(peer)))
+        found[name] = replace(stands, sessions=(*stands.sessions, sessions.links[peer.name]))
         members.setdefault(name, []).append(peer)
     names = sorted(found, key=lambda name: order[name])
     return [found[name] for name in names], [sessions.common_bfd(members[name], taking) for name in names]
