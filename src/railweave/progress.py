@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-def silent(_: str) -> None:
-    """Ignore a progress message."""
+def silent(_: object) -> None:
+    """Ignore a line of progress."""

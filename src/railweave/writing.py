@@ -13,13 +13,13 @@ import errno
 import os
 import secrets
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from railweave.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Generator, Mapping
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -178,6 +178,12 @@ def write_file(path: Path, content: bytes | str, *, private: bool = False) -> No
             place.replace(path)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}; what was there is unchanged") from error
+
+
+def write_asked(file: Path | str | None, made: Callable[[], str]) -> None:
+    """Write a text to a file if the file is asked for, and make the text only then. Raises ``OutputError`` if writing fails."""
+    if file is not None:
+        write_file(Path(file), made())
 
 
 def check_writable(path: Path) -> None:

@@ -17,8 +17,8 @@ from railweave.errors import InputError
 from railweave.live.lab.overlay import Overlay
 from railweave.live.lab.plan import make_plan
 from railweave.model.network.model import Network
-from railweave.model.network.status import absent_words, present
-from railweave.outputs.folder.designing import design_file
+from railweave.model.network.status import present
+from railweave.outputs.folder.steps import design_file
 from railweave.outputs.rendering.network import render_hosts, render_network
 from railweave.prediction.simulation.conditions import bed_of
 from tests.conftest import designed
@@ -190,7 +190,7 @@ def test_a_prediction_is_for_the_servers_that_are_there_and_says_so(tmp_path: Pa
     network = _network(tmp_path, BASE + STATUS)
     bed = bed_of(network)
     assert [one.name for one in bed.job.servers] == ["a1", "a2", "a3", "a4", "b1", "b2"]
-    assert f"treated as absent, by `status:` of the fabric file: {absent_words(network)}" in bed.fabric.notes
+    assert f"treated as absent, by `status:` of the fabric file: {network.absent_words()}" in bed.fabric.notes
     assert not set(bed.fabric.wiring.cable) & network.absent
 
 

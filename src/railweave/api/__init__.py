@@ -15,9 +15,16 @@ from railweave.lazy import attributes
 
 if TYPE_CHECKING:
     from railweave.api.bench import bench_compare, bench_import, bench_plan, bench_report, bench_run, bench_triage
-    from railweave.api.building import build, diff, paths, routes, verify
+    from railweave.api.building import build, connection, diff, paths, routes, verify
     from railweave.api.living import check, collect, fill_inventory, fleet_check, fleet_mesh, questions_of, states
-    from railweave.api.predicting import simulate, simulate_grid, simulate_training
+    from railweave.api.predicting import (
+        simulate,
+        simulate_grid,
+        simulate_sizes,
+        simulate_training,
+        simulate_training_variants,
+        simulate_variants,
+    )
     from railweave.api.saved import adopt, drift, running
     from railweave.api.tuning import tune_diagnose, tune_headroom, tune_run, tune_watchdog
     from railweave.outputs.folder.sources import load, load_pair
@@ -33,6 +40,7 @@ __all__ = [
     "build",
     "check",
     "collect",
+    "connection",
     "diff",
     "drift",
     "fill_inventory",
@@ -46,7 +54,10 @@ __all__ = [
     "running",
     "simulate",
     "simulate_grid",
+    "simulate_sizes",
     "simulate_training",
+    "simulate_training_variants",
+    "simulate_variants",
     "states",
     "tune_diagnose",
     "tune_headroom",
@@ -67,7 +78,7 @@ if not TYPE_CHECKING:  # a type checker reads the imports above
                 "bench_triage",
                 "bench_run",
             ),
-            "railweave.api.building": ("build", "diff", "paths", "routes", "verify"),
+            "railweave.api.building": ("build", "connection", "diff", "paths", "routes", "verify"),
             "railweave.api.living": (
                 "check",
                 "collect",
@@ -77,7 +88,14 @@ if not TYPE_CHECKING:  # a type checker reads the imports above
                 "questions_of",
                 "states",
             ),
-            "railweave.api.predicting": ("simulate", "simulate_grid", "simulate_training"),
+            "railweave.api.predicting": (
+                "simulate",
+                "simulate_grid",
+                "simulate_sizes",
+                "simulate_training",
+                "simulate_training_variants",
+                "simulate_variants",
+            ),
             "railweave.api.saved": ("adopt", "drift", "running"),
             "railweave.outputs.folder.sources": ("load", "load_pair"),
             "railweave.api.tuning": ("tune_diagnose", "tune_headroom", "tune_run", "tune_watchdog"),

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.analysis.routing.control_plane import ControlPlane, down_parts
-from railweave.analysis.routing.paths import QueuePairPath, queue_pair_paths
 from railweave.api.options import verb
-from railweave.api.saved import designed_for
-from railweave.api.verbs import Build, Diff, Paths, Verify
+from railweave.api.saved import configs_of, designed_for
+from railweave.api.verbs import Build, Connection, Diff, Paths, Verify
 from railweave.model.catalog import in_force
+from railweave.model.config.addresses import family_of
 from railweave.model.device.build import device_config
 from railweave.model.network.model import Network
 from railweave.outputs.folder.sources import load_pair, network_of, path_of
@@ -20,6 +20,8 @@ from railweave.outputs.folder.steps import build as _build
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from railweave.analysis.routing.headers import Connection as ConnectionPaths
+    from railweave.analysis.routing.paths import QueuePairPath
     from railweave.analysis.routing.table import Routes
     from railweave.model.device.model import DeviceConfig
     from railweave.outputs.folder.differences import NetworkDiff
@@ -59,9 +61,22 @@ def paths(options: Paths) -> list[QueuePairPath]:
     The result has one path per queue pair, in order. ``hops`` is empty if the destination cannot be reached. Raises ``InputError`` for an
     unknown name or a NIC without an address, and as ``load`` does.
     """
-    network = options.network()
-    tables = routes(network, options.down, configs=options.configs)
-    return queue_pair_paths(network, tables, options.src, options.dst, options.qps)
+    return connection.of(Connection(**vars(options))).paths
+
+
+@verb(Connection)
+def connection(options: Connection) -> ConnectionPaths:
+    """Return the paths of a connection's queue pairs, as ``paths`` does, with the headers of packets on them (docs/cli/paths.md).
+
+    ``notes`` of the result are sentences on absent parts, and on ports that have no path. Arguments and errors are those of ``paths``.
+    """
+    from railweave.analysis.routing.headers import connection as between
+
+    family, network = family_of(options.family), options.network()
+    configs = configs_of(network, options.running, options.configs)
+    tables = routes(network, options.down, configs=configs)
+    ends = (options.src, options.dst)
+    return between(network, tables, ends, options.qps, family, configs, headers=options.headers)
 
 
 @verb(Build)

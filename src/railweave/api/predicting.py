@@ -6,15 +6,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.verbs import Simulate, SimulateGrid, SimulateTraining
+from railweave.api.verbs import (
+    Simulate,
+    SimulateGrid,
+    SimulateSizes,
+    SimulateTraining,
+    SimulateTrainingVariants,
+    SimulateVariants,
+    Traffic,
+)
 from railweave.errors import Argument, InputError, Problem
 from railweave.model.catalog import in_force
-from railweave.outputs.folder.sources import path_of
+from railweave.model.network.model import Network
+from railweave.outputs.folder.sources import load, path_of
+from railweave.writing import write_asked, write_below
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.prediction.simulation.compare import Comparison
     from railweave.prediction.simulation.grid import Grid
     from railweave.prediction.simulation.job_run import JobPrediction
     from railweave.prediction.simulation.training.answer import TrainingPrediction
+    from railweave.prediction.simulation.training.variants import Variants
 
 
 @verb(Simulate)
@@ -32,20 +46,68 @@ def simulate(options: Simulate) -> JobPrediction:
     ``polars.DataFrame`` or ``pandas.DataFrame``. Raises ``InputError`` for an invalid argument or scenario or for several sizes, and as
     ``load`` does.
     """
-    from railweave.prediction.simulation.job import job_network
-    from railweave.prediction.simulation.question import answer, questions
+    from railweave.prediction.collectives.program import sizes
 
-    network = job_network(options.network(), options.fabric)
-    with in_force(network.catalog):
-        given = options.asked(options.collective, options.size)
-        if options.seeds > 1:
-            from railweave.prediction.simulation.seeds import over_seeds
+    if options.size is not None and len(sizes(str(options.size))) != 1:
+        raise InputError([Problem(Argument("size"), f"{options.size!r} are several sizes", "give one")])
+    (prediction,) = simulate_sizes.of(SimulateSizes(**vars(options)))
+    return prediction
 
-            return over_seeds(network, given, options.seeds, watch=options.watch)
-        asked = questions(network, given)
-        if len(asked) != 1:
-            raise InputError([Problem(Argument("size"), f"{options.size!r} are several sizes", "give one")])
-        return answer(network, asked[0], watch=options.watch, progress=options.progress)
+
+@verb(SimulateSizes)
+def simulate_sizes(options: SimulateSizes) -> list[JobPrediction]:
+    """Predict the speed of a collective with each of several sizes, one after the other.
+
+    - ``each``: called with each prediction as soon as it is there.
+    - ``say``: called with a short description of the current activity.
+    - ``announce``: called with the expected time and memory of a long run before it begins.
+
+    Other arguments and errors are those of ``simulate``.
+    """
+    from railweave.outputs.report.prediction.page import prediction_html
+    from railweave.prediction.simulation.job_run import steps_table
+    from railweave.prediction.simulation.seeds import predictions_of
+
+    whole, network = _on(options)
+    given = options.asked(whole, options.collective, options.size)
+    predictions: list[JobPrediction] = []
+    with in_force(whole.catalog):
+        for prediction in predictions_of(
+            network,
+            given,
+            options.seeds,
+            watch=options.watch,
+            progress=options.progress,
+            say=options.say,
+            announce=options.announce,
+        ):
+            predictions.append(prediction)
+            options.each(prediction)
+        write_asked(options.html, lambda: prediction_html(network, predictions))
+    steps = [step for prediction in predictions for step in prediction.steps]
+    write_asked(options.csv, lambda: steps_table(steps).as_csv())
+    return predictions
+
+
+@verb(SimulateVariants)
+def simulate_variants(options: SimulateVariants) -> Comparison:
+    """Predict a collective with each value of one setting, in parallel processes, and explain which value is best.
+
+    ``compare`` is the setting with its values, as for ``--compare``: ``"lb=ecmp,dlb"``. ``progress`` is called with the number of finished
+    predictions. Other arguments and errors are those of ``simulate``.
+    """
+    from railweave.outputs.report.prediction.comparison import comparison_html
+    from railweave.prediction.simulation.compare import comparison
+    from railweave.prediction.simulation.varied import variants
+
+    whole, network = _on(options)
+    with in_force(whole.catalog):
+        wanted = variants(network, options.compare, options.asked(whole, options.collective, options.size))
+        name = options.compare.partition("=")[0]
+        result = comparison(network, wanted, name, watch=options.html is not None, progress=options.progress)
+        write_asked(options.html, lambda: comparison_html(network, result))
+    write_asked(options.csv, result.table.as_csv)
+    return result
 
 
 @verb(SimulateGrid)
@@ -54,21 +116,28 @@ def simulate_grid(options: SimulateGrid) -> Grid:
 
     ``varied`` has the values by name, with the names of ``--compare``:
     ``{"hosts": ["H100-[01-02]", "H100-[01-04]"], "per-host": [1, 8], "size": ["1M", "1G"]}``. Each list element is one value, so a list of
-    servers may contain commas. Other arguments are those of ``simulate``. ``measured`` is a CSV file of measured points to compare with
+    servers may contain commas. ``varied`` can also be text, as for ``--compare``: ``"size=1M,1G per-host=1,8"``. Other arguments are those of ``simulate``. ``measured`` is a CSV file of measured points to compare with
     predictions. ``progress`` is called with the number of finished predictions.
 
     ``cells`` of the result has each combination and its prediction, ``to_text`` returns a table, and ``fit`` the rate that a line over sizes
     approaches. Scripts that call this function need ``if __name__ == "__main__":``, because the processes import the script again. Raises
     ``InputError`` for an invalid value, for more than 400 combinations, and as ``load`` does.
     """
-    from railweave.prediction.simulation.grid import dimensions_of, grid
-    from railweave.prediction.simulation.job import job_network
+    from railweave.outputs.report.prediction.comparison import grid_html
+    from railweave.prediction.simulation.grid import dimensions, dimensions_of, grid
 
-    network = job_network(options.network(), options.fabric)
-    with in_force(network.catalog):
-        wanted = dimensions_of((name, map(str, values)) for name, values in options.varied.items())
-        given = options.asked(options.collective, options.size)
-        return grid(network, wanted, given, measured=path_of(options.measured), progress=options.progress)
+    whole, network = _on(options)
+    with in_force(whole.catalog):
+        wanted = (
+            dimensions(options.varied)
+            if isinstance(options.varied, str)
+            else dimensions_of((name, map(str, values)) for name, values in options.varied.items())
+        )
+        given = options.asked(whole, options.collective, options.size)
+        result = grid(network, wanted, given, measured=path_of(options.measured), progress=options.progress)
+        write_asked(options.html, lambda: grid_html(network, result))
+    write_asked(options.csv, result.table.as_csv)
+    return result
 
 
 @verb(SimulateTraining)
@@ -77,30 +146,63 @@ def simulate_training(options: SimulateTraining) -> TrainingPrediction:
 
     ``job`` is a job file (docs/job-file.md). ``changes`` are values that replace fields of its jobs, by path, such as ``parallel.tensor``.
     ``background`` is that of ``simulate``, with ``to=intra-stripe``, ``inter-stripe`` or NICs. ``progress`` is called with the current
-    activity.
+    activity. With ``seeds``, ``seeds_ps`` of each job shows the effect of chance.
 
     Times end in ``_ps`` (10^-12 s). Raises ``InputError`` for invalid input, with lines of the files, and as ``load`` does.
     """
-    from railweave.prediction.simulation.job import job_network
-    from railweave.prediction.simulation.question import background
-    from railweave.prediction.simulation.settings import by_name
-    from railweave.prediction.simulation.training.question import predict_training
+    from railweave.outputs.report.prediction.training import training_html
+    from railweave.prediction.simulation.training.export import chakra_files
+    from railweave.prediction.simulation.training.variants import training_over_seeds
 
-    whole = options.network()
-    network = job_network(whole, options.fabric)
+    whole, network = _on(options)
     with in_force(whole.catalog):
-        return predict_training(
+        result = training_over_seeds(network, Path(options.job), options.seeds, options.asked(whole), options.progress)
+        write_asked(options.html, lambda: training_html(result))
+        write_asked(options.csv, result.table.as_csv)
+        if options.chakra_out is not None:
+            for name, content in chakra_files(result):
+                options.progress(f"writing {name}")
+                write_below(Path(options.chakra_out), {name: content})
+    return result
+
+
+@verb(SimulateTrainingVariants)
+def simulate_training_variants(options: SimulateTrainingVariants) -> Variants:
+    """Predict training jobs with each value of one setting or of several, and show what each choice costs (docs/jobs.md).
+
+    ``compare`` has the settings with their values, as for ``--compare``: ``"parallel.tensor=2,4"``. ``file`` is the fabric file of a designed
+    ``source``, for settings that change its fields. Other arguments and errors are those of ``simulate_training``; ``seeds`` and
+    ``chakra_out`` are of one prediction.
+    """
+    from railweave.outputs.report.prediction.training import variants_html
+    from railweave.prediction.simulation.job import job_network
+    from railweave.prediction.simulation.training.variants import compare_training
+
+    file = options.source if options.file is None else options.file
+    fixed = isinstance(file, Network) or Path(file).is_dir()
+
+    def designed(changes: Mapping[str, str]) -> tuple[Network, Network]:
+        other = load(str(file), device=options.device, hardware=options.hardware, changes=changes)
+        return job_network(other, options.fabric), other
+
+    whole, network = _on(options)
+    with in_force(whole.catalog):
+        result = compare_training(
             network,
             Path(options.job),
-            whole=whole,
-            changes=options.changes,
-            lb=options.lb,
-            qps=options.qps,
-            settings=by_name(options.settings, "--set"),
-            scenario=path_of(options.scenario),
-            others=path_of(options.others),
-            background=None if options.background is None else background(options.background),
-            engine=options.engine,
-            check=options.check_packets,
-            progress=options.progress,
+            options.compare,
+            options.asked(whole),
+            options.progress,
+            None if fixed else designed,
         )
+        write_asked(options.html, lambda: variants_html(result))
+        write_asked(options.csv, result.table.as_csv)
+    return result
+
+
+def _on(options: Traffic | SimulateTraining) -> tuple[Network, Network]:
+    """Return the whole network, and that of the fabric that is simulated."""
+    from railweave.prediction.simulation.job import job_network
+
+    whole = options.network()
+    return whole, job_network(whole, options.fabric)

@@ -15,7 +15,7 @@ from railweave.outputs.rendering.network import emulation
 from railweave.progress import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from railweave.analysis.adopt.adopt import ImportedNetwork
     from railweave.analysis.drift.drift import Drift
@@ -76,6 +76,13 @@ def running(
             }
         )
         return running_configs(network, captured_texts(asked, capture), lab_configs)
+
+
+def configs_of(
+    network: Network, capture: Path | str | None, configs: Mapping[str, DeviceConfig] | None
+) -> Mapping[str, DeviceConfig] | None:
+    """Return the configurations that replace the designed ones: those saved in a capture, or else those given."""
+    return configs if capture is None else running(network, capture)
 
 
 def adopt(

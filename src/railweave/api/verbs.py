@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
+    from railweave.prediction.simulation.job_run import JobPrediction
 
 DEVICE = Opt(
     "Replace switch models and operating systems: [[FABRIC/]ROLE=]MODEL:NOS[:RELEASE]. ROLE is leaf, spine, super-spine or dci; default: all fabrics and roles. NOS is junos, eos, sonic, dell_sonic or frr. For example, leaf=:eos changes only the system; a model that cannot run it is replaced by the most similar model that can. May be repeated."
@@ -169,7 +170,25 @@ class Paths(Source):
         ),
     ] = ()
     _: KW_ONLY
+    family: Annotated[
+        str | None,
+        Opt("Address family of the GIDs if NICs have both (dual stack): 4 or 6. Default: the family that jobs use."),
+    ] = None
+    running: Annotated[Path | str | None, RUNNING] = None
     configs: Mapping[str, DeviceConfig] | None = None
+
+
+@dataclass(frozen=True)
+class Connection(Paths):
+    """Options of ``connection``."""
+
+    _: KW_ONLY
+    headers: Annotated[
+        bool,
+        Opt(
+            "Also show the packet headers on each link (addresses, tunnel, TTL, DSCP), the queue, where switches mark ECN, and the path of the congestion notification packets."
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -286,10 +305,14 @@ class Traffic(Source):
             "Simulate a collective to its end. Default: as soon as the rounds of a long collective repeat, the simulation stops and extrapolates the remaining time."
         ),
     ] = False
+    running: Annotated[Path | str | None, RUNNING] = None
     configs: Mapping[str, DeviceConfig] | None = None
+    html: Annotated[Path | str | None, HTML] = None
+    csv: Annotated[Path | str | None, CSV] = None
 
-    def asked(self, collective: str | None, size: int | str | None) -> dict[str, Any]:
+    def asked(self, network: Network, collective: str | None, size: int | str | None) -> dict[str, Any]:
         """Return the options as ``questions`` and ``answer`` take them (``given``). Raises ``InputError`` if a setting is not KEY=VALUE."""
+        from railweave.api.saved import configs_of
         from railweave.outputs.folder.sources import path_of
         from railweave.prediction.simulation.settings import by_name
 
@@ -308,7 +331,7 @@ class Traffic(Source):
             "tenant": self.tenant,
             "engine": self.engine,
             "exact": self.exact,
-            "configs": self.configs,
+            "configs": configs_of(network, self.running, self.configs),
         }
 
 
@@ -331,10 +354,31 @@ class Simulate(Traffic):
 
 
 @dataclass(frozen=True)
+class SimulateSizes(Simulate):
+    """Options of ``simulate_sizes``."""
+
+    _: KW_ONLY
+    each: Callable[[JobPrediction], None] = silent
+    say: Callable[[str], None] = silent
+    announce: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True)
+class SimulateVariants(Traffic):
+    """Options of ``simulate_variants``."""
+
+    compare: str
+    collective: Annotated[str | None, COLLECTIVE] = None
+    size: Annotated[int | str | None, SIZE] = None
+    _: KW_ONLY
+    progress: Callable[[str], None] = silent
+
+
+@dataclass(frozen=True)
 class SimulateGrid(Traffic):
     """Options of ``simulate_grid``."""
 
-    varied: Mapping[str, Iterable[int | str]]
+    varied: Mapping[str, Iterable[int | str]] | str
     collective: Annotated[str | None, COLLECTIVE] = None
     size: Annotated[int | str | None, SIZE] = None
     _: KW_ONLY
@@ -370,7 +414,44 @@ class SimulateTraining(Source):
     ] = "flow"
     check_packets: Annotated[bool, Opt("Simulate packets as well as flows (``checked``).")] = False
     fabric: Annotated[str | None, ON] = None
+    html: Annotated[Path | str | None, HTML] = None
+    csv: Annotated[Path | str | None, CSV] = None
+    seeds: Annotated[int, Opt("Number of random seeds. With more than one, the result is that of the median seed.")] = 1
+    chakra_out: Annotated[
+        Path | str | None,
+        Opt(
+            "Folder for the execution trace of each rank, in the format of MLCommons Chakra. Default: none is written."
+        ),
+    ] = None
     progress: Callable[[str], None] = silent
+
+    def asked(self, whole: Network) -> dict[str, Any]:
+        """Return the options as ``predict_training`` takes them. Raises ``InputError`` if a setting is not KEY=VALUE."""
+        from railweave.outputs.folder.sources import path_of
+        from railweave.prediction.simulation.question import background
+        from railweave.prediction.simulation.settings import by_name
+
+        return {
+            "whole": whole,
+            "changes": self.changes,
+            "lb": self.lb,
+            "qps": self.qps,
+            "settings": by_name(self.settings, "--set"),
+            "scenario": path_of(self.scenario),
+            "others": path_of(self.others),
+            "background": None if self.background is None else background(self.background),
+            "engine": self.engine,
+            "check": self.check_packets,
+        }
+
+
+@dataclass(frozen=True)
+class SimulateTrainingVariants(SimulateTraining):
+    """Options of ``simulate_training_variants``."""
+
+    compare: str
+    _: KW_ONLY
+    file: Path | str | None = None
 
 
 @dataclass(frozen=True)

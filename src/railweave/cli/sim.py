@@ -4,23 +4,51 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from railweave.api.options import Opt
-from railweave.api.verbs import CSV, HTML, MEASURED, RUNNING, Simulate
+from railweave.api.verbs import (
+    MEASURED,
+    Simulate,
+    SimulateGrid,
+    SimulateSizes,
+    SimulateTraining,
+    SimulateTrainingVariants,
+    SimulateVariants,
+    Source,
+)
 from railweave.cli.command import command
-from railweave.cli.output import PATIENCE_S, print_json, progress, telling, waiting, write_csv
+from railweave.cli.output import PATIENCE_S, done, print_json, progress, telling, waiting
+from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from railweave.model.network.model import Network
+    from railweave.prediction.simulation.compare import Comparison
+    from railweave.prediction.simulation.grid import Grid
     from railweave.prediction.simulation.job_run import JobPrediction
+    from railweave.prediction.simulation.training.answer import TrainingPrediction
+    from railweave.prediction.simulation.training.variants import Variants
+
+Given = TypeVar("Given", bound=Source)
+OF_COLLECTIVES = (
+    "collective",
+    "size",
+    "tenant",
+    "hosts",
+    "per_host",
+    "fib",
+    "measured",
+    "running",
+    "nccl",
+)
+"""Options that cannot be combined with ``--job``: a job file has fields for them, or they do not apply to jobs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +79,6 @@ class Sim(Simulate):
         ),
     ] = None
     measured: Annotated[Path | None, MEASURED] = None
-    html: Annotated[Path | None, HTML] = None
-    csv: Annotated[Path | None, CSV] = None
-    running: Annotated[Path | None, RUNNING] = None
 
 
 @command(Sim)
@@ -62,118 +87,112 @@ def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
 
     Exits 1 if the simulated collective or step did not finish, for example because of a fault.
     """
+    from railweave.garbage import uncollected
     from railweave.writing import check_writable
 
-    for file in filter(None, (options.html, options.csv)):
+    written = [Path(file) for file in (options.html, options.csv) if file is not None]
+    for file in written:
         check_writable(file)
-    from railweave.errors import InputError, Option, Problem
-    from railweave.garbage import uncollected
-    from railweave.model.catalog import in_force
-    from railweave.model.network.status import absent_sentence
-    from railweave.prediction.simulation.job import job_network
-
     quiet = quiet or as_json
-    compare, measured = options.compare, options.measured
-    given = options.asked(options.collective, options.size)
     with uncollected():
         with waiting(f"reading and designing {options.source}", quiet=quiet):
-            whole = options.network()
-            network = job_network(whole, options.fabric)
-            if options.running is not None:
-                from railweave.api import running as saved
-
-                given["configs"] = saved(whole, options.running)
-        if sentence := absent_sentence(whole):
+            network = options.network()
+        if sentence := network.absent_sentence():
             typer.echo(sentence, err=True)
-        with in_force(whole.catalog):
-            if options.job is not None:
-                from railweave.cli.sim_job import run
-
-                raise typer.Exit(run(network, whole, options.job, options, as_json=as_json, quiet=quiet))
-            if options.check_packets:
-                description, fix = "goes with --job", "--engine packet is the like of a collective"
-                raise InputError([Problem(Option("--check-packets"), description, fix)])
-            if measured is not None and compare is None:
-                fix = "name what the points vary, as --compare 'size=4G..16G hosts=2,4', or leave it out"
-                raise InputError([Problem(Option("--measured"), "goes with --compare", fix)])
-            if compare is not None and (len(compare.split()) > 1 or measured is not None):
-                code = _grid(network, given, compare, options, as_json=as_json, quiet=quiet)
-            else:
-                code = _answered(network, given, options, as_json=as_json, quiet=quiet)
-    for file in () if as_json else filter(None, (options.html, options.csv)):
-        typer.echo(f"wrote {file}")
-    raise typer.Exit(code)
-
-
-def _answered(network: Network, given: dict[str, Any], options: Sim, *, as_json: bool, quiet: bool) -> int:
-    """Run the requested simulation, print its result, write its files, and return the exit code."""
-    from railweave.prediction.simulation.job_run import steps_table
-    from railweave.prediction.simulation.question import answer, questions
-    from railweave.writing import write_file
-
-    compare, html, seeds = options.compare, options.html, options.seeds
-    if compare is not None:
-        from railweave.prediction.simulation.compare import comparison
-        from railweave.prediction.simulation.varied import variants
-
-        name = compare.partition("=")[0]
-        with telling(quiet=quiet) as say:
-            result = comparison(network, variants(network, compare, given), name, watch=html is not None, progress=say)
-        if html is not None:
-            from railweave.outputs.report.prediction.comparison import comparison_html
-
-            write_file(html, comparison_html(network, result))
-        write_csv(options.csv, result.table)
-        if as_json:
-            print_json(result.to_json())
+        _check(options)
+        if options.job is None and options.compare is None:
+            complete = _sizes(network, options, as_json=as_json, quiet=quiet)
         else:
-            typer.echo(result.to_text())
-        return 0 if result.complete else 1
-    predictions: list[JobPrediction] = []
-    if seeds > 1:
-        from railweave.prediction.simulation.seeds import by_size, over_seeds
+            with telling(quiet=quiet) as say:
+                result = (_of_job if options.job is not None else _compared)(network, options, say)
+            complete = result.complete
+            if as_json:
+                print_json(result.to_json())
+            else:
+                typer.echo(result.to_text())
+    for file in () if as_json else written:
+        typer.echo(f"wrote {file}")
+    raise typer.Exit(0 if complete else 1)
 
-        for sized in by_size(given):
-            with telling(quiet=quiet) as tell:
-                predictions.append(over_seeds(network, sized, seeds, watch=html is not None, progress=tell))
-            if not as_json:
-                typer.echo(predictions[-1].to_text())
-    say = None if quiet else partial(typer.echo, err=True)
-    for asked in questions(network, given) if seeds == 1 else ():
-        with waiting("making the network ready", quiet=quiet):
-            predictions.append(
-                answer(network, asked, watch=html is not None, progress=_message_progress(quiet=quiet), announce=say)
-            )
+
+def _check(options: Sim) -> None:
+    """Raise ``InputError`` for options that do not go together."""
+    several = options.compare is not None
+
+    def wrong(option: str, description: str, fix: str) -> InputError:
+        return InputError([Problem(Option(option), description, fix)])
+
+    if options.job is not None:
+        for name in OF_COLLECTIVES:
+            if getattr(options, name):
+                fix = "docs/jobs.md has the fields of a job file, and what it takes besides"
+                raise wrong(f"--{name.replace('_', '-')}", "goes with collectives, not with --job", fix)
+        for option, given, fix in (
+            ("--seeds", options.seeds > 1, "compare seed=1,2,3"),
+            ("--check-packets", options.check_packets, "leave out --compare"),
+            ("--chakra-out", options.chakra_out, "leave out --compare"),
+        ):
+            if several and given:
+                raise wrong(option, "goes with one prediction, not with --compare", fix)
+    elif options.check_packets:
+        raise wrong("--check-packets", "goes with --job", "--engine packet is the like of a collective")
+    elif options.measured is not None and not several:
+        fix = "name what the points vary, as --compare 'size=4G..16G hosts=2,4', or leave it out"
+        raise wrong("--measured", "goes with --compare", fix)
+
+
+def _as(kind: type[Given], network: Network, options: Sim, **more: Any) -> Given:  # noqa: ANN401 - fields of the kind
+    """Return the options that a function of the API takes, with the designed network."""
+    more = {"source": network, "device": (), "hardware": None, **more}
+    names = [field.name for field in fields(kind) if field.name not in more and hasattr(options, field.name)]
+    return kind(**more, **{name: getattr(options, name) for name in names})
+
+
+def _sizes(network: Network, options: Sim, *, as_json: bool, quiet: bool) -> bool:
+    """Predict the collective with each size, print each prediction as soon as it is there, and return whether all complete."""
+    from railweave.api.predicting import simulate_sizes
+
+    def show(prediction: JobPrediction) -> None:
         if not as_json:
-            typer.echo(predictions[-1].to_text())
-    if html is not None:
-        from railweave.outputs.report.prediction.page import prediction_html
+            done(quiet=quiet)
+            typer.echo(prediction.to_text())
 
-        write_file(html, prediction_html(network, predictions))
-    write_csv(options.csv, steps_table([step for prediction in predictions for step in prediction.steps]))
+    with waiting("making the network ready", quiet=quiet or options.seeds > 1), telling(quiet=quiet) as say:
+        predictions = simulate_sizes.of(
+            _as(
+                SimulateSizes,
+                network,
+                options,
+                watch=options.html is not None,
+                progress=_message_progress(quiet=quiet),
+                each=show,
+                say=say,
+                announce=None if quiet else partial(typer.echo, err=True),
+            )
+        )
     if as_json:
         values = [prediction.to_json() for prediction in predictions]
         print_json(values if len(values) > 1 else values[0])
-    return 0 if all(prediction.complete for prediction in predictions) else 1
+    return all(prediction.complete for prediction in predictions)
 
 
-def _grid(network: Network, given: dict[str, Any], compare: str, options: Sim, *, as_json: bool, quiet: bool) -> int:
-    """Run a grid of simulations, print the result, write its files, and return the exit code."""
-    from railweave.prediction.simulation.grid import dimensions, grid
-    from railweave.writing import write_file
+def _compared(network: Network, options: Sim, say: Callable[[str], None]) -> Comparison | Grid:
+    """Predict the collective with several values of one setting, or of several."""
+    from railweave.api.predicting import simulate_grid, simulate_variants
 
-    with telling(quiet=quiet) as say:
-        result = grid(network, dimensions(compare), given, measured=options.measured, progress=say)
-    if options.html is not None:
-        from railweave.outputs.report.prediction.comparison import grid_html
+    if options.measured is not None or len((options.compare or "").split()) > 1:
+        return simulate_grid.of(_as(SimulateGrid, network, options, varied=options.compare, progress=say))
+    return simulate_variants.of(_as(SimulateVariants, network, options, progress=say))
 
-        write_file(options.html, grid_html(network, result))
-    write_csv(options.csv, result.table)
-    if as_json:
-        print_json(result.to_json())
-    else:
-        typer.echo(result.to_text())
-    return 0 if result.complete else 1
+
+def _of_job(network: Network, options: Sim, say: Callable[[str], None]) -> TrainingPrediction | Variants:
+    """Predict the training jobs of a file, or compare them with several values of a setting."""
+    from railweave.api.predicting import simulate_training, simulate_training_variants
+
+    if options.compare is None:
+        return simulate_training.of(_as(SimulateTraining, network, options, progress=say))
+    given = _as(SimulateTrainingVariants, network, options, file=options.source, progress=say)
+    return simulate_training_variants.of(given)
 
 
 def _message_progress(*, quiet: bool) -> Callable[[str, int, int], None]:

@@ -8,7 +8,7 @@ from railweave.model.findings.registry import Rule
 from railweave.model.intent.base import expand
 from railweave.model.intent.status import Status, matcher
 from railweave.model.network.devices import Cable, End, InactivePart, Server, Switch
-from railweave.model.network.status import SHOWN
+from railweave.model.network.model import SHOWN
 from railweave.nearest import nearest
 
 if TYPE_CHECKING:

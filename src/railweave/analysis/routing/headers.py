@@ -13,9 +13,17 @@ are copied from the inner ones, and an outer mark is copied back to the inner on
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, Literal
 
-from railweave.analysis.routing.paths import LinkShare, QueuePairPath, find_ports, ways
+from railweave.analysis.routing.paths import (
+    LinkShare,
+    QueuePairPath,
+    find_ports,
+    ports_without_path,
+    queue_pair_paths,
+    ways,
+)
 from railweave.json_values import JsonObject
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from railweave.analysis.routing.table import Routes
+    from railweave.model.config.addresses import Family
     from railweave.model.device.host_model import HostQos
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.devices import Nic, Subnet
@@ -104,6 +113,35 @@ class Wire:
             "ecn_copies": self.copies,
         }
 
+    def to_text(self) -> str:
+        """Return a line with the link, and below it a line for each header, for the queue, and for ECN bits."""
+        lines = [("Ethernet", f"{self.eth_from} -> {self.eth_to}")]
+        around = self.tunnel
+        if around is not None:
+            outer = f"{around.src} -> {around.dst}  TTL {around.ttl}  DSCP {self.dscp}  UDP {VXLAN_PORT}"
+            lines += [("outer IP", outer), ("VXLAN", f"VNI {around.vni}")]
+            lines += [("inner Ethernet", f"{around.inner_from} -> {around.inner_to}")]
+        name = "IP" if around is None else "inner IP"
+        lines += [(name, f"{self.src} -> {self.dst}  TTL {self.ttl}  DSCP {self.dscp}  UDP {ROCE_PORT}")]
+        if self.queue is not None:
+            of_class = f"{self.queue} ({self.traffic_class})"
+            lines += [("queue", of_class if self.traffic_class else f"priority {self.queue} of the NIC")]
+        if self.copies:
+            lines += [("", f"{self.sender} {_COPIES[self.copies]}")]
+        if self.marks:
+            lines += [("", f"where this queue is long, {self.sender} marks {_MARKS[self.marks]} (ECN: CE)")]
+        shared = f"  (one of {self.of})" if self.of > 1 else ""
+        width = max(len(name) for name, _ in lines)
+        told = (f"    {name:{width}}  {value}" for name, value in lines)
+        return "\n".join([f"{self.sender} -> {self.receiver}: {self.link}{shared}", *told])
+
+
+_COPIES = {
+    "inner to outer": "puts it into VXLAN, and copies the ECN bits of the inner header to the outer one",
+    "outer to inner": "takes it out of VXLAN, and copies a mark of the outer header to the inner one",
+}
+_MARKS = {"ip": "the IP header", "inner": "the inner IP header", "outer": "the outer IP header"}
+
 
 @dataclass(frozen=True, slots=True)
 class Walk(JsonObject):
@@ -115,6 +153,62 @@ class Walk(JsonObject):
 
     data: tuple[Wire, ...]
     cnp: tuple[Wire, ...]
+
+    def to_text(self) -> str:
+        """Return the headers of data and of congestion notifications, link by link."""
+        lines: list[str] = []
+        for title, wires in (("data", self.data), ("congestion notification (CNP), back", self.cnp)):
+            lines += [f"{title}:" if wires else f"{title}: no path", *(indent(wire.to_text(), "  ") for wire in wires)]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The paths of a connection's queue pairs, and the headers on each path if they are asked for.
+
+    ``notes`` are sentences on parts that are absent, and on ports of the source NIC whose queue pairs use other ports.
+    """
+
+    paths: list[QueuePairPath]
+    walks: list[Walk]
+    notes: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Return whether every queue pair has a path."""
+        return all(path.hops for path in self.paths)
+
+    def to_text(self) -> str:
+        """Return the notes, and the lines of each path."""
+        lines = [path.to_text() for path in self.paths]
+        if self.walks:
+            both = zip(self.paths, self.walks, strict=True)
+            lines = [f"{path.title()}\n{indent(walk.to_text(), '  ')}" for path, walk in both]
+        return "\n".join([*self.notes, *lines])
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the documented JSON objects, one for each queue pair (docs/cli/paths.md)."""
+        more = [{"headers": walk.to_json()} for walk in self.walks] or [{}] * len(self.paths)
+        return [{**path.to_json(), **headers} for path, headers in zip(self.paths, more, strict=True)]
+
+
+def connection(
+    network: Network,
+    routes: Routes,
+    ends: tuple[str, str],
+    qps: int,
+    family: Family | None = None,
+    configs: Mapping[str, DeviceConfig] | None = None,
+    *,
+    headers: bool = False,
+) -> Connection:
+    """Return the paths between two NICs, with the packets on each. For the arguments, see ``queue_pair_paths`` and ``walk``."""
+    src, dst = ends
+    paths = queue_pair_paths(network, routes, src, dst, qps, family)
+    walks = [walk(network, routes, path, src, dst, configs) for path in paths] if headers else []
+    others = "the NIC's other ports take its queue pairs (port failover)"
+    notes = [f"{port} has no path to {dst}: {others}" for port in ports_without_path(network, routes, src, dst, family)]
+    return Connection(paths, walks, tuple(filter(None, [network.absent_sentence(), *notes])))
 
 
 def walk(

@@ -14,13 +14,21 @@ from railweave.json_values import JsonObject
 from railweave.model.config.addresses import WORDS, Family
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from railweave.analysis.routing.table import Routes
     from railweave.model.network.devices import Nic, NicAddress
     from railweave.model.network.model import Network
 
 
 PLUS = "+"
-"""The separator in the name of a merged device in NCCL logs, such as mlx5_0+mlx5_1."""
+"""The separator of merged device names in NCCL logs, such as mlx5_0+mlx5_1."""
+PINNED = {
+    "links": "pinned",
+    "switches": "pinned to its switches; parallel links between two of them share its packets",
+    "": "not pinned",
+}
+"""The description of how a path is pinned: to links, to switches, or not at all."""
 
 
 def find_nic(network: Network, name: str) -> tuple[str, Nic]:
@@ -144,6 +152,29 @@ class QueuePairPath(JsonObject):
         if self.pinned:
             return "links"
         return "switches" if self.hops and all(len(by_ends(hop)) == 1 for hop in self.hops) else ""
+
+    def title(self) -> str:
+        """Return a line with the queue pair's path color, its GIDs, and how its path is pinned."""
+        pinned = PINNED[self.pinned_to] if self.hops else "no path"
+        return f"qp {self.qp}  {self.color}  {self.src_gid} -> {self.dst_gid}  {pinned}"
+
+    def to_text(self) -> str:
+        """Return the title and a line for each hop: a single link by its name, or parallel links together with the share of each."""
+        return "\n".join([self.title(), *(f"    {line}" for hop in self.hops for line in _hop_lines(hop))])
+
+
+def _hop_lines(hop: tuple[LinkShare, ...]) -> Iterator[str]:
+    joined = by_ends(hop)
+    if len(joined) > 1:
+        yield f"one of {len(hop)}:"
+    inner = "    " if len(joined) > 1 else ""
+    for ends, links in joined.items():
+        shares = " or ".join(dict.fromkeys(f"{link.share:.1%}" for link in links))
+        if len(links) > 1:
+            ports = ", ".join("--".join(end.partition(":")[2] for end in link.link.split("--")) for link in links)
+            yield f"{inner}{ends}: {len(links)} parallel links, {shares} each: {ports}"
+        else:
+            yield f"{inner}{links[0].link}" + (f"  {shares}" if len(hop) > 1 else "")
 
 
 def by_ends(hop: tuple[LinkShare, ...]) -> dict[str, list[LinkShare]]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from railweave.errors import InputError, Option, Problem
+
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
@@ -19,6 +21,15 @@ FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 WORDS: dict[Family, str] = {"ipv4": "IPv4", "ipv6": "IPv6"}
 """The names of the address families, as people write them."""
+
+
+def family_of(text: str | None) -> Family | None:
+    """Return the address family that an option names; None if there is no text. Raises ``InputError`` for other text."""
+    families: dict[str | None, Family | None] = {None: None, "4": "ipv4", "6": "ipv6", "ipv4": "ipv4", "ipv6": "ipv6"}
+    if text not in families:
+        raise InputError([Problem(Option("--family"), f"{text!r} is no address family", "give 4 or 6")])
+    return families[text]
+
 
 BITS: dict[Family, int] = {"ipv4": 32, "ipv6": 128}
 """Bits of an address, by family."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
+from railweave.counting import counted
 from railweave.model.catalog import packaged
 from railweave.model.catalog.hardware import Hardware
 from railweave.model.findings import Finding
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
     from railweave.model.catalog.models import Catalog
     from railweave.model.config.addresses import Family
 
-__all__ = ["SCHEMA", "Hosts", "Job", "Network"]  # what is wanted of servers is part of a network
+__all__ = ["SCHEMA", "SHOWN", "Hosts", "Job", "Network"]  # what is wanted of servers is part of a network
 
 SCHEMA = 2
 """The version of ``design.json``. It increases when the meaning of the file changes."""
+SHOWN = 3
+"""The number of names that a sentence lists before it gives only the count."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,28 @@ class Network:
     def network_sizes(self) -> Counter[tuple[str, str]]:
         """The number of NICs in each layer-2 network, by fabric and network name."""
         return Counter((nic.fabric, nic.network) for server in self.servers for nic in server.nics if nic.network)
+
+    def absent_words(self) -> str:
+        """Return a phrase that lists the absent devices and links, or an empty string if nothing is absent.
+
+        For example: ``16 servers planned (H100-17, …), 1 switch failed (spine4)``.
+        """
+        switches = {switch.name for switch in self.switches}
+        servers = {server.name for server in self.servers}
+        kinds: dict[tuple[str, str], list[str]] = {}
+        for inactive in self.not_active:
+            kind = "switch" if inactive.name in switches else "server" if inactive.name in servers else "link"
+            kinds.setdefault((kind, inactive.status), []).append(inactive.name)
+        return ", ".join(
+            f"{counted(len(names), kind, 'switches' if kind == 'switch' else '')} {status} "
+            f"({', '.join(names[:SHOWN])}{', …' if len(names) > SHOWN else ''})"
+            for (kind, status), names in kinds.items()
+        )
+
+    def absent_sentence(self) -> str:
+        """Return the phrase of ``absent_words`` as a sentence, or an empty string if nothing is absent."""
+        words = self.absent_words()
+        return f"treated as absent, by `status:` of the fabric file: {words}" if words else ""
 
     def segment_of(self, server: str, nic: Nic) -> Segment:
         """Return the segment of a NIC. Raise ``KeyError`` if the network has no such segment."""

@@ -8,13 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.counting import counted
-
 if TYPE_CHECKING:
     from railweave.model.network.model import Network
-
-SHOWN = 3
-"""The largest number of names that a sentence lists. After these, it gives only the count."""
 
 
 def present(network: Network) -> Network:
@@ -74,27 +69,3 @@ def lost_nics(network: Network) -> dict[str, list[str]]:
         for server in network.servers
         if server.name in there and (lost := [nic.name for nic in server.nics if nic.name not in there[server.name]])
     }
-
-
-def absent_words(network: Network) -> str:
-    """Return a phrase that lists the absent devices and links, or an empty string if nothing is absent.
-
-    For example: ``16 servers planned (H100-17, …), 1 switch failed (spine4)``.
-    """
-    switches = {switch.name for switch in network.switches}
-    servers = {server.name for server in network.servers}
-    kinds: dict[tuple[str, str], list[str]] = {}
-    for inactive in network.not_active:
-        kind = "switch" if inactive.name in switches else "server" if inactive.name in servers else "link"
-        kinds.setdefault((kind, inactive.status), []).append(inactive.name)
-    return ", ".join(
-        f"{counted(len(names), kind, 'switches' if kind == 'switch' else '')} {status} "
-        f"({', '.join(names[:SHOWN])}{', …' if len(names) > SHOWN else ''})"
-        for (kind, status), names in kinds.items()
-    )
-
-
-def absent_sentence(network: Network) -> str:
-    """Return the phrase of ``absent_words`` as a sentence, or an empty string if nothing is absent."""
-    words = absent_words(network)
-    return f"treated as absent, by `status:` of the fabric file: {words}" if words else ""

@@ -14,7 +14,7 @@ from railweave.model.catalog import catalog
 from railweave.model.catalog.rdma import rdma_mtu
 from railweave.model.device.host import host_config
 from railweave.model.intent.topology import Cabling
-from railweave.model.network.status import absent_sentence, present
+from railweave.model.network.status import present
 from railweave.outputs.rendering.host.nic_qos import vendors_files
 from railweave.outputs.rendering.network import server_files
 from railweave.outputs.report.bom import Item, Prices, bill, cost, power
@@ -323,7 +323,7 @@ def _picture(network: Network) -> str:
         '<button type="button" id="zoom" aria-pressed="false">Actual size</button>',
         class_="bar",
     )
-    sentence = absent_sentence(network)
+    sentence = network.absent_sentence()
     bar += element("p", text(sentence[0].upper() + sentence[1:] + "."), class_="about") if sentence else ""
     # What a narrow window leaves out must not look cut off: the script shows this where the picture has to be scrolled.
     wider = (

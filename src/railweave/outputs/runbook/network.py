@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from railweave.analysis.expect.device import expected_routing
 from railweave.counting import counted
 from railweave.model.catalog import catalog
-from railweave.model.network.status import absent_words
 from railweave.pages.table import Table, columns
 from railweave.systems import system
 from railweave.systems.forms import forms_of
@@ -162,7 +161,7 @@ def _absent(network: Network, switch: Switch) -> str:
     here = f"**This switch is {status}**: until its status is active, its tables are shown empty. " if status else ""
     return (
         f"{here}Every value below follows from the design and holds once all of the fabric is up but what its file says is "
-        f"absent: {absent_words(network)}. Sessions with what is absent are down, and their prefixes are shown as 0."
+        f"absent: {network.absent_words()}. Sessions with what is absent are down, and their prefixes are shown as 0."
     )
 
 

@@ -9,7 +9,7 @@ from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.fib_file import read_fibs
 from railweave.garbage import uncollected
 from railweave.model.device.build import device_config
-from railweave.model.network.status import absent_sentence, lost_nics, present
+from railweave.model.network.status import lost_nics, present
 from railweave.prediction.simulation.job import job_of
 from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
 from railweave.prediction.simulation.model.outages import REROUTE_PS, Timeline, fault_timeline
@@ -72,7 +72,7 @@ def bed_of(
         routes = plane.routes() if fibs is None else read_fibs(fibs, network, plane.prefixes)
         there = present(network)
         fabric = packet_fabric(there, plane.configs, routes, lb, tenant=tenant)
-        if words := absent_sentence(network):
+        if words := network.absent_sentence():
             fabric = replace(fabric, notes=(*fabric.notes, words))
         job, hosts = job_of(there, fabric.wiring, tenant, order, processes, gpus=gpus, lost=lost_nics(network))
     return SimulatedNetwork(plane if fibs is None else None, fabric, job, hosts)

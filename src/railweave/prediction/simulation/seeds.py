@@ -10,21 +10,39 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.prediction.collectives.program import sizes
 from railweave.prediction.simulation.compare import comparison
+from railweave.prediction.simulation.question import answer, questions
 from railweave.prediction.simulation.varied import variants
 from railweave.progress import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from railweave.model.network.model import Network
     from railweave.prediction.simulation.job_run import JobPrediction
 
 
-def by_size(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a copy of the options for each of their sizes, with only that size. Raises ``InputError``."""
-    if given.get("size") is None:
-        return [given]
-    return [{**given, "size": str(size)} for size in sizes(str(given["size"]))]
+def predictions_of(
+    network: Network,
+    given: Mapping[str, Any],
+    seeds: int = 1,
+    *,
+    watch: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+    say: Callable[[str], None] = silent,
+    announce: Callable[[str], None] | None = None,
+) -> Iterator[JobPrediction]:
+    """Yield the prediction of each size. ``say`` is called with the progress of several seeds; for the rest see ``answer``.
+
+    ``given`` has options in the form of ``question.questions``. Raises ``InputError``.
+    """
+    if seeds == 1:
+        for asked in questions(network, given):
+            yield answer(network, asked, watch=watch, progress=progress, announce=announce)
+        return
+    wanted = [None] if given.get("size") is None else sizes(str(given["size"]))
+    for size in wanted:
+        sized = given if size is None else {**given, "size": str(size)}
+        yield over_seeds(network, sized, seeds, watch=watch, progress=say)
 
 
 def over_seeds(

@@ -14,7 +14,7 @@ from railweave._sim import WRITE, PacketEngine
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.server_shapes import domain_remarks
-from railweave.model.network.status import absent_sentence, present
+from railweave.model.network.status import present
 from railweave.operations.bench.plan import Memory, NcclTests, Perftest, Plan, PlannedRun
 from railweave.operations.bench.planning.jobs import jobs
 from railweave.operations.bench.planning.pairs import Pairs
@@ -478,7 +478,7 @@ def plan(
     pairs = Pairs(routed, nic_places, memory, progress)
     of = jobs(there, names)
     runs = wanted.runs(pairs, of)
-    notes = [*([words] if (words := absent_sentence(network)) else []), *pairs.notes]
+    notes = [*([words] if (words := network.absent_sentence()) else []), *pairs.notes]
     if guessed := sum(place.nic.mac_is_placeholder and _by_mac(place) for place in nic_places):
         notes.append(
             f"addresses of {counted(guessed, 'NIC')} follow from placeholders of MAC addresses: plan again once the inventory has them"

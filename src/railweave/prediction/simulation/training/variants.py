@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 def training_over_seeds(
     network: Network, path: Path, seeds: int, given: Mapping[str, Any], progress: Callable[[str], None]
 ) -> TrainingPrediction:
-    """Return the prediction of the median seed, with the times of all seeds. Seeds are ranked by the step times of all jobs.
+    """Return the prediction of the median seed by the steps of all jobs, with the times of all seeds if there are several.
 
     ``given``: arguments of ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises
     ``InputError``.
     """
+    if seeds == 1:
+        return predict_training(network, path, **given, progress=progress)
     settings: Mapping[str, str] = given.get("settings") or {}
     first = int(settings.get("seed", "1"))
     predictions: list[TrainingPrediction] = []
