@@ -112,7 +112,7 @@ def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
     """
     from railweave.live.lab.faults.scenario import injected
 
-    return [measurement.to_json() for measurement in injected(Path(fabric), Path(scenario))[1]]
+    return [measurement.to_json() for measurement in injected(Path(fabric), Path(scenario)).measured]
 
 
 @verb(DeployZtp)

@@ -17,11 +17,11 @@ from railweave.errors import InputError, Option
 from railweave.live.lab import life
 from railweave.live.lab.assertions import Outcome
 from railweave.live.lab.faults.measure import FaultMeasurement
-from railweave.live.lab.faults.page import faults_html, faults_table, summary_table
+from railweave.live.lab.faults.page import InjectedFaults, summary_table
 from railweave.live.lab.faults.sweep import targets, written
 from railweave.live.lab.frr.rootfs import AIGP, PLAIN, TENANTS, FrrRequirement, find
+from railweave.live.lab.proof import Proof
 from railweave.live.lab.state import Record
-from railweave.live.lab.status import junit
 from railweave.pages.table import shown
 from tests.conftest import example
 
@@ -36,7 +36,7 @@ MEASURED = FaultMeasurement(
 
 
 def test_junit_has_a_case_for_each_assertion() -> None:
-    top = ET.fromstring(junit("lab net", [GOOD, BAD, NONE]))  # noqa: S314 - our own text
+    top = ET.fromstring(Proof(RECORD, [GOOD, BAD, NONE]).to_junit())  # noqa: S314 - our own text
     assert (top.get("tests"), top.get("failures"), top.get("skipped"), top.get("time")) == ("3", "1", "1", "1.25")
     cases = {case.get("name"): case for case in top.iter("testcase")}
     assert cases["bgp-sessions"].findtext("system-out") == "8 ends"
@@ -49,7 +49,7 @@ def test_junit_has_a_case_for_each_assertion() -> None:
 
 def test_the_page_puts_first_what_is_not_as_designed() -> None:
     wrong = replace(MEASURED, kind="device-down", target="<spine1>", switch_s=None, kept=60, unexpected=("qp 1",))
-    page = faults_html(RECORD, [MEASURED, wrong])
+    page = InjectedFaults(RECORD, [MEASURED, wrong]).to_html()
     assert page.index("&lt;spine1&gt;") < page.index("a--b")
     assert "2 faults, of which 1 went as designed" in page
     by_kind = summary_table([MEASURED, wrong, replace(MEASURED, switch_s=0.4)])
@@ -62,11 +62,11 @@ def test_the_page_puts_first_what_is_not_as_designed() -> None:
         ],
         ["device-down", "0 of 1", "-", "2.10 s, 2.10 s at most"],
     ]
-    assert [shown(cell) for cell in faults_table([wrong]).rows[0]][3:] == [
+    assert [shown(cell) for cell in InjectedFaults(RECORD, [wrong]).table.rows[0]][3:] == [
         "-", "2.10 s", "60 of 64 (64 should)", "not as designed; qp 1",
     ]  # fmt: skip
-    assert shown(faults_table([MEASURED]).rows[0][2]) == "12 of 8,000, then 3"
-    assert faults_table([MEASURED]).to_json() == [
+    assert shown(InjectedFaults(RECORD, [MEASURED]).table.rows[0][2]) == "12 of 8,000, then 3"
+    assert InjectedFaults(RECORD, [MEASURED]).table.to_json() == [
         {"kind": "link-down", "target": "a--b", "lost": 12, "switch_s": 0.34, "return_s": 2.1, "kept": 64, "note": ""}
     ]
     assert not wrong.passed

@@ -8,7 +8,7 @@ splits, load balancing). The topology is meant for tests of routing.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -34,15 +34,20 @@ if TYPE_CHECKING:
 SERVER = Image(kind="linux", port="", image="ghcr.io/srl-labs/network-multitool:latest", file="net-setup.sh")
 
 
-def exported(network: Network, part: str, words: Sequence[str]) -> dict[str, str]:
-    """Return the topology files of a network, or of a ``part`` of it given as for ``lab up``.
+@dataclass(frozen=True)
+class ExportedLab:
+    """The files of a topology for containerlab, by path. ``name`` is that of the network."""
 
-    ``words``: the images to use, as ``KIND=IMAGE``.
-    """
+    name: str
+    files: dict[str, str]
+
+
+def exported(network: Network, part: str, words: Sequence[str]) -> ExportedLab:
+    """Return the files of a network, or of a ``part`` of it as for ``lab up``. ``words``: images as ``KIND=IMAGE``."""
     shown = present(network)
     shown = slicing.sliced(shown, slicing.parse(part)) if part else shown
     with in_force(shown.catalog):
-        return topology(shown, images_of(words))
+        return ExportedLab(shown.name, topology(shown, images_of(words)))
 
 
 def topology(network: Network, images: dict[str, str]) -> dict[str, str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import socket
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from railweave.analysis.routing.fib_file import write_fibs
 from railweave.analysis.routing.overlay import placed
 from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, ReceivedPrefixes, Routes, SharedPrefixes
+from railweave.counting import counted
 from railweave.live.lab.kernel import tunnels
 from railweave.live.lab.kernel.namespace import vrf_space
 from railweave.live.lab.kernel.netlink import BGP, ISIS, KERNEL, KernelRoute
@@ -240,12 +241,40 @@ def _named(routes: Routes, groups: NDArray[np.int32]) -> list[tuple[str, ...]]:
     return [words.get(group) or routes.groups[group] for group in groups.tolist()]
 
 
-def write(lab: Running, file: Path) -> tuple[Routes, list[Difference]]:
-    """Write the tables of the kernels into a file. Return them, and their differences from the computed tables."""
+@dataclass(frozen=True)
+class WrittenTables:
+    """The tables of the kernels in a file, and their differences from the computed tables."""
+
+    file: Path
+    routes: Routes
+    differences: list[Difference]
+
+    @property
+    def entries(self) -> int:
+        """The number of entries that were written."""
+        return len(self.routes.fibs) * len(self.routes.prefixes)
+
+    def to_text(self) -> str:
+        """Return the number of entries, and those that differ from ``routes``."""
+        devices = counted(len(self.routes.fibs), "router")
+        title = f"{counted(self.entries, 'entry', 'entries')} of {devices} in {self.file}, {len(self.differences):,} unlike `routes`"
+        return "\n".join([title, *(f"    {difference}" for difference in self.differences[:10])])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the documented JSON object (docs/lab.md)."""
+        return {
+            "file": str(self.file),
+            "entries": self.entries,
+            "differences": [str(each) for each in self.differences],
+        }
+
+
+def write(lab: Running, file: Path) -> WrittenTables:
+    """Write the tables of the kernels into a file, and return them with their differences from the computed tables."""
     expected = lab.control_plane.routes()
     actual = read(lab, expected)
     write_fibs(actual.routes, file)
-    return actual.routes, differences(expected, actual)
+    return WrittenTables(file, actual.routes, differences(expected, actual))
 
 
 def wait(

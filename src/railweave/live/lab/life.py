@@ -205,6 +205,28 @@ class LabStart:
     addresses: bool
     unsettled: tuple[str, ...]
 
+    @property
+    def settled(self) -> bool:
+        """Return whether routers forward as designed, and servers have their addresses."""
+        return self.addresses and not self.unsettled
+
+    def to_text(self) -> str:
+        """Return lines for people: the size of the lab, the time to start it, and what did not settle."""
+        record, timers = self.record, self.record.timers()
+        took = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in self.seconds.items())
+        lines = [
+            (
+                f"{record.network}: {counted(self.routers, 'router')} (FRR {record.frr_version}), "
+                f"{counted(self.servers, 'server')}, {counted(self.links, 'link')} up in {sum(self.seconds.values()):.1f} s ({took})"
+            ),
+            f"timers: {f'the lab has its own: {timers.sentence()}' if timers else 'as designed'}",
+            f"look around: ip netns exec {record.lab}-{record.devices[0]} ip -6 route",
+            *(f"not settled: {line}" for line in self.unsettled[:10]),
+        ]
+        if not self.addresses:
+            lines.append("not settled: servers lack designed addresses; `railweave lab test` names them")
+        return "\n".join(lines)
+
 
 def need_root(verb: str, fabric: Path | None) -> None:
     """Raise ``LabError`` with the command to run, if the user is not root."""
@@ -330,6 +352,14 @@ class LabRemoval:
     namespaces: int
     folder: bool
     strangers: tuple[str, ...]
+
+    def to_text(self) -> str:
+        """Return lines for people."""
+        gone = f"gone: {counted(self.processes, 'process', 'processes')}, {counted(self.namespaces, 'namespace')}"
+        rest = "is not the lab's and was left alone; its namespace stays, without a name, until it ends"
+        removed = bool(self.namespaces or self.processes or self.folder)
+        lines = [gone if removed else "there was nothing"]
+        return "\n".join([*lines, *(f"process {stranger} {rest}" for stranger in self.strangers)])
 
 
 def down(fabric: Path) -> LabRemoval:

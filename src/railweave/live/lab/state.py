@@ -46,6 +46,11 @@ class Record:
         """Return the lab's timers, or None if the lab uses the design's."""
         return None if self.overlay is None else Overlay(**self.overlay)
 
+    def timers_lines(self) -> list[str]:
+        """Return a line on the lab's timers, or nothing if the lab uses the design's."""
+        timers = self.timers()
+        return [] if timers is None else [f"with the lab's own timers: {timers.sentence()}"]
+
 
 @dataclass(frozen=True)
 class Place:

@@ -1,41 +1,20 @@
-"""The status of the labs on this machine, and the results of a lab's assertions as JUnit XML."""
+"""The status of the labs on this machine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
 
+from railweave.counting import counted
 from railweave.errors import LabError
 from railweave.json_values import JsonObject
-from railweave.junit import document, suite
 from railweave.live.lab import names, state
 from railweave.live.lab.kernel import processes
 from railweave.live.lab.kernel.namespace import existing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from railweave.live.lab.assertions import Outcome
-
-
-def junit(name: str, outcomes: Sequence[Outcome]) -> str:
-    """Return JUnit XML with one test case for each assertion. The evidence is the output of the case."""
-    top = suite(name, (_case(name, outcome) for outcome in outcomes))
-    top.set("time", f"{sum(outcome.seconds for outcome in outcomes):.2f}")
-    return document(top)
-
-
-def _case(name: str, outcome: Outcome) -> ET.Element:
-    case = ET.Element("testcase", classname=name, name=outcome.id, time=f"{outcome.seconds:.2f}")
-    if not outcome.passed:
-        message = f"{outcome.failed} of {outcome.checked} fail: {outcome.title}"
-        ET.SubElement(case, "failure", message=message).text = "\n".join(outcome.failures)
-    elif not outcome.applies:
-        ET.SubElement(case, "skipped", message="the design has nothing of the kind")
-    ET.SubElement(case, "system-out").text = outcome.evidence
-    return case
+    from collections.abc import Iterable
 
 
 _TICKS = 100  # of USER_HZ, in which /proc counts (proc(5)): the same on every Linux that FRR is packaged for
@@ -59,6 +38,21 @@ class Status(JsonObject):
     processes: int
     memory_mb: int
     cpu_s: float
+
+    def to_text(self) -> str:
+        """Return lines for people."""
+        part = f", slice {self.slice}" if self.slice else ""
+        lines = [
+            f"{self.lab}: {self.stage}, of {self.fabric or 'an unknown file'}{part}",
+            (
+                f"    {counted(self.namespaces, 'namespace')}, {counted(self.processes, 'process', 'processes')}, {self.memory_mb} MB, "
+                f"{self.cpu_s:.0f} s of processor time; {self.frr}"
+            ),
+            f"    timers: {self.timers}",
+        ]
+        return "\n".join(
+            [*lines, *([f"    namespaces that are gone: {', '.join(self.missing)}"] if self.missing else [])]
+        )
 
 
 def labs(fabric: Path | None) -> list[Status]:

@@ -1,9 +1,10 @@
-"""The page of measured faults: one HTML file without external files, in the style of the report."""
+"""Measured faults, as a table and as a page: one HTML file without external files, in the style of the report."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
 from railweave.pages.shell import element, html_page, text
@@ -33,11 +34,6 @@ SUMMARY_COLUMNS = (
     Column("time to switch, median", "number", "switch_s"),
     Column("time to return, median", "number", "return_s"),
 )
-
-
-def faults_table(measured: Sequence[FaultMeasurement]) -> Table:
-    """Return a table with a row for each measurement."""
-    return Table(FAULT_COLUMNS, [_row(measurement) for measurement in measured])
 
 
 def _row(measurement: FaultMeasurement) -> tuple[object, ...]:
@@ -79,32 +75,68 @@ def _span(times: Sequence[float]) -> Cell:
     return Cell(median(times), f"{seconds(median(times))}, {seconds(max(times))} at most")
 
 
-def faults_html(record: Record, measured: Sequence[FaultMeasurement]) -> str:
-    """Return the page. Faults that did not go as designed come first."""
-    timers = record.timers()
-    ordered = sorted(measured, key=lambda measurement: measurement.passed)
-    good = sum(measurement.passed for measurement in measured)
-    interval = max((measurement.interval_s for measurement in measured), default=0.0)
-    verdict = (
-        f"{counted(len(measured), 'fault')}, of which {good:,} went as designed: every queue pair that has a path by "
-        "`routes` kept one, and everything came back."
-    )
-    setting = f"FRR {record.frr_version}; timers: {timers.sentence() if timers else 'as designed'}."
-    reading = (
-        f"Packets lost are those of the queue pairs that were watched, one every {interval * 1000:.0f} ms each; times are "
-        "known to as much. Time to switch is until the last packet lost, time to return until every kernel forwards as "
-        "before. What the emulation does not prove is in docs/lab.md."
-    )
-    title = f"{record.network}: faults in the lab"
-    return html_page(
-        title,
-        [_WHOLE],
-        header=[element("h1", text(title))],
-        main=[
-            *(element("p", text(paragraph)) for paragraph in (verdict, setting, reading)),
-            element("h2", text("By kind")),
-            summary_table(measured).to_html(),
-            element("h2", text("Every fault")),
-            faults_table(ordered).to_html(),
-        ],
-    )
+@dataclass(frozen=True)
+class InjectedFaults:
+    """The measured faults of a lab."""
+
+    record: Record
+    measured: Sequence[FaultMeasurement]
+
+    @property
+    def passed(self) -> int:
+        """The number of faults that went as designed."""
+        return sum(measurement.passed for measurement in self.measured)
+
+    @property
+    def good(self) -> bool:
+        """Return whether every fault went as designed."""
+        return self.passed == len(self.measured)
+
+    @property
+    def table(self) -> Table:
+        """The table of measurements, a row for each."""
+        return Table(FAULT_COLUMNS, [_row(measurement) for measurement in self.measured])
+
+    def to_text(self) -> str:
+        """Return the table, and a sentence on all faults."""
+        verdict = f"{self.passed} of {counted(len(self.measured), 'fault')} went as designed: what should keep a path did, and all came back"
+        return "\n".join([*self.table.to_text(), verdict, *self.record.timers_lines()])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the documented JSON object (docs/lab.md)."""
+        return {
+            "network": self.record.network,
+            "slice": self.record.slice,
+            "timers": self.record.overlay,
+            "good": self.good,
+            "faults": [measurement.to_json() for measurement in self.measured],
+        }
+
+    def to_html(self) -> str:
+        """Return the page. Faults that did not go as designed come first."""
+        timers = self.record.timers()
+        ordered = sorted(self.measured, key=lambda measurement: measurement.passed)
+        interval = max((measurement.interval_s for measurement in self.measured), default=0.0)
+        verdict = (
+            f"{counted(len(self.measured), 'fault')}, of which {self.passed:,} went as designed: every queue pair that has a path by "
+            "`routes` kept one, and everything came back."
+        )
+        setting = f"FRR {self.record.frr_version}; timers: {timers.sentence() if timers else 'as designed'}."
+        reading = (
+            f"Packets lost are those of the queue pairs that were watched, one every {interval * 1000:.0f} ms each; times are "
+            "known to as much. Time to switch is until the last packet lost, time to return until every kernel forwards as "
+            "before. What the emulation does not prove is in docs/lab.md."
+        )
+        title = f"{self.record.network}: faults in the lab"
+        return html_page(
+            title,
+            [_WHOLE],
+            header=[element("h1", text(title))],
+            main=[
+                *(element("p", text(paragraph)) for paragraph in (verdict, setting, reading)),
+                element("h2", text("By kind")),
+                summary_table(self.measured).to_html(),
+                element("h2", text("Every fault")),
+                replace(self, measured=ordered).table.to_html(),
+            ],
+        )

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.design.fault_targets import FaultTarget, fault_targets
-from railweave.errors import FileLine, InputError, Problem
+from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.live.lab import life
 from railweave.live.lab.faults.kinds import PS_PER_S, Effect, effect
 from railweave.live.lab.faults.measure import FaultMeasurement, single
+from railweave.live.lab.faults.page import InjectedFaults
 from railweave.live.lab.faults.sweep import of_words
 from railweave.live.lab.state import locked
 from railweave.model.intent.scenario import read_scenario
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from railweave.live.lab.running import Running
-    from railweave.live.lab.state import Record
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,23 @@ def injected(
     every: bool = False,
     announce: Callable[[str], None] = silent,
     progress: Callable[[str], None] = silent,
-) -> tuple[Record, list[FaultMeasurement]]:
-    """Inject faults into the running lab of a fabric file: those of ``scenario``, those in ``words``, or ``every`` single fault.
+) -> InjectedFaults:
+    """Inject faults into a fabric file's running lab: of a scenario file, written as ``words``, or ``every`` single fault.
 
-    Return the record of the lab, and the measurement of each group of overlapping faults. Raises ``LabError``.
+    Overlapping faults are measured together. Raises ``InputError`` unless exactly one of the three is asked for, and ``LabError``.
     """
+    life.need_root("fault", fabric)
+    if (scenario is not None) + bool(words) + every != 1:
+        raise InputError(
+            [Problem(Option("lab fault"), "what to break?", "give one of --scenario, --fault and --all-single")]
+        )
     record, lab = life.attach(fabric)
     with lab, locked(record.lab, "fault"):
         if scenario is not None:
-            return record, play(lab, of_file(lab, scenario, announce=announce), progress)
+            return InjectedFaults(record, play(lab, of_file(lab, scenario, announce=announce), progress))
         targets = of_words(lab, words, every=every)
-        return record, [measurement for target in targets for measurement in play(lab, [target], progress)]
+        measured = [measurement for target in targets for measurement in play(lab, [target], progress)]
+        return InjectedFaults(record, measured)
 
 
 def play(lab: Running, targets: Sequence[FaultTarget], progress: Callable[[str], None]) -> list[FaultMeasurement]:

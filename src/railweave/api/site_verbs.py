@@ -1,0 +1,177 @@
+"""Options of verbs on labs and on networks that are watched. See ``api.options``."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from railweave.api.options import Argument, Opt
+from railweave.api.verbs import CSV, DEVICE, FABRIC, HARDWARE, RUNNING
+from railweave.progress import silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@dataclass(frozen=True)
+class LabUp:
+    """Options of ``lab_up``."""
+
+    fabric: Annotated[Path | str, FABRIC]
+    _: KW_ONLY
+    part: Annotated[
+        str,
+        Opt(
+            "Part of the network to start, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B takes items A to B, a number N the first N. Default: the whole network.",
+            name="--slice",
+        ),
+    ] = ""
+    design_timers: Annotated[
+        bool,
+        Opt(
+            "Use the designed timers of BFD and router advertisements. Default: timers of the lab: 100 ms for BFD (longer in a lab with more than 128 links between switches), 4 s for router advertisements."
+        ),
+    ] = False
+    running: Annotated[Path | str | None, RUNNING] = None
+    room_for: Annotated[
+        Path | str | None,
+        Opt(
+            "Fabric file of a larger network, to which `deploy` can later expand the lab. All its devices and cables are created; those that FABRIC lacks stay unconfigured. Default: only the devices of FABRIC."
+        ),
+    ] = None
+    device: Annotated[Sequence[str], DEVICE] = ()
+    hardware: Annotated[Path | str | None, HARDWARE] = None
+    frr_root: Annotated[
+        Path | str | None,
+        Opt(
+            "Root folder of a file tree with FRR, as `make validators` creates it. Default: the tree of `make validators` in this checkout, else a cached tree (downloaded if needed), else FRR installed on this machine.",
+            envvar="RAILWEAVE_FRR_ROOT",
+        ),
+    ] = None
+    progress: Callable[[str], None] = silent
+    announce: Callable[[str], None] = silent
+
+
+@dataclass(frozen=True)
+class LabStatus:
+    """Options of ``lab_status``."""
+
+    fabric: Annotated[
+        Path | str | None,
+        Argument("Fabric file or build folder that the lab was started from. Default: all labs on this machine."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class LabDown:
+    """Options of ``lab_down``."""
+
+    fabric: Annotated[
+        Path | str,
+        Argument(
+            "Fabric file or build folder that the lab was started from (the file may have been deleted), or the name of the lab, as `lab status` shows it."
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class LabTest:
+    """Options of ``lab_test``."""
+
+    fabric: Annotated[Path | str, FABRIC]
+    _: KW_ONLY
+    only: Annotated[
+        Sequence[str],
+        Opt(
+            "Run only the assertion with this id, as the output without --only shows it. Default: all assertions. May be repeated."
+        ),
+    ] = ()
+    sweep: Annotated[
+        bool,
+        Opt(
+            "Also take down each link, one at a time, and compare the forwarding tables of the routers with the computed ones."
+        ),
+    ] = False
+    retry_for: Annotated[float, Opt("Time for which a failed assertion is tried again, in seconds.", least=0)] = 15.0
+    junit: Annotated[Path | str | None, Opt("Also write the results of the assertions as a JUnit file (XML).")] = None
+    progress: Callable[[str], None] = silent
+
+
+@dataclass(frozen=True)
+class LabFault:
+    """Options of ``lab_fault``."""
+
+    fabric: Annotated[Path | str, FABRIC]
+    _: KW_ONLY
+    scenario: Annotated[
+        Path | str | None,
+        Opt(
+            "Scenario file (docs/scenario-file.md); each fault is injected at its time in the file. Exactly one of --scenario, --fault and --all-single is required."
+        ),
+    ] = None
+    faults: Annotated[
+        Sequence[str],
+        Opt(
+            'Fault to inject, in the words of a scenario file, for example "link-down link=A--B for=2s". May be repeated; the faults are injected one after another.',
+            name="--fault",
+        ),
+    ] = ()
+    all_single: Annotated[
+        bool,
+        Opt(
+            "Take down each link, NIC, switch and plane (fabric of one NIC port), one at a time. Each other kind of fault is injected once, at a leaf, a spine or a link between them."
+        ),
+    ] = False
+    html: Annotated[Path | str | None, Opt("Also write the measurements as a page (.html).")] = None
+    csv: Annotated[Path | str | None, CSV] = None
+    progress: Callable[[str], None] = silent
+    announce: Callable[[str], None] = silent
+
+
+@dataclass(frozen=True)
+class LabFib:
+    """Options of ``lab_fib``."""
+
+    fabric: Annotated[Path | str, FABRIC]
+    out: Annotated[Path | str, Opt("File to write; `railweave sim --fib` reads it.", letter="-o")]
+    _: KW_ONLY
+
+
+class Form(StrEnum):
+    """The form of an exported lab."""
+
+    containerlab = "containerlab"
+
+
+@dataclass(frozen=True)
+class LabExport:
+    """Options of ``lab_export``."""
+
+    form: Annotated[Form, Argument("Format of the topology; the only format is containerlab.")]
+    fabric: Annotated[Path | str, FABRIC]
+    out: Annotated[Path | str, Opt("Folder to write the topology file and the configurations into.", letter="-o")]
+    _: KW_ONLY
+    part: Annotated[
+        str,
+        Opt(
+            "Part of the network, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B takes items A to B, a number N the first N. Default: the whole network.",
+            name="--slice",
+        ),
+    ] = ""
+    device: Annotated[Sequence[str], DEVICE] = ()
+    hardware: Annotated[Path | str | None, HARDWARE] = None
+    image: Annotated[
+        Sequence[str],
+        Opt(
+            "Container image to use instead of the default: KIND=IMAGE. KIND is linux (FRR), juniper_vjunosevolved (Junos) or server. May be repeated."
+        ),
+    ] = ()
+
+
+@dataclass(frozen=True)
+class LabAccess:
+    """Options of ``lab_access``."""
+
+    fabric: Annotated[Path | str, FABRIC]
