@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import CSV, DEVICE, FABRIC, HARDWARE, RUNNING
+from railweave.api.verbs import CSV, DEVICE, DEVICE_ACCESS, FABRIC, HARDWARE, RUNNING
 from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from railweave.operations.watch.watching import WatchedNetwork
 
 
 @dataclass(frozen=True)
@@ -175,3 +177,93 @@ class LabAccess:
     """Options of ``lab_access``."""
 
     fabric: Annotated[Path | str, FABRIC]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Options of ``watch``."""
+
+    fabric: Annotated[Path | str, FABRIC]
+    _: KW_ONLY
+    listen: Annotated[
+        str,
+        Opt(
+            "Address and port of the web server with the console (pages for browsers), /metrics (for Prometheus) and JSON. The word none starts no server."
+        ),
+    ] = "127.0.0.1:8484"
+    store: Annotated[
+        Path | str | None,
+        Opt(
+            "SQLite file in which samples are kept for 48 hours. Default: samples are not kept, so the console shows no history."
+        ),
+    ] = None
+    interval: Annotated[float, Opt("Time between two samples of a switch, in seconds.", least=1, most=300)] = 10.0
+    access: Annotated[Path | str | None, DEVICE_ACCESS] = None
+    only: Annotated[Sequence[str], Opt("Watch only this switch; default: all switches. May be repeated.")] = ()
+    servers: Annotated[
+        bool,
+        Opt(
+            "Also query servers once a minute, with `railweave-host` over SSH (docs/collect.md). Default: only switches."
+        ),
+    ] = False
+    lab: Annotated[
+        bool, Opt("Watch the lab that `railweave lab up` started for FABRIC, instead of real devices. Needs root.")
+    ] = False
+    syslog: Annotated[
+        str | None,
+        Opt(
+            "Address and port of this machine on which to receive syslog of the devices, by UDP and TCP, for example 10.0.0.5:514. Default: syslog is not received."
+        ),
+    ] = None
+    webhook: Annotated[
+        str | None, Opt("URL to which anomalies (deviations from the design) are sent as JSON. Default: none are sent.")
+    ] = None
+    alertmanager: Annotated[
+        str | None,
+        Opt(
+            "URL of an Alertmanager to which anomalies are sent, for example http://HOST:9093/api/v2/alerts. Default: none are sent."
+        ),
+    ] = None
+    password: Annotated[
+        str | None,
+        Opt(
+            "Place of the password that readers of the web server must give: env:NAME (environment variable) or file:PATH. If --listen is not a loopback address, --password or --proxy is required."
+        ),
+    ] = None
+    proxy: Annotated[
+        str | None,
+        Opt(
+            "Web proxy that authenticates readers, as ADDRESS=HEADER: requests from ADDRESS are accepted, and HTTP header HEADER names the user. Can replace --password."
+        ),
+    ] = None
+    runs: Annotated[
+        str | None,
+        Opt("Store of benchmark runs (docs/bench.md), which the console shows on its time axis. Default: no runs."),
+    ] = None
+    device: Annotated[Sequence[str], DEVICE] = ()
+    hardware: Annotated[Path | str | None, HARDWARE] = None
+    ready: Callable[[WatchedNetwork], None] = silent
+    progress: Callable[[str], None] = silent
+
+
+@dataclass(frozen=True)
+class ExportPrometheus:
+    """Options of ``export_prometheus``."""
+
+    fabric: Annotated[Path | str, FABRIC]
+    output: Annotated[
+        Path, Opt("Folder to write the files into; existing files with the same names are replaced.", letter="-o")
+    ]
+    _: KW_ONLY
+    watch: Annotated[
+        str,
+        Opt("Address and port of `railweave watch` (its option --listen), from which Prometheus reads the metrics."),
+    ] = "127.0.0.1:8484"
+    alertmanager: Annotated[
+        str | None,
+        Opt(
+            "Address and port of Alertmanager, for example HOST:9093. Default: no Alertmanager in the Prometheus configuration."
+        ),
+    ] = None
+    device: Annotated[Sequence[str], DEVICE] = ()
+    hardware: Annotated[Path | str | None, HARDWARE] = None

@@ -38,25 +38,13 @@ class CheckShown(Check):
 def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
     """Compare the state that the devices of a running network report with the design. The state comes from a folder (CAPTURE), the devices (--live) or a lab (--lab). Exits 1 if a finding is an error."""
     from railweave.api import check as run
-    from railweave.writing import write_file
+    from railweave.writing import write_asked
 
     with telling(quiet=quiet or as_json) as say:
         result = run.of(replace(options, progress=say))
-    if options.junit is not None:
-        from railweave.live.check.check import junit as document
-
-        write_file(options.junit, document(result))
-    if options.html is not None:
-        from railweave.outputs.report.living import living_html
-
-        write_file(
-            options.html,
-            living_html(result.network, result.findings, result.task_table, len(result.devices), len(result.answered)),
-        )
-    if options.csv is not None:
-        from railweave.outputs.report.living import findings_table
-
-        write_csv(options.csv, findings_table(result.findings))
+    write_asked(options.junit, result.to_junit)
+    write_asked(options.html, result.to_html)
+    write_csv(options.csv, result)
     if as_json:
         print_json(result.to_json())
     else:

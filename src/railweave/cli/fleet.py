@@ -81,14 +81,11 @@ def mesh(options: FleetMeshShown, *, as_json: bool, quiet: bool) -> None:
 
 
 def _show(result: FleetCheckResult | MeshResult, options: FleetCheckShown | FleetMeshShown, *, as_json: bool) -> None:
-    from railweave.live.fleet.page import page
-    from railweave.writing import write_file
+    from railweave.writing import write_asked
 
-    if options.junit is not None:
-        write_file(options.junit, result.to_junit())
-    if options.html is not None:
-        write_file(options.html, page(result))
-    write_csv(options.csv, result.table)
+    write_asked(options.junit, result.to_junit)
+    write_asked(options.html, result.to_html)
+    write_csv(options.csv, result)
     if as_json:
         print_json(result.to_json())
     else:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -66,12 +66,21 @@ def done(*, quiet: bool) -> None:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def write_csv(file: Path | None, table: Table) -> None:
-    """Write a table to the file of ``--csv``, if one is given. Raises ``OutputError`` if the file cannot be written."""
+class Tabled(Protocol):
+    """A result with a table."""
+
+    @property
+    def table(self) -> Table:
+        """The table of the result."""
+        ...
+
+
+def write_csv(file: Path | None, result: Tabled) -> None:
+    """Write the table of a result to the file of ``--csv``, if one is given. Raises ``OutputError`` if the file cannot be written."""
     from railweave.writing import write_file
 
     if file is not None:
-        write_file(file, table.as_csv())
+        write_file(file, result.table.as_csv())
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - JSON values

@@ -15,7 +15,6 @@ import httpx
 import numpy as np
 import pytest
 
-from railweave.cli.watch import _listening
 from railweave.errors import InputError
 from railweave.model.findings import Finding
 from railweave.model.state.telemetry import Series
@@ -28,7 +27,7 @@ from railweave.operations.watch.console.history import WHOLE
 from railweave.operations.watch.console.links import level
 from railweave.operations.watch.console.state import Console
 from railweave.operations.watch.console.view import ago, per_second, percent, rate, size
-from railweave.operations.watch.starting import proxy_of
+from railweave.operations.watch.starting import proxy_of, serving_of
 from railweave.operations.watch.syslog import Syslog
 from railweave.operations.watch.watching import WatchedNetwork
 from tests.conftest import ROOT, example
@@ -373,8 +372,8 @@ def test_a_proxy_is_named_by_its_address_and_header() -> None:
         with pytest.raises(InputError, match="it names no proxy"):
             proxy_of(bad)
     with pytest.raises(InputError, match="others could read it"):
-        _listening("0.0.0.0:8484", guarded=False)
-    assert _listening("0.0.0.0:8484", guarded=True) is not None
+        serving_of("0.0.0.0:8484", None, None, None)
+    assert serving_of("0.0.0.0:8484", None, "10.0.0.5=X-Remote-User", None) is not None
 
 
 def test_numbers_in_words() -> None:

@@ -170,6 +170,49 @@ class CheckResult(JsonObject):
         return Table((TASK_COLUMNS[0], *racks, *TASK_COLUMNS[1:]), rows)
 
     @property
+    def table(self) -> Table:
+        """The table of findings, one per row."""
+        from railweave.outputs.report.living import findings_table
+
+        return findings_table(self.findings)
+
+    def to_html(self) -> str:
+        """Return a page that marks the faults on a drawing of the network."""
+        from railweave.outputs.report.living import living_html
+
+        return living_html(self.network, self.findings, self.task_table, len(self.devices), len(self.answered))
+
+    def to_junit(self) -> str:
+        """Return JUnit XML with one test case for each device and rule. Errors and warnings fail a case.
+
+        A case is skipped if its findings follow from a cause reported elsewhere, or if its device did not answer.
+        """
+        by_case: dict[tuple[str, str], list[Finding]] = {}
+        for finding in self.findings:
+            by_case.setdefault((finding.where.partition(" ")[0], finding.id), []).append(finding)
+        devices = list(dict.fromkeys([*self.devices, *(device for device, _ in by_case)]))
+        return document(
+            suites(
+                self.network.name,
+                (
+                    suite(
+                        device,
+                        (
+                            _case(
+                                device,
+                                rule,
+                                by_case.get((device, rule), []),
+                                silent=device not in self.answered and rule != SILENT.id,
+                            )
+                            for rule in self.rules
+                        ),
+                    )
+                    for device in devices
+                ),
+            )
+        )
+
+    @property
     def silent(self) -> list[str]:
         """The devices that should have answered but did not."""
         return [device for device in self.devices if device not in self.answered]
@@ -302,37 +345,6 @@ def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
         raise InputError([Problem(Option("--only", rule_id), "there is no such finding", fix) for rule_id in unknown])
     counted = set[str]() if since else {rule.id for rule in (*ORDER, RETRANSMITTED) if rule not in STATES}
     return tuple(id_ for id_ in rules if (not only or id_ in only) and id_ not in counted)
-
-
-def junit(checked: CheckResult) -> str:
-    """Return JUnit XML with one test case for each device and rule. Errors and warnings fail a case.
-
-    A case is skipped if its findings follow from a cause reported elsewhere, or if its device did not answer.
-    """
-    by_case: dict[tuple[str, str], list[Finding]] = {}
-    for finding in checked.findings:
-        by_case.setdefault((finding.where.partition(" ")[0], finding.id), []).append(finding)
-    devices = list(dict.fromkeys([*checked.devices, *(device for device, _ in by_case)]))
-    return document(
-        suites(
-            checked.network.name,
-            (
-                suite(
-                    device,
-                    (
-                        _case(
-                            device,
-                            rule,
-                            by_case.get((device, rule), []),
-                            silent=device not in checked.answered and rule != SILENT.id,
-                        )
-                        for rule in checked.rules
-                    ),
-                )
-                for device in devices
-            ),
-        )
-    )
 
 
 def _case(device: str, rule: str, findings: list[Finding], *, silent: bool) -> ET.Element:

@@ -346,6 +346,12 @@ class FleetCheckResult:
                 counts.setdefault((answer.server, subject), Counter())[verdict.verdict] += 1
         return counts
 
+    def to_html(self) -> str:
+        """Return the result as a page."""
+        from railweave.live.fleet.page import page
+
+        return page(self)
+
     def to_junit(self) -> str:
         """Return JUnit XML with a suite for each server and a test case for each check."""
         return document(

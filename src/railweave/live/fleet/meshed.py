@@ -285,6 +285,12 @@ class MeshResult:
         ]
         return [*lines, *([f"and {len(group.probes) - SHOWN} more"] if len(group.probes) > SHOWN else [])]
 
+    def to_html(self) -> str:
+        """Return the result as a page."""
+        from railweave.live.fleet.page import page
+
+        return page(self)
+
     def to_junit(self) -> str:
         """Return JUnit XML with a suite for each server and a test case for each of its probes."""
         quiet = {reply.server: reply for reply in self.silent}

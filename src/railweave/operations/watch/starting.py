@@ -6,8 +6,10 @@ import asyncio
 import ipaddress
 import re
 import signal
+import socket
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.live.reach.target import Password
@@ -24,7 +26,7 @@ from railweave.operations.watch.validator import Validator
 from railweave.operations.watch.watching import WatchedNetwork
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from railweave.live.site.site import RunningDevices
@@ -141,6 +143,67 @@ def password_of(given: str) -> str:
         fix = "write env:NAME or file:PATH"
         raise InputError([Problem(Option("--password"), "it does not say where the password is", fix)])
     return Password(kind, name).value()
+
+
+def serving_of(listen: str, password: str | None, proxy: str | None, runs: str | None) -> Serving | None:
+    """Return the settings of the HTTP server; None for ``none``. ``password`` and ``proxy`` are as for ``--password`` and ``--proxy``.
+
+    Raises ``InputError`` for other text, for an address that others reach without a password or a proxy, and if nothing can be served there.
+    """
+    secret = None if password is None else password_of(password)
+    by = None if proxy is None else proxy_of(proxy)
+    if listen == "none":
+        return None
+    host, port = address_of("--listen", listen, ", or none")
+    if not ipaddress.ip_address(host).is_loopback and secret is None and by is None:
+        fix = "give --password env:NAME or --proxy ADDRESS=HEADER, and put TLS in front of it"
+        raise InputError([Problem(Option("--listen", listen), "others could read it without a password", fix)])
+    _free(listen, host, port)
+    return Serving(host, port, secret, by, runs)
+
+
+def _free(listen: str, host: str, port: int) -> None:
+    """Raise ``InputError`` if the server cannot listen on an address, before the address is announced."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+        try:
+            tried.bind((host, port))
+        except OSError as error:
+            description = f"nothing can be served there: {error.strerror or error}"
+            fix = "end the program that has the port, or choose another port of this machine"
+            raise InputError([Problem(Option("--listen", listen), description, fix)]) from None
+
+
+def check_urls(given: Mapping[str, str | None]) -> None:
+    """Raise ``InputError`` for every value that is not a valid HTTP or HTTPS URL."""
+    problems: list[Problem] = []
+    for option, address in given.items():
+        try:
+            url = urlsplit(address or "http://none")
+            good = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
+        except ValueError:
+            good = False
+        if not good:
+            problems.append(
+                Problem(Option(option, str(address)), "it is no address to send to", "write http://HOST:PORT/PATH")
+            )
+    if problems:
+        raise InputError(problems)
+
+
+def address_of(option: str, given: str, more: str = "") -> tuple[str, int]:
+    """Return the address and port in an option's value. Raises ``InputError`` if the value is not ADDRESS:PORT."""
+    host, _, port = given.rpartition(":")
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+        number = int(port)
+    except ValueError:
+        address, number = None, 0
+    if address is None or not 0 < number < 1 << 16:
+        fix = f"write an address and a port, as 127.0.0.1:8484 or [::1]:8484{more}"
+        raise InputError([Problem(Option(option, given), "it is no address with a port", fix)])
+    return str(address), number
 
 
 def serve(watching: WatchedNetwork, at: Serving | None) -> None:

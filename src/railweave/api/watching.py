@@ -1,0 +1,60 @@
+"""Running networks over time: the watch with its console, and files for other tools that watch (docs/watch.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.api.options import verb
+from railweave.api.site_verbs import ExportPrometheus, Watch
+from railweave.api.sites import asking_of
+from railweave.outputs.folder.sources import lines_of, load, path_of
+from railweave.writing import write_below
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@verb(Watch)
+def watch(options: Watch) -> None:
+    """Sample the state of every switch until SIGINT or SIGTERM, and serve it. Changes no device.
+
+    - ``ready``: called with the watched network before the first sample. Functions in its ``heard`` are called with changed anomalies.
+    - ``progress``: called with a short description of the current activity.
+
+    Raises ``InputError`` for wrong input, ``OutputError`` if the store cannot be written, and as ``load`` and ``collect`` do.
+    """
+    from railweave.operations.watch import starting
+
+    fabric = Path(options.fabric)
+    at = starting.serving_of(options.listen, options.password, options.proxy, options.runs)
+    starting.check_urls({"--webhook": options.webhook, "--alertmanager": options.alertmanager})
+    receives = None if options.syslog is None else starting.address_of("--syslog", options.syslog)
+    store = path_of(options.store)
+    wanted = starting.WatchSettings(options.interval, store, options.webhook, options.alertmanager, receives)
+    line = lines_of(fabric)
+    site = asking_of(
+        fabric,
+        lab=options.lab,
+        access=options.access,
+        only=options.only,
+        servers=options.servers,
+        device=options.device,
+        hardware=options.hardware,
+        progress=options.progress,
+    )
+    here = fabric if options.lab or fabric.is_file() else None
+    watching = starting.watching_of(site, wanted, fabric=here, line=line, say=options.progress)
+    options.ready(watching)
+    starting.serve(watching, at)
+
+
+@verb(ExportPrometheus)
+def export_prometheus(options: ExportPrometheus) -> Sequence[str]:
+    """Write files for Prometheus, Grafana and gnmic into a folder, and return their names. Raises as ``load`` does, and ``OutputError``."""
+    from railweave.operations.exports.prometheus import prometheus
+
+    network = load(options.fabric, device=options.device, hardware=options.hardware)
+    files = prometheus(network, watch=options.watch, alertmanager=options.alertmanager)
+    write_below(Path(options.output), files)
+    return list(files)
