@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.running_verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchRun, BenchTriage
-from railweave.errors import Argument, InputError, Problem
+from railweave.api.running_verbs import (
+    BenchCompare,
+    BenchExport,
+    BenchImport,
+    BenchPlan,
+    BenchReport,
+    BenchRun,
+    BenchShow,
+    BenchTriage,
+)
+from railweave.errors import Argument, InputError, Option, Problem
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
 from railweave.outputs.folder.sources import network_of, path_of
+from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from railweave.operations.bench.comparing.reported import BenchComparison, StoreReport
@@ -18,6 +29,7 @@ if TYPE_CHECKING:
     from railweave.operations.bench.running.plan_runs import RunSummary
     from railweave.operations.bench.runs import ImportResult
     from railweave.operations.bench.triage.triage import TriageResult
+    from railweave.operations.store.export import StoredRuns
 
 
 @verb(BenchRun)
@@ -93,7 +105,7 @@ def bench_plan(options: BenchPlan) -> Plan:
 
 @verb(BenchReport)
 def bench_report(options: BenchReport) -> StoreReport:
-    """Return the content of a store, as ``railweave bench report`` shows it. ``operations.bench.page.bench_html`` makes a page of it.
+    """Return the content of a store, as ``railweave bench report`` shows it. ``to_html`` of the result makes a page of it.
 
     - ``progress``: called with a short description of the current activity.
 
@@ -170,3 +182,27 @@ def bench_triage(options: BenchTriage) -> list[TriageResult]:
 
     there = networks_of(_ran_on(options))
     return [triage(output_text(file), str(file), there) for file in options.files]
+
+
+@verb(BenchShow)
+def bench_show(options: BenchShow) -> StoredRuns:
+    """Return the runs of a store, with every number, the settings, the versions and the failures. Raises ``SpecError`` if there is no store."""
+    from railweave.operations.store.export import stored_runs
+
+    return stored_runs(options.store, options.run)
+
+
+@verb(BenchExport)
+def bench_export(options: BenchExport) -> StoredRuns:
+    """Write the runs of a store into a file, and return them: CSV has a line for each measured number, JSON has all data of each run.
+
+    Raises ``InputError`` for a file of another ending, and as ``bench_show`` does.
+    """
+    from railweave.operations.store.export import FORMS, stored_runs
+
+    file = Path(options.output)
+    if file.suffix not in FORMS:
+        raise InputError([Problem(Option("--output"), f"{file} ends in neither .csv nor .json", "name it so")])
+    stored = stored_runs(options.store, options.run)
+    write_file(file, stored.written(file))
+    return stored

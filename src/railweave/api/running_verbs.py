@@ -71,6 +71,8 @@ STORE = Opt(
     "Store of benchmark runs: an SQLite file (created if missing), or a database postgresql://USER@HOST/NAME.", kind=str
 )
 
+RUNS_STORE = Argument("Store of benchmark runs: an SQLite file, or a database postgresql://USER@HOST/NAME.", kind=str)
+
 
 @dataclass(frozen=True)
 class FleetCheck(Source):
@@ -570,6 +572,8 @@ class DeployStatus(Reaching):
     """Options of ``deploy_status``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
+    _: KW_ONLY
+    at_work: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -719,3 +723,29 @@ class BenchTriage:
     fabric: Annotated[Network | Path | str | None, RAN_ON] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
+
+
+@dataclass(frozen=True)
+class BenchShow:
+    """Options of ``bench_show``."""
+
+    store: Annotated[Path | str, RUNS_STORE]
+    _: KW_ONLY
+    run: Annotated[
+        Sequence[str],
+        Opt(
+            "Show only the run whose id begins with this text, with all details; default: a table of all runs. May be repeated."
+        ),
+    ] = ()
+
+
+@dataclass(frozen=True)
+class BenchExport:
+    """Options of ``bench_export``."""
+
+    store: Annotated[Path | str, RUNS_STORE]
+    output: Annotated[Path | str, Opt("File to write. Its ending selects the form: .csv or .json.", letter="-o")]
+    _: KW_ONLY
+    run: Annotated[
+        Sequence[str], Opt("Export only the run whose id begins with this text; default: all runs. May be repeated.")
+    ] = ()

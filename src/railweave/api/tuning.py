@@ -75,7 +75,7 @@ def tune_run(options: TuneRun) -> Result:
 
     The study selects the evaluator: the simulator, the network itself (each trial is undone), or both.
 
-    Writes ``result.json``, ``journal.jsonl`` and ``fabric.patch``, which is empty if there is no proposal. Raises ``InputError`` for invalid
+    Writes ``result.json``, ``journal.jsonl``, ``report.html`` and ``fabric.patch``, which is empty if there is no proposal. Raises ``InputError`` for invalid
     input, with lines of the study file; ``OutputError``; ``StoppedError`` if the search is interrupted; and the errors of deploy if a trial
     could not be undone.
     """

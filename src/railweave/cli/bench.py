@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.api.options import Argument, Opt
-from railweave.api.running_verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchRun, BenchTriage
+from railweave.api.options import Opt
+from railweave.api.running_verbs import (
+    BenchCompare,
+    BenchExport,
+    BenchImport,
+    BenchPlan,
+    BenchReport,
+    BenchRun,
+    BenchShow,
+    BenchTriage,
+)
 from railweave.api.verbs import CSV
 from railweave.cli.command import command
 from railweave.cli.output import print_findings, print_json, tally, telling, waiting, write_csv
 from railweave.counting import counted
-from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.errors import FileLine, InputError, Problem
 
 if TYPE_CHECKING:
     from railweave.operations.bench.comparing.reported import BenchComparison
     from railweave.operations.bench.runs import ImportResult
     from railweave.operations.bench.triage.triage import TriageResult
     from railweave.operations.store.records import Run
+    from railweave.pages.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,12 +48,11 @@ def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
     `railweave bench compare`.
     """
     from railweave.api.bench import bench_report
-    from railweave.operations.bench.page import bench_html
     from railweave.writing import write_file
 
     with waiting(f"reading {options.store}", quiet=quiet or as_json), telling(quiet=quiet or as_json) as say:
         result = bench_report.of(replace(options, progress=say))
-        write_file(options.html, bench_html(result))
+        write_file(options.html, result.to_html())
     if as_json:
         print_json({"file": str(options.html), **result.to_json()})
         return
@@ -84,7 +92,7 @@ def compare(options: BenchCompareShown, *, as_json: bool, quiet: bool) -> None:
 
     with waiting(f"reading {options.a}", quiet=quiet or as_json), telling(quiet=quiet or as_json) as say:
         comparison = bench_compare.of(replace(options, progress=say))
-    write_csv(options.csv, comparison.table)
+    write_csv(options.csv, comparison)
     if as_json:
         print_json(comparison.to_json())
     else:
@@ -124,15 +132,8 @@ def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
     Pairs of NICs run in rounds; within a round, no two pairs share a NIC or a link. If planning fails, no file is written.
     """
     from railweave.api.bench import bench_plan
-    from railweave.operations.bench.plan import Memory
-    from railweave.operations.bench.planning.making import plan_text
     from railweave.writing import write_file
 
-    memories = get_args(Memory)
-    if options.memory is not None and options.memory not in memories:
-        raise InputError(
-            [Problem(Option("--memory"), f"{options.memory!r} is no memory", f"give {', '.join(memories)}")]
-        )
     with telling(quiet=quiet or as_json) as say:
         test_plan = bench_plan.of(replace(options, progress=say))
     write_file(options.output, test_plan.to_json())
@@ -153,7 +154,7 @@ def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
             }
         )
     else:
-        typer.echo(plan_text(test_plan))
+        typer.echo(test_plan.to_text())
         typer.echo(f"wrote {options.output}")
 
 
@@ -165,13 +166,7 @@ def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
     interrupted plan. Nothing is left on servers. Exits 1 if a run failed, otherwise 0.
     """
     from railweave.api.bench import bench_run
-    from railweave.operations.bench.running.pair import Launcher
 
-    launchers = get_args(Launcher)
-    if options.launcher not in launchers:
-        raise InputError(
-            [Problem(Option("--launcher"), f"{options.launcher!r} is none", f"give {' or '.join(launchers)}")]
-        )
     with telling(quiet=quiet or as_json) as say:
         result = bench_run.of(replace(options, progress=say))
     if as_json:
@@ -259,46 +254,27 @@ def _line(run: Run) -> str:
     return f"{run.id}  {run.tool}: {run.title}{where}, {counted(len(run.samples), 'number')}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Show:
-    """Options of ``railweave bench show``."""
-
-    store: Annotated[
-        str, Argument("Store of benchmark runs: an SQLite file, or a database postgresql://USER@HOST/NAME.")
-    ]
-    run: Annotated[
-        Sequence[str],
-        Opt(
-            "Show only the run whose id begins with this text, with all details; default: a table of all runs. May be repeated."
-        ),
-    ] = ()
-
-
 @app.command(short_help="Show the runs of a store.")
-@command(Show)
-def show(options: Show, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
+@command(BenchShow)
+def show(options: BenchShow, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
     """List the runs of a store. For runs that --run selects, show every number, the settings, the versions and the failures instead."""
-    from railweave.operations.store.export import runs_table
-    from railweave.operations.store.store import opened
+    from railweave.api.bench import bench_show
 
-    with opened(options.store) as store:
-        runs = store.runs(ids=options.run)
+    stored = bench_show.of(options)
     if as_json:
-        print_json({"runs": [run.to_json() for run in runs]})
+        print_json({"runs": [run.to_json() for run in stored.runs]})
         return
     if options.run:
-        for run in runs:
+        for run in stored.runs:
             typer.echo(_line(run))
-            _shown(run)
+            _shown(run, stored.numbers(run))
     else:
-        for line in runs_table(runs).to_text(styled=_colored):
+        for line in stored.table.to_text(styled=_colored):
             typer.echo(line)
-    typer.echo(counted(len(runs), "run"))
+    typer.echo(counted(len(stored.runs), "run"))
 
 
-def _shown(run: Run) -> None:
-    from railweave.operations.store.export import numbers_table
-
+def _shown(run: Run, numbers: Table) -> None:
     environment = run.environment
     told = [
         ("file", f"{run.file}:{run.line}"),
@@ -313,43 +289,21 @@ def _shown(run: Run) -> None:
             typer.echo(f"    {name}: {text}")
     for failure in run.failures:
         typer.echo(f"    failed: {failure}")
-    for line in numbers_table(run).to_text("    "):
+    for line in numbers.to_text("    "):
         typer.echo(line)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Export:
-    """Options of ``railweave bench export``."""
-
-    store: Annotated[
-        str, Argument("Store of benchmark runs: an SQLite file, or a database postgresql://USER@HOST/NAME.")
-    ]
-    output: Annotated[Path, Opt("File to write. Its ending selects the form: .csv or .json.", letter="-o")]
-    run: Annotated[
-        Sequence[str], Opt("Export only the run whose id begins with this text; default: all runs. May be repeated.")
-    ] = ()
-
-
 @app.command(short_help="Write the runs of a store as CSV or JSON.")
-@command(Export)
-def export(options: Export, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
+@command(BenchExport)
+def export(options: BenchExport, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
     """Write the runs of a store into a file: CSV has a line for each measured number, JSON has all data of each run."""
-    from railweave.operations.store.export import to_csv, to_json
-    from railweave.operations.store.store import opened
-    from railweave.writing import write_file
+    from railweave.api.bench import bench_export
 
-    forms = {".csv": to_csv, ".json": to_json}
-    if options.output.suffix not in forms:
-        raise InputError(
-            [Problem(Option("--output"), f"{options.output} ends in neither .csv nor .json", "name it so")]
-        )
-    with opened(options.store) as store:
-        runs = store.runs(ids=options.run)
-    write_file(options.output, forms[options.output.suffix](runs))
+    stored = bench_export.of(options)
     if as_json:
-        print_json({"file": str(options.output), "runs": len(runs)})
+        print_json({"file": str(options.output), "runs": len(stored.runs)})
     else:
-        typer.echo(f"wrote {options.output}: {counted(len(runs), 'run')}")
+        typer.echo(f"wrote {options.output}: {counted(len(stored.runs), 'run')}")
 
 
 @app.command(short_help="Find the reason why a run is slow or failed.")

@@ -21,9 +21,6 @@ app = typer.Typer(
     no_args_is_help=True, help="Find better values for fields of the fabric file, and print them as a patch."
 )
 
-PAGE = "report.html"
-"""The name of a study's report page, in the study's folder."""
-
 
 @app.callback()
 def _tune() -> None:
@@ -49,20 +46,16 @@ def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
     again with new random seeds. If the difference may be chance, tune reports that and proposes nothing.
     """
     from railweave.api.tuning import tune_run
-    from railweave.operations.tune.page import tuning_html
-    from railweave.operations.tune.run import StoppedError
-    from railweave.operations.tune.studying import PATCH, folder_of
-    from railweave.writing import write_file
 
-    folder = folder_of(Path(options.study)) if options.output is None else Path(options.output)
     try:
         with telling(quiet=quiet or as_json) as say:
             result = tune_run.of(replace(options, progress=say))
-    except StoppedError as stopped:
-        typer.echo(f"stopped: {stopped.trials} trials are kept in {folder}; the same command goes on", err=True)
+    except KeyboardInterrupt as stopped:
+        if not stopped.args:  # before the first trial
+            raise
+        typer.echo(str(stopped), err=True)
         raise typer.Exit(INTERRUPTED) from None
-    write_file(folder / PAGE, tuning_html(result))
-    write_csv(options.csv, result.table)
+    write_csv(options.csv, result)
     if as_json:
         print_json(result.to_json())
         return
@@ -72,8 +65,8 @@ def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
         if options.apply:
             typer.echo(f"wrote {result.fabric}")
         else:
-            typer.echo(f"nothing was changed; --apply, or patch -p0 < {folder / PATCH}, does")
-    typer.echo(f"wrote {folder / PAGE}")
+            typer.echo(f"nothing was changed; --apply, or patch -p0 < {result.patch_file}, does")
+    typer.echo(f"wrote {result.page_file}")
 
 
 @app.command(short_help="Calculate PFC headroom, thresholds and XON offsets.")

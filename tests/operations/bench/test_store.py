@@ -24,7 +24,7 @@ from railweave.errors import OutputError, SpecError
 from railweave.operations.bench.read import read
 from railweave.operations.bench.runs import runs_of
 from railweave.operations.store.database import TABLES
-from railweave.operations.store.export import to_csv, to_json
+from railweave.operations.store.export import StoredRuns
 from railweave.operations.store.records import Environment, Prediction, Run, Sample
 from railweave.operations.store.store import opened
 from tests.operations.bench.said import NAMES, text_of
@@ -254,7 +254,7 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
 
 
 def test_export_as_csv_has_the_prediction_beside_each_sample() -> None:
-    first, second = csv.DictReader(to_csv([RUN]).splitlines())
+    first, second = csv.DictReader(StoredRuns((RUN,)).written(Path("runs.csv")).splitlines())
     assert (first["run"], first["size_bytes"], first["value"]) == (RUN.id, str(1 << 40), "371.25")
     assert (first["predicted"], first["predicted_low"], first["predicted_high"]) == ("380.0", "370.0", "388.5")
     assert (first["labels"], first["hosts"], first["design_digest"]) == ("type=float", "h1 h2", "ab")
@@ -262,7 +262,7 @@ def test_export_as_csv_has_the_prediction_beside_each_sample() -> None:
 
 
 def test_export_as_json_has_everything() -> None:
-    found = json.loads(to_json([RUN]))
+    found = json.loads(StoredRuns((RUN,)).written(Path("runs.json")))
     assert found["schema"] == 1
     [run] = found["runs"]
     assert run["environment"]["versions"] == {"NCCL": "2.30.7"}

@@ -143,6 +143,12 @@ class Plan:
         """The SHA-256 digest of the plan file. Stored results have it as the name of their plan."""
         return hashlib.sha256(self.to_json()).hexdigest()
 
+    def to_text(self) -> str:
+        """Return the table of the plan as text, with the settings that runs need beforehand and the notes."""
+        from railweave.operations.bench.planning.making import plan_text
+
+        return plan_text(self)
+
     def to_json(self) -> bytes:
         """Return the content of the plan file. Equal plans give equal bytes."""
         document: dict[str, Any] = {"railweave": "bench plan", "version": VERSION, **asdict(self)}

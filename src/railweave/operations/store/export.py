@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from railweave.operations.store.database import SCHEMA
+from railweave.operations.store.store import opened
 from railweave.pages.table import EMPTY, Cell, Column, Table, formatted, long_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from railweave.operations.store.records import Prediction, Run, Sample
 
@@ -64,11 +67,6 @@ def _labels(sample: Sample) -> str:
 
 def _key(result: Sample | Prediction) -> tuple[str, int | None, str, str]:
     return result.operation, result.size_bytes, result.place, result.quantity
-
-
-def to_csv(runs: Iterable[Run]) -> str:
-    """Return the samples of runs as CSV."""
-    return samples_table(runs).as_csv()
 
 
 def runs_table(runs: Iterable[Run]) -> Table:
@@ -140,6 +138,37 @@ def _end(run: Run) -> Cell:
     return Cell("; ".join(run.failures), "; ".join(run.failures[:2]), "failed")
 
 
-def to_json(runs: Iterable[Run]) -> str:
-    """Return the complete runs as one JSON object, with the version of the store's tables."""
-    return json.dumps({"schema": SCHEMA, "runs": [run.to_json() for run in runs]}, indent=1) + "\n"
+FORMS = (".csv", ".json")
+"""The endings of the files that runs can be written to."""
+
+
+@dataclass(frozen=True)
+class StoredRuns:
+    """Runs of a store."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def table(self) -> Table:
+        """The table of runs, one per row."""
+        return runs_table(self.runs)
+
+    def numbers(self, run: Run) -> Table:
+        """Return a table with a row for each sample of a run."""
+        return numbers_table(run)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the complete runs, with the version of the store's tables."""
+        return {"schema": SCHEMA, "runs": [run.to_json() for run in self.runs]}
+
+    def written(self, file: Path) -> str:
+        """Return the text of a file, whose ending selects the form: the samples as CSV, or everything as JSON."""
+        return (
+            samples_table(self.runs).as_csv() if file.suffix == ".csv" else json.dumps(self.to_json(), indent=1) + "\n"
+        )
+
+
+def stored_runs(store: Path | str, ids: Sequence[str] = ()) -> StoredRuns:
+    """Return the runs of a store, or those whose ids begin with one of ``ids``. Raises ``SpecError`` and ``OutputError``."""
+    with opened(store) as there:
+        return StoredRuns(tuple(there.runs(ids=ids)))

@@ -32,6 +32,8 @@ MEANING = {
     "nothing": "no trial kept to the limits: the fabric file's own values are kept",
 }
 """The sentence for each verdict. ``fresh`` is replaced by the kind of run: simulator seeds or runs on hardware."""
+PATCH, PAGE = "fabric.patch", "report.html"
+"""The patch of the fabric file and the page, in a study's folder."""
 MOST_FAILED = 5
 """The most failed trials that the text lists."""
 
@@ -42,7 +44,8 @@ class Result:
 
     - ``patch``: a diff of the fabric file for ``patch -p0``.
     - ``amended``: the whole text of the fabric file with the patch applied.
-    - ``beside``: the proposed values of parameters that a fabric file does not have.
+    - ``beside``: the proposed values that do not belong in a fabric file.
+    - ``folder``: the folder with the files of the study.
 
     ``patch`` and ``amended`` are empty if the file's own values are kept.
     """
@@ -52,6 +55,17 @@ class Result:
     patch: str
     amended: str
     beside: Mapping[str, Setting]
+    folder: Path
+
+    @property
+    def page_file(self) -> Path:
+        """The page of the result."""
+        return self.folder / PAGE
+
+    @property
+    def patch_file(self) -> Path:
+        """The file that has the patch."""
+        return self.folder / PATCH
 
     @property
     def verdict(self) -> str:
@@ -305,7 +319,7 @@ def trials_json(outcome: Outcome) -> list[dict[str, Any]]:
     ]
 
 
-def result_of(outcome: Outcome, fabric: Path, text: str, values: Mapping[str, Setting] | None = None) -> Result:
+def result_of(outcome: Outcome, fabric: Path, text: str, values: Mapping[str, Setting] | None, folder: Path) -> Result:
     """Return the result, with a patch that writes the proposed values, or ``values``, into a fabric file's text.
 
     Raises ``InputError`` if the form of the file does not allow the changes.
@@ -313,11 +327,11 @@ def result_of(outcome: Outcome, fabric: Path, text: str, values: Mapping[str, Se
     check = outcome.confirmed
     taken = values if values is not None else check.values if check is not None and check.verdict == "better" else None
     if taken is None:
-        return Result(outcome, fabric, "", "", {})
+        return Result(outcome, fabric, "", "", {}, folder)
     own_values = {knob.name: value for knob, value in zip(outcome.space.knobs, outcome.space.own_values, strict=True)}
     changed = {name: value for name, value in taken.items() if own_values.get(name) != value}
     after = amended(text, str(fabric), outcome.space.in_file(changed))
-    return Result(outcome, fabric, unified(text, after, str(fabric)), after, outcome.space.in_engine(changed))
+    return Result(outcome, fabric, unified(text, after, str(fabric)), after, outcome.space.in_engine(changed), folder)
 
 
 def _tail(tail: str, values: Sequence[float], *, more: bool) -> float:

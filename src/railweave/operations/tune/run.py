@@ -261,10 +261,10 @@ class Outcome:
 
 
 class StoppedError(KeyboardInterrupt):
-    """An interrupted study. Its measurements are kept; ``trials`` is the number of trials kept."""
+    """An interrupted study. Its measurements are kept in a folder; ``trials`` is the number of trials kept."""
 
-    def __init__(self, trials: int) -> None:
-        super().__init__(trials)
+    def __init__(self, trials: int, folder: Path) -> None:
+        super().__init__(f"stopped: {trials} trials are kept in {folder}; the same command goes on")
         self.trials = trials
 
 
@@ -309,7 +309,8 @@ def run_study(
         _search(study, space, evaluator, searcher, own_samples, progress)
         return _outcome(study, space, evaluator, searcher, own_samples, own_values, progress, hardware)
     except KeyboardInterrupt:
-        raise StoppedError(sum(trial.state != "open" for trial in searcher.trials())) from None
+        kept = sum(trial.state != "open" for trial in searcher.trials())
+        raise StoppedError(kept, database.parent) from None
 
 
 def _search(

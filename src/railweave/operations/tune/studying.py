@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from railweave.errors import InputError, Option, OutputError, Problem
 from railweave.operations.tune.distributed import RayEvaluator
 from railweave.operations.tune.hardware import HardwareEvaluator
-from railweave.operations.tune.result import result_of
+from railweave.operations.tune.page import tuning_html
+from railweave.operations.tune.result import PAGE, PATCH, result_of
 from railweave.operations.tune.run import digest_of, run_study
 from railweave.operations.tune.simulated import ParallelSimulator
 from railweave.outputs.folder.write import held
@@ -88,8 +89,8 @@ def simulator_of(task: Task, workers: int | None, ray: str | None) -> ParallelSi
     return ParallelSimulator(task, workers or os.cpu_count() or 1) if ray is None else RayEvaluator(task, workers, ray)
 
 
-JOURNAL, RESULT, PATCH = "journal.jsonl", "result.json", "fabric.patch"
-"""The files of a study in its folder."""
+JOURNAL, RESULT = "journal.jsonl", "result.json"
+"""Files of a study in its folder, besides the page and the patch."""
 
 
 def folder_of(study: Path) -> Path:
@@ -131,8 +132,9 @@ def study_in(
                 whole = f"trials that were measured with every seed are {', '.join(map(str, outcome.scores)):.200}"
                 raise InputError([Problem(Option("--take"), f"there is no such trial {take}", whole)])
             values = outcome.values(take)
-        result = result_of(outcome, fabric, text, values)
+        result = result_of(outcome, fabric, text, values, folder)
         files = {RESULT: json.dumps(result.to_json(), indent=1) + "\n", JOURNAL: result.journal(), PATCH: result.patch}
+        files[PAGE] = tuning_html(result)
         write_below(folder, files)
         if apply and result.patch:
             if fabric.read_text(encoding="utf-8") != text:

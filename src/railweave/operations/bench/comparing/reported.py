@@ -145,6 +145,12 @@ class StoreReport(JsonObject):
         worse = any(row.bad for row in self.regressions or ())
         return self.predicted.good and not worse and not self.predicted.estimate.suspects
 
+    def to_html(self) -> str:
+        """Return the report as a page."""
+        from railweave.operations.bench.page import bench_html
+
+        return bench_html(self)
+
 
 def reported(
     store: str,

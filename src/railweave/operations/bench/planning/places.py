@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.paths import ways
@@ -81,7 +81,10 @@ def places(network: Network, hosts: Sequence[str]) -> list[Place]:
 
 
 def check_memory(asked: Memory | None, nic_places: Sequence[Place]) -> None:
-    """Raise ``InputError`` if buffers are requested in GPU memory and a server has no such GPU."""
+    """Raise ``InputError`` for an unknown memory, and if buffers are requested in GPU memory and a server has no such GPU."""
+    if asked is not None and asked not in get_args(Memory):
+        fix = f"give {', '.join(get_args(Memory))}"
+        raise InputError([Problem(Option("--memory"), f"{asked!r} is no memory", fix)])
     for place in nic_places if asked not in {None, "host"} else ():
         if MEMORY.get(place.vendor) != asked:
             has = f"GPUs of {place.vendor}" if place.vendor else "no GPU of its own"

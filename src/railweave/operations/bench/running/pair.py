@@ -6,8 +6,9 @@ import asyncio
 import re
 import shlex
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
+from railweave.errors import InputError, Option, Problem
 from railweave.live.reach.failure import ReachError, told
 from railweave.operations.bench.running.scripts import LISTENING, NO_GID, NO_PORT, SAYS, asking, guarded, serving
 from railweave.operations.bench.running.shells import HERE, ScriptOutput, Shells
@@ -241,6 +242,12 @@ class Launch:
     ranks: str = RANKS
     folder: str = ""
     options: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ``InputError`` for an unknown launcher."""
+        if self.launcher not in get_args(Launcher):
+            fix = f"give {' or '.join(get_args(Launcher))}"
+            raise InputError([Problem(Option("--launcher"), f"{self.launcher!r} is none", fix)])
 
     def place(self, test: NcclTests) -> str:
         """Return the server where the launcher of a run starts; empty for this machine."""
