@@ -20,6 +20,7 @@ from railweave.api.running_verbs import (
 )
 from railweave.api.sites import running_fabric
 from railweave.errors import Argument, InputError, Option, Problem
+from railweave.lazy import attributes
 from railweave.model.catalog import in_force
 from railweave.outputs.folder.sources import load, path_of
 from railweave.progress import silent
@@ -34,7 +35,20 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.journal import Line, Revision, Step
     from railweave.operations.deploy.plan import Plan
     from railweave.operations.deploy.recovery import DeviceCondition
+    from railweave.operations.deploy.traffic import IdleLimit as IdleLimit  # noqa: PLC0414 - a parameter of deploy_apply
+    from railweave.operations.deploy.upgrading import UpgradeTimeouts as UpgradeTimeouts  # noqa: PLC0414 - as well
     from railweave.operations.deploy.ztp.making import FirstBootFiles
+
+
+if not TYPE_CHECKING:  # types of parameters, imported when they are used
+    __getattr__ = attributes(
+        __name__,
+        {
+            "railweave.operations.deploy.campaign.carrying": ("Limits",),
+            "railweave.operations.deploy.traffic": ("IdleLimit",),
+            "railweave.operations.deploy.upgrading": ("UpgradeTimeouts",),
+        },
+    )
 
 
 def campaign_plan(
@@ -105,6 +119,16 @@ def campaign_run(
     return run_campaign(running, campaign, limits or Limits())
 
 
+def lab_results(file: Path | str | None) -> list[dict[str, Any]]:
+    """Return what ``railweave lab fault --json`` printed into a file, a JSON object for each group of faults; nothing without a file.
+
+    Raises ``InputError``.
+    """
+    from railweave.operations.deploy.campaign import carrying
+
+    return carrying.lab_results(file)
+
+
 def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
     """Play a scenario in a fabric file's running lab, and return the measurement of each group of faults as a JSON object.
 
@@ -139,6 +163,35 @@ def deploy_ztp(options: DeployZtp) -> FirstBootFiles:
         )
     write(made, Path(options.out), options.interface)
     return made
+
+
+def deploy_ztp_serve(
+    folder: Path | str,
+    address: tuple[str, int],
+    *,
+    progress: Callable[[str], None] = silent,
+) -> None:
+    """Serve a folder of ``deploy_ztp`` by HTTP until interrupted. Only switches with known serial numbers get files.
+
+    - ``progress``: called when the server is ready, and with a line for each request.
+
+    Raises ``InputError`` if the folder has no first boot, and ``OutputError`` if nothing can be served at the address.
+    """
+    from railweave.operations.deploy.ztp.serving import Server
+
+    with Server(Path(folder), address, progress) as server:
+        progress(f"serving {folder} at {address[0]}:{server.server_address[1]}, until Ctrl-C")
+        server.serve_forever()
+
+
+def deploy_read(plan: Path | str) -> Plan:
+    """Return the plan of a file. Raises ``SpecError`` if the file is no plan or was changed, and ``InputError`` if the plan is refused."""
+    from railweave.operations.deploy.applying import check_not_refused
+    from railweave.operations.deploy.plan import read_plan
+
+    read = read_plan(Path(plan))
+    check_not_refused(read)
+    return read
 
 
 @verb(DeployPlan)
@@ -312,10 +365,14 @@ def _settings(options: Rollout) -> ApplySettings:
 def deploy_status(options: DeployStatus) -> tuple[Revision | None, list[DeviceCondition]]:
     """Return the newest revision, and the actual state of the devices in its plan. Changes no device.
 
+    - ``at_work``: called with the user, host and process that change the network now, if there are any.
+
     Raises ``InputError`` as ``load`` does, and ``LabError`` if the lab is not up.
     """
     from railweave.operations.deploy import applying, journal
 
+    if who := journal.who_is_at_work(Path(options.fabric)):
+        options.at_work(who)
     running = options.running(options.fabric)
     with journal.opened(running.path) as rows:
         newest = next(iter([*rows.under_way(), *rows.revisions()]), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from dataclasses import replace as changed
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -153,7 +154,7 @@ def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
 
     After their first boot, `deploy apply` can reach the switches. A switch without a serial number in the inventory is left out and reported.
     """
-    from railweave.api.deploying import deploy_ztp
+    from railweave.api.deploying import deploy_ztp, deploy_ztp_serve
 
     address = _address(options.serve) if options.serve else None
     if not options.url and options.serve is None:
@@ -172,7 +173,7 @@ def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
             typer.echo(f"{name} is left out: {why}", err=True)
         typer.echo(f"DHCP: {options.out}/kea-dhcp4.conf or {options.out}/dnsmasq.conf; files: {made.url}")
     if address:
-        _serve(Path(options.out), address)
+        deploy_ztp_serve(options.out, address, progress=partial(typer.echo, err=True))
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -180,14 +181,6 @@ def _address(text: str) -> tuple[str, int]:
     if not host or not port.isdecimal() or int(port) > 65535:
         raise typer.BadParameter(f"{text!r} is no ADDRESS:PORT", param_hint="--serve")
     return host, int(port)
-
-
-def _serve(folder: Path, address: tuple[str, int]) -> None:
-    from railweave.operations.deploy.ztp.serving import Server
-
-    with Server(folder, address, lambda line: typer.echo(line, err=True)) as server:
-        typer.echo(f"serving {folder} at {address[0]}:{server.server_address[1]}, until Ctrl-C", err=True)
-        server.serve_forever()
 
 
 app = typer.Typer(
@@ -220,8 +213,7 @@ class TimeLimits:
 
     def waits(self, settle: float) -> dict[str, Any]:
         """Return the time limits as keyword arguments of ``deploy_apply``."""
-        from railweave.operations.deploy.traffic import IdleLimit
-        from railweave.operations.deploy.upgrading import UpgradeTimeouts
+        from railweave.api.deploying import IdleLimit, UpgradeTimeouts
 
         timeouts = UpgradeTimeouts(restart_s=self.restart_within, settle_s=max(settle, UpgradeTimeouts().settle_s))
         return {
@@ -300,14 +292,16 @@ def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
 def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
     """Show the result of the last `deploy apply`, and whether its devices now run the configuration from before or after it. No device is changed. Exits 1 if the apply is still running or was interrupted."""
     from railweave.api.deploying import deploy_status
-    from railweave.operations.deploy.journal import who_is_at_work
-    from railweave.operations.deploy.upgrade_status import Runs
 
-    if who := who_is_at_work(Path(options.fabric)):
+    busy: list[str] = []
+
+    def at_work(who: str) -> None:
+        busy.append(who)
         typer.echo(f"{who} is at work on {options.fabric} now", err=True)
+
     with telling(quiet=quiet or as_json) as say:
         say("asking the switches of the last apply")
-        newest, devices = deploy_status.of(options)
+        newest, devices = deploy_status.of(changed(options, at_work=at_work))
     if as_json:
         print_json({"revision": newest and vars(newest), "devices": [vars(device) for device in devices]})
     elif newest is None:
@@ -316,8 +310,8 @@ def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
         typer.echo(line(newest))
         for row in device_table(devices).to_text("  "):
             typer.echo(row)
-        if newest.state == "running" and not who:
-            typer.echo(HOW_TO_END[any(isinstance(device, Runs) for device in devices)])
+        if newest.state == "running" and not busy:
+            typer.echo(HOW_TO_END[any(device.of_upgrade for device in devices)])
     if newest is not None and newest.state == "running":
         raise typer.Exit(1)
 

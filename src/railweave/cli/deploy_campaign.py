@@ -81,11 +81,9 @@ def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
 
     Exits 1 if the campaign is refused, or if the network does not return to its earlier state.
     """
-    from railweave.api.deploying import campaign_plan, campaign_run, rehearsed
-    from railweave.operations.deploy.campaign.carrying import Limits, turn_table
-    from railweave.operations.deploy.campaign.carrying import lab_results as read_results
+    from railweave.api.deploying import Limits, campaign_plan, campaign_run, lab_results, rehearsed
 
-    measured = read_results(options.lab_results)
+    measured = lab_results(options.lab_results)
     with telling(quiet=quiet or as_json) as say:
         plan = campaign_plan(
             options.fabric,
@@ -126,7 +124,7 @@ def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         print_json({"good": good, "job": plan.job, "turns": [result.to_json() for result in results], "lab": measured})
     else:
-        for row in turn_table(results, measured).to_text():
+        for row in plan.table(results, measured).to_text():
             typer.echo(row)
     if not good:
         raise typer.Exit(1)

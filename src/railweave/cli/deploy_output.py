@@ -74,11 +74,9 @@ def confirmed(path: Path | str, digest: str, *, agreed: bool, as_json: bool) -> 
 
     Raises ``InputError`` if the digest is missing or wrong, or if the plan is refused. If ``agreed``, no digest is needed.
     """
-    from railweave.operations.deploy.applying import check_not_refused
-    from railweave.operations.deploy.plan import read_plan
+    from railweave.api.deploying import deploy_read
 
-    plan = read_plan(Path(path))
-    check_not_refused(plan)
+    plan = deploy_read(path)
     if agreed:
         return
     if not digest and as_json:

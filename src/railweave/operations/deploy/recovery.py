@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from railweave.live.reach.failure import ReachError
 from railweave.operations.deploy.rollout import Rollout, StoppedError
@@ -33,12 +33,14 @@ class DeviceCondition:
 
     - ``seconds``: the time left on its rollback timer, if the timer is running and the device reports it.
     - ``why``: the reason, if the state is unknown.
+    - ``of_upgrade``: True if the state is a release.
     """
 
     device: str
     state: Is
     seconds: int | None = None
     why: str = ""
+    of_upgrade: ClassVar[bool] = False
 
     def line(self) -> str:
         """Return the device name, followed by its state as a sentence."""

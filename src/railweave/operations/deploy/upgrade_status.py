@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from railweave.live.check.identity import same_release
 from railweave.live.collect.collect import captured
@@ -42,6 +42,7 @@ class Runs(DeviceCondition):
     The state is ``before`` for the earlier release, ``after`` for the new one, and ``otherwise`` for any other.
     """
 
+    of_upgrade: ClassVar[bool] = True
     release: str = ""
 
     def sentence(self) -> str:

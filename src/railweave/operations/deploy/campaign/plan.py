@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from railweave.live.site.site import Site
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
+    from railweave.operations.deploy.campaign.carrying import Result
     from railweave.operations.deploy.plan import Plan
     from railweave.operations.deploy.planning import RunningFabric
+    from railweave.pages.table import Table
 
 
 BY_CONFIGURATION = frozenset({"link-down", "nic-down", "device-down", "bgp-session-down", "bgp-down"})
@@ -393,6 +395,12 @@ class Campaign:
             yield from turn.lines()
         if self.job:
             yield f"predicted of the scenario's job: {self.job}"
+
+    def table(self, results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> Table:
+        """Return a table with a row for each turn that was carried out, beside what ``lab fault`` measured."""
+        from railweave.operations.deploy.campaign.carrying import turn_table
+
+        return turn_table(results, lab)
 
     def to_json(self) -> Mapping[str, Any]:
         """Return the campaign as a JSON object."""
