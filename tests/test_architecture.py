@@ -79,6 +79,19 @@ def test_modules_next_to_the_wings_import_none() -> None:
         assert path.name in above or not rooms, f"{path.name} imports {rooms}"
 
 
+ROUND_THE_API = {"host.commands.main"}
+"""What the command line takes from wings without the API: the parser of the program that also runs alone on servers."""
+
+
+def test_verbs_reach_other_wings_through_the_api() -> None:
+    """What a verb does is what the function of the API does. Tables that verbs print are made of parts of pages."""
+    for path in sorted((ROOMS["SOURCE"] / "cli").glob("*.py")):
+        for one in ROOMS["imports"](path):
+            if one.types_only or not ROOMS["room_of"](one.module) or one.module[0] in {"api", "cli", "pages"}:
+                continue
+            assert ".".join(one.module) in ROUND_THE_API, f"{one.file}: {'.'.join(one.module)}"
+
+
 def test_nothing_names_one_system_but_systems() -> None:
     """An operating system is known by its folder; what is common knows none of them by name. FRR is what the lab runs."""
     for path in sorted(ROOMS["SOURCE"].rglob("*.py")):

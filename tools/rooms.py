@@ -91,8 +91,14 @@ def edges() -> Edges:
         room = room_of(path.relative_to(SOURCE).with_suffix("").parts)
         for one in imports(path):
             other = room_of(one.module)
-            # A protocol names the types of whatever its parts take and give, and imports nothing when it runs.
-            if room and other and other != room and not (one.types_only and path.name == "protocol.py"):
+            # A protocol names the types of whatever its parts take and give, and imports nothing when it runs; so do verbs, of
+            # the results that functions of the API return.
+            if (
+                room
+                and other
+                and other != room
+                and not (one.types_only and (path.name == "protocol.py" or room == "cli"))
+            ):
                 found[room][other].append(one.file)
     return {room: {other: sorted(set(files)) for other, files in others.items()} for room, others in found.items()}
 

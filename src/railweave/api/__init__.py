@@ -4,7 +4,7 @@ Functions that ``railweave`` does not export are called as ``railweave.api.check
 folder, or a designed network. The inventory and the lock next to a fabric file are read with it. Names of devices, NICs and links are
 those of ``cabling.csv``. A step that needs many other modules imports them when it is called.
 
-Imports: ``model``, ``systems``, ``analysis``, ``prediction``, ``outputs``, ``live``, ``operations``.
+Imports: ``model``, ``systems``, ``design``, ``analysis``, ``prediction``, ``outputs``, ``live``, ``operations``.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,8 @@ def drift(options: DriftOptions) -> Drift:
     - ``progress``: called with a short description of the current activity.
 
     ``equal`` of the result is True if no captured switch differs; ``proven`` is True if, in addition, all switches were captured.
-    ``lines()`` returns the differences as text. Secrets that devices show redacted or hashed are not compared. Raises ``InputError`` if
-    the folder is not a capture, and as ``load`` does.
+    ``lines()`` returns the differences as text. ``adopted`` says what ``adopt`` has changed in the fabric file. Secrets that devices show redacted or hashed are not compared. Raises ``InputError`` if
+    the folder is not a capture, for ``adopt`` without a fabric file, and as ``load`` does.
     """
     from railweave.analysis.drift.drift import drift as differences  # brings every reader with it
     from railweave.analysis.drift.running import captured_texts
@@ -39,13 +40,18 @@ def drift(options: DriftOptions) -> Drift:
     network = options.network()
     with in_force(network.catalog):
         asked, configs = designed_for(network, options.capture)
-        return differences(
+        result = differences(
             asked,
             captured_texts(asked, options.capture),
             configs=configs,
             only=options.only,
             progress=options.progress,
         )
+    if not options.adopt:
+        return result
+    from railweave.analysis.drift.adopt import adopt_into
+
+    return replace(result, adopted=tuple(adopt_into(Path(str(options.source)), network, result)))
 
 
 def running(
@@ -92,6 +98,7 @@ def adopt(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
     draft: Path | str | None = None,
+    force: bool = True,
     progress: Callable[[str], None] = silent,
 ) -> ImportedNetwork:
     """Return an existing network as a fabric file, from configurations saved from its switches.
@@ -101,15 +108,18 @@ def adopt(
     - ``device``: switch models by role, ``leaf=MODEL``, if names of ports do not show the models.
     - ``hardware``: a folder of hardware files with models of your own (docs/hardware.md).
     - ``draft``: the path for the fabric file if it cannot be designed, so that you can fix it by hand.
+    - ``force``: False refuses to begin if there is a fabric file, lock or inventory at ``draft``.
     - ``progress``: called with a short description of the current activity.
 
     ``write`` of the result writes the fabric file with its lock and inventory. ``scores`` compares the design of the file with the saved
     configurations, statement by statement. ``notes`` list facts that the file cannot express. Raises ``InputError`` if the folder is not a
     capture, with file and line if a configuration cannot be read, and if the resulting fabric file cannot be designed.
     """
-    from railweave.analysis.adopt.adopt import imported_folder  # brings every reader with it
+    from railweave.analysis.adopt.adopt import imported_folder, refuse_to_replace  # brings every reader with it
     from railweave.analysis.adopt.equipment import asked_models
 
+    if draft is not None and not force:
+        refuse_to_replace(Path(draft))
     with in_force(packaged().with_hardware(own_hardware(path_of(hardware)).hardware)):
         return imported_folder(name, Path(folder), asked_models(device), path_of(draft), progress)
 

@@ -555,6 +555,13 @@ class DriftOptions(Source):
     ]
     _: KW_ONLY
     only: Annotated[Sequence[str], Opt("Compare only this switch; default: all switches. May be repeated.")] = ()
+    adopt: Annotated[
+        bool,
+        Opt(
+            "Change the fabric file: add the statements that switches have and the design lacks. A statement of all switches of a role goes under `extra:` of the role, "
+            "any other under `overrides:`."
+        ),
+    ] = False
     progress: Callable[[str], None] = silent
 
 

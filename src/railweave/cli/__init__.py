@@ -1,6 +1,6 @@
 """The command line: one module per verb, without logic of its own. Large dependencies are imported only when a verb runs.
 
-Imports: ``host``, ``model``, ``pages``, ``design``, ``analysis``, ``prediction``, ``outputs``, ``live``, ``operations``, ``api``.
+Imports: ``host``, ``pages``, ``api``.
 """
 
 from __future__ import annotations

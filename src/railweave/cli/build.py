@@ -25,12 +25,11 @@ def build(options: Build, *, as_json: bool, quiet: bool) -> None:
     files are written in that case too.
     """
     from railweave.api import build as run
-    from railweave.model.findings import by_severity
 
     out = Path(options.out)
     with telling(quiet=quiet or as_json) as say:
         built = run.of(replace(options, progress=say))
-    findings = by_severity(built.findings)
+    findings = built.findings
     if as_json:
         print_json(
             {

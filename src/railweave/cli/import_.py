@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from railweave.api.verbs import HARDWARE
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling
 from railweave.counting import counted
+
+if TYPE_CHECKING:
+    from railweave.analysis.adopt.adopt import ImportedNetwork
 
 _MOST_LINES = 20
 """The maximum number of statements or notes printed of each kind. ``--json`` has all."""
@@ -61,8 +64,6 @@ def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
     """
     from railweave.api import adopt
 
-    if not options.force:
-        _refuse_to_replace(options.out)
     with telling(quiet=quiet or as_json) as say:
         imported = adopt(
             options.folder,
@@ -70,6 +71,7 @@ def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
             device=options.device,
             hardware=options.hardware,
             draft=options.out,
+            force=options.force,
             progress=say,
         )
     written = imported.write(options.out)
@@ -81,21 +83,7 @@ def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
         raise typer.Exit(1)
 
 
-def _refuse_to_replace(out: Path) -> None:
-    """Raise ``InputError`` if a file that import would write already exists, because the operator may have corrected it."""
-    from railweave.errors import InputError, Option, Problem
-    from railweave.model.intent.reading.source import companion
-
-    there = [path for path in (out, companion(out, "lock"), companion(out, "inventory.csv")) if path.exists()]
-    if there:
-        description = f"{' and '.join(str(path) for path in there)} would be replaced, with what was corrected there"
-        raise InputError([Problem(Option("-o"), description, "name another file, or give --force")])
-
-
-def _print(imported: object, written: list[Path]) -> None:
-    from railweave.analysis.adopt.adopt import ImportedNetwork
-
-    assert isinstance(imported, ImportedNetwork)  # noqa: S101 - what the API gives
+def _print(imported: ImportedNetwork, written: list[Path]) -> None:
     for path in written:
         typer.echo(f"wrote {path}")
     for line in imported.table.to_text():

@@ -23,7 +23,7 @@ class Schema:
 @command(Schema)
 def schema(options: Schema, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
     """Print the JSON Schema of the fabric file, with which editors validate and complete the file. The output is JSON even without --json."""
-    from railweave.model.intent.reference import fabric_reference, fabric_schema
+    from railweave.api.starting import fabric_reference, fabric_schema
 
     if options.markdown and as_json:
         raise InputError([Problem(Option("--markdown"), "it is not JSON", "leave out --json or --markdown")])

@@ -18,7 +18,7 @@ from railweave.analysis.adopt.draft import Note
 from railweave.analysis.adopt.importing import Files, files
 from railweave.analysis.adopt.texts import read_devices, read_lldp
 from railweave.design import design
-from railweave.errors import FileLine, InputError, Problem, RenderError
+from railweave.errors import FileLine, InputError, Option, Problem, RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.apply import alone, merged
 from railweave.model.config.compare import compare
@@ -501,6 +501,14 @@ def _with_extra(
         len(switch_score.lost) + len(switch_score.extra) for switch_score in scores
     )
     return (made, other, lock) if better else None
+
+
+def refuse_to_replace(out: Path) -> None:
+    """Raise ``InputError`` if a file that ``ImportedNetwork.write`` would write already exists, because the operator may have corrected it."""
+    there = [path for path in (out, companion(out, "lock"), companion(out, "inventory.csv")) if path.exists()]
+    if there:
+        description = f"{' and '.join(str(path) for path in there)} would be replaced, with what was corrected there"
+        raise InputError([Problem(Option("-o"), description, "name another file, or give --force")])
 
 
 def imported_folder(

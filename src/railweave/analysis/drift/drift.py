@@ -219,6 +219,7 @@ class Drift:
     - ``missing``: the switches without a captured configuration.
     - ``unknown``: the captured devices that are not in the design.
     - ``findings``: the checks' findings about the running network that the designed network does not have.
+    - ``adopted``: sentences on the statements that were taken into the fabric file, and on those that were not.
     """
 
     devices: tuple[DeviceDrift, ...]
@@ -227,6 +228,7 @@ class Drift:
     compared: int
     effects: Effects
     findings: tuple[Finding, ...]
+    adopted: tuple[str, ...] = ()
 
     @property
     def equal(self) -> bool:

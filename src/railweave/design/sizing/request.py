@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
 from railweave.design.sizing.fabric_file import fabric_text, inventory_text
@@ -15,9 +15,12 @@ from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.hardware import Hardware
 from railweave.model.catalog.server_shapes import with_shape
 from railweave.model.catalog.words import servers_named, switches_named, unknown_server, unknown_switch
+from railweave.model.config.quantities import RATIO_FIX, ratio
 from railweave.model.intent.addresses import Pools
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from railweave.model.catalog.models import Catalog
 
 
@@ -73,6 +76,61 @@ class Answer:
     def inventory(self) -> str:
         """Return the inventory template of the chosen shape."""
         return inventory_text(self.catalog, self.sized.best)
+
+
+def request_of(given: Mapping[str, Any]) -> Request:
+    """Return the request of options, by name, as the command line has them. Raises ``InputError`` for a text that is no such number.
+
+    ``qps`` may be the word ``predict``, which means that no number is given.
+    """
+    few = "write a whole number, 1 to 4096"
+    qps = None if given["qps"] == "predict" else given["qps"]
+    return Request(
+        gpus=_count("--gpus", given["gpus"], "a number of GPUs", "write a whole number, at least 1, as 512"),
+        nic=given["nic"],
+        switch=given["switch"],
+        oversubscription=_oversubscription(given["oversubscription"]),
+        growth=_growth(given["growth"]),
+        shape=given["shape"],
+        gpus_per_server=given["gpus_per_server"],
+        nics_per_server=given["nics_per_server"],
+        stripes=_count("--stripes", given["stripes"], "a number of stripes", few),
+        qps=_count("--qps", qps, "a number of queue pairs per connection", "write a whole number, 1 to 128", 128),
+        tenants=_count("--tenants", given["tenants"], "a number of tenants", few),
+    )
+
+
+def _count(option: str, text: int | str | None, expected: str, fix: str, most: int = 999_999_999) -> int:
+    """Return the number in an option, from 1 to ``most``; 0 if none is given. Raises ``InputError`` if the text is not valid."""
+    if text is None:
+        return 0
+    given = str(text).strip()
+    if not (given.isascii() and given.isdecimal() and len(given) < 10 and 1 <= int(given) <= most):
+        raise InputError([Problem(Option(option), f"{text!r:.60} is not {expected}", fix)])
+    return int(given)
+
+
+def _oversubscription(text: str) -> float:
+    try:
+        factor = ratio(text)
+    except ValueError as error:
+        raise InputError([Problem(Option("--oversubscription"), str(error), RATIO_FIX)]) from None
+    if factor < 1:
+        fix = f"{RATIO_FIX}; a fabric is sized for at least 1"
+        raise InputError([Problem(Option("--oversubscription"), f"{text!r:.60} is not an oversubscription", fix)])
+    return factor
+
+
+def _growth(text: str) -> float:
+    try:
+        factor = ratio(text.strip().removesuffix("x"))
+    except ValueError:
+        factor = 0.0
+    if factor < 1 or ":" in text:
+        raise InputError(
+            [Problem(Option("--growth"), f"{text!r:.60} is not a growth", "write a factor, at least 1, as 2x")]
+        )
+    return factor
 
 
 def answer(known: Catalog, request: Request) -> Answer:

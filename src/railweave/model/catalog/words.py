@@ -67,9 +67,22 @@ def _in_a_line(catalog: Catalog, section: str, model: object) -> str:
     return cast("Optic", model).description
 
 
-def sections_of(catalog: Catalog, name: str) -> list[str]:
-    """Return the sections that have a model of this name."""
-    return [section for section in SECTIONS if name in getattr(catalog, section)]
+@dataclass(frozen=True)
+class ShownModel:
+    """A model in the form of a hardware file: as values without those that are the default, and as YAML."""
+
+    section: str
+    values: dict[str, Any]
+    text: str
+
+
+def shown(catalog: Catalog, name: str, places: Mapping[tuple[str, str], FileLine]) -> list[ShownModel]:
+    """Return the models of a name, one for each section that has it."""
+    return [
+        ShownModel(section, to_json(catalog, section, name), text(catalog, section, name, places))
+        for section in SECTIONS
+        if name in getattr(catalog, section)
+    ]
 
 
 def to_json(catalog: Catalog, section: str, name: str) -> dict[str, Any]:

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railweave.analysis.checks.checks import run_checks
 from railweave.analysis.checks.subject import Subject
+from railweave.design.sizing.report import to_json, words
+from railweave.design.sizing.request import answer
+from railweave.design.sizing.words import TITLES
 from railweave.errors import InputError, Option, Problem
-from railweave.examples import example_files, write_new
+from railweave.examples import check_new, example_files, write_new
 from railweave.garbage import uncollected
-from railweave.model.catalog import in_force
+from railweave.model.catalog import in_force, packaged
+from railweave.model.catalog.hardware_files import own_hardware
 from railweave.model.findings import Finding, by_severity, summed
 from railweave.model.intent.inventory import template
 from railweave.model.intent.reference import fabric_schema
 from railweave.outputs.folder.designing import design_file
 from railweave.outputs.rendering.network import switch_configs, switch_gaps
-from railweave.outputs.report.bom import Item, bill
-from railweave.writing import write_file
+from railweave.outputs.report.bom import Item, bill, cost, read_prices
+from railweave.outputs.report.sized import sized_html
+from railweave.writing import check_writable, write_file
 
 if TYPE_CHECKING:
-    from railweave.design.sizing.request import Answer
+    from railweave.design.sizing.request import Answer, Request
     from railweave.design.sizing.size import Shape
     from railweave.model.network.model import Network
 
@@ -42,6 +48,98 @@ def start_from_example(name: str, folder: Path) -> list[Path]:
     if inventory not in files:
         files[inventory] = _template(files[fabric])
     return _written(folder, fabric, files[fabric], inventory, files[inventory])
+
+
+@dataclass(frozen=True)
+class StartedFabric:
+    """A fabric that was sized for a number of GPUs, and written.
+
+    - ``written``: the files, the fabric file first.
+    - ``notes``: sentences on the number of queue pairs.
+    - ``costs``: the cost of each shape that fits, by its title; empty without prices.
+    - ``findings``: the errors and warnings that ``build`` will report.
+    """
+
+    sizing: Answer
+    written: list[Path]
+    notes: tuple[str, ...]
+    costs: dict[str, str]
+    findings: list[Finding]
+
+    @property
+    def good(self) -> bool:
+        """Return whether no finding is an error."""
+        return all(finding.severity != "error" for finding in self.findings)
+
+    def lines(self) -> list[str]:
+        """Return the chosen shape and its alternatives, the files, and what the operator must fill in."""
+        return [
+            *words(self.sizing.catalog, self.sizing.sized),
+            *(f"cost as {name}: {cost}" for name, cost in self.costs.items()),
+            *(f"wrote {file}" for file in self.written),
+            "the files still lack:",
+            *(f"  {line}" for line in LACKING),
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the documented JSON object."""
+        return {
+            "wrote": str(self.written[0]),
+            "files": [str(file) for file in self.written],
+            **to_json(self.sizing.catalog, self.sizing.sized),
+            **({"costs": self.costs} if self.costs else {}),
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+
+LACKING = (
+    "management: logins of the switches, time and log servers",
+    "inventory: the MAC address of every NIC, a row for each (until then SLAAC addresses are placeholders)",
+    "cabling: the cable lengths (until then 10 m to servers and 50 m between switches; PFC headroom follows from them)",
+)
+"""The parts of a sized fabric file that the operator must fill in."""
+
+
+def start_for_gpus(
+    request: Request,
+    folder: Path,
+    *,
+    predict_qps: bool = False,
+    hardware: Path | None = None,
+    prices: Path | None = None,
+    html: Path | None = None,
+) -> StartedFabric:
+    """Size a fabric for a request, and write it into a new or empty folder.
+
+    - ``predict_qps``: choose the number of queue pairs by prediction.
+    - ``hardware``: a folder of hardware files; ``prices``: a file of prices; ``html``: a page to write.
+
+    Raises ``InputError`` for wrong input and if no shape fits, and ``OutputError``.
+    """
+    check_new(folder)  # before minutes of work
+    if html is not None:
+        check_writable(html)
+    known = None if prices is None else read_prices(prices)
+    sizing = answer(packaged().with_hardware(own_hardware(hardware).hardware), request)
+    bought = bills(sizing, hardware) if known or html else {}
+    notes: tuple[str, ...] = ()
+    if predict_qps:
+        from railweave.prediction.simulation.queue_pairs import queue_pairs  # brings the engines with it
+
+        chosen = queue_pairs(designed(sizing.fabric(), hardware))
+        sizing, notes = replace(sizing, request=replace(sizing.request, qps=chosen.count)), chosen.lines
+    elif not request.qps and (colors := sizing.sized.best.colors) > 1:
+        more = "--qps predict chooses by prediction, with what each number gets"
+        notes = (f"queue pairs: one per path color ({colors}); {more}",)
+    network = sized(sizing, hardware)
+    findings = to_be_reported(network)
+    written = start_sized(sizing, folder)
+    if html is not None:
+        told = to_json(sizing.catalog, sizing.sized), list(words(sizing.catalog, sizing.sized))
+        write_file(html, sized_html(network, *told, {str(shape): items for shape, items in bought.items()}, known))
+        written.append(html)
+    costs = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
+    return StartedFabric(sizing, written, notes, costs, findings)
 
 
 def start_sized(answer: Answer, folder: Path) -> list[Path]:

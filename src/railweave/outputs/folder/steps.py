@@ -228,7 +228,7 @@ class Built:
 
     network: Network
     findings: list[Finding]
-    """The findings of design, rendering and the fast checks. Only ``verify`` runs all checks."""
+    """The findings of design, rendering and the fast checks, errors first; ``verify`` runs all checks."""
     changed: list[str]
     """The files that are new, changed or removed, by path in the folder."""
     files: int
@@ -311,4 +311,44 @@ def _build(
     progress(f"writing {counted(count, 'file')} to {out}")
     also = {companion(fabric, "lock"): text}
     changed = write_folder(out, files, also, kept=made.kept, keys=made.keys, private=secrets is not None)
-    return Built(network, [*findings, *lock_missing(fabric, out, replaced, lock)], changed, count)
+    findings = by_severity([*findings, *lock_missing(fabric, out, replaced, lock)])
+    return Built(network, findings, changed, count)
+
+
+def design_file(
+    fabric: Path,
+    lock: Lock | None = None,
+    *,
+    compact: bool = False,
+    inventory_of: Path | None = None,
+    device: Sequence[str] = (),
+    hardware: Path | None = None,
+    changes: Mapping[str, str] | None = None,
+) -> tuple[Network, Lock]:
+    """Read a fabric file with its inventory and lock, and design it.
+
+    - ``lock``: a lock to use instead of the file's own.
+    - ``inventory_of``: the fabric file whose inventory is used instead.
+    - ``compact``: free the slots of names that the file no longer has, for new names to use.
+    - ``hardware``: a folder of hardware files (``railweave.model.catalog.hardware_files``).
+    - ``changes``: as for ``read_source``.
+
+    Raises ``InputError`` with file and line of every mistake.
+    """
+    source = read_source(fabric, lock, inventory_of=inventory_of, changes=changes)
+    return design_source(source, compact=compact, device=device, hardware=hardware)
+
+
+def design_source(
+    source: Source, *, compact: bool = False, device: Sequence[str] = (), hardware: Path | None = None
+) -> tuple[Network, Lock]:
+    """Design a source that was read, as ``design_file`` does, and update the source's lock. Raises ``InputError``."""
+    user_hardware = own_hardware(hardware, source.document)
+    known = packaged().with_hardware(user_hardware.hardware)
+    spec, shapes = shaped(source.spec, known)
+    with in_force(known.with_hardware(shapes)):
+        source = retargeted(replace(source, spec=spec), device)
+        check_extra(source)
+        check_reserved(source)
+        source.lock.compacting |= compact
+        return design(source, user_hardware.places)
