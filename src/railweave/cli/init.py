@@ -42,7 +42,7 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
 
     with waiting(f"sizing, designing and checking a fabric for {options.gpus} GPUs", quiet=quiet or as_json):
         started = init_sized.of(options)
-    for line in started.notes:
+    for line in started.notes if started.predicted or not as_json else ():
         typer.echo(line, err=as_json)
     if as_json:
         print_json(started.to_json())

@@ -55,7 +55,7 @@ class StartedFabric:
     """A fabric that was sized for a number of GPUs, and written.
 
     - ``written``: the files, the fabric file first.
-    - ``notes``: sentences on the number of queue pairs.
+    - ``notes``: sentences on the number of queue pairs, which was ``predicted`` if that was asked for.
     - ``costs``: the cost of each shape that fits, by its title; empty without prices.
     - ``findings``: the errors and warnings that ``build`` will report.
     """
@@ -65,6 +65,7 @@ class StartedFabric:
     notes: tuple[str, ...]
     costs: dict[str, str]
     findings: list[Finding]
+    predicted: bool
 
     @property
     def good(self) -> bool:
@@ -139,7 +140,7 @@ def start_for_gpus(
         write_file(html, sized_html(network, *told, {str(shape): items for shape, items in bought.items()}, known))
         written.append(html)
     costs = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
-    return StartedFabric(sizing, written, notes, costs, findings)
+    return StartedFabric(sizing, written, notes, costs, findings, predict_qps)
 
 
 def start_sized(answer: Answer, folder: Path) -> list[Path]:
