@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 def silent(_: object) -> None:
-    """Ignore a line of progress."""
+    """Ignore a progress message."""

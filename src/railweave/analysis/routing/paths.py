@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 PLUS = "+"
-"""The separator of merged device names in NCCL logs, such as mlx5_0+mlx5_1."""
+"""The separator in the name of a merged device in NCCL logs, such as mlx5_0+mlx5_1."""
 PINNED = {
     "links": "pinned",
     "switches": "pinned to its switches; parallel links between two of them share its packets",

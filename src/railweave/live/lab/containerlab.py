@@ -43,7 +43,10 @@ class ExportedLab:
 
 
 def exported(network: Network, part: str, words: Sequence[str]) -> ExportedLab:
-    """Return the files of a network, or of a ``part`` of it as for ``lab up``. ``words``: images as ``KIND=IMAGE``."""
+    """Return the topology files of a network, or of a ``part`` of it given as for ``lab up``.
+
+    ``words``: the images to use, as ``KIND=IMAGE``.
+    """
     shown = present(network)
     shown = slicing.sliced(shown, slicing.parse(part)) if part else shown
     with in_force(shown.catalog):

@@ -270,7 +270,7 @@ class WrittenTables:
 
 
 def write(lab: Running, file: Path) -> WrittenTables:
-    """Write the tables of the kernels into a file, and return them with their differences from the computed tables."""
+    """Write the tables of the kernels into a file. Return them, and their differences from the computed tables."""
     expected = lab.control_plane.routes()
     actual = read(lab, expected)
     write_fibs(actual.routes, file)
