@@ -18,7 +18,7 @@ from railweave.live.lab.overlay import Overlay
 from railweave.live.lab.plan import make_plan
 from railweave.model.network.model import Network
 from railweave.model.network.status import present
-from railweave.outputs.folder.steps import design_file
+from railweave.outputs.folder.designing import design_file
 from railweave.outputs.rendering.network import render_hosts, render_network
 from railweave.prediction.simulation.conditions import bed_of
 from tests.conftest import designed

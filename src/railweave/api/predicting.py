@@ -64,7 +64,6 @@ def simulate_sizes(options: SimulateSizes) -> list[JobPrediction]:
 
     Other arguments and errors are those of ``simulate``.
     """
-    from railweave.outputs.report.prediction.page import prediction_html
     from railweave.prediction.simulation.job_run import steps_table
     from railweave.prediction.simulation.seeds import predictions_of
 
@@ -83,7 +82,13 @@ def simulate_sizes(options: SimulateSizes) -> list[JobPrediction]:
         ):
             predictions.append(prediction)
             options.each(prediction)
-        write_asked(options.html, lambda: prediction_html(network, predictions))
+
+        def page() -> str:
+            from railweave.outputs.report.prediction.page import prediction_html
+
+            return prediction_html(network, predictions)
+
+        write_asked(options.html, page)
     steps = [step for prediction in predictions for step in prediction.steps]
     write_asked(options.csv, lambda: steps_table(steps).as_csv())
     return predictions
@@ -96,7 +101,6 @@ def simulate_variants(options: SimulateVariants) -> Comparison:
     ``compare`` is the setting with its values, as for ``--compare``: ``"lb=ecmp,dlb"``. ``progress`` is called with the number of finished
     predictions. Other arguments and errors are those of ``simulate``.
     """
-    from railweave.outputs.report.prediction.comparison import comparison_html
     from railweave.prediction.simulation.compare import comparison
     from railweave.prediction.simulation.varied import variants
 
@@ -105,7 +109,13 @@ def simulate_variants(options: SimulateVariants) -> Comparison:
         wanted = variants(network, options.compare, options.asked(whole, options.collective, options.size))
         name = options.compare.partition("=")[0]
         result = comparison(network, wanted, name, watch=options.html is not None, progress=options.progress)
-        write_asked(options.html, lambda: comparison_html(network, result))
+
+        def page() -> str:
+            from railweave.outputs.report.prediction.comparison import comparison_html
+
+            return comparison_html(network, result)
+
+        write_asked(options.html, page)
     write_asked(options.csv, result.table.as_csv)
     return result
 
@@ -123,7 +133,6 @@ def simulate_grid(options: SimulateGrid) -> Grid:
     approaches. Scripts that call this function need ``if __name__ == "__main__":``, because the processes import the script again. Raises
     ``InputError`` for an invalid value, for more than 400 combinations, and as ``load`` does.
     """
-    from railweave.outputs.report.prediction.comparison import grid_html
     from railweave.prediction.simulation.grid import dimensions, dimensions_of, grid
 
     whole, network = _on(options)
@@ -135,7 +144,13 @@ def simulate_grid(options: SimulateGrid) -> Grid:
         )
         given = options.asked(whole, options.collective, options.size)
         result = grid(network, wanted, given, measured=path_of(options.measured), progress=options.progress)
-        write_asked(options.html, lambda: grid_html(network, result))
+
+        def page() -> str:
+            from railweave.outputs.report.prediction.comparison import grid_html
+
+            return grid_html(network, result)
+
+        write_asked(options.html, page)
     write_asked(options.csv, result.table.as_csv)
     return result
 
@@ -150,14 +165,19 @@ def simulate_training(options: SimulateTraining) -> TrainingPrediction:
 
     Times end in ``_ps`` (10^-12 s). Raises ``InputError`` for invalid input, with lines of the files, and as ``load`` does.
     """
-    from railweave.outputs.report.prediction.training import training_html
     from railweave.prediction.simulation.training.export import chakra_files
     from railweave.prediction.simulation.training.variants import training_over_seeds
 
     whole, network = _on(options)
     with in_force(whole.catalog):
         result = training_over_seeds(network, Path(options.job), options.seeds, options.asked(whole), options.progress)
-        write_asked(options.html, lambda: training_html(result))
+
+        def page() -> str:
+            from railweave.outputs.report.prediction.training import training_html
+
+            return training_html(result)
+
+        write_asked(options.html, page)
         write_asked(options.csv, result.table.as_csv)
         if options.chakra_out is not None:
             for name, content in chakra_files(result):
@@ -174,7 +194,6 @@ def simulate_training_variants(options: SimulateTrainingVariants) -> Variants:
     ``source``, for settings that change its fields. Other arguments and errors are those of ``simulate_training``; ``seeds`` and
     ``chakra_out`` are of one prediction.
     """
-    from railweave.outputs.report.prediction.training import variants_html
     from railweave.prediction.simulation.job import job_network
     from railweave.prediction.simulation.training.variants import compare_training
 
@@ -195,7 +214,13 @@ def simulate_training_variants(options: SimulateTrainingVariants) -> Variants:
             options.progress,
             None if fixed else designed,
         )
-        write_asked(options.html, lambda: variants_html(result))
+
+        def page() -> str:
+            from railweave.outputs.report.prediction.training import variants_html
+
+            return variants_html(result)
+
+        write_asked(options.html, page)
         write_asked(options.csv, result.table.as_csv)
     return result
 
