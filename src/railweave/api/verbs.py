@@ -312,10 +312,14 @@ class Traffic(Source):
 
     def asked(self, network: Network, collective: str | None, size: int | str | None) -> dict[str, Any]:
         """Return the options as ``questions`` and ``answer`` take them (``given``). Raises ``InputError`` if a setting is not KEY=VALUE."""
-        from railweave.api.saved import configs_of
         from railweave.outputs.folder.sources import path_of
         from railweave.prediction.simulation.settings import by_name
 
+        configs = self.configs
+        if self.running is not None:
+            from railweave.api.saved import running  # brings renderers with it
+
+            configs = running(network, self.running)
         return {
             "collective": collective,
             "size": size,
@@ -331,7 +335,7 @@ class Traffic(Source):
             "tenant": self.tenant,
             "engine": self.engine,
             "exact": self.exact,
-            "configs": configs_of(network, self.running, self.configs),
+            "configs": configs,
         }
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from railweave.prediction.collectives.program import sizes
-from railweave.prediction.simulation.compare import comparison
 from railweave.prediction.simulation.question import answer, questions
 from railweave.prediction.simulation.varied import variants
 from railweave.progress import silent
@@ -61,6 +60,8 @@ def over_seeds(
     settings: Mapping[str, str] = given.get("settings") or {}
     first = int(settings.get("seed", "1"))
     name = f"seed={','.join(str(first + more) for more in range(seeds))}"
+    from railweave.prediction.simulation.compare import comparison  # brings processes with it
+
     compared = comparison(network, variants(network, name, given), "seed", watch=watch, progress=progress)
     ranked = [outcome.answer for outcome in compared.ranked]
     times = tuple(outcome.answer.time_ps for outcome in compared.outcomes)
