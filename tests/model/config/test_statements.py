@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import Any
+
+from tests.systems.test_statement_rows import TABLES
 
 from railweave.model.config.compare import compare
 from railweave.model.config.row_changes import with_rows
@@ -38,6 +42,17 @@ class Device:
     ports: dict[str, Port] = field(default_factory=dict[str, Port])
     clock: Clock | None = None
     users: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Server:
+    host: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Servers:
+    servers: tuple[Server, ...] = ()
 
 
 TABLE = Statements(
@@ -238,3 +253,26 @@ def test_rows_say_which_release_has_a_statement() -> None:
     assert CHANGING.releases == {"2.0"}
     assert [*CHANGING.since(sections, {"2.0"})] == [("port x / shutdown", "2.0")]
     assert [*CHANGING.since(sections, {"1.0"})] == []
+
+
+def test_a_line_without_a_field_that_has_no_default_is_unknown() -> None:
+    table = Statements(Servers, (each("server <host>[ key <key>]", "servers", "manual", Server, host=WORD, key=WORD),))
+    sections = parse("server a key b\nserver c\n")
+    reader = SectionReader(sections)
+    assert table.read(sections, reader) == Servers((Server("a", "b"),))
+    assert [path for _, path, taken in reader.lines() if not taken] == ["server c"]
+
+
+def test_sections_have_the_fields_without_default_in_their_header() -> None:
+    """Otherwise a section without the line that has one could not be built."""
+
+    def missing(table: Statements[Any]) -> Iterator[str]:
+        for row in table.rows:
+            made = row.made
+            if made is not None and is_dataclass(made) and row.rows is not None:
+                usual = {each.name for each in fields(made) if MISSING is each.default is each.default_factory}
+                for form in (*row.forms, *row.also) or ("",):
+                    yield from (f"{form}: {name}" for name in usual - row.sets.keys() if f"<{name}>" not in form)
+                yield from missing(Statements(made, row.rows))
+
+    assert [name for table in TABLES.values() for name in missing(table)] == []

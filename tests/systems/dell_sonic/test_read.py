@@ -22,6 +22,7 @@ from tests.analysis.routing.fabrics import fabrics
 from tests.protection.test_sessions import guarded
 from tests.retarget import ON_DELL, retargeted
 from tests.systems.dell_sonic import fuzz
+from tests.systems.there_and_back import unknown
 
 SYSTEM = system("dell_sonic")
 UNSAID = tuple(catalog().systems["dell_sonic"].reads.unsaid)
@@ -495,3 +496,28 @@ def test_every_priority_is_paused() -> None:
     found = SYSTEM.reader.read(files).config.qos
     assert found is not None
     assert sorted(one.pfc_priority for one in found.classes.values() if one.pfc_priority is not None) == [*range(8)]
+
+
+PUBLIC = """\
+hostname a
+tacacs-server host 10.0.0.1 vrf mgmt
+interface Management 0
+ mtu 1500
+interface Eth1/1
+ qos-map dot1p-tc ROCE
+ qos-map tc-dscp ROCE
+router bgp 65001
+ address-family ipv4 unicast
+  maximum-paths ibgp 1
+  maximum-paths ibgp 4
+ neighbor interface Eth1/1
+  timers 3 9
+"""
+
+
+def test_lines_of_public_files_are_what_they_do() -> None:
+    """A login server without a key ended reading; ports with a slash in their name missed the patterns of others."""
+    assert unknown(read(PUBLIC)) == [
+        "7: interface Eth1/1 / qos-map tc-dscp ROCE",
+        "11: router bgp 65001 / address-family ipv4 unicast / maximum-paths ibgp 4",
+    ]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
@@ -329,6 +329,15 @@ class _Entry:
     path: tuple[str, ...] = ()
 
     @cached_property
+    def needed(self) -> frozenset[str]:
+        """The fields that the element must get from the line, because they have no default. A line without one of them is unknown."""
+        made = self.row.made
+        if made is None or not dataclasses.is_dataclass(made):
+            return frozenset()
+        usual = (each for each in fields(made) if each.default is MISSING and each.default_factory is MISSING)
+        return frozenset(each.name for each in usual) - self.row.sets.keys()
+
+    @cached_property
     def reads(self) -> re.Pattern[str]:
         """The lines of the form. Printing does not want it, so it is compiled when first used."""
         return re.compile(self.pattern)
@@ -569,7 +578,8 @@ class Statements(Generic[T]):
                 values |= {slot: codecs[slot].read(word) for slot, word in words.items() if word is not None}
             except (ValueError, KeyError):
                 continue
-            return entry, values
+            if entry.needed <= values.keys():
+                return entry, values
         return None, {}
 
     def build(self, values: dict[str, Any]) -> T:
