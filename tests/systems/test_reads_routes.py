@@ -834,3 +834,14 @@ def test_a_unit_of_the_loopback_outside_instances_is_the_devices() -> None:
 )
 def test_assigned_communities_alone_are_well_known(community: str, well_known: bool) -> None:
     assert is_well_known(community) == well_known
+
+
+@pytest.mark.parametrize("holder", ["overlay", "10.255.0.3"])
+def test_what_filters_ipv4_on_a_session_between_loopbacks_is_not_understood(holder: str) -> None:
+    """Routes of IPv4 on it are not held, so neither is what refuses them."""
+    active = "      neighbor spines activate\n"
+    added = f"      neighbor overlay activate\n      neighbor {holder} route-map none out\n"
+    reading = edited("eos", (active, active + added), more="route-map none deny 10\n")
+    here = "router bgp 65001 / address-family ipv4 / neighbor"
+    lines = [f"{here} overlay activate", f"{here} {holder} route-map none out"]
+    assert [kinds(reading, "eos")[line] for line in lines] == ["unknown", "unknown"]

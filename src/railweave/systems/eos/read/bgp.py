@@ -58,6 +58,8 @@ class Neighbors:
     unchanged: bool = False
     """EVPN's routes keep their next hop to all neighbors."""
     down: bool = False
+    routed_lines: dict[str, list[SelectedLine]] = field(default_factory=dict[str, "list[SelectedLine]"])
+    """The lines that give a neighbor or a peer group IPv4 or IPv6, or a route map for it, by its name."""
     joint: JointPolicies = field(default_factory=JointPolicies)
 
     def policies(self, one: Settings) -> tuple[str, str]:
@@ -132,6 +134,8 @@ def _family(taking: SectionReader, section: SelectedLine, family: str, found: Ne
             taking.leave(one)
         else:
             settings.active[family] = not before
+            if family != "evpn" and not before:
+                found.routed_lines.setdefault(one["name"], []).append(one)
     for one in taking.each("neighbor <name> route-map <map> in|out", below=section):
         settings = _of(found, one["name"])
         if settings is None or (family == "evpn" and one.line.endswith(" in")):
@@ -140,6 +144,7 @@ def _family(taking: SectionReader, section: SelectedLine, family: str, found: Ne
             settings.evpn_out = one["map"]
         else:
             settings.maps[family, one.line.rpartition(" ")[2]] = one["map"]
+            found.routed_lines.setdefault(one["name"], []).append(one)
     if family == "evpn" and taking.last("bgp next-hop-unchanged", below=section):
         found.unchanged = True
     for one in taking.each("neighbor <name> next-hop-unchanged", below=section):

@@ -194,6 +194,11 @@ def overlay(
     on_links = [port for group, port in discovered(own, ports, lists) if own.neighbors.groups[group].active.get("evpn")]
     between = [one for name, one in peers.items() if name not in shared]
     waiting = [one for one in groups if not own.neighbors.is_routed(one)]
+    for name, session in peers.items():
+        if name not in shared and own.neighbors.is_routed(session):  # routes of IPv4 and IPv6 on it are not held
+            for holder in (name, own.neighbors.peers[name].group):
+                for selected in own.neighbors.routed_lines.get(holder, ()):
+                    taking.leave(selected)
     return model.OverlayConfig(
         loopback=local,
         neighbors=tuple(
