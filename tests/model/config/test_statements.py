@@ -276,3 +276,10 @@ def test_sections_have_the_fields_without_default_in_their_header() -> None:
                 yield from missing(Statements(made, row.rows))
 
     assert [name for table in TABLES.values() for name in missing(table)] == []
+
+
+def test_a_line_that_is_passed_over_is_irrelevant() -> None:
+    sections = parse("port 1\n speed 10\n description x\n colour red\n")
+    reader = SectionReader(sections)
+    TABLE.read(sections, reader)
+    assert [known for _, _, known in reader.lines()] == ["understood", "understood", "irrelevant", ""]

@@ -9,7 +9,7 @@ import itertools
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from railweave.errors import RenderError
 
@@ -215,12 +215,17 @@ def flat(sections: Iterable[Section], above: str = "") -> list[str]:
     return result
 
 
+Known = Literal["understood", "irrelevant", ""]
+"""The knowledge of a reader about a line: part of what was read, without effect, or nothing (an empty string)."""
+
+
 class SectionReader:
     """A reader of sections that records the understood lines. Taking a line marks it and its parent headers as understood."""
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self.sections = sections
         self._understood: set[int] = set()
+        self._passed: set[int] = set()
 
     def each(self, *forms: str, below: SelectedLine | None = None) -> Iterator[SelectedLine]:
         """Take and yield every line that matches these forms (see ``select``), at the top or below a line taken before."""
@@ -236,6 +241,11 @@ class SectionReader:
     def take(self, *lines: Section) -> None:
         """Mark single lines as understood without a form, for example the lines of free text."""
         self._understood.update(map(id, lines))
+
+    def pass_over(self, section: Section) -> None:
+        """Mark a line as irrelevant: it is understood, and has no effect."""
+        self._understood.add(id(section))
+        self._passed.add(id(section))
 
     def give_back(self, section: Section) -> None:
         """Mark a line as not understood, because its meaning is different from that of the form that it matched."""
@@ -256,13 +266,18 @@ class SectionReader:
             if id(section) not in self._understood and not irrelevant(f"{above} / {section.line}")
         )
 
-    def lines(self) -> Iterator[tuple[Section, str, bool]]:
-        """Yield every line, its path of parent lines joined by `` / ``, and whether it was understood."""
+    def lines(self) -> Iterator[tuple[Section, str, Known]]:
+        """Yield every line, its path of parent lines joined by `` / ``, and whether it was understood, as what."""
         return self._lines(self.sections, "")
 
-    def _lines(self, sections: Sequence[Section], above: str) -> Iterator[tuple[Section, str, bool]]:
+    def _lines(self, sections: Sequence[Section], above: str) -> Iterator[tuple[Section, str, Known]]:
         for block in sections:
             here = f"{above}{block.line}"
-            yield block, here, id(block) in self._understood
+            yield block, here, self._known(id(block))
             if block.body:
                 yield from self._lines(block.body, f"{here} / ")
+
+    def _known(self, section: int) -> Known:
+        if section not in self._understood:
+            return ""
+        return "irrelevant" if section in self._passed else "understood"

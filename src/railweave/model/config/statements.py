@@ -511,7 +511,10 @@ class Statements(Generic[T]):
             last, words = words[REST]
         if entry is None or last is None or (section.body and last.inner is None and not last.row.reason):
             return  # unknown, or a plain statement with lines below it
-        reader.take(section)
+        if last.row.reason:
+            reader.pass_over(section)
+        else:
+            reader.take(section)
         self._store(entry, values, collected, section, reader)
 
     def _store(

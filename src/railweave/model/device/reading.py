@@ -14,6 +14,7 @@ from railweave.model.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from railweave.model.config.sections import Known
     from railweave.model.device.model import DeviceConfig
 
 
@@ -115,16 +116,17 @@ class Reading:
 
 
 def classify_statements(
-    file: str, lines: Iterable[tuple[int, str, str, bool]], irrelevant: Mapping[str, str]
+    file: str, lines: Iterable[tuple[int, str, str, bool | Known]], irrelevant: Mapping[str, str]
 ) -> Iterator[ReadStatement]:
     """Yield each statement, classified as understood, irrelevant or unknown.
 
-    ``lines`` holds tuples of (line number, hierarchy, path, whether the statement was understood). The keys of ``irrelevant`` are
-    patterns that match from the start of a path.
+    ``lines`` holds tuples of (line number, hierarchy, path, whether the statement was understood, or as what). The keys of
+    ``irrelevant`` are patterns that match from the start of a path.
     """
     patterns = tuple(irrelevant)
     for line, hierarchy, path, understood in lines:
-        kind: Kind = "understood" if understood else "irrelevant" if _any(patterns).match(path) else "unknown"
+        known: Known = "understood" if understood is True else understood or ""
+        kind: Kind = known or ("irrelevant" if _any(patterns).match(path) else "unknown")
         yield ReadStatement(file, line, hierarchy, path, kind)
 
 

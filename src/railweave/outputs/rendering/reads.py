@@ -22,8 +22,8 @@ configurations is in [capture.md](capture.md).
 
 A reader gives two things: the configuration, and every statement with what became of it:
 
-- **understood**: it is part of the configuration that was read, or it is without effect, as the system's last list below says with the reason;
-- **irrelevant**: it changes nothing that railweave looks at, by a pattern of the system's list below, which says why;
+- **understood**: it is part of the configuration that was read;
+- **irrelevant**: it changes nothing that railweave looks at, by the system's lists below, which say why;
 - **unknown**: nothing is known of it. It is never dropped in silence: `import` names it with its line, and `drift` where it is not designed. Designs, paths
   and predictions take no account of it, except in a routing policy. A term with a statement that is not understood has an unknown result. Where a route
   reaches such a term, `verify` reports `routes-not-known`, and no check that needs routes says that all is well.
@@ -97,7 +97,7 @@ def _of(nos: str, system: System) -> Iterator[str]:
     yield from _table(("it writes by itself", "source"), _patterns(reads.by_itself))
     yield from _table(("irrelevant are statements that begin so", "because"), _patterns(reads.irrelevant))
     without_effect = (row for table in tables(nos).values() for row in _passed(table, ""))
-    yield from _table(("understood, and without effect", "because"), without_effect)
+    yield from _table(("irrelevant are these statements, whole", "because"), without_effect)
 
 
 def _passed(table: Statements[Any], above: str) -> Iterator[tuple[str, str]]:

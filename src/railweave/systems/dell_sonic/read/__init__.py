@@ -37,6 +37,7 @@ from railweave.systems.frr.statements.bgp import Evpn
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from railweave.model.config.sections import Known
     from railweave.model.config.tree import ConfigTree, Node
     from railweave.systems.frr.meaning.policy import Lists
 
@@ -199,7 +200,8 @@ def read(texts: Mapping[str, str]) -> Reading:
     place = 0
     for file, some in of_file.items():
         count = _count(some)
-        own = ((one.at, hierarchy, path, known) for one, path, known, hierarchy in _named(lines[place : place + count]))
+        named = _named(lines[place : place + count])
+        own: list[tuple[int, str, str, Known]] = [(one.at, top, path, known) for one, path, known, top in named]
         statements += classify_statements(file, own, irrelevant)
         place += count
     return Reading(config, tuple(statements))
@@ -225,7 +227,7 @@ _NAMED = {"interface": 1, "hostname": 1, "route-map": 1, "username": 1, "bfd": 1
 """First words of lines at the top after which names come."""
 
 
-def _named(lines: Sequence[tuple[Section, str, bool]]) -> Iterator[tuple[Section, str, bool, str]]:
+def _named(lines: Sequence[tuple[Section, str, Known]]) -> Iterator[tuple[Section, str, Known, str]]:
     """Lines with the part of the configuration that they belong to: the first words of the line at the top."""
     for one, path, known in lines:
         words = path.partition(" / ")[0].split()

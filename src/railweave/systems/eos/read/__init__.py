@@ -23,6 +23,7 @@ from railweave.systems.eos.tree import to_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from railweave.model.config.sections import Known
     from railweave.model.config.tree import ConfigTree, Node
 
 
@@ -164,9 +165,11 @@ def read(texts: Mapping[str, str]) -> Reading:
     return Reading(config, tuple(statements))
 
 
-def _by_file(taking: SectionReader, files: Mapping[int, str]) -> Iterator[tuple[str, list[tuple[int, str, str, bool]]]]:
+def _by_file(
+    taking: SectionReader, files: Mapping[int, str]
+) -> Iterator[tuple[str, list[tuple[int, str, str, Known]]]]:
     """The lines of each file: number, part of the configuration, path, and whether they were understood."""
-    found: dict[str, list[tuple[int, str, str, bool]]] = {name: [] for name in files.values()}
+    found: dict[str, list[tuple[int, str, str, Known]]] = {name: [] for name in files.values()}
     here, hierarchy = "", ""
     for section, path, understood in taking.lines():
         if id(section) in files:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Address, Family, Prefix
+    from railweave.model.config.sections import Known
     from railweave.model.device.model import Bgp, Isis, Ospf
     from railweave.systems.frr.meaning.policy import Lists
     from railweave.systems.frr.statements.bgp import Router
@@ -318,7 +319,7 @@ def statements(taking: SectionReader, files: Sequence[tuple[str, Sequence[Sectio
     """Every line of the files and what became of it, but of those without a name. No secret is in it."""
     of_file = {id(one): file for file, sections in files for one in sections}
     irrelevant = catalog().systems["frr"].reads.irrelevant
-    lines: dict[str, list[tuple[int, str, str, bool]]] = {file: [] for file, _ in files}
+    lines: dict[str, list[tuple[int, str, str, Known]]] = {file: [] for file, _ in files}
     file = ""
     for section, path, understood in taking.lines():
         file = of_file.get(id(section), file)
