@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from railweave.cli import main
+from railweave.model.network.model import Network
+from railweave.prediction.simulation.training import variants
+from railweave.prediction.simulation.training.variants import compare_training
 from tests.conftest import EXAMPLES
 
 FABRIC = str(EXAMPLES / "h100-rlb.yaml")
@@ -111,3 +115,26 @@ def test_a_step_is_written_as_traces_and_read_again(run: Run, tmp_path: Path) ->
     assert "goes with one prediction" in run(
         "--job", str(JOBS[0]), "--chakra-out", str(folder), "--compare", "qps=1", code=2
     )
+
+
+def test_a_setting_of_the_fabric_file_is_designed_with_the_switches_that_are_given(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Network] = []
+
+    def watched(*given: Any) -> Any:
+        made.append(given[-1]({})[0])
+        return compare_training(*given)
+
+    monkeypatch.setattr(variants, "compare_training", watched)
+    setting = (
+        "--compare",
+        "parallel.pipeline=1",
+        "--device",
+        "spine=acme-32x800:sonic",
+        "--hardware",
+        str(EXAMPLES / "hardware"),
+    )
+    run("--job", str(EXAMPLES / "jobs" / "dense.yaml"), *setting)
+    (network,) = made
+    assert {switch.model for switch in network.switches if switch.role == "spine"} == {"acme-32x800"}

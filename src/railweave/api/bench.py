@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,7 @@ def bench_run(options: BenchRun) -> RunSummary:
     from railweave.operations.bench.running.pair import RANKS, Launch
     from railweave.operations.bench.running.shells import HERE
 
+    launch = Launch(options.launcher)  # refused before anything is read
     given = options.plan if isinstance(options.plan, Plan) else read_plan(options.plan)
     network = plan_runs.planned_network(given, options.fabric, options.device, options.hardware)
     outputs = plan_runs.outputs_of(options.plan, options.store, options.outputs)
@@ -57,8 +59,13 @@ def bench_run(options: BenchRun) -> RunSummary:
     on = options.launch_on
     if on == "here" or (on is None and options.launcher == "srun"):
         on = HERE
-    launch = Launch(
-        options.launcher, on, scripts, options.ranks or RANKS, options.nccl_tests, tuple(options.srun_options)
+    launch = replace(
+        launch,
+        on=on,
+        scripts=scripts,
+        ranks=options.ranks or RANKS,
+        folder=options.nccl_tests,
+        options=tuple(options.srun_options),
     )
     return plan_runs.run_plan(
         plan_runs.PlanRun(
@@ -85,8 +92,10 @@ def bench_plan(options: BenchPlan) -> Plan:
     argument, and as ``load`` does.
     """
     from railweave.operations.bench.planning.making import plan
+    from railweave.operations.bench.planning.places import check_memory
     from railweave.prediction.simulation.job import job_network
 
+    check_memory(options.memory, ())  # an unknown one is refused before anything is read
     whole = options.network()
     network = job_network(whole, options.fabric)
     with in_force(network.catalog):

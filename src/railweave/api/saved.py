@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
 from railweave.api.verbs import DriftOptions
+from railweave.errors import Argument, InputError, Problem
 from railweave.model.catalog import in_force, packaged
 from railweave.model.catalog.hardware_files import own_hardware
 from railweave.model.device.build import device_config
+from railweave.model.network.model import Network
 from railweave.outputs.folder.sources import network_of, path_of
 from railweave.outputs.rendering.network import emulation
 from railweave.progress import silent
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from railweave.analysis.adopt.adopt import ImportedNetwork
     from railweave.analysis.drift.drift import Drift
     from railweave.model.device.model import DeviceConfig
-    from railweave.model.network.model import Network
 
 
 @verb(DriftOptions)
@@ -37,6 +38,9 @@ def drift(options: DriftOptions) -> Drift:
     from railweave.analysis.drift.drift import drift as differences  # brings every reader with it
     from railweave.analysis.drift.running import captured_texts
 
+    if options.adopt and isinstance(options.source, Network):
+        fix = "give the path of the fabric file"
+        raise InputError([Problem(Argument("adopt"), "a designed network has no file to write differences into", fix)])
     network = options.network()
     with in_force(network.catalog):
         asked, configs = designed_for(network, options.capture)

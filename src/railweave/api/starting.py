@@ -83,9 +83,14 @@ def init_sized(options: Init) -> StartedFabric:
     from railweave.design.sizing.request import request_of
     from railweave.outputs.folder.starting import start_for_gpus
 
+    if options.folder is None or options.gpus is None:
+        missing = "folder" if options.folder is None else "gpus"
+        raise InputError(
+            [Problem(Argument(missing), "is missing", "give a new or empty folder, and the number of GPUs")]
+        )
     return start_for_gpus(
         request_of(vars(options)),
-        Path(options.folder or ""),
+        Path(options.folder),
         predict_qps=options.qps == PREDICT,
         hardware=path_of(options.hardware),
         prices=path_of(options.prices),

@@ -37,7 +37,7 @@ from railweave.cli.deploy_output import (
     show_revision,
     when,
 )
-from railweave.cli.output import print_json, telling
+from railweave.cli.output import done, print_json, telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:
@@ -297,6 +297,7 @@ def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
 
     def at_work(who: str) -> None:
         busy.append(who)
+        done(quiet=quiet or as_json)
         typer.echo(f"{who} is at work on {options.fabric} now", err=True)
 
     with telling(quiet=quiet or as_json) as say:

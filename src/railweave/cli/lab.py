@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
 
 from railweave.api.site_verbs import LabAccess, LabDown, LabExport, LabFault, LabFib, LabStatus, LabTest, LabUp
 from railweave.cli.command import command
-from railweave.cli.output import print_json, telling, waiting
+from railweave.cli.output import done, print_json, telling, waiting
 from railweave.counting import counted
 from railweave.progress import silent
 
@@ -31,8 +30,12 @@ def up(options: LabUp, *, as_json: bool, quiet: bool) -> None:
     """Start a lab of the network on this machine: every switch as an FRR router, every server as a host, each in a network namespace. Needs root. Exits 1 if routes do not converge."""
     from railweave.api.labs import lab_up
 
+    def announce(message: str) -> None:
+        done(quiet=quiet or as_json)
+        typer.echo(message, err=True)
+
     with telling(quiet=quiet or as_json) as say:
-        made = lab_up.of(replace(options, progress=say, announce=partial(typer.echo, err=True)))
+        made = lab_up.of(replace(options, progress=say, announce=announce))
     if as_json:
         print_json(asdict(made))
     else:

@@ -191,8 +191,9 @@ def _of_job(network: Network, options: Sim, say: Callable[[str], None]) -> Train
 
     if options.compare is None:
         return simulate_training.of(_as(SimulateTraining, network, options, progress=say))
-    given = _as(SimulateTrainingVariants, network, options, file=options.source, progress=say)
-    return simulate_training_variants.of(given)
+    # Settings may change the fabric file: it is designed anew, with the switches and the hardware that were given.
+    given = {name: getattr(options, name) for name in ("source", "device", "hardware")}
+    return simulate_training_variants.of(_as(SimulateTrainingVariants, network, options, progress=say, **given))
 
 
 def _message_progress(*, quiet: bool) -> Callable[[str, int, int], None]:
