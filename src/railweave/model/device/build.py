@@ -120,9 +120,9 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
 def _management(network: Network, system: System) -> Management:
     """Return the management plane without services that the system does not support."""
     management = own_type(Management, network.management)
-    if not management.services.eapi or "eapi" in system.capabilities:
-        return management
-    return replace(management, services=replace(management.services, eapi=False))
+    if not network.management.services.eapi or "eapi" not in system.capabilities:
+        return management  # eAPI is off in it: the fabric file has no such field
+    return replace(management, services=replace(management.services, eapi=True))
 
 
 def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceConfig:
