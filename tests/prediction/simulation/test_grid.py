@@ -139,3 +139,10 @@ def test_a_grid_has_lines_slopes_points_and_a_page(tmp_path: Path) -> None:
     data = json.loads(re.search(r'id="result">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
     assert len(data["cells"]) == 8
     assert "slope GB/s" in found.to_text()
+
+
+def test_a_file_of_points_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv.* no such file"):
+        grid(
+            example("h100-rlb"), dimensions("size=1M,2M"), {"collective": "all-gather"}, measured=tmp_path / "none.csv"
+        )

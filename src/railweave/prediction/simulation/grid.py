@@ -7,6 +7,7 @@ bandwidth that follows from the slope. Measured points can be shown next to the 
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from railweave.prediction.simulation.compare import comparison, longest_run
 from railweave.prediction.simulation.prediction import NEVER
 from railweave.prediction.simulation.varied import Variant, asked_with, check_ranks, one_question, values_of
 from railweave.progress import silent
+from railweave.reading import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -336,19 +338,20 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
     """
     names = {dimension.name for dimension in bare.dimensions}
     points: list[Point] = []
-    with path.open(newline="") as lines:
-        rows = csv.DictReader(lines)
-        for number, row in enumerate(rows, 2):
-            try:
-                values = {
-                    name: str(sizes(row[name])[0]) if name == "size" else row[name] for name in names & row.keys()
-                }
-                point = Point(values, float(row[TIME])) if row.get(TIME) else Point(values, 0.0, float(row[BUS]))
-            except (KeyError, ValueError, TypeError, InputError):
-                description = f"it needs a number in {TIME} or {BUS}, and sizes such as 4G"
-                fix = f"write columns {', '.join(sorted(names))} and {TIME}"
-                raise InputError([Problem(FileLine(str(path), number), description, fix)]) from None
-            points.append(point)
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        raise InputError([Problem(FileLine(str(path)), "no such file", "name a CSV file of measured points")]) from None
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    for number, row in enumerate(rows, 2):
+        try:
+            values = {name: str(sizes(row[name])[0]) if name == "size" else row[name] for name in names & row.keys()}
+            point = Point(values, float(row[TIME])) if row.get(TIME) else Point(values, 0.0, float(row[BUS]))
+        except (KeyError, ValueError, TypeError, InputError):
+            description = f"it needs a number in {TIME} or {BUS}, and sizes such as 4G"
+            fix = f"write columns {', '.join(sorted(names))} and {TIME}"
+            raise InputError([Problem(FileLine(str(path), number), description, fix)]) from None
+        points.append(point)
     return points
 
 
