@@ -190,21 +190,20 @@ def simulate_training(options: SimulateTraining) -> TrainingPrediction:
 def simulate_training_variants(options: SimulateTrainingVariants) -> Variants:
     """Predict training jobs with each value of one setting or of several, and show what each choice costs (docs/jobs.md).
 
-    ``compare`` has the settings with their values, as for ``--compare``: ``"parallel.tensor=2,4"``. ``file`` is the fabric file of a designed
-    ``source``, for settings that change its fields. Other arguments and errors are those of ``simulate_training``; ``seeds`` and
+    ``compare`` has the settings with their values, as for ``--compare``: ``"parallel.tensor=2,4"``. ``designed`` is the
+    network that ``source`` gives, if it is at hand. Other arguments and errors are those of ``simulate_training``; ``seeds`` and
     ``chakra_out`` are of one prediction.
     """
     from railweave.prediction.simulation.job import job_network
     from railweave.prediction.simulation.training.variants import compare_training
 
-    file = options.source if options.file is None else options.file
-    fixed = isinstance(file, Network) or Path(file).is_dir()
+    fixed = isinstance(options.source, Network) or Path(options.source).is_dir()
 
     def designed(changes: Mapping[str, str]) -> tuple[Network, Network]:
-        other = load(str(file), device=options.device, hardware=options.hardware, changes=changes)
+        other = load(str(options.source), device=options.device, hardware=options.hardware, changes=changes)
         return job_network(other, options.fabric), other
 
-    whole, network = _on(options)
+    whole, network = _on(options, options.designed)
     with in_force(whole.catalog):
         result = compare_training(
             network,
@@ -225,9 +224,9 @@ def simulate_training_variants(options: SimulateTrainingVariants) -> Variants:
     return result
 
 
-def _on(options: Traffic | SimulateTraining) -> tuple[Network, Network]:
-    """Return the whole network, and that of the fabric that is simulated."""
+def _on(options: Traffic | SimulateTraining, designed: Network | None = None) -> tuple[Network, Network]:
+    """Return the whole network, and that of the fabric that is simulated. ``designed`` is the whole network, if it is at hand."""
     from railweave.prediction.simulation.job import job_network
 
-    whole = options.network()
+    whole = options.network() if designed is None else designed
     return whole, job_network(whole, options.fabric)

@@ -455,7 +455,7 @@ class SimulateTrainingVariants(SimulateTraining):
 
     compare: str
     _: KW_ONLY
-    file: Path | str | None = None
+    designed: Network | None = None
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def _check(options: Sim) -> None:
             if several and given:
                 raise wrong(option, "goes with one prediction, not with --compare", fix)
     elif options.check_packets:
-        raise wrong("--check-packets", "goes with --job", "--engine packet is the like of a collective")
+        raise wrong("--check-packets", "goes with --job", "for a collective, give --engine packet")
     elif options.measured is not None and not several:
         fix = "name what the points vary, as --compare 'size=4G..16G hosts=2,4', or leave it out"
         raise wrong("--measured", "goes with --compare", fix)
@@ -191,9 +191,11 @@ def _of_job(network: Network, options: Sim, say: Callable[[str], None]) -> Train
 
     if options.compare is None:
         return simulate_training.of(_as(SimulateTraining, network, options, progress=say))
-    # Settings may change the fabric file: it is designed anew, with the switches and the hardware that were given.
+    # Settings may change the fabric file, which is then designed again, with the switches and the hardware that were given.
     given = {name: getattr(options, name) for name in ("source", "device", "hardware")}
-    return simulate_training_variants.of(_as(SimulateTrainingVariants, network, options, progress=say, **given))
+    return simulate_training_variants.of(
+        _as(SimulateTrainingVariants, network, options, designed=network, progress=say, **given)
+    )
 
 
 def _message_progress(*, quiet: bool) -> Callable[[str, int, int], None]:
