@@ -59,9 +59,7 @@ class Proof:
     def to_json(self) -> dict[str, Any]:
         """Return the documented JSON object (docs/lab.md)."""
         return {
-            "network": self.record.network,
-            "slice": self.record.slice,
-            "timers": self.record.overlay,
+            **self.record.heading(),
             "good": self.good,
             "assertions": [outcome.to_json() for outcome in self.outcomes],
             "sweep": [result.to_json() for result in self.swept],

@@ -46,6 +46,10 @@ class Record:
         """Return the lab's timers, or None if the lab uses the design's."""
         return None if self.overlay is None else Overlay(**self.overlay)
 
+    def heading(self) -> dict[str, Any]:
+        """Return the keys with which JSON objects about the lab begin (docs/lab.md)."""
+        return {"network": self.network, "slice": self.slice, "timers": self.overlay}
+
     def timers_lines(self) -> list[str]:
         """Return a line on the lab's timers, or nothing if the lab uses the design's."""
         timers = self.timers()

@@ -105,9 +105,7 @@ class InjectedFaults:
     def to_json(self) -> dict[str, Any]:
         """Return the documented JSON object (docs/lab.md)."""
         return {
-            "network": self.record.network,
-            "slice": self.record.slice,
-            "timers": self.record.overlay,
+            **self.record.heading(),
             "good": self.good,
             "faults": [measurement.to_json() for measurement in self.measured],
         }
