@@ -206,7 +206,7 @@ GOES = Effect("the port", "it goes", "manual", ("remove",))
 CHANGING = Statements(
     Device,
     (
-        line("hostname <name>", "manual", usual="", changed="anew", name=WORD),
+        line("hostname <name>", "manual", usual="", changed="removed", name=WORD),
         each(
             "port <port>",
             "ports",

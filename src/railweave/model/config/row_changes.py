@@ -22,7 +22,7 @@ PORT = "port"
 def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
     """Return the rules with those of the tables' rows. Patterns of ``rules`` come first."""
     patterns = dict(pattern for table in tables for pattern in _patterns(table))
-    replaced = (pattern for pattern, changed in patterns.items() if changed != "anew")
+    replaced = (pattern for pattern, changed in patterns.items() if changed != "removed")
     cut = (pattern for pattern, changed in patterns.items() if changed == "cut")
     rules = replace(rules, replaced=(*rules.replaced, *replaced), cut=(*rules.cut, *cut))
     rows = (row for table in tables for row in _disruptions(table, rules, "", table.disrupts or ()))
@@ -57,7 +57,7 @@ def _disruptions(
     for row, forms, inner in table.statements(also=True):
         names = dict.fromkeys(name for form in forms for name in _names(form, row, rules))
         here = f"{above}(?:{'|'.join(names)})"
-        if inner is not None:  # behind a header, a tree names the lines that make its section anew
+        if inner is not None:  # behind a header, a tree names the lines that open its section
             here += "(?: [^/]*)?"
         for effect in usual if row.disrupts is None else row.disrupts:
             yield disruption(f"{here}$", effect)
@@ -70,10 +70,11 @@ def _names(form: Form, row: Row, rules: LineRules) -> Iterator[str]:
     marks = {slot: f"<{slot}>" for slot in form.slots}
     line = form.filled(marks)
     name = " ".join(filter(None, name_of_line(line, rules)))
-    for pattern in (re.escape(name), form.reads) if name != line else (form.reads,):
-        for slot, mark in marks.items():
-            codec = form.codecs[slot]
-            word = codec.accepts if re.fullmatch(codec.word, "a / b") else codec.word
-            group = f"(?P<{PORT}>{word})" if codec.defines == PORT and len(row.forms) == 1 else f"(?:{word})"
-            pattern = pattern.replace(f"(?P<{slot}>{codec.word})", group).replace(re.escape(mark), group)  # noqa: PLW2901
-        yield pattern
+    patterns: list[str] = [re.escape(name), form.reads] if name != line else [form.reads]
+    for slot, mark in marks.items():
+        codec = form.codecs[slot]
+        word = codec.accepts if re.fullmatch(codec.word, "a / b") else codec.word
+        group = f"(?P<{PORT}>{word})" if codec.defines == PORT and len(row.forms) == 1 else f"(?:{word})"
+        read, marked = f"(?P<{slot}>{codec.word})", re.escape(mark)
+        patterns = [pattern.replace(read, group).replace(marked, group) for pattern in patterns]
+    yield from patterns

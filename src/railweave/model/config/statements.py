@@ -80,12 +80,12 @@ class Name(NamedTuple):
     refers: bool
 
 
-Changed = Literal["cut", "replaced", "anew"]
+Changed = Literal["cut", "replaced", "removed"]
 """The way in which a statement of one value changes.
 
 - ``cut``: a new value replaces the old one, and the statement is removed by its words without the value, for example ``no mtu``.
 - ``replaced``: a new value replaces the old one. The statement is removed by the whole line.
-- ``anew``: the whole line is removed before a new value is set, also because no document says that a new value replaces the old one.
+- ``removed``: the whole line is removed before a new value is set, also because no document says that a new value replaces the old one.
 """
 
 

@@ -151,7 +151,7 @@ PEER_FAMILY = (
 PEER = (
     line("remote-as <asn>", OPTIONS, disrupts=effects.RESETS, asn=ASN),
     line("local-as <local_as>", "", local_as=ASN, prints=False),
-    line("peer-group <group>", OPTIONS, usual="", disrupts=effects.GOES, changed="anew", group=refers("peer-group")),
+    line("peer-group <group>", OPTIONS, usual="", disrupts=effects.GOES, changed="removed", group=refers("peer-group")),
     line("description <description>", OPTIONS, usual="", description=TEXT),
     line(f"ebgp-multihop {HOPS}", OPTIONS, sets={"multihop": True}),
     line(f"timers connect {HOLD}", OPTIONS, sets={"quick": True}),

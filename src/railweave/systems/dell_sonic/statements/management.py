@@ -92,11 +92,11 @@ LOGGING = "{ remote-port <port>| source-interface <_word>| vrf <_word>| message-
 
 SNMP = (
     line("snmp-server location <location>", "spytest system/snmp", usual="", location=TEXT),
-    line("snmp-server contact <contact>", "spytest system/snmp", usual="", changed="anew", contact=TEXT),
+    line("snmp-server contact <contact>", "spytest system/snmp", usual="", changed="removed", contact=TEXT),
     line(
         "snmp-server community <community>[ group <_group>]",
         "spytest system/snmp",
-        changed="anew",
+        changed="removed",
         community=SECRET,
         _group=NAME,
     ),
@@ -125,7 +125,7 @@ SYSTEM = Statements(
                 line(
                     "ip address <address>[ gwaddr <gateway>]",
                     "spytest routing/ip",
-                    changed="anew",
+                    changed="removed",
                     address=INTERFACE_ADDRESS,
                     gateway=ADDRESS,
                 ),
@@ -174,7 +174,7 @@ SYSTEM = Statements(
             "aaa authentication login default group <asked> local",
             "spytest security/tacacs",
             also=("aaa authentication login default <asked>",),
-            changed="anew",
+            changed="removed",
             asked=Codec(r"tacacs\+|radius", word=".+", says="tacacs+|radius"),
         ),
         part(
@@ -208,7 +208,7 @@ SYSTEM = Statements(
         line(
             "ip telemetry security-profile <certificate>",
             "spytest system/gnmi",
-            changed="anew",
+            changed="removed",
             certificate=Codec(SECURITY_PROFILE, _profile, _written_profile, says=SECURITY_PROFILE),
         ),
         each(

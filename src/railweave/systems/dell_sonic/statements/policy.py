@@ -26,9 +26,9 @@ ROUTE_MAPS = "ansible sonic_route_maps"
 MAP_ENTRY = (
     *matched(ROUTE_MAPS),
     line("set local-preference <local_preference>", ROUTE_MAPS, local_preference=NUMBER),
-    *(replace(row, changed="anew") for row in set_communities(ROUTE_MAPS)),
+    *(replace(row, changed="removed") for row in set_communities(ROUTE_MAPS)),
     # One list with commas between (dellemc.enterprise_sonic, examples of sonic_route_maps).
-    line("set as-path prepend <prepends>", ROUTE_MAPS, usual=(), changed="anew", prepends=as_path(",")),
+    line("set as-path prepend <prepends>", ROUTE_MAPS, usual=(), changed="removed", prepends=as_path(",")),
     line(
         "set ars-object <shared_by>",
         "assumed: ansible sonic_route_maps has the option ars_object, no example",

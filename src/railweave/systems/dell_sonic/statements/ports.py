@@ -173,7 +173,7 @@ NAMED = (
     line("mtu <mtu>", "guide; ansible sonic_vlans", mtu=MTU),
 )
 ROUTED = (
-    line("ip vrf forwarding <vrf>", "ansible, tests of sonic_vrfs", usual="", changed="anew", vrf=refers("vrf")),
+    line("ip vrf forwarding <vrf>", "ansible, tests of sonic_vrfs", usual="", changed="removed", vrf=refers("vrf")),
     each(
         ("ip address <ipv4>[ <secondary>]", "ipv6 address <ipv6>"),
         "unicast",
@@ -207,7 +207,7 @@ ROUTED = (
         "filters",
         "ansible sonic_acl_interfaces; acl",
         by="family",
-        changed="anew",
+        changed="removed",
         family=FAMILY,
         it=refers("access-list"),
     ),
@@ -243,7 +243,7 @@ LINK = (
     ),
     fixed("spanning-tree port type edge", "ansible sonic_stp", when=_is_guarded),
     line("spanning-tree bpduguard port-shutdown", "ansible sonic_stp", sets={"guarded": True}),
-    line("encapsulation dot1q vlan-id <tag>", "spytest routing/ip", changed="anew", tag=VLAN),
+    line("encapsulation dot1q vlan-id <tag>", "spytest routing/ip", changed="removed", tag=VLAN),
 )
 SWITCHED = (
     line(
@@ -287,7 +287,7 @@ SHARED = Statements(
             "ip anycast-mac-address <mac>",
             "ansible sonic_system",
             usual="",
-            changed="anew",
+            changed="removed",
             mac=Codec(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}", says="mac"),
         ),
         each("<it> anycast-address enable", "families", "ansible sonic_system", it=FAMILY),

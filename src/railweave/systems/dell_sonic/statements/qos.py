@@ -258,7 +258,7 @@ WRED = (
         high=NUMBER,
         probability=number(0, 100),
     ),
-    line("ecn <marks>", "guide", usual="", changed="anew", marks=choice({"green": "green", "all": "all"})),
+    line("ecn <marks>", "guide", usual="", changed="removed", marks=choice({"green": "green", "all": "all"})),
 )
 QUEUE = (
     line("type <serving>", "guide", serving=choice({"dwrr": "dwrr", "strict": "strict"})),
@@ -346,7 +346,7 @@ PORT_QOS = (
         group=CLASS,
         it=refers("profile"),
     ),
-    line("ars bind <ars>", "ansible sonic_ars", usual="", since=ARS, changed="anew", ars=refers("port-profile")),
+    line("ars bind <ars>", "ansible sonic_ars", usual="", since=ARS, changed="removed", ars=refers("port-profile")),
 )
 
 BALANCING = Statements(
@@ -394,8 +394,10 @@ BALANCING = Statements(
             since=ARS,
             name=defines("object"),
         ),
-        line("ars bind profile <bound>", "ansible sonic_ars", since=ARS, changed="anew", bound=refers("ars profile")),
-        line("ip load-share hash seed <seed>", HASH, changed="anew", seed=number(0, 16777214)),
+        line(
+            "ars bind profile <bound>", "ansible sonic_ars", since=ARS, changed="removed", bound=refers("ars profile")
+        ),
+        line("ip load-share hash seed <seed>", HASH, changed="removed", seed=number(0, 16777214)),
         each(
             ("ip load-share hash ipv4 ipv4-<ipv4>", "ip load-share hash ipv6 ipv6-<ipv6>"),
             "hashed",

@@ -133,9 +133,6 @@ NO_LEAKS = Rule(
 )
 
 
-VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
-
-
 ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
 """Lines that decide what ``routes`` computes."""
 

@@ -1,4 +1,4 @@
-"""What an FRR configuration says of the whole device: its name, the defaults of its release, and whether it forwards."""
+"""General statements of FRR, about the whole device: its name, the defaults of its release, and whether it forwards."""
 
 from __future__ import annotations
 

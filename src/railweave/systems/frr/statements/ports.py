@@ -88,9 +88,9 @@ def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
     yield line("ipv6 nd ra-interval <max_interval>", source, max_interval=interval)
     yield line("ipv6 nd ra-lifetime <router_lifetime>", source, router_lifetime=number(0, 9000))
     yield line("ipv6 nd ra-hop-limit <hop_limit>", source, hop_limit=number(0, 255))
-    yield line("ipv6 nd reachable-time <reachable_time>", source, changed="anew", reachable_time=NUMBER)
-    yield line("ipv6 nd ra-retrans-interval <retransmit_timer>", source, changed="anew", retransmit_timer=NUMBER)
-    yield line("ipv6 nd mtu <link_mtu>", options, changed="anew", link_mtu=NUMBER)
+    yield line("ipv6 nd reachable-time <reachable_time>", source, changed="removed", reachable_time=NUMBER)
+    yield line("ipv6 nd ra-retrans-interval <retransmit_timer>", source, changed="removed", retransmit_timer=NUMBER)
+    yield line("ipv6 nd mtu <link_mtu>", options, changed="removed", link_mtu=NUMBER)
     yield line("ipv6 nd managed-config-flag", source, sets={"managed": True})
     yield line("ipv6 nd other-config-flag", source, sets={"other": True})
 
