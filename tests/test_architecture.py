@@ -9,6 +9,9 @@ import re
 import runpy
 import textwrap
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +19,21 @@ from railweave.systems import systems
 from tests.conftest import ROOT
 
 ROOMS = runpy.run_path(str(ROOT / "tools" / "rooms.py"))
-EDGES = ROOMS["edges"]()
 USER = "name == 'frr'"
 """The user of FRR's daemons in /etc/passwd has the system's name."""
 ALLOWED = ROOMS["allowed"]((ROOT / "docs" / "architecture.md").read_text())
+
+
+@cache
+def imports(path: Path) -> list[Any]:
+    """Every import of railweave in a file: each is read once, by the worker that runs these tests."""
+    return ROOMS["imports"](path)
+
+
+@cache
+def edges() -> dict[str, dict[str, list[str]]]:
+    """What each room imports of other rooms."""
+    return ROOMS["edges"](imports)
 
 
 def test_every_folder_is_a_wing() -> None:
@@ -33,7 +47,7 @@ def test_every_folder_is_a_wing() -> None:
 def test_a_wing_imports_earlier_wings_only_as_its_docstring_says(wing: str) -> None:
     wings = ROOMS["WINGS"]
     found: dict[str, list[str]] = {}
-    for room, others in EDGES.items():
+    for room, others in edges().items():
         if room.split("/")[0] == wing:
             for other, files in others.items():
                 found.setdefault(other.split("/")[0], []).extend(files)
@@ -57,14 +71,14 @@ def test_every_room_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("room", sorted(ALLOWED))
 def test_a_room_imports_what_it_may(room: str) -> None:
-    found = EDGES.get(room, {})
+    found = edges().get(room, {})
     for other, files in found.items():
         assert other in ALLOWED[room], f"{room} may not import {other}: {', '.join(files)}"
     assert ALLOWED[room] == found.keys(), "the table allows what nothing needs"
 
 
 def test_arrows_point_one_way() -> None:
-    ROOMS["levels"]({room: set(others) for room, others in EDGES.items()})
+    ROOMS["levels"]({room: set(others) for room, others in edges().items()})
 
 
 def test_a_circle_is_found() -> None:
@@ -75,7 +89,7 @@ def test_a_circle_is_found() -> None:
 def test_modules_next_to_the_wings_import_none() -> None:
     above = {"__init__.py"}
     for path in sorted(ROOMS["SOURCE"].glob("*.py")):
-        rooms = {ROOMS["room_of"](one.module) for one in ROOMS["imports"](path)} - {""}
+        rooms = {ROOMS["room_of"](one.module) for one in imports(path)} - {""}
         assert path.name in above or not rooms, f"{path.name} imports {rooms}"
 
 
@@ -86,7 +100,7 @@ ROUND_THE_API = {"host.commands.main"}
 def test_verbs_reach_other_wings_through_the_api() -> None:
     """What a verb does is what the function of the API does. Tables that verbs print are made of parts of pages."""
     for path in sorted((ROOMS["SOURCE"] / "cli").glob("*.py")):
-        for one in ROOMS["imports"](path):
+        for one in imports(path):
             if one.types_only or not ROOMS["room_of"](one.module) or one.module[0] in {"api", "cli", "pages"}:
                 continue
             assert ".".join(one.module) in ROUND_THE_API, f"{one.file}: {'.'.join(one.module)}"
@@ -95,7 +109,7 @@ def test_verbs_reach_other_wings_through_the_api() -> None:
 def test_nothing_names_one_system_but_systems() -> None:
     """An operating system is known by its folder; what is common knows none of them by name. FRR is what the lab runs."""
     for path in sorted(ROOMS["SOURCE"].rglob("*.py")):
-        for one in ROOMS["imports"](path):
+        for one in imports(path):
             if one.module[0] == "systems" and len(one.module) > 1 and ROOMS["room_of"](one.module) == "systems/NAME":
                 home = path.relative_to(ROOMS["SOURCE"]).parts[:2]
                 assert home[0] == "systems" or (home == ("live", "lab") and one.module[1] == "frr"), (
