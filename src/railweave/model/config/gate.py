@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.model.config.secret_words import HIDDEN, INSIDE, SHAPE, STEMS, secret_words
 from railweave.reading import parse_json
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     Replace = Callable[[Sequence[str], str], str]
     """The text that replaces a secret, by the words before it and its value."""
-    Edit = tuple[int, int, str]
+    Find = Callable[[str], Iterator["_Secret"]]
+    """The secrets of a text of one form."""
 
 _HIDDEN_NAME = re.compile(r"<hidden:([^<>\s]+)>")
 _STANDS_FOR = re.compile(r'"?(?:<secret:[^<>]*>|<hidden(?:[-:][^<>\s]*)?>|&lt;(?:secret|hidden)[^<>]*&gt;)"?')
@@ -51,13 +53,25 @@ _COMMUNITIES = "SNMP_COMMUNITY"
 """The SONiC table whose keys are secrets."""
 
 
+class _Secret(NamedTuple):
+    """A secret in a text."""
+
+    start: int
+    end: int
+    place: Sequence[str]
+    """The words before it, which name it."""
+    value: str
+    written: Callable[[str], str] = str
+    """The form of its replacement in the text."""
+
+
 def gated(text: str, replace: Replace) -> str:
     """Return the text with each secret replaced by the result of ``replace``."""
     if not (STEMS.search(text) or "-----BEGIN " in text):
         return text
     begun = text.lstrip()[:1]
     if begun in {"{", "["}:
-        edited = _edited(text, _json(text, replace))
+        edited = _edited(text, _secrets(text, _json), replace)
         try:
             parse_json(text)
         except ValueError:
@@ -68,11 +82,11 @@ def gated(text: str, replace: Replace) -> str:
             return edited
     text = _without_key_material(text, replace)
     if begun == "<" and re.match(r"\s*<[?!/\w]", text):
-        return _edited(text, _xml(text, replace))
+        return _edited(text, _secrets(text, _xml), replace)
     braces = re.search(r"\{[ \t]*(?:##[^\n]*)?$", text, re.MULTILINE) and re.search(
         r";[ \t]*(?:##[^\n]*)?$", text, re.MULTILINE
     )
-    return _edited(text, _braces(text, replace) if braces else _lines(text, replace))
+    return _edited(text, _secrets(text, _braces if braces else _lines), replace)
 
 
 def redacted(text: str) -> str:
@@ -95,7 +109,7 @@ def hidden(statement: str) -> str:
         return value if _STANDS_FOR.fullmatch(value) else HIDDEN
 
     return "\n".join(
-        _edited(line, _words(_spans(line, 0), (), replace, lines=False)) if STEMS.search(line) else line
+        _edited(line, _words(_spans(line, 0), (), lines=False), replace) if STEMS.search(line) else line
         for line in _without_key_material(statement, replace).split("\n")
     )
 
@@ -148,8 +162,15 @@ def _slug(place: Sequence[str]) -> str:
     return "-".join(word for word in words if word)[-100:].strip("-") or "secret"
 
 
-def _edited(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with each span replaced. Line breaks inside a span are kept, so that other text stays on its line."""
+@lru_cache(maxsize=64)
+def _secrets(text: str, find: Find) -> tuple[_Secret, ...]:
+    """Return the secrets of a text. A change reads the texts of its devices again after each step, and most have not changed."""
+    return tuple(find(text))
+
+
+def _edited(text: str, secrets: Iterable[_Secret], replace: Replace) -> str:
+    """Return the text with each secret replaced. Line breaks inside a secret are kept, so that other text stays on its line."""
+    edits = [(secret.start, secret.end, secret.written(replace(secret.place, secret.value))) for secret in secrets]
     parts: list[str] = []
     at = 0
     for start, end, by in sorted(edits):
@@ -163,7 +184,7 @@ def _without_key_material(text: str, replace: Replace) -> str:
     if "-----BEGIN " not in text:
         return text
 
-    def edits() -> Iterator[Edit]:
+    def material() -> Iterator[_Secret]:
         for match in _KEY_MATERIAL.finditer(text):
             start, end = match.start(), match.start() + len(match[0].rstrip())
             before = re.search(r'"(?:\s|\\n|\\r)*$', text[max(0, start - 200) : start])
@@ -172,9 +193,9 @@ def _without_key_material(text: str, replace: Replace) -> str:
             if before and text[behind : behind + 1] == '"':
                 start, end = start - len(before[0]), behind + 1
             line = text[text.rfind("\n", 0, start) + 1 : start]
-            yield start, end, replace(line.split()[-3:], text[start:end])
+            yield _Secret(start, end, line.split()[-3:], text[start:end])
 
-    return _edited(text, list(edits()))
+    return _edited(text, material(), replace)
 
 
 def _spans(text: str, at: int) -> list[tuple[str, int, int]]:
@@ -182,9 +203,7 @@ def _spans(text: str, at: int) -> list[tuple[str, int, int]]:
     return [(match[0], match.start() + at, match.end() + at) for match in _WORD.finditer(text) if match[0] != "/"]
 
 
-def _words(
-    spans: Sequence[tuple[str, int, int]], above: Sequence[str], replace: Replace, *, lines: bool
-) -> Iterator[Edit]:
+def _words(spans: Sequence[tuple[str, int, int]], above: Sequence[str], *, lines: bool) -> Iterator[_Secret]:
     words = [*above, *(word for word, _, _ in spans)]
     base = len(above)
     secrets = [
@@ -203,7 +222,7 @@ def _words(
         value = " ".join(words[first:past])
         if past == first + 1:
             value = value[start - spans[first - base][1] : len(value) + end - spans[first - base][2]]
-        yield start, end, replace(_place(shown, base, first), value)
+        yield _Secret(start, end, _place(shown, base, first), value)
 
 
 def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
@@ -238,15 +257,15 @@ def _cleaned(words: Iterable[str]) -> list[str]:
     return ["" if number in taken or _inside(word, bearer=False) else word for number, word in enumerate(words)]
 
 
-def _lines(text: str, replace: Replace) -> Iterator[Edit]:
-    """Yield the edits of a text of indented lines. Lines above with less indentation are the parents of a line."""
+def _lines(text: str) -> Iterator[_Secret]:
+    """Yield the secrets of a text of indented lines. Lines above with less indentation are the parents of a line."""
     above: list[tuple[int, list[str]]] = []
     place, banner = 0, False
     for line in text.split("\n"):
         bare = line.strip()
         if banner:
             banner = bare != "EOF"
-            yield from _shapes(line, place, replace)
+            yield from _shapes(line, place)
         elif bare:
             column = len(line) - len(line.lstrip())
             while above and above[-1][0] >= column:
@@ -254,10 +273,8 @@ def _lines(text: str, replace: Replace) -> Iterator[Edit]:
             if STEMS.search(line):
                 statement, mark, _ = line.partition(f"## {_SECRET_MARK}")
                 outside = [word for _, words in above for word in words]
-                edits = _marked if mark else _words
-                yield from edits(
-                    _spans(statement, place), outside, replace, lines=not bare.startswith(("set ", "activate "))
-                )
+                find = _marked if mark else _words
+                yield from find(_spans(statement, place), outside, lines=not bare.startswith(("set ", "activate ")))
             if _BANNER.match(bare):
                 banner = True
             if column or not bare.startswith(("set ", "!")):
@@ -265,26 +282,24 @@ def _lines(text: str, replace: Replace) -> Iterator[Edit]:
         place += len(line) + 1
 
 
-def _shapes(text: str, at: int, replace: Replace) -> Iterator[Edit]:
-    """Yield the edits of free text: only secrets that are recognized by their form, such as password hashes."""
+def _shapes(text: str, at: int) -> Iterator[_Secret]:
+    """Yield the secrets of free text: only those that are recognized by their form, such as password hashes."""
     for match in SHAPE.finditer(text):
-        yield at + match.start(), at + match.end(), replace(("text",), match[0])
+        yield _Secret(at + match.start(), at + match.end(), ("text",), match[0])
 
 
-def _marked(
-    spans: Sequence[tuple[str, int, int]], above: Sequence[str], replace: Replace, *, lines: bool = False
-) -> Iterator[Edit]:
-    """Yield the edits of a statement that the system itself marks as secret. If no secret is recognized, the last word is replaced."""
-    edits = list(_words(spans, above, replace, lines=lines))
-    if not edits and spans:
+def _marked(spans: Sequence[tuple[str, int, int]], above: Sequence[str], *, lines: bool = False) -> Iterator[_Secret]:
+    """Yield the secrets of a statement that the system itself marks as secret: the last word, if none is recognized."""
+    secrets = list(_words(spans, above, lines=lines))
+    if not secrets and spans:
         words = [*above, *(token for token, _, _ in spans)]
         word, start, end = spans[-1]
-        edits.append((start, end, replace(_place(words, len(above), len(words) - 1), word)))
-    yield from edits
+        secrets.append(_Secret(start, end, _place(words, len(above), len(words) - 1), word))
+    yield from secrets
 
 
-def _braces(text: str, replace: Replace) -> Iterator[Edit]:
-    """Yield the edits of statements in braces."""
+def _braces(text: str) -> Iterator[_Secret]:
+    """Yield the secrets of statements in braces."""
     above: list[list[str]] = []
     statement: list[tuple[str, int, int]] = []
     ended: tuple[list[tuple[str, int, int]], list[str]] | None = None
@@ -292,19 +307,19 @@ def _braces(text: str, replace: Replace) -> Iterator[Edit]:
         word = token[0]
         if word[0] == "#" or word.startswith("/*"):
             if _SECRET_MARK in word and ended is not None:
-                yield from _marked(*ended, replace)
+                yield from _marked(*ended)
                 ended = None
             continue
         if ended is not None:
-            yield from _words(*ended, replace, lines=False)
+            yield from _words(*ended, lines=False)
             ended = None
         if word == "{":
             outside = [word for words in above for word in words]
-            yield from _words([*statement, (word, token.start(), token.end())], outside, replace, lines=False)
+            yield from _words([*statement, (word, token.start(), token.end())], outside, lines=False)
             above.append(_cleaned([*outside, *(part for part, _, _ in statement), word])[len(outside) : -1])
             statement = []
         elif word == "}":
-            yield from _words(statement, [word for words in above for word in words], replace, lines=False)
+            yield from _words(statement, [word for words in above for word in words], lines=False)
             statement = []
             if above:
                 above.pop()
@@ -316,11 +331,11 @@ def _braces(text: str, replace: Replace) -> Iterator[Edit]:
             statement.append((word, token.start(), token.end()))
     for left in (ended, (statement, [word for words in above for word in words])):
         if left is not None:
-            yield from _words(*left, replace, lines=False)
+            yield from _words(*left, lines=False)
 
 
-def _xml(text: str, replace: Replace) -> Iterator[Edit]:
-    """Yield the edits of XML elements whose text is a secret. The names of the element and its parents decide whether it is one."""
+def _xml(text: str) -> Iterator[_Secret]:
+    """Yield the XML elements whose text is a secret. The names of the element and its parents decide whether it is one."""
     above: list[str] = []
     for tag in _TAG.finditer(text):
         if tag[2] is not None:
@@ -329,11 +344,7 @@ def _xml(text: str, replace: Replace) -> Iterator[Edit]:
             shaped = SHAPE.search(tag[3])
             in_snmp = tag[2] == "name" and above[-1:] == ["community"] and "snmp" in above
             if place or shaped or in_snmp:
-                yield (
-                    tag.start(3),
-                    tag.end(3),
-                    replace([*above, tag[2]][-3:], tag[3]).replace("<", "&lt;").replace(">", "&gt;"),
-                )
+                yield _Secret(tag.start(3), tag.end(3), [*above, tag[2]][-3:], tag[3], _escaped)
         elif tag[5] is not None:
             if not tag[6]:
                 above.append(tag[5])
@@ -341,8 +352,12 @@ def _xml(text: str, replace: Replace) -> Iterator[Edit]:
             above.pop()
 
 
-def _json(text: str, replace: Replace) -> Iterator[Edit]:
-    """Yield the edits of a JSON document: values of secret keys, keys of tables that are secrets, and secrets inside strings."""
+def _escaped(text: str) -> str:
+    return text.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _json(text: str) -> Iterator[_Secret]:
+    """Yield the secrets of a JSON document: values of secret keys, keys of tables that are secrets, and secrets inside strings."""
     path: list[str | None] = []
     key: str | None = None
     tokens = list(_JSON_TOKEN.finditer(text))
@@ -362,25 +377,20 @@ def _json(text: str, replace: Replace) -> Iterator[Edit]:
             key = word[1:-1]
             names = [name for name in path if name]
             if path and path[-1] == _COMMUNITIES:
-                yield token.start() + 1, token.end() - 1, replace((_COMMUNITIES,), key)
+                yield _Secret(token.start() + 1, token.end() - 1, (_COMMUNITIES,), key)
                 key = ""
             elif key.startswith(f"{_COMMUNITIES}|"):
-                yield (
-                    token.start() + 1 + len(_COMMUNITIES) + 1,
-                    token.end() - 1,
-                    replace((_COMMUNITIES,), key.partition("|")[2]),
-                )
+                start = token.start() + 1 + len(_COMMUNITIES) + 1
+                yield _Secret(start, token.end() - 1, (_COMMUNITIES,), key.partition("|")[2])
             else:
-                yield from _text_of_json(key, token.start() + 1, names, replace)
+                yield from _text_of_json(key, token.start() + 1, names)
         else:
-            yield from _value_of_json(token, path, key, replace)
+            yield from _value_of_json(token, path, key)
             if path and tokens[number - 1][0] != ":":
                 key = None
 
 
-def _value_of_json(
-    token: re.Match[str], path: Sequence[str | None], key: str | None, replace: Replace
-) -> Iterator[Edit]:
+def _value_of_json(token: re.Match[str], path: Sequence[str | None], key: str | None) -> Iterator[_Secret]:
     word, names = token[0], [part for part in (*path, key) if part]
     last = names[-1] if names else ""
     under = any(name.startswith("NTP_KEY") for name in names) and last == "value"
@@ -389,21 +399,21 @@ def _value_of_json(
         if word[0] == '"':
             value = word[1:-1]
             if value and not _KEY_FILE.fullmatch(value):
-                yield token.start() + 1, token.end() - 1, replace(names[-4:], value)
+                yield _Secret(token.start() + 1, token.end() - 1, names[-4:], value)
         elif word not in {"null", "true", "false"}:
-            yield token.start(), token.end(), f'"{replace(names[-4:], word)}"'
+            yield _Secret(token.start(), token.end(), names[-4:], word, '"{}"'.format)
     elif word[0] == '"':
-        yield from _text_of_json(word[1:-1], token.start() + 1, names, replace)
+        yield from _text_of_json(word[1:-1], token.start() + 1, names)
 
 
-def _text_of_json(text: str, at: int, above: Sequence[str], replace: Replace) -> Iterator[Edit]:
-    """Yield the edits of a JSON string that may contain configuration lines. An escaped newline ends each line."""
+def _text_of_json(text: str, at: int, above: Sequence[str]) -> Iterator[_Secret]:
+    """Yield the secrets of a JSON string that may contain configuration lines. An escaped newline ends each line."""
     if not STEMS.search(text) and "-----BEGIN " not in text:
         return
     if "-----BEGIN " in text and _KEY_MATERIAL.search(text):
-        yield at, at + len(text), replace(above[-3:], text)
+        yield _Secret(at, at + len(text), above[-3:], text)
         return
     place = at
     for line in text.split("\\n"):
-        yield from _words(_spans(line, place), above[-3:], replace, lines=False)
+        yield from _words(_spans(line, place), above[-3:], lines=False)
         place += len(line) + 2
