@@ -19,39 +19,86 @@ T = TypeVar("T")
 
 KEPT = {
     "analysis/adopt/test_dual_stack.py::test_a_dual_stack_network_comes_back": 6,
+    "analysis/adopt/test_examples.py::test_an_example_comes_back": 3,
+    "analysis/adopt/test_port_qos.py::test_which_ports_pause_comes_back": 3,
+    "analysis/adopt/test_secrets.py::test_no_secret_leaves_the_devices": 2,
+    "analysis/checks/test_dell_lint.py::test_rendered_devices_are_clean": 4,
+    "analysis/checks/test_eos_lint.py::test_nothing_is_wrong_with_what_is_rendered": 4,
     "analysis/checks/test_faults_are_found.py::test_faults_are_found_and_named": 2,
-    "analysis/drift/test_each_line.py::test_any_line_may_be_lost": 4,
+    "analysis/checks/test_incomplete.py::test_no_design_lacks_anything": 12,
+    "analysis/checks/test_sonic_lint.py::test_rendered_devices_are_clean": 4,
+    "analysis/checks/test_validator_access.py::test_all_of_it_is_accepted": 6,
+    "analysis/checks/test_validator_avd.py::test_every_example_is_accepted": 4,
+    "analysis/checks/test_validator_sonic.py::test_every_example_is_clean_on_dell": 4,
+    "analysis/checks/test_validator_sonic.py::test_every_example_is_clean_on_sonic": 4,
+    "analysis/drift/test_each_line.py::test_any_line_may_be_lost": 2,
+    "analysis/drift/test_each_line.py::test_what_it_does_to_routes_is_said": 4,
     "cli/test_first_designs.py::test_a_design_from_init_alone_is_built_and_verified": 5,
     "cli/test_init_sizing.py::test_files_for_every_switch_model_build": 6,
-    "design/sizing/test_grid.py::test_fewest_stripes_and_spines_of_two_tiers_and_planes": 3,
+    "cli/test_start.py::test_init_copies_an_example_that_builds": 3,
+    "design/sizing/test_grid.py::test_fewest_stripes_and_spines_of_two_tiers_and_planes": 2,
+    "design/sizing/test_growth_cost.py::test_growth_lays_anew_what_the_designs_differ_in": 8,
+    "design/sizing/test_sizing.py::test_design_of_the_file_has_what_sizing_counts": 8,
     "design/test_forms.py::test_every_form_is_free_of_errors": 16,
+    "design/test_tiers.py::test_every_check_passes": 6,
     "golden/test_scale.py::test_scale_example_gives_what_is_committed": 2,
-    "host/test_interruption.py::test_after_a_kill": 2,
+    "host/test_interruption.py::test_after_a_kill": 1,
+    "host/test_interruption.py::test_after_a_kill_at_a_file": 1,
+    "host/test_interruption.py::test_after_a_kill_of_undo": 1,
     "host/test_interruption.py::test_everything_is_put_back": 1,
-    "host/test_zipapp.py::test_checks_of_a_recorded_machine": 3,
-    "host/test_zipapp.py::test_with_root": 3,
-    "host/test_zipapp.py::test_without_root": 3,
+    "host/test_samples.py::test_all_that_is_wrong_is_said_and_nothing_else": 4,
+    "host/test_zipapp.py::test_checks_of_a_recorded_machine": 1,
+    "host/test_zipapp.py::test_with_root": 1,
+    "host/test_zipapp.py::test_without_root": 1,
+    "live/check/test_drops.py::test_a_spine_that_drops_everything_is_found": 4,
+    "live/check/test_matrix.py::test_a_sample_of_faults_is_found_and_named": 2,
     "live/check/test_matrix.py::test_answers_of_a_network_as_designed_have_no_findings": 20,
-    "model/config/test_line_designs.py::test_typed_commands_give_the_new_configuration_and_leave_no_name_behind": 2,
-    "model/intent/test_nothing_is_lost.py::test_what_is_asked_is_rendered_or_named": 2,
-    "model/state/test_fuzz.py::test_odd_answers_are_read_without_an_exception": 2,
+    "live/check/test_servers.py::test_a_fault_of_a_server_is_found_at_its_nic": 9,
+    "live/check/test_servers.py::test_servers_that_are_as_designed_have_no_findings": 4,
+    "live/lab/test_protection.py::test_a_protected_network_behaves_as_designed": 1,
+    "live/lab/test_undo.py::test_what_undoes_a_line_leaves_nothing_of_it": 1,
+    "model/config/test_line_designs.py::test_typed_commands_give_the_new_configuration_and_leave_no_name_behind": 1,
+    "model/intent/test_nothing_is_lost.py::test_what_is_asked_is_rendered_or_named": 1,
+    "model/state/test_fuzz.py::test_odd_answers_are_read_without_an_exception": 1,
+    "operations/bench/running/test_pairs.py::test_an_end_in_the_middle_leaves_no_server_and_loses_no_result": 1,
+    "operations/bench/test_page.py::test_nothing_is_wider_than_the_window": 1,
     "operations/deploy/test_campaign.py::test_what_a_killed_campaign_broke_is_told_and_ended": 1,
-    "operations/deploy/test_campaign.py::test_what_is_broken_waits_on_the_switch_and_is_restored": 4,
+    "operations/deploy/test_campaign.py::test_what_is_broken_waits_on_the_switch_and_is_restored": 2,
+    "operations/deploy/test_drain.py": 1,
     "operations/deploy/test_drain_systems.py::test_a_spine_of_eos_is_drained_and_comes_back": 1,
     "operations/deploy/test_drain_systems.py::test_a_switch_and_a_link_of_sonic_are_drained_and_come_back": 1,
-    "operations/deploy/test_rollout.py::test_whoever_is_killed_at_any_step_can_resume": 2,
+    "operations/deploy/test_rollout.py::test_whoever_is_killed_at_any_step_can_resume": 1,
     "operations/deploy/test_servers.py::test_an_operator_who_is_killed_while_a_server_is_changed_can_resume": 1,
+    "operations/deploy/test_upgrade.py::test_a_file_is_copied_and_its_checksum_compared": 1,
     "operations/deploy/test_upgrade.py::test_a_switch_that_comes_back_with_fewer_sessions_stops_it": 1,
     "operations/deploy/test_upgrade.py::test_a_switch_that_comes_back_with_the_wrong_release_stops_it": 1,
     "operations/deploy/test_upgrade.py::test_a_switch_that_refuses_the_image_is_brought_back_into_use": 1,
     "operations/deploy/test_upgrade.py::test_spines_get_a_release_one_after_another_and_come_back": 1,
     "operations/tune/test_run.py::test_other_samplers": 1,
+    "operations/watch/test_console_browser.py::test_no_page_is_wider_than_its_window": 5,
+    "outputs/rendering/host/test_networkd.py::test_slaac": 1,
+    "outputs/rendering/host/test_networkd.py::test_static": 1,
     "outputs/rendering/test_host_json.py::test_it_keeps_to_its_schema": 6,
     "outputs/report/test_browser.py::test_the_page_of_init_fits_its_window": 2,
     "prediction/simulation/test_agreement.py::test_at_the_real_limit_rings_are_the_same_by_both": 1,
-    "test_processes.py::test_nothing_is_left_of_a_verb_that_is_killed": 2,
+    "prediction/simulation/test_agreement.py::test_engines_agree_where_auto_changes_them": 10,
+    "prediction/simulation/test_agreement.py::test_where_marks_slow_senders_they_agree_too": 2,
+    "prediction/simulation/test_planes.py::test_a_collective_without_a_living_plane_waits_for_the_first_that_comes_back": 3,
+    "prediction/simulation/test_planes.py::test_a_plane_that_dies_leaves_its_share_to_the_other": 2,
+    "prediction/simulation/test_question.py::test_every_example_is_predicted": 5,
+    "protection/test_sessions.py::test_every_session_of_a_known_fabric_gets_through": 8,
+    "protection/test_sessions.py::test_every_session_of_a_random_fabric_gets_through": 2,
+    "systems/dell_sonic/test_read.py::test_examples_read_back": 4,
+    "systems/frr/test_read.py::test_examples_come_back": 4,
+    "systems/junos/test_read.py::test_examples_are_read_as_they_were_designed": 4,
+    "systems/sonic/test_read.py::test_examples_come_back": 4,
+    "systems/test_dual_stack.py::test_both_families_come_back": 6,
+    "systems/test_statement_changes.py::test_no_change_is_silent": 1,
+    "systems/test_statement_rows.py::test_another_value_is_another_configuration": 100,
+    "systems/test_statement_rows.py::test_what_is_read_is_printed_and_read_again": 100,
+    "test_processes.py::test_nothing_is_left_of_a_verb_that_is_killed": 1,
 }
-"""How many cases of a test a day has, by its file below ``tests`` and its name. Each has more, which take seconds."""
+"""How many cases of a test a day has, by its file below ``tests`` and its name, or by its file: of each test there. Each has more."""
 
 
 def every() -> bool:
@@ -72,14 +119,19 @@ def some(cases: Sequence[T], count: int, name: str) -> list[T]:
     return [cases[place] for place in sorted(places)]
 
 
+def count_of(name: str) -> int:
+    """How many cases a day has of a test; 0: all of them."""
+    return KEPT.get(name, KEPT.get(name.partition("::")[0], 0))
+
+
 def drawn(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
     """The tests of the day, and those that are left out."""
     everything = list(items)
     groups: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in everything:
         name = item.nodeid.removeprefix("tests/").partition("[")[0]
-        if name in KEPT:
+        if count_of(name):
             groups[name].append(item)
-    kept = {item.nodeid for name, cases in groups.items() for item in some(cases, KEPT[name], name)}
+    kept = {item.nodeid for name, cases in groups.items() for item in some(cases, count_of(name), name)}
     out = {item.nodeid for cases in groups.values() for item in cases} - kept
     return [item for item in everything if item.nodeid not in out], [item for item in everything if item.nodeid in out]
