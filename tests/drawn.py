@@ -101,6 +101,19 @@ KEPT = {
 """How many cases of a test a day has, by its file below ``tests`` and its name, or by its file: of each test there. Each has more."""
 
 
+PAGES = (
+    "docs/test_256_gpus.py::test_every_command_of_the_page",
+    "docs/test_howto.py::test_kernel",
+    "docs/test_howto.py::test_netplan",
+    "docs/test_howto.py::test_railweave_host",
+    "docs/test_predict.py::test_the_blocks_run_in_their_order",
+    "docs/test_prove.py::test_a_network_is_proved_broken_and_proved_again",
+    "docs/test_training_step.py::test_what_the_page_says",
+)
+"""Pages that are followed from start to end, which takes up to a minute each: cases of one test, of which a day has three."""
+PAGES_A_DAY = 3
+
+
 def every() -> bool:
     """Every case runs."""
     return bool(os.environ.get("RAILWEAVE_EVERY"))
@@ -119,19 +132,19 @@ def some(cases: Sequence[T], count: int, name: str) -> list[T]:
     return [cases[place] for place in sorted(places)]
 
 
-def count_of(name: str) -> int:
-    """How many cases a day has of a test; 0: all of them."""
-    return KEPT.get(name, KEPT.get(name.partition("::")[0], 0))
+def group_of(name: str) -> tuple[str, int]:
+    """The group of which a test is a case, and how many of its cases a day has; 0: all of them."""
+    return ("pages", PAGES_A_DAY) if name in PAGES else (name, KEPT.get(name, KEPT.get(name.partition("::")[0], 0)))
 
 
 def drawn(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
     """The tests of the day, and those that are left out."""
     everything = list(items)
-    groups: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    groups: defaultdict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in everything:
-        name = item.nodeid.removeprefix("tests/").partition("[")[0]
-        if count_of(name):
-            groups[name].append(item)
-    kept = {item.nodeid for name, cases in groups.items() for item in some(cases, count_of(name), name)}
+        group = group_of(item.nodeid.removeprefix("tests/").partition("[")[0])
+        if group[1]:
+            groups[group].append(item)
+    kept = {item.nodeid for (name, count), cases in groups.items() for item in some(cases, count, name)}
     out = {item.nodeid for cases in groups.values() for item in cases} - kept
     return [item for item in everything if item.nodeid not in out], [item for item in everything if item.nodeid in out]

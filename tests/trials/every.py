@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.drawn import KEPT
+from tests.drawn import KEPT, PAGES
 
 
 def main(words: list[str]) -> int:
@@ -18,7 +18,7 @@ def main(words: list[str]) -> int:
             "-n",
             "auto",
             *words,
-            *sorted({f"tests/{name.partition('::')[0]}" for name in KEPT} | {"tests/live/lab/test_lab.py"}),
+            *sorted({f"tests/{name.partition('::')[0]}" for name in (*KEPT, *PAGES, "live/lab/test_lab.py")}),
         ]
     )
 
