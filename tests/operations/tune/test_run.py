@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -67,17 +68,27 @@ def trials(found: Outcome) -> list[object]:
     return [(one.number, one.chosen, one.state, one.samples) for one in found.trials]
 
 
-def test_the_best_of_sixty_is_found_with_a_third_of_the_trials(tmp_path: Path) -> None:
-    found = run_study(a_study(), SPACE, Known(), tmp_path / "a.db", "")
-    assert found.best is not None
-    assert found.scores[found.best].values[0] >= 0.97 * 200
-    assert found.trials[0].chosen == SPACE.own_choice, "the file's own values come first"
-    assert found.confirmed is not None
-    assert found.confirmed.verdict == "better"
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    """The study that most tests look at, and its file."""
+    path = tmp_path_factory.mktemp("study") / "a.db"
+    return path, run_study(a_study(), SPACE, Known(), path, "")
 
 
-def test_an_interrupted_study_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
-    whole = run_study(a_study(), SPACE, Known(), tmp_path / "a.db", "")
+@pytest.fixture
+def whole(finished: tuple[Path, Outcome]) -> Outcome:
+    return finished[1]
+
+
+def test_the_best_of_sixty_is_found_with_a_third_of_the_trials(whole: Outcome) -> None:
+    assert whole.best is not None
+    assert whole.scores[whole.best].values[0] >= 0.97 * 200
+    assert whole.trials[0].chosen == SPACE.own_choice, "the file's own values come first"
+    assert whole.confirmed is not None
+    assert whole.confirmed.verdict == "better"
+
+
+def test_an_interrupted_study_goes_on_as_if_it_had_not_been(whole: Outcome, tmp_path: Path) -> None:
     for stop_after in (1, 9, 20, 41):
         with pytest.raises(StoppedError):
             run_study(a_study(), SPACE, Known(stop_after=stop_after), tmp_path / "b.db", "")
@@ -91,9 +102,8 @@ def test_an_interrupted_study_goes_on_as_if_it_had_not_been(tmp_path: Path) -> N
     assert all(one.seed in fresh or one.values == {"x": 3, "y": "c"} for one in again.asked), "trials are not run again"
 
 
-def test_a_kill_while_trials_are_asked_for_moves_no_other(tmp_path: Path) -> None:
+def test_a_kill_while_trials_are_asked_for_moves_no_other(whole: Outcome, tmp_path: Path) -> None:
     """Optuna writes a trial and each of its values by itself: a kill leaves one without values, or with a part of them."""
-    whole = run_study(a_study(), SPACE, Known(), tmp_path / "a.db", "")
     with pytest.raises(StoppedError):
         run_study(a_study(), SPACE, Known(stop_after=9), tmp_path / "b.db", "")
     left = optuna.load_study(study_name="s", storage=f"sqlite:///{tmp_path / 'b.db'}")
@@ -104,10 +114,11 @@ def test_a_kill_while_trials_are_asked_for_moves_no_other(tmp_path: Path) -> Non
     assert (found.best, found.confirmed) == (whole.best, whole.confirmed)
 
 
-def test_more_trials_go_on_and_other_knobs_are_refused(tmp_path: Path) -> None:
-    first = run_study(a_study(), SPACE, Known(), tmp_path / "a.db", "one")
+def test_more_trials_go_on_and_other_knobs_are_refused(finished: tuple[Path, Outcome], tmp_path: Path) -> None:
+    path, first = finished
+    shutil.copy(path, tmp_path)
     more = a_study(search={"trials": 32, "start": 8})
-    found = run_study(more, SPACE, Known(), tmp_path / "a.db", "one")
+    found = run_study(more, SPACE, Known(), tmp_path / "a.db", "")
     assert trials(found)[: len(first.trials)] == trials(first)
     assert len(found.trials) > len(first.trials)
     with pytest.raises(InputError, match="has trials of another study"):
@@ -140,14 +151,13 @@ def test_a_grid_has_every_combination_once(tmp_path: Path) -> None:
     assert found.values(found.best) == {"x": 12, "y": "b"}
 
 
-def test_hopeless_trials_are_given_up_after_a_seed(tmp_path: Path) -> None:
-    found = run_study(a_study(), SPACE, Known(), tmp_path / "a.db", "")
-    pruned = [one for one in found.trials if one.state == "pruned"]
+def test_hopeless_trials_are_given_up_after_a_seed(whole: Outcome, tmp_path: Path) -> None:
+    pruned = [one for one in whole.trials if one.state == "pruned"]
     assert pruned
     assert all(len(one.samples) < 3 for one in pruned)
-    assert found.best not in [one.number for one in pruned]
-    whole = a_study(search={"trials": 24, "start": 8, "prune": False})
-    assert all(one.state != "pruned" for one in run_study(whole, SPACE, Known(), tmp_path / "b.db", "").trials)
+    assert whole.best not in [one.number for one in pruned]
+    every = a_study(search={"trials": 24, "start": 8, "prune": False})
+    assert all(one.state != "pruned" for one in run_study(every, SPACE, Known(), tmp_path / "b.db", "").trials)
 
 
 def test_what_breaks_a_limit_does_not_win(tmp_path: Path) -> None:
