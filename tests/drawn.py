@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
+from hypothesis import seed, settings
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 KEPT = {
     "analysis/adopt/test_dual_stack.py::test_a_dual_stack_network_comes_back": 6,
@@ -130,6 +132,21 @@ def some(cases: Sequence[T], count: int, name: str) -> list[T]:
         return list(cases)
     places = random.Random(f"{day()} {name}").sample(range(len(cases)), count)  # noqa: S311  # no secret
     return [cases[place] for place in sorted(places)]
+
+
+def examples(count: int, kept: int) -> int:
+    """How many of the examples of a property a day tries: the first ones, which are the same each day."""
+    return count if every() else kept
+
+
+def examples_of_day(count: int, kept: int) -> Callable[[F], F]:
+    """Return a decorator, for use above ``given``: a day tries ``kept`` of the ``count`` examples of a property, drawn by its date."""
+
+    def decorated(test: F) -> F:
+        test = settings(max_examples=examples(count, kept))(test)
+        return test if every() else seed(f"{day()} {test.__name__}")(test)
+
+    return decorated
 
 
 def group_of(name: str) -> tuple[str, int]:

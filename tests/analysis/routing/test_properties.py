@@ -18,8 +18,11 @@ from railweave.analysis.routing.paths import queue_pair_paths
 from railweave.analysis.routing.table import Routes
 from railweave.model.network.model import Network
 from tests.analysis.routing.fabrics import configurations, fabrics
+from tests.drawn import examples
 
-FEW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+FEW = settings(
+    max_examples=examples(20, 8), deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
 SYSTEMS = [None, "frr"]
 
 

@@ -19,6 +19,7 @@ from railweave.model.device.model import DeviceConfig
 from railweave.model.network.model import Network
 from tests.analysis.routing.fabrics import configurations
 from tests.conftest import EXAMPLES, designed, example
+from tests.drawn import examples
 
 TENANTS = ("red", "blue", "green")
 
@@ -56,7 +57,7 @@ NICS = [f"n{server}:gpu{gpu}_eth" for server in range(1, 5) for gpu in (0, 1, 4,
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25, 8))
 @given(
     st.lists(st.sampled_from(["", *TENANTS]), min_size=len(NICS), max_size=len(NICS)),
     st.sampled_from(["ipv4", "ipv6"]),

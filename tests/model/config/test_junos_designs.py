@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from tests.drawn import examples_of_day
 from tests.model.config import junos_schema
 from tests.model.config.junos_candidate import Candidate
 from tests.model.config.junos_schema import FILE, Word, models, schema
@@ -83,7 +84,7 @@ def _said(number: int, switch: str) -> Any:
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@examples_of_day(300, 60)
 @given(change=changes("junos"))
 def test_a_commit_gives_the_new_configuration_and_leaves_no_name_behind(change: tuple[int, int, str]) -> None:
     *pair, switch = change

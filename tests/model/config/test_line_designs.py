@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.drawn import examples_of_day
 from tests.model.config.line_switch import LineSwitch, Manual
 from tests.model.config.manuals import DELL, EOS, FRR
 from tests.model.config.references import dangling, uses
@@ -78,7 +79,7 @@ def _said(nos: str, number: int, switch: str) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("nos", SYSTEMS)
-@settings(max_examples=300)
+@examples_of_day(300, 60)
 @given(data=st.data())
 def test_typed_commands_give_the_new_configuration_and_leave_no_name_behind(nos: str, data: st.DataObject) -> None:
     *pair, switch = data.draw(changes(nos))

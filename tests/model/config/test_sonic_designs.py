@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from tests.drawn import examples_of_day
 from tests.model.config.test_sonic_patch import patched
 from tests.model.config.variants import changes, networks, trees
 
@@ -58,7 +59,7 @@ def _tables(number: int, switch: str) -> Any:
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@examples_of_day(300, 80)
 @given(change=changes("sonic"))
 def test_a_patch_gives_the_new_tables_and_leaves_no_name_behind(change: tuple[int, int, str]) -> None:
     *pair, switch = change

@@ -16,6 +16,7 @@ from railweave.model.network.model import Network
 from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
 from tests.analysis.routing.fabrics import fabrics
 from tests.conftest import EXAMPLES, designed
+from tests.drawn import examples
 from tests.prediction.simulation.beds import bed, crossed, engine, plane_of, run_one, travelled
 
 CONNECTIONS = [
@@ -50,7 +51,7 @@ def test_answers_go_back_by_the_same_color() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=examples(40, 15))
 @given(fabrics(), st.data())
 def test_any_fabric(network: Network, data: st.DataObject) -> None:
     """Where a path is pinned, its links; else one link of each hop, and every packet by some."""

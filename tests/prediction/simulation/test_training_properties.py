@@ -16,6 +16,7 @@ from railweave.model.network.model import Network
 from railweave.prediction.simulation.training.answer import JobResult
 from railweave.prediction.simulation.training.question import predict_training
 from tests.conftest import EXAMPLES
+from tests.drawn import examples
 
 TOPOLOGY = "fabrics.backend.topology"
 BALANCING = st.sampled_from(["ecmp", "dlb", "spray", "rlb"])
@@ -79,7 +80,7 @@ def no_slower(better: JobResult, worse: JobResult) -> bool:
     return better.step_ps <= worse.step_ps * (1 + (worse.band.error or 0))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20, 6))
 @given(jobs(), BALANCING)
 def test_more_bandwidth_never_makes_a_step_slower(job: dict[str, object], lb: str) -> None:
     one, two = (predicted(network(links), job, lb) for links in (1, 2))
@@ -88,14 +89,14 @@ def test_more_bandwidth_never_makes_a_step_slower(job: dict[str, object], lb: st
     assert no_slower(wide, narrow)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20, 6))
 @given(jobs(), BALANCING, FAULTS)
 def test_a_fault_never_makes_a_step_quicker(job: dict[str, object], lb: str, fault: dict[str, str]) -> None:
     whole, broken = predicted(network(), job, lb), predicted(network(), job, lb, fault)
     assert no_slower(whole, broken)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20, 6))
 @given(jobs(), BALANCING)
 def test_parts_and_bytes_add_up(job: dict[str, object], lb: str) -> None:
     found = predicted(network(), job, lb)
