@@ -1,6 +1,6 @@
 //! How fast the flow engine is, from arrays to arrivals: an all-to-all of 512 and rings of 32,768.
 
-#[path = "../tests/flow/networks.rs"]
+#[path = "../../sim/tests/flow/networks.rs"]
 mod networks;
 
 use criterion::{Criterion, criterion_group, criterion_main};

@@ -1,0 +1,1 @@
+//! How fast the engines are: `cargo bench --package railweave-bench`.
