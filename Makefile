@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo check test python-test engine-test lint python-lint engine-lint format bench golden docs screenshot validate-all validators test-programs zipapp engine wheel try-wheel fuzz validation \
-	plugin plugin-test plugin-lint plugin-bench trial soak test-rxe test-nccl clean
+	collected plugin plugin-test plugin-lint plugin-bench trial soak test-rxe test-nccl clean
 
 help:
 	@echo "make demo      build the example network into out/demo and verify it"
@@ -62,7 +62,11 @@ WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
 python-test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) -rs
 
-engine-test: $(STAMP)
+# Tests and what they import are compiled and searched for constants (Hypothesis) by one process: every worker would do so again.
+collected: $(STAMP)
+	$(BIN)/python -m pytest --collect-only -qq > /dev/null
+
+engine-test:
 	cargo test --profile tests --quiet
 
 lint: plugin-lint python-lint engine-lint
@@ -75,7 +79,7 @@ python-lint: $(STAMP)
 
 engine-lint: $(STAMP)
 	cargo fmt --all --check
-	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --workspace --release --all-targets -- -D warnings
+	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --workspace --profile tests --all-targets -- -D warnings
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
