@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Texts = Mapping[str, Mapping[str, str]]
 
 AGAIN_S = 1.0
-"""Seconds between two checks of the network."""
+"""Seconds between two checks of the network, or as long as a check takes if that is longer."""
 
 
 @dataclass
@@ -56,11 +56,12 @@ class Check:
         known = {error for name in near for error in self._last.get(name, ())}
         end = monotonic() + self.settle_s
         while True:
+            began = monotonic()
             await self._look(near, configs)
             wrong = [error for name in near for error in self._last[name] if error not in known]
             if not wrong or monotonic() >= end:
                 return wrong
-            await asyncio.sleep(AGAIN_S)
+            await asyncio.sleep(max(AGAIN_S, monotonic() - began))
 
     def _configs_of(self, texts: Texts) -> dict[str, DeviceConfig]:
         """Return the configurations of all switches, parsed from ``texts``, or as designed if ``texts`` lacks the switch.
