@@ -12,6 +12,7 @@ import contextlib
 import ipaddress
 import json
 import ssl
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpx
@@ -67,7 +68,7 @@ class _Web:
         client = httpx.AsyncClient(
             base_url=f"{'https' if way.tls else 'http'}://{host}:{port}",
             auth=(way.user, way.password.value() if way.password else ""),
-            verify=_context(way) if way.tls else True,
+            verify=_context(way) if way.tls else _of_this_machine(),
             timeout=httpx.Timeout(target.answer_s, connect=target.connect_s),
             trust_env=False,
         )
@@ -118,13 +119,24 @@ def _this_machine(address: str) -> bool:
         return address == "localhost"
 
 
+@cache
+def _of_this_machine() -> ssl.SSLContext:
+    """Return the context with the authorities that this machine trusts. They are read once, which takes 20 ms.
+
+    Connections without TLS are given it too, for httpx would read authorities for each.
+    """
+    return ssl.create_default_context()
+
+
 def _context(way: MachineLogin) -> ssl.SSLContext:
+    if way.certificates is None:
+        return _of_this_machine()
     try:
-        context = ssl.create_default_context(cafile=str(way.certificates) if way.certificates else None)
+        context = ssl.create_default_context(cafile=str(way.certificates))
     except (OSError, ssl.SSLError) as error:
         raise ReachError("host key", f"{way.certificates} holds no certificates: {told(str(error))}") from None
     # A certificate names a host, and switches are reached by addresses: an authority of one's own vouches for all that it signed.
-    context.check_hostname = way.certificates is None or not _is_address(way.address)
+    context.check_hostname = not _is_address(way.address)
     return context
 
 
