@@ -121,9 +121,10 @@ def test_nothing_asks_whether_a_system_is_a_certain_one() -> None:
     """What differs by operating system stands in its folder: no other module compares with a system's name."""
     names = set(systems())
     for path in sorted(ROOMS["SOURCE"].rglob("*.py")):
-        if path.relative_to(ROOMS["SOURCE"]).parts[0] == "systems":
+        text = path.read_text()
+        if path.relative_to(ROOMS["SOURCE"]).parts[0] == "systems" or not any(f'"{name}"' in text for name in names):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Compare):
                 compared = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)} & names
                 assert not compared or USER in ast.unparse(node), f"{path.name}:{node.lineno} compares with {compared}"

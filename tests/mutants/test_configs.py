@@ -10,9 +10,10 @@ import pytest
 from railweave.model.catalog import in_force
 from railweave.model.device.model import DeviceConfig
 from railweave.systems import system, systems
+from tests.drawn import every
 from tests.mutants.configs import at, crashes, designed, edited, networks, places, put
 
-MUTANTS = 500
+MUTANTS = 500 if every() else 120
 
 
 @pytest.mark.slow

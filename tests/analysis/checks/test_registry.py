@@ -23,7 +23,8 @@ def test_nothing_but_a_rule_makes_a_finding() -> None:
     made = {
         file.name
         for file in SOURCES
-        for node in ast.walk(ast.parse(file.read_text()))
+        if "Finding(" in (text := file.read_text())
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Finding"
     }
     assert made == {"registry.py"}
@@ -33,9 +34,10 @@ def test_every_rule_is_found() -> None:
     """Rules are constants of modules: one made inside a function would be in no table."""
     rules, wrong = rules_of("railweave"), []
     for file in SOURCES:
-        if file.name == "lints.py":  # a rule a system, from its system.yaml: the next test
+        text = file.read_text()
+        if file.name == "lints.py" or "findings.registry" not in text:  # lints: the next test
             continue
-        tree = ast.parse(file.read_text())
+        tree = ast.parse(text)
         makers = {
             name.name
             for node in ast.walk(tree)

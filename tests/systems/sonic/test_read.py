@@ -13,6 +13,7 @@ from railweave.model.device.build import device_config
 from railweave.systems import system
 from railweave.systems.sonic.read.rows import rows
 from tests.conftest import SMALL
+from tests.drawn import some
 from tests.model.config.variants import networks
 from tests.model.intent.asked import FABRICS
 from tests.model.intent.trial import trial, with_value
@@ -242,7 +243,8 @@ def test_anything_is_read_or_refused_with_its_line() -> None:
 
 @pytest.mark.slow
 def test_drawn_fabrics_come_back() -> None:
-    configs = [device_config(one, name, "sonic") for one in networks("sonic")[::2] for name in one_of_each_role(one)]
+    fabrics = some(networks("sonic")[::2], 6, "drawn fabrics of sonic")
+    configs = [device_config(one, name, "sonic") for one in fabrics for name in one_of_each_role(one)]
     assert [line for config in configs for line in lost(config)] == []
 
 
