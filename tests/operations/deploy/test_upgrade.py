@@ -34,7 +34,7 @@ from tests.operations.deploy.test_rollout import SMALL
 URL = "http://images.example/new.img"
 SPINES = ("spine1", "spine2")
 AT_ONCE = IdleLimit(every_s=0, within_s=0)
-SHORT = UpgradeTimeouts(restart_s=5, settle_s=0, every_s=0.05)
+SHORT = UpgradeTimeouts(restart_s=5, settle_s=0, every_s=0.2)
 
 
 @pytest.fixture(autouse=True)
