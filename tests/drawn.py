@@ -103,17 +103,35 @@ KEPT = {
 """How many cases of a test a day has, by its file below ``tests`` and its name, or by its file: of each test there. Each has more."""
 
 
-PAGES = (
-    "docs/test_256_gpus.py::test_every_command_of_the_page",
-    "docs/test_howto.py::test_kernel",
-    "docs/test_howto.py::test_netplan",
-    "docs/test_howto.py::test_railweave_host",
-    "docs/test_predict.py::test_the_blocks_run_in_their_order",
-    "docs/test_prove.py::test_a_network_is_proved_broken_and_proved_again",
-    "docs/test_training_step.py::test_what_the_page_says",
-)
-"""Pages that are followed from start to end, which takes up to a minute each: cases of one test, of which a day has three."""
-PAGES_A_DAY = 3
+GROUPS = {
+    "pages": (
+        "docs/test_256_gpus.py::test_every_command_of_the_page",
+        "docs/test_howto.py::test_kernel",
+        "docs/test_howto.py::test_netplan",
+        "docs/test_howto.py::test_railweave_host",
+        "docs/test_predict.py::test_the_blocks_run_in_their_order",
+        "docs/test_prove.py::test_a_network_is_proved_broken_and_proved_again",
+        "docs/test_training_step.py::test_what_the_page_says",
+    ),
+    "changes in labs": (
+        "live/lab/test_deploy.py::test_a_change_of_design_comes_onto_the_routers_and_back",
+        "live/lab/test_deploy.py::test_routers_go_back_by_themselves_when_nobody_is_left_to_confirm",
+        "live/lab/test_deploy.py::test_whatever_breaks_between_commit_and_confirmation_ends_in_a_known_state",
+        "live/lab/test_deploy_servers.py::test_servers_of_a_lab_get_other_addresses_after_their_leaves_and_back",
+        "live/lab/test_tuning.py::test_values_are_on_the_routers_while_they_are_measured",
+    ),
+    "tenants in labs": (
+        "live/lab/test_tenants.py::test_both_address_families_of_a_tenant_are_connected_and_kept_apart",
+        "live/lab/test_tenants.py::test_gpus_of_one_server_are_in_tenants_that_are_kept_apart",
+        "live/lab/test_tenants.py::test_layer_2_networks_span_leaves_and_their_tenants_are_kept_apart",
+        "live/lab/test_tenants.py::test_tenants_reach_over_super_spines",
+        "live/lab/test_tenants.py::test_whole_servers_are_tenants_and_what_mixes_them_is_named",
+    ),
+}
+"""Tests of half a minute and more that are like cases of one: pages followed from start to end, designs in labs."""
+OF_A_GROUP = 3
+"""How many tests of a group a day has."""
+_GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
 
 
 def every() -> bool:
@@ -151,7 +169,9 @@ def examples_of_day(count: int, kept: int) -> Callable[[F], F]:
 
 def group_of(name: str) -> tuple[str, int]:
     """The group of which a test is a case, and how many of its cases a day has; 0: all of them."""
-    return ("pages", PAGES_A_DAY) if name in PAGES else (name, KEPT.get(name, KEPT.get(name.partition("::")[0], 0)))
+    if name in _GROUP_OF:
+        return _GROUP_OF[name], OF_A_GROUP
+    return name, KEPT.get(name, KEPT.get(name.partition("::")[0], 0))
 
 
 def drawn(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
