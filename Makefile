@@ -64,7 +64,7 @@ python-test: $(STAMP)
 
 # Tests and what they import are compiled and searched for constants (Hypothesis) by one process: every worker would do so again.
 collected: $(STAMP)
-	$(BIN)/python -m pytest --collect-only -qq > /dev/null
+	@said=$$($(BIN)/python -m pytest --collect-only -qq 2>&1) || { echo "$$said"; exit 1; }
 
 engine-test:
 	cargo test --profile tests --quiet
