@@ -70,7 +70,6 @@ KEPT = {
     "operations/deploy/test_drain_systems.py::test_a_spine_of_eos_is_drained_and_comes_back": 1,
     "operations/deploy/test_drain_systems.py::test_a_switch_and_a_link_of_sonic_are_drained_and_come_back": 1,
     "operations/deploy/test_rollout.py::test_whoever_is_killed_at_any_step_can_resume": 1,
-    "operations/deploy/test_servers.py::test_an_operator_who_is_killed_while_a_server_is_changed_can_resume": 1,
     "operations/deploy/test_upgrade.py::test_a_file_is_copied_and_its_checksum_compared": 1,
     "operations/deploy/test_upgrade.py::test_a_switch_that_comes_back_with_fewer_sessions_stops_it": 1,
     "operations/deploy/test_upgrade.py::test_a_switch_that_comes_back_with_the_wrong_release_stops_it": 1,
@@ -120,6 +119,22 @@ GROUPS = {
         "live/lab/test_deploy_servers.py::test_servers_of_a_lab_get_other_addresses_after_their_leaves_and_back",
         "live/lab/test_tuning.py::test_values_are_on_the_routers_while_they_are_measured",
     ),
+    "changes of servers": (
+        "operations/deploy/test_servers.py::test_a_server_goes_back_by_itself_when_nobody_is_left_to_confirm",
+        "operations/deploy/test_servers.py::test_a_server_on_which_apply_is_killed_half_way_is_as_it_was",
+        "operations/deploy/test_servers.py::test_a_server_that_has_nothing_gets_its_file_and_loses_it_again",
+        "operations/deploy/test_servers.py::test_an_operator_who_is_killed_while_a_server_is_changed_can_resume",
+        "operations/deploy/test_servers.py::test_servers_come_to_their_design_after_the_switches",
+    ),
+    "studies on a network": (
+        "operations/tune/test_hardware.py::test_a_switch_that_refuses_a_trial_makes_it_fail",
+        "operations/tune/test_hardware.py::test_a_trial_that_breaks_a_guardrail_is_rolled_back_at_once",
+        "operations/tune/test_hardware.py::test_ctrl_c_takes_the_trial_back_and_the_study_goes_on",
+        "operations/tune/test_hardware.py::test_the_best_of_the_simulator_are_confirmed_on_the_network",
+        "operations/tune/test_hardware.py::test_trials_are_in_force_while_they_are_measured_and_taken_back",
+        "operations/tune/test_hardware.py::test_what_a_killed_study_left_is_brought_back_first",
+        "operations/tune/test_hardware.py::test_what_was_measured_after_the_timers_ran_out_does_not_count",
+    ),
     "tenants in labs": (
         "live/lab/test_tenants.py::test_both_address_families_of_a_tenant_are_connected_and_kept_apart",
         "live/lab/test_tenants.py::test_gpus_of_one_server_are_in_tenants_that_are_kept_apart",
@@ -128,7 +143,7 @@ GROUPS = {
         "live/lab/test_tenants.py::test_whole_servers_are_tenants_and_what_mixes_them_is_named",
     ),
 }
-"""Tests of half a minute and more that are like cases of one: pages followed from start to end, designs in labs."""
+"""Tests of up to a minute that are like cases of one: pages followed from start to end, changes and what may stop them."""
 OF_A_GROUP = 3
 """How many tests of a group a day has."""
 _GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
