@@ -4,10 +4,10 @@ A program is run from one of these:
 
 - a folder that an option or an environment variable names,
 - the project's own checkout (``make validators`` puts programs there),
-- a path of the system.
+- an installed program, for example found in ``PATH``.
 
-No program is run from the current working folder. The program and every folder on its path must belong to root or to the
-user, and no other user may have write permission.
+No program is run from the current working folder. The program and every folder on its path must belong to root, to the
+user, or to the user who called ``sudo``, and no other user may have write permission.
 """
 
 from __future__ import annotations

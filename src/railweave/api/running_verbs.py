@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 FABRIC_FILE = Argument("Fabric file (YAML) of the network.")
 LAB = Opt("Use the lab that `railweave lab up` started for this fabric file, instead of the real devices. Needs root.")
 ACCESS = Opt(
-    "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: your user name and ssh-agent, at the designed management address of a switch or at the name of a server."
+    "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name."
 )
 ONE_SWITCH = Opt("Include only this switch; default: all switches. May be repeated.")
 ONE_DEVICE = Opt("Include only this device; default: all devices. May be repeated.")
 SERVER_ACCESS = Opt(
-    "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: your user name and ssh-agent, at the name of each server."
+    "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name."
 )
 SUDO = Opt(
     "Run the program on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run it as the login user."
@@ -155,7 +155,7 @@ class TuneRun:
     access: Annotated[
         Path | str | None,
         Opt(
-            "For trials on hardware: file access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: your user name and ssh-agent, at the designed management address of a switch or at the name of a server."
+            "For trials on hardware: file access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name."
         ),
     ] = None
     lab: Annotated[
@@ -243,7 +243,7 @@ class BenchRun:
     access: Annotated[
         Path | str | None,
         Opt(
-            "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: your user name and ssh-agent, at the name of each server."
+            "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name."
         ),
     ] = None
     only: Annotated[
@@ -585,7 +585,7 @@ class DeployResume(Rollout):
     back: Annotated[
         bool,
         Opt(
-            "End the unfinished wave and start no other. The wave is rolled back, unless it had passed its checks; in an upgrade, the switches of the unfinished batch are completed instead. Confirmed waves stay in place."
+            "End the unfinished wave and start no other. The wave is rolled back, unless it had passed its checks; in an upgrade, the upgrade of the unfinished batch is finished instead. Confirmed waves stay in place."
         ),
     ] = False
 
@@ -744,7 +744,7 @@ class BenchExport:
     """Options of ``bench_export``."""
 
     store: Annotated[Path | str, RUNS_STORE]
-    output: Annotated[Path | str, Opt("File to write. Its ending selects the form: .csv or .json.", letter="-o")]
+    output: Annotated[Path | str, Opt("File to write. Its extension (.csv or .json) selects the format.", letter="-o")]
     _: KW_ONLY
     run: Annotated[
         Sequence[str], Opt("Export only the run whose id begins with this text; default: all runs. May be repeated.")

@@ -114,7 +114,7 @@ def tune_run(options: TuneRun) -> Result:
 
 @verb(TuneByRule)
 def tune_headroom(options: TuneByRule) -> RuleResult:
-    """Return PFC headroom, ingress thresholds and XON offsets derived from a design by rule, with the arithmetic (docs/tune.md).
+    """Return PFC headroom, ingress thresholds and XON offsets derived from a design by rule, with each calculation (docs/tune.md).
 
     Raises ``InputError`` and ``SpecError`` as ``load`` does, and ``OutputError`` if the file cannot be written.
     """
@@ -126,7 +126,7 @@ def tune_headroom(options: TuneByRule) -> RuleResult:
 
 @verb(TuneByRule)
 def tune_watchdog(options: TuneByRule) -> RuleResult:
-    """Return detection and recovery times of the PFC watchdog derived from a design by rule, with the arithmetic (docs/tune.md).
+    """Return detection and recovery times of the PFC watchdog derived from a design by rule, with each calculation (docs/tune.md).
 
     Arguments and errors are those of ``tune_headroom``.
     """

@@ -56,7 +56,7 @@ HOSTS = Opt(
     "Servers that take part, in the order of their ranks: names (A,B,C-[1-4]), a number N for the first N, or stripes-alternate. The word stripes-alternate takes one server of each stripe in turn; a stripe is a group of leaves with its servers. Default: all servers."
 )
 DEVICE_ACCESS = Opt(
-    "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: your user name and ssh-agent, at the designed management address of a switch or at the name of a server."
+    "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name."
 )
 FABRIC = Argument("Fabric file (YAML), or a folder that `railweave build` wrote.")
 CSV = Opt("Also write the result as a table to this file (.csv).")
@@ -471,7 +471,7 @@ class Check(Source):
     access: Annotated[
         Path | str | None,
         Opt(
-            "With --live: file access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: your user name and ssh-agent, at the designed management address of a switch or at the name of a server."
+            "With --live: file access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name."
         ),
     ] = None
     ask: Annotated[

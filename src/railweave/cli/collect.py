@@ -30,7 +30,7 @@ class CollectShown(Collect):
 def collect(options: CollectShown, *, as_json: bool, quiet: bool) -> None:
     """Read the configuration and state of every switch, and save them in a folder, called a capture. No device is changed.
 
-    Exits 0 if every device answered every query, otherwise 1.
+    Exits 0 if every device answered every query, 1 if not, and 2 on wrong input.
     """
     from railweave.api import collect as ask
     from railweave.api import questions_of

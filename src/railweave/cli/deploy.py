@@ -366,7 +366,7 @@ class DeployResumeShown(DeployResume, TimeLimits):
 def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
     """Resume a `deploy apply` that was interrupted, for example by a power failure of this machine.
 
-    The plan and the steps so far are read from the journal, the folder NAME.state next to the fabric file. An unfinished wave that had passed its checks is confirmed; any other unfinished wave is rolled back and started again. Then the later
+    The plan and the steps so far are read from the journal, the folder NAME.state next to the fabric file NAME.yaml. An unfinished wave that had passed its checks is confirmed; any other unfinished wave is rolled back and started again. Then the later
     waves follow. Exits 1 if a wave fails, and 2 if nothing was interrupted.
     """
     from railweave.api.deploying import deploy_resume

@@ -44,7 +44,7 @@ class DiffShown(Diff):
 
 @command(DiffShown)
 def diff(options: DiffShown, *, as_json: bool, quiet: bool) -> None:
-    """Show the changes from OLD to NEW, device by device. OLD and NEW are fabric files or build folders. Exits 0 if nothing differs, otherwise 1."""
+    """Show the changes from OLD to NEW, device by device. OLD and NEW are fabric files or build folders. Exits 0 if nothing differs, 1 if something does, and 2 on wrong input."""
     from railweave.api import diff as compare
 
     form = options.form

@@ -44,7 +44,7 @@ def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
     """Run the checks of `railweave host check` on every server over SSH. Each failure is shown with the servers that have it, and with the leaf, rail or server that they share.
 
     The program is copied to a temporary folder on each server, which is removed afterwards; nothing else on a server is changed.
-    Exits 0 if every server answered and all checks passed, else 1.
+    Exits 0 if every server answered and all checks passed, 1 if not, and 2 on wrong input.
     """
     from railweave.api import fleet_check
 

@@ -72,9 +72,9 @@ def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Calculate PFC headroom, thresholds and XON offsets.")
 @command(TuneByRule)
 def headroom(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
-    """Calculate the PFC headroom, ingress thresholds and XON offsets of switches from cable lengths, speeds and buffers, with the arithmetic.
+    """Calculate the PFC headroom, ingress thresholds and XON offsets of switches from cable lengths, speeds and buffers. Print each calculation.
 
-    A value of the fabric file outside the calculated range gets a proposed change; the proposals are printed as a patch.
+    For each value of the fabric file outside its calculated range, a change is proposed. The proposals are printed as a patch.
     """
     from railweave.api.tuning import tune_headroom
 
@@ -87,9 +87,9 @@ def headroom(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Calculate the times of the PFC watchdog.")
 @command(TuneByRule)
 def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
-    """Calculate the detection and recovery times of the PFC watchdog from buffers, speeds and the timeouts of NICs, with the arithmetic.
+    """Calculate the detection and recovery times of the PFC watchdog from buffers, speeds and the timeouts of NICs. Print each calculation.
 
-    A value of the fabric file outside the calculated range gets a proposed change; the proposals are printed as a patch.
+    For each value of the fabric file outside its calculated range, a change is proposed. The proposals are printed as a patch.
     """
     from railweave.api.tuning import tune_watchdog
 

@@ -297,7 +297,7 @@ def parser() -> ArgumentParser:
         "--out",
         type=Path,
         metavar="FILE",
-        help="write the counters to this file, replaced as a whole (default: print them)",
+        help="write the counters to this file, whole or not at all (default: print them)",
     )
     metrics.add_argument(
         "--interval",
@@ -321,7 +321,7 @@ def parser() -> ArgumentParser:
         "The servers need Python 3.9 or newer\nand iproute2.",
         "zipapp railweave-host.pyz",
     )
-    zipapp.add_argument("file", type=Path, metavar="FILE", help="file to write, replaced as a whole")
+    zipapp.add_argument("file", type=Path, metavar="FILE", help="file to write, whole or not at all")
     zipapp.add_argument("--json", action="store_true", help="print JSON")
     return top
 

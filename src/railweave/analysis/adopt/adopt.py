@@ -518,10 +518,10 @@ def imported_folder(
     draft: Path | None = None,
     progress: Callable[[str], None] = silent,
 ) -> ImportedNetwork:
-    """Return a folder of saved configurations as a fabric file. Unknown statements are noted, and are not in the file.
+    """Create a fabric file from a folder of saved configurations. Unknown statements are noted and left out.
 
-    Raises ``InputError`` if the folder is no capture or a text cannot be read (with file and line), and whenever ``imported``
-    does.
+    Raises ``InputError`` if the folder is not a capture, a text cannot be read (with file and line), two devices have the same
+    name, or ``imported`` raises it.
     """
     progress(f"reading {folder}")
     capture = read_capture(folder)

@@ -94,7 +94,7 @@ _ENDS_IN_NUMBER = re.compile(r"(.*?)(\d+)")
 
 
 def nics_of(draft: Draft, shape: Shape) -> dict[str, tuple[frozenset[str], int]]:
-    """Return each server's NIC names and their speed in Gb/s, by server, in the order of stripes and slots."""
+    """Return each server's NIC names and their most common speed in Gb/s, by server, in the order of stripes and slots."""
     names: dict[str, set[str]] = defaultdict(set)
     speeds: dict[str, Counter[int]] = defaultdict(Counter)
     for end, nic in shape.wiring.servers.items():

@@ -189,7 +189,7 @@ def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
 def _named(config: DeviceConfig, model: str) -> dict[str, str]:
     """Return a model port for each port in use: the port with the same name, or else with the same number, or else the first free port.
 
-    The result maps port names in the configuration to the model's port names.
+    The result maps port names in the configuration to the model's port names. Raises ``InputError`` if the model has too few ports.
     """
     there = whole_ports(config.nos, model)
     free = dict(sorted(there.items(), key=lambda item: item[1]))

@@ -43,7 +43,7 @@ def slots_of(numbers: Mapping[str, int], draft: Draft) -> dict[str, int]:
 def tenant_loopbacks(
     draft: Draft, made: Mapping[str, dict[str, Any]], leaves: Sequence[str], configs: Mapping[str, DeviceConfig]
 ) -> None:
-    """Write ``loopbacks`` of tenants: formulas that give the addresses from the numbers of leaves."""
+    """Write the ``loopbacks`` formulas of tenants, which give a leaf's address from its leaf number."""
     addresses: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     for number, leaf in enumerate(leaves, 1):
         for vrf in configs[leaf].vrfs:

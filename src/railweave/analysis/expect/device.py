@@ -179,7 +179,7 @@ def _asked(fabric: str, port: Interface) -> tuple[str, ...]:
 
 
 def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Queues]:
-    """Return the queues of every port to which QoS is bound."""
+    """Return the queues of every port with QoS whose cable and far end are not down."""
     qos = config.qos
     if qos is None:
         return []

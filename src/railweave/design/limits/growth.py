@@ -162,7 +162,7 @@ class Growth:
     - ``ports`` and ``used``: all ports (at link speed) and used ports of the fullest switch in the top tier.
     - ``free_stripes``: the number of further stripes that can be added without moving a cable.
     - ``pinned``: the part of the path that a queue pair is pinned to: one ``link`` in each hop, the uplinks of its ``color``, or
-      only the way up to the ``spine``.
+      the path up to the ``spine``, if the path down is not fixed.
     """
 
     fabric: str

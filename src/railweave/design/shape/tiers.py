@@ -165,11 +165,11 @@ class SuperSpine:
 
 
 def block_of(
-    topology: Topology, stripe: str, slot: int, position: int, each: int, leaves_of_plane: int
+    topology: Topology, stripe: str, slot: int, position: int, rails_per_leaf: int, leaves_of_plane: int
 ) -> tuple[str, str]:
-    """Return (pod, plane) of the leaf at ``position`` (from 1) in the stripe with this ``slot``; each is empty if there is none.
+    """Return (pod, plane) of the leaf at ``position`` (from 1) in the stripe with this ``slot``. Either is empty if it does not apply.
 
-    ``each`` is the leaf's number of rails. In a fabric that spans sites, each site is a pod. Each plane of NIC ports has
+    If each leaf of a stripe has spines of its own, the plane is the leaf's rail if the leaf has only one. In a fabric that spans sites, each site is a pod. Each plane of NIC ports has
     ``leaves_of_plane`` leaves in every stripe; leaves of the first plane come first.
     """
     if topology.interconnect:
@@ -178,7 +178,7 @@ def block_of(
         return f"pod{(slot - 1) // topology.stripes_per_pod + 1}", ""
     if topology.port_planes > 1:
         return "", f"plane{(position - 1) // leaves_of_plane + 1}"
-    return "", (f"rail{position}" if each == 1 else f"plane{position}") if topology.planes else ""
+    return "", (f"rail{position}" if rails_per_leaf == 1 else f"plane{position}") if topology.planes else ""
 
 
 def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int) -> int:

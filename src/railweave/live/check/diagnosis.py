@@ -228,9 +228,9 @@ def diagnose(living: NetworkStates, line: Callable[[Keys], tuple[str, int]] = la
 
 
 def _once(seen: Iterable[Deviation]) -> list[Deviation]:
-    """Return the deviations, with those that both ends of a link report joined into one.
+    """Join the two deviations that both ends of a link report for the same rule. Other deviations are unchanged.
 
-    The joined deviation is placed at the end that comes first. Its ``needs`` and ``breaks`` are the union of both.
+    A joined deviation is about the end reported first, and its text names both. Its ``needs`` and ``breaks`` are the union of both.
     """
     merged: dict[object, Deviation] = {}
     for deviation in seen:

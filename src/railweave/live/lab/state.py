@@ -139,7 +139,7 @@ def all_labs() -> list[str]:
 def locked(lab: str, command: str) -> Generator[None, None, None]:
     """Lock a lab for this process until the context ends. Raises ``LabError`` that names the command and process with the lock.
 
-    ``command``: the command that takes the lock, for such an error. The lock is also released when the process ends.
+    ``command``: the name of the caller's command, for the error that other processes get. The lock is also released when the process ends.
     """
     names.FOLDER.mkdir(parents=True, exist_ok=True)
     path = names.FOLDER / f"{lab}.lock"

@@ -168,7 +168,7 @@ def host_config(network: Network, name: str) -> HostConfig:
 
 
 def config_of(scope: HostScope) -> HostConfig:
-    """Return the configuration of the server that a scope describes."""
+    """Build the configuration of a server from its part of the network."""
     model, fabrics = scope.model, scope.fabrics
     qos = tuple(_qos(scope, fabric) for fabric in fabrics.values())
     nics = tuple(nic for fabric_qos in qos for nic in _nics(scope, fabrics[fabric_qos.fabric], fabric_qos))

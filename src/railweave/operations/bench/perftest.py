@@ -138,7 +138,7 @@ class Perftest:
 
     @property
     def mtu_bytes(self) -> int | None:
-        """The path MTU: the payload of a packet in bytes."""
+        """The path MTU: the payload of a packet in bytes. None if the output does not name it."""
         return self.number("Mtu")
 
     @property

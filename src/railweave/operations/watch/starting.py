@@ -121,7 +121,7 @@ class Serving:
 
 
 def proxy_of(given: str) -> Proxy:
-    """Return the proxy that ``ADDRESS=HEADER`` names. Raises ``InputError`` if the form is different."""
+    """Return the proxy that ``ADDRESS=HEADER`` names. Raises ``InputError`` if the text has a different form."""
     address, _, header = given.partition("=")
     try:
         proxy_address = str(ipaddress.ip_address(address.strip("[]")))
@@ -136,7 +136,8 @@ def proxy_of(given: str) -> Proxy:
 def password_of(given: str) -> str:
     """Return the password that ``env:NAME`` or ``file:PATH`` names.
 
-    Raises ``InputError`` if the form is different, and ``ReachError`` if the variable or file does not exist.
+    Raises ``InputError`` if the text has neither form. Raises ``ReachError`` if the password is missing, empty or unreadable, or if other
+    users can read the file.
     """
     kind, _, name = given.partition(":")
     if kind not in {"env", "file"} or not name:

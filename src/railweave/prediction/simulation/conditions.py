@@ -1,4 +1,4 @@
-"""A network prepared for runs, and other events during a collective: faults and background traffic."""
+"""Networks prepared for simulation runs, with faults and background traffic during a collective."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant
 
 
 def _told(problem: Problem, names: Sequence[str], values: Mapping[str, object]) -> Problem:
-    """Return a problem moved to option ``--compare`` and with the varied value in its text.
+    """Return a problem as a problem of option ``--compare``, with the varied value in its text.
 
     A problem with an option that is not varied is returned unchanged.
     """

@@ -356,7 +356,7 @@ def _variables(text: str, kind: entries.Kind) -> list[entries.Entry]:
 
 
 def _value(text: str) -> str | None:
-    """Return the value of an assignment as a shell reads it. References to other variables are left unchanged.
+    """Return the value of an assignment as a shell reads it. A text with ``$`` is returned unchanged, quotes included.
 
     Returns None if the text contains more than a value, such as a command.
     """

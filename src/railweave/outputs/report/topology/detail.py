@@ -222,7 +222,7 @@ def detail(
     strokes: dict[int, Stroke],
     most_rows: int | None = None,
 ) -> tuple[str, float, float]:
-    """Return (markup, width, height) of a fabric in which every device and cable is drawn.
+    """Return (markup, width, height) of a drawing with every device and cable of a fabric. Sizes are in SVG user units.
 
     In a stripe with more than ``most_rows`` servers, identical servers share a row.
     """

@@ -191,9 +191,10 @@ def read_nccl(files: Sequence[Path], where: Path) -> Trace:
 
 
 def _ranks(calls: Sequence[Call]) -> dict[tuple[str, int], int]:
-    """Return the number of each GPU, given as host and GPU index. GPUs are numbered by rank in the largest communicators.
+    """Return a number for each GPU, by (host, GPU index). Numbers count from 0, one server after another.
 
-    If ranks do not decide, the order is by server name and GPU index.
+    Servers are ordered by the lowest rank of their GPUs in the largest communicator, and then by name. The GPUs of a server are
+    ordered by rank, and then by GPU index.
     """
     largest: dict[tuple[str, int], tuple[int, int]] = {}
     for call in calls:

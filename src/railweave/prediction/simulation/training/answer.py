@@ -435,7 +435,7 @@ def _communication(communication: Communication, size_bytes: int) -> tuple[objec
 
 @dataclass(frozen=True)
 class TrainingPrediction(JsonObject):
-    """The predictions for the jobs of a file on a network."""
+    """The predictions for all jobs of a job file, run on one network."""
 
     JSON = ("network", "complete", "jobs", "notes")
 
