@@ -17,6 +17,7 @@ from railweave.model.config.tree import ports_of
 from railweave.model.device.build import device_config
 from railweave.systems import system
 from railweave.systems.dell_sonic.changes import RULES
+from railweave.systems.frr.changes import RULES as FRR
 from tests.retarget import retargeted
 from tests.systems.test_statement_rows import TABLES
 
@@ -28,13 +29,9 @@ def rows(those: Iterable[Row]) -> Iterator[Row]:
         yield from rows(row.rows or ())
 
 
-BY_PATTERNS = {f"frr.{subject}" for subject in ("bgp.ROUTERS", "general.GENERAL", "igp.IGP", "ports.INTERFACES")}
-"""Tables whose disruptions are still patterns of ``systems/frr/changes.py``."""
-
 PRINTED = [
     (name, row, table.disrupts if row.disrupts is None else row.disrupts)
     for name, table in TABLES.items()
-    if name not in BY_PATTERNS
     for row in rows(table.rows)
     if row.prints and row.forms
 ]
@@ -43,7 +40,6 @@ PRINTED = [
 def test_every_printed_row_says_what_its_change_disrupts() -> None:
     assert [f"{name}: {row.forms[0]}" for name, row, effects in PRINTED if effects is None] == []
     assert sum(bool(effects) for _, _, effects in PRINTED) > 15
-    assert TABLES.keys() >= BY_PATTERNS
 
 
 SWITCH = """
@@ -117,7 +113,71 @@ def test_a_release_lacks_statements_of_later_ones() -> None:
 
 
 def released(config: Any) -> list[str]:
-    return [gap.what for gap in system("dell_sonic").gaps(config) if gap.id == "release-lacks"]
+    return [gap.what for gap in system(config.nos).gaps(config) if gap.id == "release-lacks"]
+
+
+def test_a_release_of_frr_lacks_aigp() -> None:
+    network = retargeted("h100-rlb", "frr")
+    config = device_config(network, network.switches[0].name)
+    assert config.bgp is not None
+    asn = config.bgp.asn
+    config = replace(
+        config, bgp=replace(config.bgp, compare_aigp=True), extra="route-map a permit 10\n set aigp-metric 5\n"
+    )
+    assert released(config) == []
+    assert sorted(released(replace(config, release="10.2"))) == [
+        "`route-map a permit 10 / set aigp-metric 5` is of release 10.3 and later, not of 10.2",
+        f"`router bgp {asn} / bgp bestpath aigp` is of release 10.3 and later, not of 10.2",
+    ]
+
+
+ROUTER = """
+interface et-1-0
+ description a
+interface lo
+ ip address 192.0.2.1/32
+router bgp 65001
+ bgp router-id 192.0.2.1
+ bgp graceful-restart
+ neighbor spines peer-group
+ neighbor spines password <secret:a>
+ neighbor et-1-0 interface remote-as 65002
+ neighbor et-1-0 peer-group spines
+ address-family ipv6 unicast
+  neighbor spines activate
+router bgp 65001 vrf red
+ neighbor 192.0.2.2 remote-as 65003
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("description a", "description b", []),
+        ("", " ip prefix-list a seq 5 permit 192.0.2.0/24\n", []),
+        ("interface et-1-0\n description a\n", "", ["the interface et-1-0"]),
+        ("description a", "shutdown", ["the interface et-1-0"]),
+        ("192.0.2.1/32", "192.0.2.1/32\n shutdown", ["the interface"]),
+        ("router-id 192.0.2.1", "router-id 192.0.2.2", ["every BGP session of the VRF"]),
+        (" bgp graceful-restart\n", "", ["BGP session"]),
+        ("password <secret:a>", "password <secret:b>", ["BGP session"]),
+        ("remote-as 65002", "remote-as 65004", ["BGP session"]),
+        ("remote-as 65003", "remote-as 65004", ["BGP session"]),
+        (" neighbor et-1-0 peer-group spines\n", "", ["BGP session"]),
+        ("  neighbor spines activate\n", "", ["BGP session"]),
+        ("  neighbor spines activate", "  neighbor spines activate\n  neighbor new activate", []),
+        (
+            " vrf red\n neighbor 192.0.2.2 remote-as 65003\n",
+            " vrf blue\n",
+            ["every BGP session of the VRF", "BGP session"],
+        ),
+    ],
+)
+def test_rows_of_frr_decide_what_a_changed_line_disrupts(old: str, new: str, expected: list[str]) -> None:
+    changed = ROUTER.replace(old, new) if old else ROUTER + new
+    before, after = (section_tree(parse(text), FRR) for text in (ROUTER, changed))
+    found = [" ".join([row.what, *ports_of(row, step)]).strip() for step, row in compare(before, after).disrupts]
+    assert found == expected
 
 
 def test_capabilities_are_of_the_release_of_their_statements() -> None:

@@ -12,7 +12,8 @@ from railweave.model.config.compare import compare
 from railweave.model.config.row_changes import with_rows
 from railweave.model.config.section_tree import LineRules, section_tree
 from railweave.model.config.sections import SectionReader, flat, parse
-from railweave.model.config.statements import Codec, Effect, Statements, each, fixed, line, part, passed
+from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
+from railweave.model.config.tree import Disruption
 
 
 def _number(text: str) -> int:
@@ -202,7 +203,7 @@ def test_statements_may_have_the_form_of_their_element_in_front() -> None:
     ]
 
 
-GOES = Effect("the port", "it goes", "manual", ("remove",))
+GOES = Disruption("", "the port", "it goes", "manual", ("remove",))
 CHANGING = Statements(
     Device,
     (

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from railweave.model.config.section_tree import name_of_line
-from railweave.model.config.tree import Disruption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from railweave.model.config.section_tree import LineRules
-    from railweave.model.config.statements import Changed, Effect, Form, Row, Statements
+    from railweave.model.config.statements import Changed, Form, Row, Statements
+    from railweave.model.config.tree import Disruption
 
 PORT = "port"
 """The kind of names that ports have. A change of a line below the header of a port disrupts only this port."""
@@ -24,7 +24,11 @@ def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
     patterns = dict(pattern for table in tables for pattern in _patterns(table))
     replaced = (pattern for pattern, changed in patterns.items() if changed != "removed")
     cut = (pattern for pattern, changed in patterns.items() if changed == "cut")
-    rules = replace(rules, replaced=(*rules.replaced, *replaced), cut=(*rules.cut, *cut))
+    return with_disruptions(replace(rules, replaced=(*rules.replaced, *replaced), cut=(*rules.cut, *cut)), tables)
+
+
+def with_disruptions(rules: LineRules, tables: Iterable[Statements[Any]]) -> LineRules:
+    """Return the rules with the disruptions of the tables' rows."""
     rows = (row for table in tables for row in _disruptions(table, rules, "", table.disrupts or ()))
     return replace(rules, disruptions=(*rows, *rules.disruptions))
 
@@ -44,15 +48,8 @@ def _patterns(table: Statements[Any]) -> Iterator[tuple[str, Changed]]:
                     yield f"{begin} ..." if has_more else f"{begin} = {end}", row.changed
 
 
-def disruption(statement: str, effect: Effect) -> Disruption:
-    """Return an effect as that of the statements whose path matches the pattern ``statement``."""
-    return Disruption(
-        statement, effect.what, effect.why, effect.source, effect.when, itself=effect.itself, value=effect.value
-    )
-
-
 def _disruptions(
-    table: Statements[Any], rules: LineRules, above: str, usual: tuple[Effect, ...]
+    table: Statements[Any], rules: LineRules, above: str, usual: tuple[Disruption, ...]
 ) -> Iterator[Disruption]:
     for row, forms, inner in table.statements(also=True):
         names = dict.fromkeys(name for form in forms for name in _names(form, row, rules))
@@ -60,7 +57,7 @@ def _disruptions(
         if inner is not None:  # behind a header, a tree names the lines that open its section
             here += "(?: [^/]*)?"
         for effect in usual if row.disrupts is None else row.disrupts:
-            yield disruption(f"{here}$", effect)
+            yield replace(effect, statement=f"{effect.statement}{here}$")
         if inner is not None:
             yield from _disruptions(inner, rules, f"{here} / ", usual)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.config.sections import SectionReader
+    from railweave.model.config.tree import Disruption
 
 T = TypeVar("T")
 
@@ -90,18 +91,6 @@ Changed = Literal["cut", "replaced", "removed"]
 
 
 @dataclass(frozen=True)
-class Effect:
-    """A disruption that a change of a row's statement causes. The fields mean what they mean in ``tree.Disruption``."""
-
-    what: str
-    why: str
-    source: str
-    when: tuple[str, ...] = ("remove", "replace")
-    itself: bool = False
-    value: str = ""
-
-
-@dataclass(frozen=True)
 class Row:
     """A statement. Use ``line``, ``each``, ``part``, ``fixed`` or ``passed`` to create rows; they document the fields."""
 
@@ -122,7 +111,7 @@ class Row:
     prints: bool = True
     since: str = ""
     """The first release that has the statement. If empty, every release that is supported has it."""
-    disrupts: tuple[Effect, ...] | None = None
+    disrupts: tuple[Disruption, ...] | None = None
     """The disruptions that a change of the statement causes. None: those of the table."""
     changed: Changed = "cut"
     """The way in which a statement of one value changes."""
@@ -138,7 +127,7 @@ def line(
     when: Callable[[Any], bool] | None = None,
     prints: bool = True,
     since: str = "",
-    disrupts: tuple[Effect, ...] | None = None,
+    disrupts: tuple[Disruption, ...] | None = None,
     changed: Changed = "cut",
     **codecs: Codec,
 ) -> Row:
@@ -173,7 +162,7 @@ def each(
     when: Callable[[Any], bool] | None = None,
     prints: bool = True,
     since: str = "",
-    disrupts: tuple[Effect, ...] | None = None,
+    disrupts: tuple[Disruption, ...] | None = None,
     changed: Changed = "cut",
     **codecs: Codec,
 ) -> Row:
@@ -205,7 +194,7 @@ def part(
     source: str = "",
     *,
     when: Callable[[Any], bool] | None = None,
-    disrupts: tuple[Effect, ...] | None = None,
+    disrupts: tuple[Disruption, ...] | None = None,
 ) -> Row:
     """Return the statements of a part of the value. They are below the header ``form`` or, without one, among the other statements.
 
@@ -216,7 +205,7 @@ def part(
 
 
 def fixed(
-    form: str, source: str, when: Callable[[Any], bool] | None = None, disrupts: tuple[Effect, ...] | None = None
+    form: str, source: str, when: Callable[[Any], bool] | None = None, disrupts: tuple[Disruption, ...] | None = None
 ) -> Row:
     """Return a constant statement that sets no field. It is printed with the value if ``when`` returns true."""
     return Row((form,), source=source, when=when, disrupts=disrupts)
@@ -349,7 +338,9 @@ class Statements(Generic[T]):
     ``disrupts`` are the disruptions that changes of rows cause which name none. None: it is not known what they do.
     """
 
-    def __init__(self, made: type[T] | None, rows: Iterable[Row], disrupts: tuple[Effect, ...] | None = None) -> None:
+    def __init__(
+        self, made: type[T] | None, rows: Iterable[Row], disrupts: tuple[Disruption, ...] | None = None
+    ) -> None:
         self.made = made
         self.disrupts = disrupts
         self.rows = tuple(rows)

@@ -69,7 +69,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Disruption:
-    """The disruption that a change of a statement causes; one row of a system's table.
+    """The disruption that a change of a statement causes.
+
+    In a row of a statement table, ``statement`` is empty or a lookahead with one of the groups: the row says which statement it is.
 
     - ``statement``: a regular expression for the start of ``Step.path``, or of the path of any statement below. The group ``of``
       captures the disrupted object; if no statement has this object before the change, nothing is disrupted. The group ``port``

@@ -6,9 +6,10 @@ sonic-net/sonic-mgmt send; where neither has one, ``no`` stands before the whole
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.row_changes import disruption, with_rows
+from railweave.model.config.row_changes import with_rows
 from railweave.model.config.section_tree import LineRules, SectionTree, section_tree
 from railweave.systems.dell_sonic.statements import TABLES
 from railweave.systems.dell_sonic.statements.effects import BUFFERS, SHUT
@@ -57,8 +58,8 @@ _LINES = LineRules(
     anew_with=("ip vrf forwarding ",),
     without=("shutdown",),
     disruptions=(
-        *(disruption(r"interface (?!Eth|Vlan)[^/]+ / shutdown$", effect) for effect in SHUT),
-        *(disruption(r"buffer (init|pool) (?!lossless$|ingress_lossless_pool)", effect) for effect in BUFFERS),
+        replace(SHUT[0], statement=r"interface (?!Eth|Vlan)[^/]+ / shutdown$"),
+        replace(BUFFERS[0], statement=r"buffer (init|pool) (?!lossless$|ingress_lossless_pool)"),
     ),
 )
 RULES = with_rows(_LINES, TABLES)

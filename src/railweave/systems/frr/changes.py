@@ -6,26 +6,21 @@ removed, only what is in them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from railweave.model.config.row_changes import with_disruptions
 from railweave.model.config.section_tree import LineRules, SectionTree, section_tree
-from railweave.model.config.tree import Disruption
+from railweave.systems.frr.statements.effects import ACTIVATED, SHUT
 from railweave.systems.frr.tree import closer
+from railweave.systems.statement_tables import tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.model.config.sections import Section
 
-_BGP = r"router bgp \d+( vrf \S+)? / "
-_OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
-
-_KEYED = "RFC 2385, section 2.0: a segment without the right digest is dropped"
-_GRACEFUL = "RFC 4724, section 3: the capability is said when a session opens"
-_ANY = ("remove", "add", "replace")
-_PORT = r"(?P<of>(?P<port>et-\d\S*)|\S+)"
-
-RULES = LineRules(
+_LINES = LineRules(
     replaced=(
         "frr defaults ...",
         "hostname ...",
@@ -92,59 +87,12 @@ RULES = LineRules(
     ended_by=(("neighbor * remote-as *", "neighbor *"), ("neighbor * interface remote-as *", "neighbor *")),
     closer=closer,
     disruptions=(
-        Disruption(_BGP + r"neighbor \S+ (interface )?remote-as", "BGP session", "it resets", _OPEN),
-        Disruption(
-            _BGP + r"neighbor \S+ password",
-            "BGP session",
-            "it resets, and comes up when both ends have the key",
-            _KEYED,
-            _ANY,
-        ),
-        Disruption(
-            _BGP + r"neighbor \S+ ttl-security",
-            "BGP session",
-            "it resets",
-            "FRRouting/frr bgpd/bgpd.c, peer_ttl_security_hops_set",
-            _ANY,
-        ),
-        Disruption(
-            _BGP + r"bgp graceful-restart$",
-            "BGP session",
-            "it takes effect when the session opens anew",
-            _GRACEFUL,
-            _ANY,
-        ),
-        Disruption(
-            _BGP + r"neighbor \S+ peer-group",
-            "BGP session",
-            "it may reset",
-            "FRRouting/frr tools/frr-reload.py: lines of peer groups are taken away and given anew",
-        ),
-        Disruption(
-            rf"interface {_PORT}( vrf \S+)? / shutdown$",
-            "the interface",
-            "it is shut down",
-            "FRRouting documentation, zebra",
-            ("add",),
-        ),
-        Disruption(
-            rf"interface {_PORT}( vrf \S+)?$",
-            "the interface",
-            "it loses its addresses, and the sessions from them go",
-            "FRRouting documentation, zebra",
-            ("remove",),
-        ),
-        Disruption(_BGP + r"bgp router-id", "every BGP session of the VRF", "they reset", _OPEN),
-        Disruption(r"router bgp [^/]+$", "every BGP session of the VRF", "the process goes", _OPEN, ("remove",)),
-        Disruption(
-            _BGP + r"address-family [^/]+ / (?P<of>neighbor \S+) activate",
-            "BGP session",
-            "it resets",
-            "RFC 4760, section 8: families are agreed when a session opens",
-            ("remove", "add", "replace"),
-        ),
+        replace(SHUT[0], statement=rf"{SHUT[0].statement}interface (lo|dummy)[^/]* / shutdown$"),
+        replace(ACTIVATED[0], statement=rf"{ACTIVATED[0].statement}router bgp "),
     ),
 )
+RULES = with_disruptions(_LINES, tables("frr").values())
+"""The rules of lines, with the disruptions of rows and, of statements that no row has, those of loopbacks and of other address families."""
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:

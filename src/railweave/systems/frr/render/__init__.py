@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, flat, merge, parse
 from railweave.model.findings.registry import Rule
-from railweave.systems.common_gaps import extra_findings
+from railweave.systems.common_gaps import extra_findings, release_findings
 from railweave.systems.frr.meaning.bgp import routing_of
 from railweave.systems.frr.meaning.general import general_of
 from railweave.systems.frr.meaning.igp import igp_of
@@ -26,6 +26,7 @@ from railweave.systems.frr.statements.igp import IGP
 from railweave.systems.frr.statements.policy import POLICIES, Policies
 from railweave.systems.frr.statements.ports import INTERFACES
 from railweave.systems.frr.tree import to_text
+from railweave.systems.statement_tables import tables
 
 if TYPE_CHECKING:
     from railweave.model.device.balancing import Hash
@@ -208,7 +209,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     found = [rule.finding(config.name, _what(rule, config)) for rule, so in said if so]
     if config.extra.strip():
         found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
-    return found
+    return [*found, *release_findings(config, tables("frr").values(), tree)]
 
 
 def no_ao(config: DeviceConfig) -> bool:

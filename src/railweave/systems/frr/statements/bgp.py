@@ -7,22 +7,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from railweave.model.config.addresses import Address
 from railweave.model.config.codecs import NUMBER, choice, defines, in_range, number, refers, whole
 from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
+from railweave.systems.frr.statements import effects
 from railweave.systems.frr.statements.words import PREFIX, SECRET, TEXT, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from _typeshed import DataclassInstance
+
     from railweave.model.config.addresses import Family, Prefix
     from railweave.model.config.statements import Row
 
+T = TypeVar("T", bound="DataclassInstance")
 AddressFamily = Literal["ipv4", "ipv6", "evpn"]
 EXTERNAL, INTERNAL = 0, -1
 """Stand for the AS number of a neighbor that has any but the instance's own, and of one that has the instance's own."""
+
+
+def over(usual: T, given: T) -> T:
+    """Return a value with the fields that another value gives."""
+    values = {each.name: value for each in fields(given) if (value := getattr(given, each.name)) != each.default}
+    return replace(usual, **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +139,7 @@ class Router:
         group = self.neighbors.get(peer.group or "")
         if group is None or not group.is_group:
             return replace(peer, group=None)
-        given = {each.name: value for each in fields(peer) if (value := getattr(peer, each.name)) != each.default}
-        return replace(group, **{"is_group": False, "description": "", **given})
+        return over(replace(group, is_group=False, description=""), peer)
 
     def within(self, peer: Peer, name: AddressFamily) -> list[PeerFamily]:
         """Return what a neighbor has in a family: its own statements, then those of its group."""
@@ -187,24 +196,26 @@ BGP, EVPN = "FRR manual, BGP", "FRR manual, BGP, Ethernet Virtual Network - EVPN
 BFD = "FRR manual, BFD, BGP BFD Configuration"
 
 PEER = (
-    line("peer-group", BGP, sets={"is_group": True}),
+    line("peer-group", BGP, sets={"is_group": True}, disrupts=effects.GROUPED),
     line(
         "interface remote-as <asn>",
         BGP,
         also=("interface v6only remote-as <asn>",),
         sets={"on_interface": True},
+        disrupts=effects.RESETS,
         asn=PEER_AS,
     ),
-    line("remote-as <asn>", BGP, when=lambda peer: not peer.on_interface, asn=PEER_AS),
+    line("remote-as <asn>", BGP, when=lambda peer: not peer.on_interface, disrupts=effects.RESETS, asn=PEER_AS),
     # The words behind it are about the paths of routes: the session opens with the number in any case.
     line("local-as <local_as>", "", also=("local-as <local_as> <_how>",), prints=False, local_as=ASN, _how=TEXT),
-    line("peer-group <group>", BGP, group=refers("peer-group")),
+    line("peer-group <group>", BGP, disrupts=effects.GROUPED, group=refers("peer-group")),
     line(
         "interface peer-group <group>",
         "",
         also=("interface v6only peer-group <group>",),
         sets={"on_interface": True},
         prints=False,
+        disrupts=effects.GROUPED,
         group=refers("peer-group"),
     ),
     line("interface", "", also=("interface v6only",), sets={"on_interface": True}, prints=False),
@@ -216,8 +227,8 @@ PEER = (
     line("bfd profile <profile>", BFD, profile=refers("bfd profile")),
     line("bfd", BFD, sets={"bfd": True}),
     line("bfd check-control-plane-failure", BFD, sets={"bfd_kept": True}),
-    line("ttl-security hops 1", BGP, sets={"ttl_security": True}),
-    line("password <password>", BGP, password=SECRET),
+    line("ttl-security hops 1", BGP, sets={"ttl_security": True}, disrupts=effects.SECURED),
+    line("password <password>", BGP, disrupts=effects.KEYED, password=SECRET),
     line("capability extended-nexthop", BGP, sets={"extended_next_hop": True}),
     line("shutdown", "", also=("shutdown message <_text>",), sets={"shut": True}, prints=False, _text=TEXT),
 )
@@ -226,7 +237,7 @@ PEER = (
 def _peers(*rows: Row) -> Sequence[Row]:
     """Return the rows of neighbors and groups in an address family. EVPN has no import policy: routing does not know what tenants refuse."""
     stated = (
-        line("activate", BGP, sets={"active": True}),
+        line("activate", BGP, sets={"active": True}, disrupts=effects.ACTIVATED),
         line("soft-reconfiguration inbound", BGP, sets={"stored": True}),
         *rows,
         line("route-map <exports> out", BGP, exports=refers("route-map")),
@@ -295,15 +306,15 @@ def _never(_: object) -> bool:
 
 
 ROUTER = (
-    line("bgp router-id <router_id>", BGP, router_id=ADDRESS),
+    line("bgp router-id <router_id>", BGP, disrupts=effects.IDENTIFIED, router_id=ADDRESS),
     line("no bgp default ipv4-unicast", BGP, sets={"unicast_by_default": False}),
     line("bgp default ipv4-unicast", BGP, sets={"unicast_by_default": True}, prints=False),
     line("bgp ebgp-requires-policy", BGP, sets={"requires_policy": True}),
     line("no bgp ebgp-requires-policy", BGP, sets={"requires_policy": False}),
     line("bgp bestpath as-path multipath-relax", BGP, sets={"relaxed": True}),
-    line("bgp bestpath aigp", BGP, sets={"compare_aigp": True}),
+    line("bgp bestpath aigp", BGP, sets={"compare_aigp": True}, since="10.3"),
     line("bgp fast-convergence", BGP, sets={"fast": True}),
-    line("bgp graceful-restart", BGP, sets={"graceful_restart": True}),
+    line("bgp graceful-restart", BGP, sets={"graceful_restart": True}, disrupts=effects.GRACEFUL),
     fixed("bgp graceful-restart preserve-fw-state", BGP, when=lambda router: router.graceful_restart),
     each("neighbor <name>", "neighbors", BGP, Peer, PEER, by="name", flat=True, name=WORD),
     each(
@@ -339,9 +350,11 @@ ROUTERS = Statements(
             Router,
             ROUTER,
             by="vrf",
+            disrupts=effects.INSTANCE,
             asn=ASN,
             vrf=refers("vrf"),
         ),
     ),
+    disrupts=(),
 )
 """``vrf`` and ``router bgp``, in the order in which ``frr.conf`` has them."""

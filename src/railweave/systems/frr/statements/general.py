@@ -50,5 +50,6 @@ GENERAL = Statements(
             _name=WORD,
         ),
     ),
+    disrupts=(),
 )
 """Statements at the top, before all others."""

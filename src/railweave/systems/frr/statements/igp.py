@@ -158,5 +158,6 @@ IGP = Statements(
             protocol=choice({"ospf": "ospf"}),
         ),
     ),
+    disrupts=(),
 )
 """Instances of IS-IS and OSPF."""

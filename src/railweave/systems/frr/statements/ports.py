@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.codecs import NUMBER, choice, number, refers
 from railweave.model.config.statements import Codec, Statements, each, line, part
+from railweave.systems.frr.statements import effects
 from railweave.systems.frr.statements.igp import ISIS_ON_PORT, OSPF_ON_PORT, OnIsis, OnOspf
 from railweave.systems.frr.statements.words import IPV4, IPV6, PREFIX, TEXT, WORD
 
@@ -123,7 +124,7 @@ def _no_loopback(text: str) -> str:
 
 
 INTERFACE, ND = "FRR manual, Zebra, Interface Commands", "FRR manual, IPv6 Support, Router Advertisement"
-SHUT = line("shutdown", INTERFACE, sets={"shut": True})
+SHUT = line("shutdown", INTERFACE, sets={"shut": True}, disrupts=effects.SHUT)
 ON_PORT = (
     line("no shutdown", "", sets={"shut": False}, prints=False),
     line("vrf <vrf>", "", vrf=WORD, prints=False),
@@ -157,6 +158,7 @@ def _ports(name: Codec, rows: tuple[Row, ...], *, prints: bool) -> Row:
         rows,
         by="name",
         prints=prints,
+        disrupts=effects.EMPTIED,
         name=name,
         vrf=refers("vrf"),
     )
@@ -175,5 +177,6 @@ INTERFACES = Statements(
             Codec("|".join(LOOPBACKS), word=r"\S+", says="|".join(LOOPBACKS)), (DESCRIPTION, *ON_PORT), prints=False
         ),
     ),
+    disrupts=(),
 )
 """Interfaces, each with all that is below its header."""

@@ -1,0 +1,60 @@
+"""The disruptions that changed statements of FRR cause. Enterprise SONiC has FRR inside: those of its BGP sessions are the same."""
+
+from __future__ import annotations
+
+from railweave.model.config.tree import Disruption
+
+ANY = ("remove", "add", "replace")
+_OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
+_INTERFACE = r"(?=interface (?P<of>(?P<port>et-\d\S*)|\S+))"
+"""The interface, and the port of the design that it is."""
+
+RESETS = (Disruption("", "BGP session", "it resets", _OPEN),)
+KEYED = (
+    Disruption(
+        "",
+        "BGP session",
+        "it resets, and comes up when both ends have the key",
+        "RFC 2385, section 2.0: a segment without the right digest is dropped",
+        ANY,
+    ),
+)
+SECURED = (Disruption("", "BGP session", "it resets", "FRRouting/frr bgpd/bgpd.c, peer_ttl_security_hops_set", ANY),)
+GRACEFUL = (
+    Disruption(
+        "",
+        "BGP session",
+        "it takes effect when the session opens anew",
+        "RFC 4724, section 3: the capability is said when a session opens",
+        ANY,
+    ),
+)
+GROUPED = (
+    Disruption(
+        "",
+        "BGP session",
+        "it may reset",
+        "FRRouting/frr tools/frr-reload.py: lines of peer groups are taken away and given anew",
+    ),
+)
+ACTIVATED = (
+    Disruption(
+        r"(?=.* / (?P<of>neighbor \S+) activate)",
+        "BGP session",
+        "it resets",
+        "RFC 4760, section 8: families are agreed when a session opens",
+        ANY,
+    ),
+)
+IDENTIFIED = (Disruption("", "every BGP session of the VRF", "they reset", _OPEN),)
+INSTANCE = (Disruption("", "every BGP session of the VRF", "the process goes", _OPEN, ("remove",)),)
+SHUT = (Disruption(_INTERFACE, "the interface", "it is shut down", "FRRouting documentation, zebra", ("add",)),)
+EMPTIED = (
+    Disruption(
+        _INTERFACE,
+        "the interface",
+        "it loses its addresses, and the sessions from them go",
+        "FRRouting documentation, zebra",
+        ("remove",),
+    ),
+)
