@@ -6,12 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from railweave.model.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash
-from railweave.systems.dell_sonic.statements.qos import ArsObject, ArsPortProfile, ArsProfile, Balancing, Hashed
+from railweave.systems.dell_sonic.statements.qos import (
+    BALANCING,
+    ArsObject,
+    ArsPortProfile,
+    ArsProfile,
+    Balancing,
+    Hashed,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from railweave.model.config.addresses import Family
+    from railweave.model.config.sections import Section
     from railweave.model.device.model import DeviceConfig
     from railweave.systems.dell_sonic.statements.qos import Mode
 
@@ -87,6 +95,25 @@ def balancing_config_of(balancing: Balancing) -> BalancingConfig:
             seed=balancing.seed,
         ),
     )
+
+
+def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Collection[str]) -> Balancing:
+    """Return load balancing without objects and profiles of ports that no route-map or port names, if another is named."""
+    named = {name: ars for name, ars in balancing.objects.items() if name in objects}
+    at_ports = {name: profile for name, profile in balancing.port_profiles.items() if name in profiles}
+    return replace(balancing, objects=named or balancing.objects, port_profiles=at_ports or balancing.port_profiles)
+
+
+def unheld_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
+    """Yield the lines of objects and profiles of ports that do not count, because others have different values."""
+    objects, profiles = balancing.objects.values(), balancing.port_profiles.values()
+    counted = ArsObject(*(_last((getattr(ars, name) for ars in objects), None) for name in ("mode", "idle", "flows")))
+    past_weight = _last((profile.past_weight for profile in profiles), None)
+    usual = Balancing(objects={NAME: counted}, port_profiles={NAME: ArsPortProfile(True, past_weight)})
+    held = {line.line for section in BALANCING.printed(usual) for line in section.body or ()}
+    for section in sections:
+        if section.line.startswith(("ars object ", "ars port-profile ")):
+            yield from (line for line in section.body or () if line.line not in held)
 
 
 def _last(values: Iterable[T | None], usual: T) -> T:

@@ -18,7 +18,7 @@ from railweave.model.config.sections import CLOSERS, Section, SectionReader, sel
 from railweave.model.device.model import DeviceConfig, Interface, loopback_among
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.dell_sonic.changes import config_tree
-from railweave.systems.dell_sonic.meaning.balancing import balancing_config_of
+from railweave.systems.dell_sonic.meaning.balancing import balancing_config_of, in_use, unheld_ars
 from railweave.systems.dell_sonic.meaning.control_plane import protected
 from railweave.systems.dell_sonic.meaning.management import management_of
 from railweave.systems.dell_sonic.meaning.ports import unheld_at_ports
@@ -246,15 +246,16 @@ def _config(taking: SectionReader) -> DeviceConfig:
     links = routing.Links.of(lines.values())
     split, qos = devices.breakouts(SPLITS.read(sections, taking)), QOS.read(taking.sections, taking)
     balancing = BALANCING.read(taking.sections, taking)
+    balancing = in_use(balancing, {entry.shared_by for entry in policies.maps}, {one.qos.ars for one in lines.values()})
     hashed = balancing_config_of(balancing)
 
     cages = [one for name, one in lines.items() if devices.is_port(name)]
     model = devices.model(split.values(), cages, qos.headroom)
-    in_use = _interfaces(lines, routers, links)
-    gateways = devices.gateways(interfaces, in_use, tunnelled.transit(), shared)
+    cabled = _interfaces(lines, routers, links)
+    gateways = devices.gateways(interfaces, cabled, tunnelled.transit(), shared)
     main = next((one for one in routers if not one.vrf), None)
     _give_back_other_asns(taking, main)
-    _give_back_sessions(taking, main)
+    _give_back_sessions(taking, main, marked=main is not None and listed.mark(overlay.exports(main)) is not None)
     _give_back_tenants(taking, tunnelled.transit(), len(overlay.sessions(main)) if main else 0)
     own = sorted((one for one in interfaces.loopbacks.values() if not one.vrf), key=lambda one: one.number)
     loopbacks = tuple(address.prefix for one in own for address in one.addresses)
@@ -276,7 +277,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
     router_id = main.router_id if main and main.router_id else routing.NOWHERE
     config = DeviceConfig(
         name=system.name,
-        role="leaf" if gateways or vrfs or any(one.kind == "server" for one in in_use) else "spine",
+        role="leaf" if gateways or vrfs or any(one.kind == "server" for one in cabled) else "spine",
         model=model,
         nos=NOS,
         release=catalog().systems[NOS].release,
@@ -285,17 +286,18 @@ def _config(taking: SectionReader) -> DeviceConfig:
         management_gateway=management.gateway or routing.NOWHERE,
         loopback=loopback_among(loopbacks, router_id),
         splits=devices.splits(split, cages, model),
-        interfaces=in_use,
+        interfaces=cabled,
         gateways=gateways,
         bgp=routing.bgp(main, listed, links, bfd, own_maps) if main else None,
-        qos=qos_config_of(qos, lines, in_use, model),
-        balancing=hashed if _shared(lines, in_use, main, listed, balancing) else replace(hashed, group_mode="ecmp"),
+        qos=qos_config_of(qos, lines, cabled, model),
+        balancing=hashed if _shared(lines, cabled, main, listed, balancing) else replace(hashed, group_mode="ecmp"),
         extra="",
         overlay=over,
         vrfs=vrfs,
-        mac_vrf=overlay.mac_vrf(evpn, tunnelled, names, in_use, router_id),
+        mac_vrf=overlay.mac_vrf(evpn, tunnelled, names, cabled, router_id),
     )
     in_ports = (*unheld(qos, lines, taking.sections, config), *unheld_at_ports(interfaces, config))
+    in_ports += tuple(unheld_ars(balancing, taking.sections))
     config, in_lists = protected(config, LISTS.read(taking.sections, taking), lines, taking.sections)
     for section in (*in_ports, *in_lists):
         taking.give_back(section)
@@ -312,8 +314,11 @@ def _give_back_other_asns(taking: SectionReader, main: Router | None) -> None:
                 pass
 
 
-def _give_back_sessions(taking: SectionReader, main: Router | None) -> None:
-    """Give back BFD that only some sessions of a group have, and what the model does not hold: BFD in a VRF, and imports of EVPN."""
+def _give_back_sessions(taking: SectionReader, main: Router | None, *, marked: bool) -> None:
+    """Give back BFD that only some sessions of a group have, and what the model does not hold.
+
+    That is BFD in a VRF, imports of EVPN, and its exports, unless they only keep back what spines have ``marked``.
+    """
     alike = main is not None and routing.is_watched_alike(main)
     for section in taking.sections:
         words = section.line.split()
@@ -322,7 +327,7 @@ def _give_back_sessions(taking: SectionReader, main: Router | None) -> None:
                 if one.line.split()[0] == "bfd" and ("vrf" in words or not alike):
                     taking.give_back(one)
                 for line in (one.body or ()) if one.line == "address-family l2vpn evpn" else ():
-                    if line.line.startswith("route-map ") and line.line.endswith(" in"):
+                    if line.line.startswith("route-map ") and (line.line.endswith(" in") or not marked):
                         taking.give_back(line)
 
 

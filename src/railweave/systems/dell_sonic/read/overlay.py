@@ -96,6 +96,12 @@ def sessions(router: Router) -> list[Peer]:
     return [one for one in whole if (family := one.families.get("evpn")) is not None and family.active and not one.shut]
 
 
+def exports(router: Router) -> set[str]:
+    """Return the route-maps by which EVPN's routes go out; an empty name stands for none."""
+    peers = sessions(router) or router.groups.values()
+    return {family.exports for peer in peers if (family := peer.families.get("evpn"))}
+
+
 def overlay(
     router: Router,
     source: Address | None,
@@ -136,7 +142,7 @@ def overlay(
         ),
         endpoints=tuple(model.TunnelEndpoint(one, None) for one in ends),
         reflects=reflects,
-        from_spine=_mark(listed, {one.exports for one in families}),
+        from_spine=listed.mark(exports(router)) or "",
         bfd=bfd.get(watched[0] or "") if agreed(watched) and watched[0] is not None else None,
         links=tuple(dict.fromkeys(ports[one.title] for one in shared)),
     )
@@ -154,21 +160,6 @@ def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:
     if lines is not None and lines.addresses:
         return lines.addresses[0].address
     return address(text)
-
-
-def _mark(listed: Lists, maps: set[str]) -> str:
-    """The community that spines put on EVPN's routes, and by which leaves keep them back; empty if an entry is not known."""
-    if any(term.unknown for name in maps for term in listed.terms(name)):
-        return ""
-    for name in sorted(maps):
-        for one in listed.entries(name):
-            if one.permits and one.communities:
-                return one.communities[0]
-            if not one.permits and one.community:
-                return listed.communities.get(one.community, "")
-            if one.permits and not (one.community or one.prefix_list):
-                break  # every route ends here
-    return ""
 
 
 def mac_vrf(

@@ -20,7 +20,7 @@ from railweave.systems.dell_sonic.statements.words import (
     TEXT,
     WORD,
 )
-from railweave.systems.frr.statements.bgp import UNICAST, Evpn, UnicastFamily, redistribution, targets, vnis
+from railweave.systems.frr.statements.bgp import UNICAST, Evpn, UnicastFamily, over, redistribution, targets, vnis
 
 if TYPE_CHECKING:
     from railweave.model.config.addresses import Address
@@ -100,17 +100,9 @@ class Router:
         group = self.groups.get(neighbor.group)
         if group is None:
             return neighbor
-        return replace(
-            neighbor,
-            asn=group.asn if neighbor.asn is None else neighbor.asn,
-            local_as=group.local_as if neighbor.local_as is None else neighbor.local_as,
-            bfd=group.bfd if neighbor.bfd is None else neighbor.bfd,
-            ttl_security=neighbor.ttl_security or group.ttl_security,
-            shut=neighbor.shut or group.shut,
-            password=neighbor.password or group.password,
-            update_source=neighbor.update_source or group.update_source,
-            families={**group.families, **neighbor.families},
-        )
+        usual = group.families
+        families = {name: over(usual.get(name, PeerFamily()), own) for name, own in neighbor.families.items()}
+        return over(replace(group, name=None, description=""), replace(neighbor, families={**usual, **families}))
 
 
 @dataclass(frozen=True, slots=True)

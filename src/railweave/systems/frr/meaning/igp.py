@@ -61,10 +61,18 @@ def on_links(igp: Igp, ports: Mapping[str, Port]) -> Iterator[tuple[Port, OnIsis
     )
 
 
-def give_back_isis(igp: Igp, reader: SectionReader) -> None:
-    """Give back what puts interfaces into an instance that no statement defines: IS-IS does not run there."""
+def _watched(igp: Igp, ports: Mapping[str, Port]) -> set[str | None]:
+    """Return the BFD profiles of interfaces with neighbors. Empty: without a profile; None: an interface without BFD."""
+    return {(each.profile or "") if each.bfd or each.profile else None for _, each in on_links(igp, ports)}
+
+
+def give_back_isis(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -> None:
+    """Give back what puts interfaces into an instance that no statement defines, and BFD that interfaces have differently."""
     for line in select(reader.sections, "interface **", "ip|ipv6 router isis <name>"):
         if line["name"] not in igp.isis:
+            reader.leave(line)
+    if len(_watched(igp, ports)) > 1:
+        for line in select(reader.sections, "interface **", "isis bfd **"):
             reader.leave(line)
 
 
@@ -81,7 +89,7 @@ def isis(
     running = list(on_links(igp, ports))
     passive = [port.name for port in ports.values() if port.isis and port.isis.passive and families_of(igp, port)]
     used = {family for port in ports.values() for family in families_of(igp, port)}
-    watched = {(each.profile or "") if each.bfd or each.profile else None for _, each in running}
+    watched = _watched(igp, ports)
     profile = watched.pop() if len(watched) == 1 else None
     keys = [each.key for each in (*(each for _, each in running), *reversed(igp.isis.values()))]
     return Isis(

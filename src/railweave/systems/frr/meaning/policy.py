@@ -184,6 +184,27 @@ class Lists:
         values = {name: self.communities.get(name, name) for name in names if name}
         return tuple(Community(name, kind(value), value) for name, value in values.items())
 
+    def mark(self, maps: Collection[str]) -> str | None:
+        """Return the community by which leaves know what not to send back: route-maps of spines set it, those of leaves refuse it.
+
+        Empty if the route-maps of EVPN's sessions pass everything, or if they have unknown statements. None if they do anything
+        else, or differ between sessions: no configuration holds that.
+        """
+        if not any(maps):
+            return ""
+        terms = self.terms(next(iter(maps))) if len(maps) == 1 else ()
+        if any(term.unknown for term in terms):
+            return ""
+        match [(term.match, term.action) for term in terms]:
+            case [(every, Action(add_communities=added) as passing)] if len(added) <= 1:
+                is_mark = (every, passing) == (Match(), Action(accept=True, add_communities=added))
+                return next((self.communities.get(name, name) for name in added), "") if is_mark else None
+            case [(Match(community=str(name)) as returned, refusing), rest]:
+                is_mark = (returned, refusing) == (Match(community=name), Action(accept=False))
+                return self.communities.get(name) if is_mark and rest == (Match(), Action(accept=True)) else None
+            case _:
+                return None
+
     def _term(self, entry: MapEntry, names: dict[str, str]) -> Term:
         community, strange = entry.community or entry.large_community, list[str]()
         match = Match(community=community, protocol=entry.protocol)

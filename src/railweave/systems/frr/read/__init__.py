@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Family, InterfaceAddress, Prefix
 from railweave.model.config.section_tree import sections as tree_sections
-from railweave.model.config.sections import SectionReader
+from railweave.model.config.sections import SectionReader, select
 from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.management import Management
 from railweave.model.device.model import DeviceConfig, Gateway, Interface
@@ -34,6 +34,8 @@ UNKNOWN = InterfaceAddress("0.0.0.0/0")
 LOOPBACK = re.compile(r"lo\d*|dummy\d*")
 """Loopbacks of Linux: the first one's first address is the device's own."""
 
+_MANAGEMENT = re.compile(r"eth0|mgmt\d*")
+"""Management ports: no value says that one is shut."""
 _VLAN = re.compile(r"(?:irb\.|vlan|br|Vlan)(\d{1,4})", re.IGNORECASE)
 
 
@@ -77,6 +79,10 @@ def _config(routing: Routing) -> DeviceConfig:
             interfaces.append(_interface(port, "fabric"))
         elif (port.addresses or for_servers(port)) and not port.shut:
             gateways.append(_gateway(port))
+    configured = {one.name for one in (*interfaces, *gateways)}
+    for line in select(routing.taking.sections, "interface <name> **", "shutdown"):
+        if _MANAGEMENT.fullmatch(line["name"]) and line["name"] not in configured:
+            routing.taking.leave(line)
     bgp = routing.bgp()
     of_vrf: dict[str, list[Prefix]] = {}
     for one in gateways:

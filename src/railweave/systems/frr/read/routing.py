@@ -55,13 +55,17 @@ def overlay(
     if loopback is None:
         return None
     said = [level for one in peers for level in here.within(one, "evpn")]
+    mark = policies.mark({sessions.exports(one, "evpn") or "" for one in peers})
+    if mark is None:
+        for line in statements_of(here, taking, "address-family l2vpn evpn", "neighbor * route-map * out"):
+            taking.leave(line)
     return model.OverlayConfig(
         loopback=loopback,
         neighbors=neighbors,
         endpoints=_endpoints(loopback, loopbacks) if here.evpn.all_vnis else (),
         reflects=any(one.next_hop_unchanged or one.reflected for one in said)
         or ((has(taking.sections, PRINTED) or bool(links)) and not here.evpn.all_vnis),
-        from_spine=_mark(policies, dict.fromkeys(one.exports for one in said if one.exports)),
+        from_spine=mark or "",
         bfd=sessions.common_bfd([one for one, _ in found], taking),
         links=tuple(dict.fromkeys(ports[one.name] for one in links)),
     )
@@ -71,21 +75,6 @@ def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.T
     """Addresses that tunnels end on: others than that of the sessions and the device's own, where there are others."""
     others = [one for one in loopbacks[1:] if one != loopback]
     return tuple(model.TunnelEndpoint(one, None) for one in others or [loopback])
-
-
-def _mark(policies: Lists, maps: Mapping[str, None]) -> str:
-    """The community by which leaves know what not to send back: those of spines set it, those of leaves refuse it.
-
-    Empty if a term is not known.
-    """
-    terms = [term for name in maps for term in policies.terms(name)]
-    for term in terms if not any(term.unknown for term in terms) else ():
-        if term.action.accept and term.action.add_communities:
-            named = term.action.add_communities[0]
-            return policies.communities.get(named, named)
-        if not term.action.accept and term.match.community:
-            return policies.communities.get(term.match.community, "")
-    return ""
 
 
 def evpn_maps(router: Router) -> set[str]:
@@ -205,7 +194,7 @@ class Routing:
                         taking.leave(line)
         self.vnis = {name: vrf.vni or 0 for name, vrf in routing.vrfs.items()}
         self._igp = IGP.read(taking.sections, taking)
-        give_back_isis(self._igp, taking)
+        give_back_isis(self._igp, ports, taking)
         self._ospf = ospf(self._igp.ospf.get("ospf"), ports, self.router_id(), self.loopback_names)
         if self._ospf is None:
             give_back_ospf(taking)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from railweave.model.config.sections import SectionReader, SelectedLine
     from railweave.systems.frr.meaning.policy import Lists
     from railweave.systems.frr.meaning.ports import Subnets
-    from railweave.systems.frr.statements.bgp import Peer, Router
+    from railweave.systems.frr.statements.bgp import AddressFamily, Peer, Router
     from railweave.systems.frr.statements.ports import Port
 
 
@@ -116,6 +116,10 @@ class Sessions:
         near = at is not None and self._subnets.port(at, self.here.vrf) is not None
         return near or self.peer_as(peer) == self.here.asn or peer.hops is not None
 
+    def exports(self, peer: Peer, family: AddressFamily) -> str | None:
+        """Return the route-map by which routes of a family go out over a session."""
+        return next((level.exports for level in self.here.within(peer, family) if level.exports), None)
+
     def policies(self, peer: Peer) -> tuple[str, str]:
         """The policies of a session, in and out. One name stands for route-maps that differ between its families."""
         without = ANY if self._open or self.peer_as(peer) == self.here.asn else NOTHING
@@ -124,7 +128,7 @@ class Sessions:
         for family in self.unicast(peer):
             levels = self.here.within(peer, family)
             imports[family] = next((level.imports for level in levels if level.imports), without)
-            exports[family] = next((level.exports for level in levels if level.exports), without)
+            exports[family] = self.exports(peer, family) or without
         return self.joint.name(imports) or NOTHING, self.joint.name(exports) or NOTHING
 
     def bfd(self, peer: Peer) -> Bfd | None:
