@@ -154,7 +154,9 @@ router bgp 65001
    neighbor 10.0.0.3 peer group spines
    neighbor 10.0.0.3 remote-as 65102
    neighbor 10.0.0.3 description spine2
+   neighbor spines send-community
    neighbor overlay peer group
+   neighbor overlay send-community standard extended
    neighbor overlay update-source Loopback0
    neighbor overlay ebgp-multihop 2
    neighbor overlay bfd
@@ -629,6 +631,7 @@ set protocols bgp group overlay neighbor 10.255.0.9 description spine1
 router bgp 65001
    neighbor 10.255.0.9 remote-as 65001
    neighbor 10.255.0.9 update-source Loopback0
+   neighbor 10.255.0.9 send-community
    no bgp default ipv4-unicast
    address-family evpn
       neighbor 10.255.0.9 activate

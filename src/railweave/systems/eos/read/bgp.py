@@ -60,6 +60,8 @@ class Neighbors:
     down: bool = False
     routed_lines: dict[str, list[SelectedLine]] = field(default_factory=dict[str, "list[SelectedLine]"])
     """The lines that give a neighbor or a peer group IPv4 or IPv6, or a route map for it, by its name."""
+    evpn_lines: dict[str, list[SelectedLine]] = field(default_factory=dict[str, "list[SelectedLine]"])
+    """The lines that give a neighbor or a peer group EVPN, by its name."""
     joint: JointPolicies = field(default_factory=JointPolicies)
 
     def policies(self, one: Settings) -> tuple[str, str]:
@@ -134,8 +136,9 @@ def _family(taking: SectionReader, section: SelectedLine, family: str, found: Ne
             taking.leave(one)
         else:
             settings.active[family] = not before
-            if family != "evpn" and not before:
-                found.routed_lines.setdefault(one["name"], []).append(one)
+            if not before:
+                lines = found.evpn_lines if family == "evpn" else found.routed_lines
+                lines.setdefault(one["name"], []).append(one)
     for one in taking.each("neighbor <name> route-map <map> in|out", below=section):
         settings = _of(found, one["name"])
         if settings is None or (family == "evpn" and one.line.endswith(" in")):

@@ -183,6 +183,14 @@ def overlay(
     if not peers and not groups:
         return None
     settings = [*groups, *peers.values()]
+    for name, session in peers.items():
+        for selected in (
+            line
+            for holder in (name, session.group)
+            for line in own.neighbors.evpn_lines.get(holder, ())
+            if not session.extended
+        ):
+            taking.leave(selected)  # without route targets no route of EVPN is taken
     source = next((one.source for one in settings if one.source), "")
     family = Address(next(iter(peers))).family if peers else "ipv4"
     there = source in ports and not ports[source].vrf

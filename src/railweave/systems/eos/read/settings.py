@@ -48,6 +48,8 @@ class Settings:
     evpn_out: str = ""
     over_six: bool = False
     """IPv4 routes may have next hops of IPv6 (RFC 8950)."""
+    extended: bool = False
+    """Extended communities are sent. EVPN needs them: route targets are extended communities (RFC 8365, section 5.1.2)."""
     bfd_lines: list[SelectedLine] = field(default_factory=list["SelectedLine"])
     maps: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Route maps of one address family, by the family and ``in`` or ``out``."""
@@ -73,6 +75,7 @@ class Settings:
             group.active | self.active,
             self.evpn_out or group.evpn_out,
             self.over_six or group.over_six,
+            self.extended or group.extended,
             [*group.bfd_lines, *self.bfd_lines],
             group.maps | self.maps,
         )
@@ -125,6 +128,11 @@ def forms(keys: dict[str, Authentication]) -> dict[str, Callable[[Settings, Sele
         ),
         "neighbor <name> update-source <value>": _source,
         "neighbor <name> next-hop-unchanged": _unchanged,
+        "neighbor <name> send-community": _communities,
+        "neighbor <name> send-community extended": _communities,
+        "neighbor <name> send-community extended large": _communities,
+        "neighbor <name> send-community standard extended": _communities,
+        "neighbor <name> send-community standard extended large": _communities,
         "neighbor <name> shutdown": _shutdown,
         "neighbor <name> shutdown reason <value...>": _shutdown,
     }
@@ -201,6 +209,12 @@ def _source(own: Settings, one: SelectedLine) -> bool:
 def _unchanged(own: Settings, one: SelectedLine) -> bool:
     del one
     own.unchanged = True
+    return True
+
+
+def _communities(own: Settings, one: SelectedLine) -> bool:
+    del one
+    own.extended = True
     return True
 
 
