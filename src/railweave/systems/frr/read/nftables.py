@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from railweave.errors import RenderError
+from railweave.model.config.addresses import BITS, Family, InterfaceAddress
+from railweave.model.config.codecs import whole
 from railweave.model.config.sections import Section
-from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, PortRange, Sources
-from railweave.systems.frr.read.text import number, prefix
+from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, Sources
 from railweave.systems.frr.render.control_plane import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.device.control_plane import PortRange
+
 
 __all__ = ["FILE", "blocks", "control_plane", "is_one", "to_text"]
 
@@ -24,7 +26,6 @@ Line = tuple[int, str, str, bool]
 _BEGINS = re.compile(
     r"(?:\s|#[^\n]*\n)*(?:flush ruleset|(?:add |delete |destroy )?table (?:inet|ip6?|arp|bridge|netdev) \S)"
 )
-_WORD = re.compile(r'"[^"]*"|[{}();,|&]|!=|[^\s{}();,|&]+')
 _HOOK = "type filter hook input priority filter; policy drop;"
 _NETWORK = re.compile(r"(?:bgp-replies|bgp|bfd-echo|bfd|vxlan|discovery|advertisements|icmp|traceroute)-")
 """Beginnings of the names of our rules that are not for services of management."""
@@ -78,26 +79,10 @@ def _printed(sections: Iterable[Section], depth: int) -> Iterator[str]:
             yield f"{' ' * depth}}}"
 
 
-@dataclass
-class _Rule:
-    """A rule while it is read."""
-
-    family: Family | None = None
-    protocol: Literal["tcp", "udp", "icmp"] | None = None
-    prefixes: tuple[Prefix, ...] = ()
-    interfaces: tuple[str, ...] = ()
-    values: dict[str, tuple[PortRange, ...]] = field(default_factory=dict[str, "tuple[PortRange, ...]"])
-    hop_limit: int | None = None
-    established: bool = False
-    policer: str = ""
-    name: str = ""
-    accepts: bool = False
-
-
 def control_plane(text: str) -> tuple[ControlPlane | None, list[Line]]:
     """The rules of the chain for what comes in, and every statement with whether it was understood."""
     lines: list[Line] = []
-    rules: list[_Rule] = []
+    rules: list[tuple[ControlRule, Sources]] = []
     policers: list[Policer] = []
     complete = False
     for table in blocks(text):
@@ -129,114 +114,84 @@ def _policer(line: str) -> Policer | None:
     return Policer(found[1], int(found[2]) * 8, int(found[3])) if found else None
 
 
-def _plane(rules: Iterable[_Rule], policers: Iterable[Policer]) -> ControlPlane:
+def _plane(rules: Iterable[tuple[ControlRule, Sources]], policers: Iterable[Policer]) -> ControlPlane:
     """Rules with their sources, named by the first rule that has them."""
-    sources: dict[tuple[Family, tuple[Prefix, ...], tuple[str, ...]], Sources] = {}
+    named: dict[Sources, Sources] = {}
     made: list[ControlRule] = []
-    for one in rules:
-        if one.family is None or one.protocol is None:
-            continue
-        named = ""
-        managed = not _NETWORK.match(one.name)
-        if one.prefixes or one.interfaces:
-            key = (one.family, one.prefixes, one.interfaces)
-            source = sources.setdefault(key, Sources(_source_name(one), one.family, one.prefixes, one.interfaces))
-            named = source.name
-        made.append(
-            ControlRule(
-                name=one.name,
-                plane="management" if managed else "network",
-                family=one.family,
-                protocol=one.protocol,
-                sources=named,
-                source_ports=one.values.get("sport", ()),
-                destination_ports=one.values.get("dport", ()),
-                icmp_types=tuple(low for low, _ in one.values.get("type", ())),
-                hop_limit=one.hop_limit,
-                established=one.established,
-                policer=one.policer,
-            )
-        )
-    return ControlPlane(tuple(made), tuple(sources.values()), tuple(policers))
+    for rule, sources in rules:
+        if sources.prefixes or sources.interfaces:
+            stands = named.setdefault(sources, replace(sources, name=_source_name(rule.name)))
+            made.append(replace(rule, sources=stands.name))
+        else:
+            made.append(rule)
+    return ControlPlane(tuple(made), tuple(named.values()), tuple(policers))
 
 
-def _source_name(one: _Rule) -> str:
+def _source_name(name: str) -> str:
     """What our rules call where packets come from: the name without that of the protocol."""
-    version = one.name.rpartition("-")[2]
+    version = name.rpartition("-")[2]
     for begins in ("bgp-replies-", "bgp-", "bfd-echo-", "bfd-"):
-        if one.name.startswith(begins):
-            return one.name.removeprefix(begins)
-    return f"fabric-{version}" if one.name.startswith("vxlan-") else f"management-{version}"
+        if name.startswith(begins):
+            return name.removeprefix(begins)
+    return f"fabric-{version}" if name.startswith("vxlan-") else f"management-{version}"
 
 
-def _rule(line: str) -> _Rule | None:
-    """A rule that accepts; None where a word of it is not understood."""
-    words = _WORD.findall(line)
-    found = _Rule()
-    while words:
-        taken = _condition(found, words)
-        if not taken:
-            return None
-        words = words[taken:]
-    return found if found.accepts and found.family and found.protocol else None
+_RULE = re.compile(
+    r"(?:iifname (?P<interfaces>{SET}) )?(?:(?P<ip>ip6?) saddr (?P<prefixes>{SET}) )?(?:meta nfproto (?P<nfproto>ipv[46]) )?"
+    r"(?:(?P<hops>ip ttl|ip6 hoplimit) (?P<hop_limit>\d{1,3}) )?(?:(?P<icmp>icmp(?:v6)?) type (?P<types>{SET}) )?"
+    r"(?:(?P<sending>tcp|udp) sport (?P<sent>{SET}) )?(?:(?P<receiving>tcp|udp) dport (?P<received>{SET}) )?"
+    r"(?P<established>tcp flags & \(ack \| rst\) != 0 )?(?:limit name \"?(?P<policer>[^\" ]+)\"? )?"
+    r"accept(?: comment (?P<name>\"[^\"]*\"|\S+))?".replace("{SET}", r"(?:[^{}\s]+|\{[^{}]*\})")
+)
+"""A rule that accepts, with conditions in the order in which our rules have them."""
 
 
-def _condition(found: _Rule, words: list[str]) -> int:
-    """Take one condition; how many words it has, 0: it is not understood."""
-    match words:
-        case ["iifname", *rest]:
-            names, taken = _set(rest)
-            found.interfaces = tuple(one.strip('"') for one in names)
-            return taken and 1 + taken
-        case ["ip" | "ip6" as word, "saddr", *rest]:
-            found.family = "ipv6" if word == "ip6" else "ipv4"
-            texts, taken = _set(rest)
-            prefixes = [prefix(one if "/" in one else f"{one}/{128 if word == 'ip6' else 32}") for one in texts]
-            found.prefixes = tuple(one for one in prefixes if one is not None)
-            return taken and len(found.prefixes) == len(prefixes) and 2 + taken
-        case ["meta", "nfproto", "ipv4" | "ipv6" as family, *_]:
-            found.family = family
-            return 3
-        case ["ip" | "ip6" as word, "ttl" | "hoplimit", text, *_] if (value := number(text)) is not None:
-            found.family, found.hop_limit = "ipv6" if word == "ip6" else "ipv4", value
-            return 3
-        case ["icmp" | "icmpv6" as word, "type", *rest]:
-            found.family, found.protocol = "ipv6" if word == "icmpv6" else "ipv4", "icmp"
-            return _ranges(found, "type", rest)
-        case ["tcp" | "udp" as protocol, "sport" | "dport" as which, *rest]:
-            found.protocol = protocol
-            return _ranges(found, which, rest)
-        case ["tcp", "flags", "&", "(", "ack", "|", "rst", ")", "!=", "0", *_]:
-            found.protocol, found.established = "tcp", True
-            return 10
-        case ["limit", "name", text, *_]:
-            found.policer = text.strip('"')
-            return 3
-        case ["accept", *_]:
-            found.accepts = True
-            return 1
-        case ["comment", text, *_]:
-            found.name = text.strip('"')
-            return 2
-        case _:
-            return 0
+def _rule(line: str) -> tuple[ControlRule, Sources] | None:
+    """A rule that accepts, and the packets that it is for; None if a word of it is not understood."""
+    found = _RULE.fullmatch(line)
+    if found is None:
+        return None
+    versions = {"6" in word for slot in ("ip", "nfproto", "hops", "icmp") if (word := found[slot])}
+    protocols = {"icmp" if found["icmp"] else None, found["sending"], found["receiving"]} - {None}
+    protocols |= {"tcp"} if found["established"] else set[str]()
+    if len(versions) != 1 or len(protocols) != 1:
+        return None
+    family: Family = "ipv6" if versions == {True} else "ipv4"
+    name = (found["name"] or "").strip('"')
+    try:
+        sources = Sources(
+            "",
+            family,
+            tuple(
+                InterfaceAddress.read(f"{each}{'' if '/' in each else f'/{BITS[family]}'}").prefix
+                for each in _set(found["prefixes"])
+            ),
+            tuple(each.strip('"') for each in _set(found["interfaces"])),
+        )
+        ranges = {slot: tuple(map(_range, _set(found[slot]))) for slot in ("types", "sent", "received")}
+    except ValueError:
+        return None
+    rule = ControlRule(
+        name=name,
+        plane="network" if _NETWORK.match(name) else "management",
+        family=family,
+        protocol="icmp" if found["icmp"] else "udp" if "udp" in protocols else "tcp",
+        sources="",
+        source_ports=ranges["sent"],
+        destination_ports=ranges["received"],
+        icmp_types=tuple(low for low, _ in ranges["types"]),
+        hop_limit=int(found["hop_limit"]) if found["hop_limit"] else None,
+        established=bool(found["established"]),
+        policer=found["policer"] or "",
+    )
+    return rule, sources
 
 
-def _ranges(found: _Rule, which: str, words: list[str]) -> int:
-    texts, taken = _set(words)
-    ranges = [tuple(map(number, (text.split("-", 1) * 2)[:2])) for text in texts]
-    values = tuple((low, high) for low, high in ranges if low is not None and high is not None)
-    found.values[which] = values
-    return 2 + taken if taken and len(values) == len(texts) else 0
+def _range(text: str) -> PortRange:
+    first, dash, last = text.partition("-")
+    return whole(first), whole(last if dash else first)
 
 
-def _set(words: list[str]) -> tuple[list[str], int]:
-    """One word, or those in braces; and how many words that takes: 0 where it is neither."""
-    if not words:
-        return [], 0
-    if words[0] != "{":
-        return words[:1], 1
-    if "}" not in words:
-        return [], 0
-    end = words.index("}")
-    return [one for one in words[1:end] if one != ","], end + 1
+def _set(words: str | None) -> list[str]:
+    """The words of a set in braces, or one word."""
+    return words.strip("{} ").replace(",", " ").split() if words else []
