@@ -17,48 +17,46 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
 
 
-STATEMENT = Rule(
+def note(name: str, says: str, why: str, fix: str = "") -> Rule:
+    """Return the rule of a part of the design that a system has otherwise, or lacks without harm."""
+    return Rule(name, "info", "rendering", says, why, fix)
+
+
+def warning(name: str, says: str, why: str, fix: str = "") -> Rule:
+    """Return the rule of a part of the design that a system lacks, or that nobody has tried on it."""
+    return Rule(name, "warning", "rendering", says, why, fix)
+
+
+STATEMENT = note(
     "extra-statement",
-    "info",
-    "rendering",
     "a statement of the operator's own was merged in",
     "it comes from `extra:`, not from the design",
 )
-ROUTING = Rule(
+ROUTING = warning(
     "extra-routing",
-    "warning",
-    "rendering",
     "own statements touch routing",
     "routes, paths and the checks on them are computed without these statements",
     "use a field of the fabric file where there is one, or try them in the emulation",
 )
-ONE_END = Rule(
+ONE_END = warning(
     "extra-one-end",
-    "warning",
-    "rendering",
     "own statements set an MTU or ECN at this end of a link alone",
     "the other end is a server's NIC or another switch, whose configuration does not change with it: longer packets are dropped on the way, or senders do "
     "not slow down as they are marked (Thor2 guide, section 2.5: settings of NIC and switch match)",
     "use `mtu` and `qos.classes.NAME.ecn` of the fabric file, from which both ends follow",
 )
-PLATFORM_LACKS = Rule(
+PLATFORM_LACKS = note(
     "platform-lacks",
-    "info",
-    "rendering",
     "the switch model has none of the queues, buffers or load balancing that the fabric file wants",
     "what the fabric file wants of them is left out of its configuration",
 )
-QUEUE_MOVED = Rule(
+QUEUE_MOVED = note(
     "queue-moved",
-    "info",
-    "rendering",
     "a class has another queue than its `queue` in the fabric file",
     "PFC works on queues there: a lossless class has that of its priority, and others give way; the number is local to the switch",
 )
-NOT_IN_RELEASE = Rule(
+NOT_IN_RELEASE = warning(
     "release-lacks",
-    "warning",
-    "rendering",
     "the switch's release does not have a statement of its configuration",
     "the statement comes with a later release: this one refuses it",
     "name a newer release (`release`), or leave out what needs the statement",

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, flat, merge, parse
-from railweave.model.findings.registry import Rule
-from railweave.systems.common_gaps import extra_findings, release_findings
+from railweave.systems.common_gaps import extra_findings, note, release_findings, warning
 from railweave.systems.frr.meaning.bgp import routing_of
 from railweave.systems.frr.meaning.general import general_of
 from railweave.systems.frr.meaning.igp import igp_of
@@ -35,99 +34,71 @@ if TYPE_CHECKING:
 
 
 HOST = "belongs to the Linux host under FRR"
-NO_PORTS = Rule(
+NO_PORTS = note(
     "frr-no-ports",
-    "info",
-    "rendering",
     "frr.conf cannot express `mtu`, port breakout and speed, VLANs and bridges, or the ports that servers are on (`server_ports`, `servers_per_stripe`, `servers`, `ports`)",
     HOST,
 )
-NO_QOS = Rule(
+NO_QOS = note(
     "frr-no-qos",
-    "info",
-    "rendering",
     "frr.conf cannot express `qos`: classifiers, queues, `buffers`, ECN, `pfc` and the headroom for a cable's `length`",
     HOST,
 )
-NO_MANAGEMENT = Rule(
+NO_MANAGEMENT = note(
     "frr-no-management",
-    "info",
-    "rendering",
     "frr.conf cannot express `management` (and `management_address`): logins, NTP, SNMP, LLDP and telemetry",
     HOST,
 )
-NO_LOAD_BALANCING = Rule(
+NO_LOAD_BALANCING = note(
     "frr-no-load-balancing",
-    "info",
-    "rendering",
     "frr.conf cannot express a mode of load balancing inside a next-hop group",
     "FRR hands groups to the kernel, which hashes",
 )
-NO_PROXY_ARP = Rule(
-    "frr-no-proxy-arp", "info", "rendering", "frr.conf cannot express proxy ARP (`server_link: proxy-arp`)", HOST
-)
-NO_MACSEC = Rule(
+NO_PROXY_ARP = note("frr-no-proxy-arp", "frr.conf cannot express proxy ARP (`server_link: proxy-arp`)", HOST)
+NO_MACSEC = note(
     "frr-no-macsec",
-    "info",
-    "rendering",
     "frr.conf cannot express MACsec (`macsec`)",
     f"{HOST}: wpa_supplicant, or `ip macsec`",
 )
-NO_HASH = Rule(
+NO_HASH = note(
     "frr-no-hash",
-    "info",
-    "rendering",
     "frr.conf cannot express seed and fields of the ECMP hash (`seed`, `layer3`, `layer4`)",
     "the kernel's own: net.ipv6.fib_multipath_hash_policy",
 )
-NO_TUNNELS = Rule("frr-no-tunnels", "info", "rendering", "frr.conf cannot express VRF devices and VXLAN tunnels", HOST)
-NO_ANYCAST = Rule(
+NO_TUNNELS = note("frr-no-tunnels", "frr.conf cannot express VRF devices and VXLAN tunnels", HOST)
+NO_ANYCAST = note(
     "frr-no-anycast",
-    "info",
-    "rendering",
     "frr.conf cannot express the MAC address that gateways of layer-2 networks share (`gateway_mac`)",
     HOST,
 )
-NO_COLOR_ENDPOINTS = Rule(
+NO_COLOR_ENDPOINTS = note(
     "frr-no-color-endpoints",
-    "info",
-    "rendering",
     "frr.conf cannot express a tunnel endpoint per path color",
     "FRR has one VTEP address per VNI",
 )
-NO_RA_ROUTES = Rule(
+NO_RA_ROUTES = note(
     "frr-no-ra-routes",
-    "info",
-    "rendering",
     "frr.conf cannot express route information options (`routes`, `route_lifetime`, `route_preference`)",
     "FRR's router advertisements have none",
 )
-NO_RA_INTERVAL = Rule(
+NO_RA_INTERVAL = note(
     "frr-no-ra-interval",
-    "info",
-    "rendering",
     "frr.conf cannot express the shortest router-advertisement interval (`min_interval`)",
     "FRR derives it from the longest",
 )
-NO_AO = Rule(
+NO_AO = warning(
     "frr-no-tcp-ao",
-    "warning",
-    "rendering",
     "BGP sessions have no key: FRR has no TCP-AO (`algorithm`, `key`, `key_id` of `authentication`)",
     "FRR knows TCP MD5 alone (`neighbor PEER password`)",
     "use `algorithm: md5`, or leave sessions to `ttl_security` and the protection of the control plane",
 )
-PEER_AS = Rule(
+PEER_AS = note(
     "frr-peer-as",
-    "info",
-    "rendering",
     "FRR has no list of accepted AS numbers; each neighbor is given the one that design knows",
     "a neighbor with another AS stays down, so the effect is stricter",
 )
-NO_LEAKS = Rule(
+NO_LEAKS = note(
     "frr-no-leaks",
-    "info",
-    "rendering",
     "tenants with shared services (`leaks`) do not reach them: the routes are taken, and not forwarded by",
     "FRR keeps a route of another VNI than the VRF's out of the kernel, and takes none of the leaf's own VRFs",
     "use leaves that leak between VRFs (junos, eos), or let an external router join the tenants",
@@ -206,7 +177,8 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         (PEER_AS, config.bgp is not None and bool(config.bgp.as_lists)),
         (NO_AO, no_ao(config)),
     ]
-    found = [rule.finding(config.name, _what(rule, config)) for rule, so in said if so]
+    messages = {NO_LOAD_BALANCING.id: _unbalanced(config)}
+    found = [rule.finding(config.name, messages.get(rule.id)) for rule, so in said if so]
     if config.extra.strip():
         found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
     return [*found, *release_findings(config, tables("frr").values(), tree)]
@@ -223,10 +195,7 @@ def _plain(wanted: Hash) -> bool:
     return wanted.layer3 and wanted.layer4 and wanted.seed is None
 
 
-def _what(rule: Rule, config: DeviceConfig) -> str | None:
-    """The sentence where it names what was asked for."""
-    if rule is not NO_LOAD_BALANCING:
-        return None
+def _unbalanced(config: DeviceConfig) -> str:
     opcodes = config.balancing.spray_opcodes
     only = f" of RDMA opcodes {', '.join(map(str, opcodes))} (`spray_opcodes`)" if opcodes else ""
     return f"frr.conf cannot express {config.balancing.group_mode}{only} inside a next-hop group (`mode`, `within_color`, `dlb`)"
