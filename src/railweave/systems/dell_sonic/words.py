@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeVar
 
-from railweave.model.config.addresses import Address
+from railweave.model.config.codecs import whole
 from railweave.model.config.secret_words import REFERENCE
 
 if TYPE_CHECKING:
@@ -13,38 +13,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MOST_DIGITS = 12
 
-
-def number(text: str) -> int | None:
-    """A whole number."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
-
-
-def signed(text: str) -> int | None:
-    """A whole number that may be below zero."""
-    found = number(text.removeprefix("-"))
-    return -found if found is not None and text.startswith("-") else found
-
-
-def numbers(text: str, most: int) -> tuple[int, ...] | None:
-    """Numbers and ranges up to ``most``, ``0-2,5``."""
+def numbers(text: str, most: int) -> tuple[int, ...]:
+    """Read numbers and ranges up to ``most``, ``0-2,5``. Raises ``ValueError`` for other text."""
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        low, high = number(first), number(last if dash else first)
-        if low is None or high is None or not low <= high <= most:
-            return None
+        low, high = whole(first), whole(last if dash else first)
+        if not low <= high <= most:
+            raise ValueError(text)
         found += range(low, high + 1)
     return tuple(found)
-
-
-def address(text: str) -> Address | None:
-    """An address."""
-    try:
-        return Address.read(text)
-    except ValueError:
-        return None
 
 
 def unquoted(text: str) -> str:
@@ -62,11 +41,6 @@ def fewest(values: Iterable[T]) -> T | None:
     """Return the value that the fewest have, the first of those; None if there is none: a port that is not like the others is not lost among them."""
     every = list(values)
     return min(every, key=every.count) if every else None
-
-
-def agreed(values: Iterable[object]) -> bool:
-    """Whether there are values, and all are alike."""
-    return len(set(values)) == 1
 
 
 _KINDS = re.compile(

@@ -15,7 +15,7 @@ from railweave.model.catalog import catalog
 from railweave.model.config.addresses import InterfaceAddress
 from railweave.model.config.section_tree import sections as as_sections
 from railweave.model.config.sections import CLOSERS, Section, SectionReader, select
-from railweave.model.device.model import DeviceConfig, Interface, loopback_among
+from railweave.model.device.model import DeviceConfig, Interface
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.dell_sonic.changes import config_tree
 from railweave.systems.dell_sonic.meaning.balancing import balancing_config_of, in_use, unheld_ars
@@ -23,8 +23,9 @@ from railweave.systems.dell_sonic.meaning.control_plane import protected
 from railweave.systems.dell_sonic.meaning.management import management_of
 from railweave.systems.dell_sonic.meaning.ports import unheld_at_ports
 from railweave.systems.dell_sonic.meaning.qos import qos_config_of, unheld
-from railweave.systems.dell_sonic.read import devices, overlay, ports, routing
-from railweave.systems.dell_sonic.statements.bgp import ROUTING, Router
+from railweave.systems.dell_sonic.read import devices, ports
+from railweave.systems.dell_sonic.read.routing import Routing
+from railweave.systems.dell_sonic.statements.bgp import ROUTING
 from railweave.systems.dell_sonic.statements.control_plane import LISTS
 from railweave.systems.dell_sonic.statements.management import SYSTEM, ManagementPort
 from railweave.systems.dell_sonic.statements.policy import POLICIES
@@ -32,14 +33,13 @@ from railweave.systems.dell_sonic.statements.ports import INTERFACES, SHARED, SP
 from railweave.systems.dell_sonic.statements.qos import BALANCING, QOS, Balancing
 from railweave.systems.dell_sonic.tree import to_text
 from railweave.systems.frr.meaning.policy import lists, profiles
-from railweave.systems.frr.statements.bgp import Evpn
+from railweave.systems.frr.read.sessions import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.config.sections import Known
     from railweave.model.config.tree import ConfigTree, Node
-    from railweave.systems.frr.meaning.policy import Lists
 
 
 SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -238,12 +238,12 @@ def _config(taking: SectionReader) -> DeviceConfig:
     sections = ports.spelled(taking)
     interfaces = INTERFACES.read(sections, taking)
     lines, shared = interfaces.every, SHARED.read(sections, taking)
-    routers = list(ROUTING.read(taking.sections, taking).routers.values())
     policies = POLICIES.read(taking.sections, taking)
     listed, bfd = lists(policies, taking, NOS, numbered=False), profiles(policies, taking)
     tunnelled = next(iter(interfaces.tunnels.values()), Tunnel())
-    source = overlay.at(tunnelled.address or "", lines)
-    links = routing.Links.of(lines.values())
+    system = SYSTEM.read(sections, taking)
+    routers = ROUTING.read(taking.sections, taking).routers.values()
+    routing = Routing(taking, interfaces, routers, listed, bfd, dict.fromkeys(system.vrfs))
     split, qos = devices.breakouts(SPLITS.read(sections, taking)), QOS.read(taking.sections, taking)
     balancing = BALANCING.read(taking.sections, taking)
     balancing = in_use(balancing, {entry.shared_by for entry in policies.maps}, {one.qos.ars for one in lines.values()})
@@ -251,30 +251,12 @@ def _config(taking: SectionReader) -> DeviceConfig:
 
     cages = [one for name, one in lines.items() if devices.is_port(name)]
     model = devices.model(split.values(), cages, qos.headroom)
-    cabled = _interfaces(lines, routers, links)
+    cabled = _interfaces(lines, routing)
     gateways = devices.gateways(interfaces, cabled, tunnelled.transit(), shared)
-    main = next((one for one in routers if not one.vrf), None)
-    _give_back_other_asns(taking, main)
-    _give_back_sessions(taking, main, marked=main is not None and listed.mark(overlay.exports(main)) is not None)
-    _give_back_tenants(taking, tunnelled.transit(), len(overlay.sessions(main)) if main else 0)
-    own = sorted((one for one in interfaces.loopbacks.values() if not one.vrf), key=lambda one: one.number)
-    loopbacks = tuple(address.prefix for one in own for address in one.addresses)
-    system = SYSTEM.read(sections, taking)
+    _give_back_shut(taking, tunnelled.transit())
     management = system.port or ManagementPort()
-    vrfs = tuple(
-        overlay.with_loopback(
-            overlay.vrf(one, next((r for r in routers if r.vrf == one), None), tunnelled, gateways, listed, links),
-            one,
-            lines,
-        )
-        for one in dict.fromkeys(system.vrfs)
-    )
-    own_maps = {one for router in routers if router.vrf for one in overlay.external_maps(router)}
-    own_maps |= overlay.overlay_maps(main) if main else set()
-    evpn = main.evpn if main else Evpn()
-    over = overlay.overlay(main, source, loopbacks, lines, listed, bfd, links) if main else None
+    vrfs = routing.tenants(gateways)
     names = {one.vlan: one.vlan_name for one in gateways if one.vlan}
-    router_id = main.router_id if main and main.router_id else routing.NOWHERE
     config = DeviceConfig(
         name=system.name,
         role="leaf" if gateways or vrfs or any(one.kind == "server" for one in cabled) else "spine",
@@ -282,19 +264,19 @@ def _config(taking: SectionReader) -> DeviceConfig:
         nos=NOS,
         release=catalog().systems[NOS].release,
         management=management_of(system, cages, protected=False),
-        management_address=management.address or InterfaceAddress(f"{routing.NOWHERE}/0"),
-        management_gateway=management.gateway or routing.NOWHERE,
-        loopback=loopback_among(loopbacks, router_id),
+        management_address=management.address or InterfaceAddress(f"{UNKNOWN}/0"),
+        management_gateway=management.gateway or UNKNOWN,
+        loopback=routing.loopback(),
         splits=devices.splits(split, cages, model),
         interfaces=cabled,
         gateways=gateways,
-        bgp=routing.bgp(main, listed, links, bfd, own_maps) if main else None,
+        bgp=routing.bgp(),
         qos=qos_config_of(qos, lines, cabled, model),
-        balancing=hashed if _shared(lines, cabled, main, listed, balancing) else replace(hashed, group_mode="ecmp"),
+        balancing=hashed if _shared(lines, cabled, routing, balancing) else replace(hashed, group_mode="ecmp"),
         extra="",
-        overlay=over,
+        overlay=routing.tunnelled(),
         vrfs=vrfs,
-        mac_vrf=overlay.mac_vrf(evpn, tunnelled, names, cabled, router_id),
+        mac_vrf=routing.bridged(names, cabled),
     )
     in_ports = (*unheld(qos, lines, taking.sections, config), *unheld_at_ports(interfaces, config))
     in_ports += tuple(unheld_ars(balancing, taking.sections))
@@ -304,52 +286,19 @@ def _config(taking: SectionReader) -> DeviceConfig:
     return config
 
 
-def _give_back_other_asns(taking: SectionReader, main: Router | None) -> None:
-    """Give back instances of VRFs with another AS number than the fabric's: a tenant's VRF has none of its own in the model."""
-    for section in taking.sections:
-        match section.line.split():
-            case ["router", "bgp", asn, "vrf", _] if asn.isdecimal() and (main is None or int(asn) != main.asn):
-                taking.give_back(section)
-            case _:
-                pass
+def _give_back_shut(taking: SectionReader, transit: set[int]) -> None:
+    """Give back what shuts a VRF's VNI."""
+    for line in select(taking.sections, "interface Vlan <vlan>", "shutdown"):
+        if line["vlan"].isdecimal() and int(line["vlan"]) in transit:
+            taking.leave(line)
 
 
-def _give_back_sessions(taking: SectionReader, main: Router | None, *, marked: bool) -> None:
-    """Give back BFD that only some sessions of a group have, and what the model does not hold.
-
-    That is BFD in a VRF, imports of EVPN, and its exports, unless they only keep back what spines have ``marked``.
-    """
-    alike = main is not None and routing.is_watched_alike(main)
-    for section in taking.sections:
-        words = section.line.split()
-        for peer in (section.body or ()) if words[:2] == ["router", "bgp"] else ():
-            for one in peer.body or ():
-                if one.line.split()[0] == "bfd" and ("vrf" in words or not alike):
-                    taking.give_back(one)
-                for line in (one.body or ()) if one.line == "address-family l2vpn evpn" else ():
-                    if line.line.startswith("route-map ") and (line.line.endswith(" in") or not marked):
-                        taking.give_back(line)
-
-
-def _give_back_tenants(taking: SectionReader, transit: set[int], ways: int) -> None:
-    """Give back what shuts a VRF's VNI, or lets its routes have fewer paths than EVPN's sessions bring (``ways``)."""
-    for header in taking.sections:
-        match header.line.split():
-            case ["interface", "Vlan", vlan] if vlan.isdecimal() and int(vlan) in transit:
-                shut = [line for line in header.body or () if line.line == "shutdown"]
-            case ["router", "bgp", _, "vrf", _]:
-                widths = [*select(header.body or (), "**", "maximum-paths <width>")]
-                shut = [line.chain[-1] for line in widths if line["width"].isdecimal() and int(line["width"]) < ways]
-            case _:
-                continue
-        for line in shut:
-            taking.give_back(line)
-
-
-def _interfaces(lines: Mapping[str, Lines], routers: Sequence[Router], links: routing.Links) -> tuple[Interface, ...]:
+def _interfaces(lines: Mapping[str, Lines], routing: Routing) -> tuple[Interface, ...]:
     """The ports, by number. Where some pause, a port without PFC is one that does not."""
     cages = [one for name, one in lines.items() if devices.is_port(name)]
-    sessions = devices.Sessions.of(routers, links)
+    of_vrf = {vrf: own.ports() for vrf, own in routing.sessions.items()}
+    outside = {name for vrf, names in of_vrf.items() if vrf for name in names}
+    sessions = devices.Sessions(of_vrf.get("", ()), outside)
     parts = devices.parts_of(lines)
     some = any(one.qos.pauses for one in cages)
     return tuple(
@@ -364,22 +313,12 @@ def _interfaces(lines: Mapping[str, Lines], routers: Sequence[Router], links: ro
 
 
 def _shared(
-    lines: Mapping[str, Lines],
-    interfaces: Sequence[Interface],
-    main: Router | None,
-    listed: Lists,
-    balancing: Balancing,
+    lines: Mapping[str, Lines], interfaces: Sequence[Interface], routing: Routing, balancing: Balancing
 ) -> bool:
     """Return whether every link of the fabric, and every route that is taken by a route-map, is shared adaptively by what is defined."""
     profiles = {name for name, profile in balancing.port_profiles.items() if profile.enabled}
     links = [lines[one.name].qos.ars in profiles for one in interfaces if one.kind == "fabric"]
-    families = [
-        one for peer in (main.peers.values() if main else ()) for name, one in peer.families.items() if name != "evpn"
-    ]
-    entries = [
-        entry.shared_by in balancing.objects
-        for name in {one.imports for one in families}
-        for entry in listed.entries(name)
-        if entry.permits
-    ]
-    return all(links) and all(entries)
+    families = routing.default.here.unicast.values() if routing.default else ()
+    imports = {level.imports for family in families for level in family.peers.values() if level.imports}
+    entries = [entry for name in imports for entry in routing.policies.entries(name) if entry.permits]
+    return all(links) and all(entry.shared_by in balancing.objects for entry in entries)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import BITS
 from railweave.model.device.model import Gateway, Interface, Split
 from railweave.model.device.port_model import far_end, router_of, with_parts
 from railweave.model.device.timers import RouterAdvertisements
-from railweave.systems.dell_sonic.read.overlay import tenant
+from railweave.systems.dell_sonic.read.routing import tenant
 from railweave.systems.dell_sonic.statements.ports import Lines
-from railweave.systems.frr.statements.ports import Advertised, Told
+from railweave.systems.frr.meaning.ports import sent
+from railweave.systems.frr.statements.ports import Advertised
 from railweave.systems.sonic.render.names import ETHERNET_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from railweave.model.catalog.hardware import SwitchModel
-    from railweave.systems.dell_sonic.read.routing import Links
-    from railweave.systems.dell_sonic.statements.bgp import Router
     from railweave.systems.dell_sonic.statements.ports import Interfaces, Shared, Splits
 
 
@@ -36,22 +35,11 @@ WHOLE_PORT = 2
 """Numbers in the name of a port that is not split: ``Eth1/1``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:
-    """Interfaces that sessions run on, by VRF: on the links of the fabric, and to routers outside."""
+class Sessions(NamedTuple):
+    """Interfaces that sessions run on: on the links of the fabric, and to routers outside."""
 
-    fabric: frozenset[str]
-    outside: frozenset[str]
-
-    @classmethod
-    def of(cls, routers: Iterable[Router], links: Links) -> Sessions:
-        """Those of every instance."""
-        found: dict[bool, set[str]] = {True: set(), False: set()}
-        for router in routers:
-            for one in router.neighbors:
-                name = one.interface or (links.of_neighbor(router.vrf, one.address)[0] if one.address else "")
-                found[bool(router.vrf)].add(name)
-        return cls(frozenset(found[False]), frozenset(found[True]))
+    fabric: Collection[str]
+    outside: Collection[str]
 
 
 def is_port(name: str) -> bool:
@@ -187,32 +175,18 @@ def _gateway(one: Lines, vlan: int | None, shared: Shared) -> Gateway:
     )
 
 
-_TIMERS = ("min_interval", "max_interval", "router_lifetime", "hop_limit", "reachable_time", "retransmit_timer")
-
-
 def _times(one: Lines) -> bool:
     """Return whether the interface has timers or flags of router advertisements."""
     return one.advertised is not None and replace(one.advertised, sends=False, prefixes=()) != Advertised()
 
 
 def _advertisements(one: Lines) -> RouterAdvertisements | None:
-    """What is told in router advertisements; of prefixes that are told otherwise, how the odd one is."""
+    """What is told in router advertisements."""
     given = one.advertised
     if given is None or not given.sends:
         return None
-    told = [replace(each, prefix=None) for each in given.prefixes]
-    odd = min(told, key=told.count, default=Told())
-    times = {name: time for name in _TIMERS if (time := getattr(given, name)) is not None}
-    return RouterAdvertisements(
-        prefix_valid_lifetime=odd.valid,
-        prefix_preferred_lifetime=odd.preferred,
-        on_link=not odd.off_link,
-        autonomous=not odd.no_autoconfig,
-        managed=given.managed,
-        other=given.other,
-        link_mtu=given.link_mtu is not None and given.link_mtu == one.mtu,
-        **times,
-    )
+    least = RouterAdvertisements().min_interval if given.min_interval is None else given.min_interval
+    return replace(sent(given), link_mtu=given.link_mtu is not None and given.link_mtu == one.mtu, min_interval=least)
 
 
 def parts_of(interfaces: Mapping[str, Lines]) -> dict[str, list[Lines]]:

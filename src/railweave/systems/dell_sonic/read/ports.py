@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section
@@ -52,7 +53,6 @@ def _range(kind: str, part: str) -> Iterator[str]:
     first, dash, last = part.partition("-")
     last = re.sub(r"^[A-Za-z]+", "", last) if dash else first
     stem, slash, low = first.rpartition("/")
-    for number in numbers(f"{low}-{last.rpartition('/')[2]}", MOST_VLAN) or ():
-        name = interface(f"{kind}{stem}{slash}{number}")
-        if name:
-            yield name
+    with suppress(ValueError):
+        every = numbers(f"{low}-{last.rpartition('/')[2]}", MOST_VLAN)
+        yield from filter(None, (interface(f"{kind}{stem}{slash}{number}") for number in every))

@@ -1,196 +1,127 @@
-"""BGP of the fabric, out of what the lines have."""
+"""BGP of Enterprise SONiC as FRR's values, and the overlay by it: tunnel, tenants' VRFs, layer-2 networks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import BITS, FAMILIES, Address, Family, InterfaceAddress, Prefix
-from railweave.model.device.bgp_model import JointPolicies, of_families, of_one_family, ways_to_one_as, with_bfd
-from railweave.model.device.management import Authentication
-from railweave.model.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
-from railweave.model.device.port_model import neighbor_of
-from railweave.systems.dell_sonic.words import agreed
+from railweave.model.device import model
+from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
+from railweave.systems.dell_sonic.meaning.bgp import as_on_frr
+from railweave.systems.dell_sonic.words import interface
+from railweave.systems.frr.meaning.ports import Subnets
+from railweave.systems.frr.read.routing import Sessioned
+from railweave.systems.frr.read.sessions import Sessions, Syntax, statements_of
+from railweave.systems.frr.read.text import address
+from railweave.systems.frr.statements.bgp import Evpn
+from railweave.systems.frr.statements.ports import Port
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Mapping
 
+    from railweave.model.config.addresses import Address, Prefix
+    from railweave.model.config.sections import SectionReader
+    from railweave.model.device.model import Gateway, Interface
     from railweave.model.device.timers import Bfd
-    from railweave.systems.dell_sonic.statements.bgp import Peer, Router
-    from railweave.systems.dell_sonic.statements.ports import Lines
+    from railweave.systems.dell_sonic.statements.bgp import Router
+    from railweave.systems.dell_sonic.statements.ports import Interfaces, Lines
     from railweave.systems.frr.meaning.policy import Lists
 
-
-NOWHERE = Address("0.0.0.0")  # noqa: S104 - no address to listen on
-NETWORKS = "networks"
-"""The policy and the prefix list that stand for ``network`` statements."""
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Interfaces by the networks that they are in: where a neighbor with an address is; and those of VRFs by name."""
-
-    _by_network: dict[tuple[str, Prefix], tuple[str, Address]] = field(
-        default_factory=dict[tuple[str, Prefix], tuple[str, Address]]
-    )
-    _lengths: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    _vrfs: dict[str, str] = field(default_factory=dict[str, str])
-
-    @classmethod
-    def of(cls, interfaces: Collection[Lines]) -> Links:
-        """Those of the interfaces that have addresses."""
-        found: dict[tuple[str, Prefix], tuple[str, Address]] = {}
-        lengths: dict[str, set[int]] = {}
-        for one in interfaces:
-            for own in (*one.addresses, *one.anycast):
-                found.setdefault((one.vrf, own.prefix), (one.name, own.address))
-                lengths.setdefault(one.vrf, set()).add(own.length)
-        vrfs = {one.name: one.vrf for one in interfaces}
-        return cls(found, {vrf: tuple(sorted(some, reverse=True)) for vrf, some in lengths.items()}, vrfs)
-
-    def runs(self, router: Router, peer: Peer) -> bool:
-        """Return whether a session is neither shut nor on an interface of a different VRF."""
-        return not router.whole(peer).shut and self._vrfs.get(peer.interface or "", router.vrf) == router.vrf
-
-    def of_neighbor(self, vrf: str, peer: Address) -> tuple[str, Address | None]:
-        """The interface that a neighbor is on, and its own address there; nothing where it is on none."""
-        for length in self._lengths.get(vrf, ()):
-            if length <= BITS[peer.family]:
-                found = self._by_network.get((vrf, InterfaceAddress(f"{peer}/{length}").prefix))
-                if found is not None and found[1] != peer:
-                    return found
-        return "", None
+MARK = "Vrf-"
+"""What stands before a tenant's name (sonic-vrf.yang wants ``Vrf``)."""
+SYNTAX = Syntax(
+    "dell_sonic",
+    bfd=(("neighbor|peer-group <name...>", "bfd **"),),
+    exports=("**", "address-family l2vpn evpn", "route-map * out"),
+)
 
 
-def is_overlay(peer: Peer) -> bool:
-    """Whether a peer is for EVPN's routes and no others."""
-    active = {name for name, one in peer.families.items() if one.active}
-    return (active or peer.families.keys()) == {"evpn"}
+def tenant(vrf: str) -> str:
+    """The tenant of a VRF, by its name."""
+    return vrf.removeprefix(MARK)
 
 
-def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], without: set[str]) -> Bgp:
-    """The default instance without its overlay. ``without`` are route-maps that are not the underlay's."""
-    members, joint = _members(router), JointPolicies()
-    groups = list(_groups(router, links, joint))
-    named = [bfd_of(router, members[group.name]) for group in groups]
-    groups, watched = with_bfd(groups, [None if name is None else bfd.get(name) for name in named])
-    under = [one for one in _watching(router) if not is_overlay(one)]
-    policies = list(listed.policies(without))
-    taken = {name for policy in without for one in listed.entries(policy) if (name := one.prefix_list)}
-    used = {term.match.prefix_list for policy in policies for term in policy.terms}
-    names = [name for name in listed.prefixes.names() if name in used or name not in taken]
-    prefix_lists = {name: listed.prefixes.prefixes(name) for name in names}
-    all_pass = (Term("", Match(), Action(accept=True)),)
-    every = Policy("connected" if "connected" not in listed.maps else "all-connected", all_pass)
-    by_family: dict[Family, str | None] = {}
-    for family in FAMILIES:
-        if family in router.unicast:
-            name = router.redistributes.get(family)
-            by_family[family] = every.name if name == "" else name
-    redistributed, more = of_families(by_family, (*policies, every))
-    policies += [every] if redistributed == every.name else more
-    networks = tuple(network for family in router.unicast.values() for network in family.networks)
-    if redistributed is None and networks:
-        redistributed = NETWORKS
-        prefix_lists[NETWORKS] = networks
-        policies.append(Policy(NETWORKS, (Term("", Match(prefix_list=NETWORKS), Action(accept=True)),)))
-    passing = Policy("", all_pass)  # without a route-map all routes pass
-    policies += joint.policies((*policies, passing))
-    if any("" in {one.import_policy, one.export_policy} for one in groups):
-        policies.append(passing)
-    keys = [one.password for one in _watching(router)]
-    width = min((f.maximum_paths for f in router.unicast.values() if f.maximum_paths is not None), default=1)
-    made = Bgp(
-        asn=router.asn,
-        router_id=router.router_id or NOWHERE,
-        groups=groups,
-        policies=tuple(policies),
-        prefix_lists=prefix_lists,
-        communities=listed.named(policies),
-        as_lists={},
-        fabric_advertise=(),
-        redistribute_connected=redistributed,
-        default_accept=False,
-        compare_aigp=False,
-        families=tuple(family for family in FAMILIES if family in router.unicast),
-        maximum_ecmp=width if router.relaxed else ways_to_one_as(groups, width),
-        bfd=watched,
-        graceful_restart=router.graceful_restart,
-        ttl_security=bool(under) and all(one.ttl_security for one in under),
-        authentication=Authentication(keys[0]) if agreed(keys) and keys[0] else None,
-        entry_lists=listed.prefixes.entry_lists(names),
-    )
-    return of_one_family(made)
+class Routing(Sessioned):
+    """BGP and the overlay of a switch. ``vrfs`` are those that are defined."""
 
-
-def _watching(router: Router) -> Iterator[Peer]:
-    """Groups, and neighbors that have something of their own: who says how sessions are watched and keyed."""
-    yield from router.groups.values()
-    for one in router.neighbors:
-        alone = one.group not in router.groups and bool(one.families)
-        if alone or one.bfd is not None or one.password or one.ttl_security:
-            yield router.whole(one)
-
-
-def is_watched_alike(router: Router) -> bool:
-    """Return whether the sessions of each group, and those of the overlay, have the same BFD profile or no profile."""
-    groups = _members(router).values()
-    overlay = {one.bfd for one in _watching(router) if is_overlay(one)}
-    return len(overlay) <= 1 and all(len({one.bfd for one in _whole(router, some)}) == 1 for some in groups)
-
-
-def bfd_of(router: Router, members: list[Peer]) -> str | None:
-    """The BFD profile of a group's sessions; None if they have none, or not all the same."""
-    found = {one.bfd for one in _whole(router, members)}
-    return found.pop() if len(found) == 1 else None
-
-
-def _members(router: Router) -> dict[str, list[Peer]]:
-    """Neighbors by their group; those without one by themselves."""
-    members: dict[str, list[Peer]] = {name: [] for name in router.groups}
-    for one in router.neighbors:
-        members.setdefault(one.group if one.group in router.groups else one.title, []).append(one)
-    return {name: some or [router.groups[name]] for name, some in members.items()}
-
-
-def _whole(router: Router, peers: Iterable[Peer]) -> Iterator[Peer]:
-    """Neighbors with the settings of their groups; groups as they are."""
-    return (one if one.name is not None else router.whole(one) for one in peers)
-
-
-def _groups(router: Router, links: Links, joint: JointPolicies) -> Iterator[BgpGroup]:
-    """Yield the groups of sessions. Route-maps that differ between families go into ``joint``."""
-    for name, members in _members(router).items():
-        some = [one for one in members if one.name is None]
-        group = router.groups.get(name) or some[0]
-        whole = router.whole(some[0]) if some else group
-        if name not in router.groups and not whole.families:  # it exchanges nothing
-            continue
-        if is_overlay(group if name in router.groups else whole):
-            continue
-        families = {**group.families, **whole.families}
-        unicast = {family: families[family] for family in FAMILIES if family in families}
-        unicast = {family: one for family, one in unicast.items() if one.active} or unicast
-        imports: dict[Family, str | None] = {
-            family: unicast[family].imports for family in FAMILIES if family in unicast
+    def __init__(
+        self,
+        taking: SectionReader,
+        interfaces: Interfaces,
+        routers: Iterable[Router],
+        policies: Lists,
+        profiles: Mapping[str, Bfd],
+        vrfs: Iterable[str],
+    ) -> None:
+        self._lines = interfaces.every
+        self._tunnel = next(iter(interfaces.tunnels.values()), None)
+        vnis = self._tunnel.vrfs if self._tunnel else {}
+        ports = {
+            name: Port(name, one.vrf, one.description, one.shut, (*one.addresses, *one.anycast))
+            for name, one in self._lines.items()
         }
-        exports: dict[Family, str | None] = {
-            family: unicast[family].exports for family in FAMILIES if family in unicast
+        subnets = Subnets(ports)
+        sessions = {
+            router.vrf: Sessions(as_on_frr(router), ports, subnets, profiles, SYNTAX, open_=True) for router in routers
         }
-        active = any(one.active for one in families.values())
-        yield BgpGroup(
-            name=name,
-            description=group.description if name in router.groups else "",
-            local_as=group.local_as or router.asn,
-            sessions=tuple(_session(router.whole(one), links) for one in some if links.runs(router, one))
-            if active
-            else (),
-            import_policy=joint.name(imports) or "",
-            export_policy=joint.name(exports) or "",
-            peer_as_list=None,
+        loopbacks = sorted(interfaces.loopbacks, key=lambda name: interfaces.loopbacks[name].number)
+        super().__init__(taking, ports, loopbacks, policies, sessions, {vrf: vnis.get(vrf, 0) for vrf in vrfs})
+        for own in sessions.values():  # routing does not know what tenants refuse
+            for line in statements_of(own.here, taking, "**", "address-family l2vpn evpn", "route-map * in"):
+                taking.leave(line)
+
+    def tenants(self, gateways: Iterable[Gateway]) -> tuple[model.Vrf, ...]:
+        """Tenants' VRFs."""
+        prefixes: dict[str, list[Prefix]] = {vrf: [] for vrf in self.vnis}
+        names = {tenant(vrf): vrf for vrf in self.vnis}
+        for gateway in gateways:
+            if gateway.vrf in names:
+                prefixes[names[gateway.vrf]] += [address.prefix for address in gateway.addresses]
+        return tuple(replace(vrf, name=tenant(vrf.name)) for vrf in self.vrfs(prefixes) if vrf.name in self.vnis)
+
+    def tunnelled(self) -> model.OverlayConfig | None:
+        """The overlay, with the addresses that its tunnel ends on; None where no neighbor or group has EVPN's routes."""
+        overlay, evpn = self.overlay(), self.default.here.evpn if self.default else None
+        if overlay is None or evpn is None or not evpn.peers:
+            return None
+        source = at(self._tunnel.address or "", self._lines) if self._tunnel else None
+        ends = [source] if source else []
+        if not overlay.reflects:  # the loopback has the addresses of all endpoints, beside those that sessions begin at
+            others = [one.address for one in self.loopbacks[1:]]
+            ends += [one for one in others if one not in {self.loopbacks[0].address, overlay.loopback, *ends}]
+        return replace(overlay, endpoints=tuple(model.TunnelEndpoint(one, None) for one in ends))
+
+    def bridged(self, names: Mapping[int, str], ports: Iterable[Interface]) -> model.MacVrf | None:
+        """The bridging instance: each layer-2 VNI with its own route target. ``names`` are those of VLANs."""
+        tunnel = self._tunnel
+        routed = tunnel.transit() if tunnel else set[int]()
+        vlans = [(vlan, vni) for vlan, vni in (tunnel.vlans if tunnel else {}).items() if vlan not in routed]
+        if not vlans:
+            return None
+        evpn = (self.default and self.default.here.evpn) or Evpn()
+        made = tuple(
+            model.BridgedVlan(vlan, names.get(vlan, f"vn{vlan}"), vni, _target(evpn.vnis.get(vni, Evpn())))
+            for vlan, vni in vlans
+        )
+        own, numbers = {one.name for one in made}, {one.vlan for one in made}
+        return model.MacVrf(
+            name=MAC_VRF,
+            route_distinguisher=f"{self.router_id()}:{MAC_VRF_NUMBER}",
+            route_target="",
+            vlans=made,
+            ports=tuple(one.name for one in ports if one.vlan in own or not numbers.isdisjoint(one.tagged)),
         )
 
 
-def _session(one: Peer, links: Links) -> Session:
-    interface, local = (one.interface or "", None) if one.address is None else links.of_neighbor("", one.address)
-    return Session(interface, "", neighbor_of(one.description), one.asn or 0, local, one.address)
+def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:
+    """An address, or that of an interface."""
+    name = interface(text)
+    lines = interfaces.get(name) if name else None
+    return lines.addresses[0].address if lines is not None and lines.addresses else address(text)
+
+
+def _target(evpn: Evpn) -> str:
+    """The route target of a VNI; what stands for a VNI that takes other routes than it sends."""
+    if evpn.imports != evpn.exports:
+        return f"target:{'+'.join(evpn.imports)}/{'+'.join(evpn.exports)}"
+    return f"target:{evpn.imports[0]}" if evpn.imports else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from railweave.model.config.codecs import choice, defines, number, refers
@@ -20,89 +19,44 @@ from railweave.systems.dell_sonic.statements.words import (
     TEXT,
     WORD,
 )
-from railweave.systems.frr.statements.bgp import UNICAST, Evpn, UnicastFamily, over, redistribution, targets, vnis
+from railweave.systems.dell_sonic.words import interface
+from railweave.systems.frr.statements import bgp
+from railweave.systems.frr.statements.bgp import UNICAST, Evpn, UnicastFamily, redistribution, targets, vnis
 
 if TYPE_CHECKING:
-    from railweave.model.config.addresses import Address
+    from railweave.model.config.addresses import Address, Family
+    from railweave.systems.frr.statements.bgp import AddressFamily
 
 
 @dataclass(frozen=True, slots=True)
-class PeerFamily:
-    """An address family of a peer or of a group."""
+class PeerFamily(bgp.PeerFamily):
+    """An address family of a peer or of a group. ``communities`` is true if communities of every kind are sent."""
 
-    active: bool = False
-    imports: str = ""
-    exports: str = ""
-    next_hop_unchanged: bool = False
     communities: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
-    """A peer group (``name``) or a neighbor (``interface`` or ``address``). ``asn`` 0 is any but its own; ``bfd`` is the name of a profile."""
+class Peer(bgp.Peer):
+    """A peer group (``name``) or a neighbor (``interface`` or ``address``), with its address families."""
 
-    name: str | None = None
+    name: str = ""
     interface: str | None = None
     address: Address | None = None
-    asn: int | None = None
-    local_as: int | None = None
-    group: str = ""
-    description: str = ""
-    multihop: bool = False
-    quick: bool = False
-    """True if it tries to connect again after ``HOLD`` seconds."""
-    update_source: str = ""
-    bfd: str | None = None
-    bfd_kept: bool = False
-    """BFD does not end the session of a neighbor that restarts."""
-    ttl_security: bool = False
-    shut: bool = False
-    password: str | None = None
-    extended_next_hop: bool = False
-    families: dict[str, PeerFamily] = field(default_factory=dict[str, PeerFamily])
-
-    @property
-    def title(self) -> str:
-        """The name of the group, or the interface or address of the neighbor."""
-        return self.name or self.interface or str(self.address)
+    families: dict[AddressFamily, PeerFamily] = field(default_factory=dict["AddressFamily", PeerFamily])
 
 
 @dataclass(frozen=True)
 class Router:
-    """A BGP instance, of a VRF or (``vrf`` empty) the fabric's. ``relaxed``: paths over different AS numbers share load."""
+    """A BGP instance. ``relaxed`` and an empty ``vrf`` mean the same as on FRR."""
 
     asn: int = 0
     vrf: str = ""
     router_id: Address | None = None
     graceful_restart: bool = False
     relaxed: bool = False
-    unicast: dict[str, UnicastFamily] = field(default_factory=dict[str, UnicastFamily])
+    unicast: dict[Family, UnicastFamily] = field(default_factory=dict["Family", UnicastFamily])
     evpn: Evpn = field(default_factory=Evpn)
     peers: dict[object, Peer] = field(default_factory=dict[object, Peer])
-
-    @cached_property
-    def groups(self) -> dict[str, Peer]:
-        """Peer groups by name."""
-        return {peer.name: peer for peer in self.peers.values() if peer.name is not None}
-
-    @property
-    def neighbors(self) -> list[Peer]:
-        """Neighbors in the order of the text."""
-        return [peer for peer in self.peers.values() if peer.name is None]
-
-    @property
-    def redistributes(self) -> dict[str, str]:
-        """Families of which connected routes are redistributed, with their route-map."""
-        return {name: family.redistributes for name, family in self.unicast.items() if family.redistributes is not None}
-
-    def whole(self, neighbor: Peer) -> Peer:
-        """Return a neighbor with the settings of its group."""
-        group = self.groups.get(neighbor.group)
-        if group is None:
-            return neighbor
-        usual = group.families
-        families = {name: over(usual.get(name, PeerFamily()), own) for name, own in neighbor.families.items()}
-        return over(replace(group, name=None, description=""), replace(neighbor, families={**usual, **families}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +66,15 @@ class Routing:
     routers: dict[str, Router] = field(default_factory=dict[str, Router])
 
 
-HOLD = 5
+RETRY = 5
 """Seconds between attempts to connect."""
 HOPS = 2
 """Hops that a session between loopbacks may take."""
+
+
+def _source(text: str) -> str:
+    """Read an address, or the name of an interface in its one spelling."""
+    return interface(text) or text
 
 
 def _vrf(text: str) -> str:
@@ -129,8 +88,8 @@ FAMILIES = "ansible sonic_bgp_neighbors_af"
 
 PEER_FAMILY = (
     line("activate", FAMILIES, sets={"active": True}),
-    line("route-map <imports> in", FAMILIES, usual="", changed="replaced", imports=refers("route-map")),
-    line("route-map <exports> out", FAMILIES, usual="", changed="replaced", exports=refers("route-map")),
+    line("route-map <imports> in", FAMILIES, changed="replaced", imports=refers("route-map")),
+    line("route-map <exports> out", FAMILIES, changed="replaced", exports=refers("route-map")),
     line(
         "attribute-unchanged next-hop",
         "assumed: FRR's command",
@@ -143,31 +102,32 @@ PEER_FAMILY = (
 PEER = (
     line("remote-as <asn>", OPTIONS, disrupts=effects.RESETS, asn=ASN),
     line("local-as <local_as>", "", local_as=ASN, prints=False),
-    line("peer-group <group>", OPTIONS, usual="", disrupts=effects.GOES, changed="removed", group=refers("peer-group")),
+    line("peer-group <group>", OPTIONS, disrupts=effects.GOES, changed="removed", group=refers("peer-group")),
     line("description <description>", OPTIONS, usual="", description=TEXT),
-    line(f"ebgp-multihop {HOPS}", OPTIONS, sets={"multihop": True}),
-    line(f"timers connect {HOLD}", OPTIONS, sets={"quick": True}),
+    line(f"ebgp-multihop {HOPS}", OPTIONS, sets={"hops": HOPS}),
+    line("ebgp-multihop <hops>", "", prints=False, hops=number(1, 255)),
+    line("ebgp-multihop", "", sets={"hops": 255}, prints=False),
+    line(f"timers connect {RETRY}", OPTIONS, sets={"retry": RETRY}),
     line(
         "update-source <update_source>",
         "spytest routing/bgp",
         also=("update-source interface <update_source>",),
         usual="",
-        update_source=replace(ADDRESS, read=str, word=r"(?!interface ).+"),
+        update_source=replace(ADDRESS, read=_source, word=r"(?!interface ).+"),
     ),
     line(
-        "bfd check-control-plane-failure profile <bfd>",
+        "bfd check-control-plane-failure profile <profile>",
         "spytest routing/bgp; ansible sonic_bgp_neighbors",
         sets={"bfd_kept": True},
-        bfd=refers("bfd profile"),
+        profile=refers("bfd profile"),
     ),
     line(
-        "bfd profile <bfd>",
+        "bfd profile <profile>",
         "spytest routing/bgp; ansible sonic_bgp_neighbors",
         sets={"bfd_kept": False},
-        usual="",
-        bfd=refers("bfd profile"),
+        profile=refers("bfd profile"),
     ),
-    line("bfd", "", sets={"bfd": ""}, prints=False),
+    line("bfd", "", sets={"bfd": True}, prints=False),
     line("shutdown", "", also=("shutdown message <_text>",), sets={"shut": True}, prints=False, _text=TEXT),
     line("ttl-security hops 1", OPTIONS, sets={"ttl_security": True}),
     line(
@@ -221,7 +181,7 @@ ROUTER = (
     ),
     part("evpn", Evpn, EVPN, "address-family l2vpn evpn", "ansible sonic_bgp_af", when=_fabric),
     each(
-        ("peer-group <name>", "neighbor interface <interface>", "neighbor <address>"),
+        ("neighbor interface <interface>", "neighbor <address>", "peer-group <name>"),
         "peers",
         "ansible sonic_bgp_neighbors",
         Peer,

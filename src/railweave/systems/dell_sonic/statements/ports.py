@@ -140,10 +140,10 @@ class Interfaces:
 
 
 def _vlans(text: str) -> tuple[int, ...]:
-    vlans = words.numbers(text.lower().removeprefix("vlan").lstrip(), MOST_VLAN)
-    if not vlans or 0 in vlans:
+    vlans = {*words.numbers(text.lower().removeprefix("vlan").lstrip(), MOST_VLAN)}
+    if 0 in vlans:
         raise ValueError(text)
-    return tuple(sorted({*vlans}))
+    return tuple(sorted(vlans))
 
 
 def _vlan(text: str) -> int:

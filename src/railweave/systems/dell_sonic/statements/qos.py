@@ -7,12 +7,12 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from railweave.model.config.codecs import NUMBER, choice, defines, in_range, number, refers
+from railweave.model.config.codecs import NUMBER, choice, defines, in_range, number, refers, whole
 from railweave.model.config.number_ranges import ranges
 from railweave.model.config.statements import Codec, Statements, each, line
 from railweave.systems.dell_sonic.statements import effects
 from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS
-from railweave.systems.dell_sonic.words import numbers, signed
+from railweave.systems.dell_sonic.words import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -204,17 +204,11 @@ def _limited(text: str, most: int) -> int:
 
 
 def _members(text: str, most: int) -> tuple[int, ...]:
-    members = numbers(text, most)
-    if members is None:
-        raise ValueError(text)
-    return tuple(sorted(set(members)))
+    return tuple(sorted({*numbers(text, most)}))
 
 
 def _signed(text: str) -> int:
-    value = signed(text)
-    if value is None:
-        raise ValueError(text)
-    return value
+    return -whole(text[1:]) if text.startswith("-") else whole(text)
 
 
 CLASS = Codec(in_range(0, MOST_QUEUE), partial(_limited, most=MOST_QUEUE), str, says=f"0-{MOST_QUEUE}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import FAMILIES, InterfaceAddress
@@ -93,11 +94,15 @@ def for_servers(port: Port) -> Advertised | None:
 
 
 def advertisements(port: Port) -> RouterAdvertisements | None:
-    """Return the router advertisements of an interface to servers. Timers without a statement are those of FRR."""
+    """Return the router advertisements of an interface to servers; None if it sends none."""
     given = for_servers(port)
-    if given is None:
-        return None
-    option = next(iter({told.prefix: told for told in given.prefixes}.values()), Told())
+    return None if given is None else sent(given)
+
+
+def sent(given: Advertised) -> RouterAdvertisements:
+    """Return router advertisements. Timers without a statement are those of FRR; of prefixes that differ, the odd one counts."""
+    each = [replace(told, prefix=None) for told in {told.prefix: told for told in given.prefixes}.values()]
+    option = min(each, key=each.count, default=Told())
     return RouterAdvertisements(
         prefix_valid_lifetime=option.valid,
         prefix_preferred_lifetime=option.preferred,

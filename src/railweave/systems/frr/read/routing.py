@@ -16,7 +16,7 @@ from railweave.systems.frr.meaning.igp import give_back_isis, give_back_ospf, is
 from railweave.systems.frr.meaning.policy import interface_list, lists, profiles
 from railweave.systems.frr.meaning.ports import Subnets
 from railweave.systems.frr.read.printout import PRINTED
-from railweave.systems.frr.read.sessions import UNKNOWN, Sessions, bgp, statements_of
+from railweave.systems.frr.read.sessions import UNKNOWN, Sessions, Syntax, bgp, statements_of
 from railweave.systems.frr.read.text import number, without_secrets
 from railweave.systems.frr.statements.bgp import ROUTERS, Evpn
 from railweave.systems.frr.statements.general import GENERAL
@@ -57,7 +57,7 @@ def overlay(
     said = [level for one in peers for level in here.within(one, "evpn")]
     mark = policies.mark({sessions.exports(one, "evpn") or "" for one in peers})
     if mark is None:
-        for line in statements_of(here, taking, "address-family l2vpn evpn", "neighbor * route-map * out"):
+        for line in statements_of(here, taking, *sessions.syntax.exports):
             taking.leave(line)
     return model.OverlayConfig(
         loopback=loopback,
@@ -160,31 +160,35 @@ def external_maps(instances: Mapping[str, Sessions]) -> Iterator[str]:
                 yield from own.policies(peer)
 
 
+SYNTAX = Syntax(
+    "frr",
+    bfd=(("neighbor <name> bfd",), ("neighbor <name> bfd profile *",)),
+    exports=("address-family l2vpn evpn", "neighbor * route-map * out"),
+)
 _HIERARCHIES = {"router", "ip", "ipv6", "bgp", "no", "key", "line"}
 
 
-class Routing:
-    """Routing as its text has it. ``ports`` are the interfaces with their addresses, wherever those stand."""
+class Sessioned:
+    """BGP as a text has it, and EVPN by it. ``ports`` are the interfaces with their addresses, wherever those stand.
 
-    def __init__(self, taking: SectionReader, ports: Mapping[str, Port], loopbacks: Sequence[str]) -> None:
-        self.taking, self.ports = taking, ports
+    ``vnis`` are the VNIs of VRFs; 0 is none.
+    """
+
+    def __init__(
+        self,
+        taking: SectionReader,
+        ports: Mapping[str, Port],
+        loopbacks: Sequence[str],
+        policies: Lists,
+        sessions: Mapping[str, Sessions],
+        vnis: Mapping[str, int],
+    ) -> None:
+        self.taking, self.ports, self.policies, self.sessions, self.vnis = taking, ports, policies, sessions, vnis
         self.loopback_names = tuple(name for name in loopbacks if name in ports and not ports[name].vrf)
         self._of_vrfs = {
             ports[name].vrf: (name, ports[name].addresses) for name in loopbacks if name in ports and ports[name].vrf
         }
         self.loopbacks = [one for name in self.loopback_names for one in ports[name].addresses]
-        stated = POLICIES.read(taking.sections, taking)
-        self.profiles, self.policies = profiles(stated, taking), lists(stated, taking, "frr", numbered=True)
-        for name, port in ports.items():
-            self.policies.prefixes.hold(interface_list(name), dict.fromkeys(each.prefix for each in port.addresses))
-        subnets = Subnets(ports)
-        self.general = GENERAL.read(taking.sections, taking)
-        give_back_general(taking)
-        routing = ROUTERS.read(taking.sections, taking)
-        self.sessions = {
-            vrf: Sessions(router, ports, subnets, self.profiles, open_=_open(router, passes=passes(self.general)))
-            for vrf, router in routing.routers.items()
-        }
         for vrf, own in self.sessions.items():
             _leave_unnamed(own.here, taking)
             if vrf:  # a VRF has no BFD in the model, and no AS number of its own
@@ -192,12 +196,6 @@ class Routing:
                 if self.default is None or own.here.asn != self.default.here.asn:
                     for line in statements_of(own.here, taking):
                         taking.leave(line)
-        self.vnis = {name: vrf.vni or 0 for name, vrf in routing.vrfs.items()}
-        self._igp = IGP.read(taking.sections, taking)
-        give_back_isis(self._igp, ports, taking)
-        self._ospf = ospf(self._igp.ospf.get("ospf"), ports, self.router_id(), self.loopback_names)
-        if self._ospf is None:
-            give_back_ospf(taking)
 
     @property
     def default(self) -> Sessions | None:
@@ -223,18 +221,6 @@ class Routing:
         kept = {name for level in levels for name in (level.imports, level.exports)}
         return bgp(own, self.policies, self.taking, without - kept)
 
-    def isis(self) -> Isis | None:
-        """IS-IS; None where it does not run."""
-        loopback = next((one.address for one in self.loopbacks if one.family == "ipv4"), self.router_id())
-        return isis(self._igp, self.ports, self.profiles, loopback, self.loopback_names)
-
-    def ospf(self, bgp: Bgp | None) -> Ospf | None:
-        """OSPF; None where it does not run. Beside sessions of BGP on links it is not understood: routes by both are more than a configuration holds."""
-        if bgp is not None and bgp.groups and self._ospf is not None:
-            give_back_ospf(self.taking)
-            self._ospf = None
-        return self._ospf
-
     def overlay(self) -> model.OverlayConfig | None:
         """EVPN; None where it does not run."""
         own = self.default
@@ -258,7 +244,6 @@ class Routing:
         found = (
             _vrf(name, self.vnis.get(name, 0), self.sessions.get(name), policies, prefixes.get(name, ()))
             for name in names
-            if self.vnis.get(name) or name in self.sessions
         )
         return tuple(self._with_loopback(one) for one in found)
 
@@ -273,17 +258,55 @@ class Routing:
         prefixes = tuple(each.address.prefix for each in addresses)
         return replace(one, loopbacks=prefixes, unit=number(name.lstrip("abcdefghijklmnopqrstuvwxyzL")))
 
-    def on_fabric(self) -> set[str]:
-        """Interfaces that a session of the default VRF, or IS-IS or OSPF, runs on."""
-        own = self.default
-        found = {session.interface for session in own.links.values()} - {""} if own else set[str]()
-        running = {port.name for port, _ in on_links(self._igp, self.ports)}
-        return found | running | {one.interface for one in (self._ospf.ports if self._ospf else ())}
-
     def outside(self) -> set[str]:
         """Interfaces that sessions of other VRFs run on."""
         tenants = (own for vrf, own in self.sessions.items() if vrf)
         return {session.interface for own in tenants for session in own.links.values()} - {""}
+
+
+class Routing(Sessioned):
+    """Routing as FRR's text has it."""
+
+    def __init__(self, taking: SectionReader, ports: Mapping[str, Port], loopbacks: Sequence[str]) -> None:
+        stated = POLICIES.read(taking.sections, taking)
+        self.profiles, policies = profiles(stated, taking), lists(stated, taking, "frr", numbered=True)
+        for name, port in ports.items():
+            policies.prefixes.hold(interface_list(name), dict.fromkeys(each.prefix for each in port.addresses))
+        subnets = Subnets(ports)
+        self.general = GENERAL.read(taking.sections, taking)
+        give_back_general(taking)
+        routing = ROUTERS.read(taking.sections, taking)
+        sessions = {
+            vrf: Sessions(
+                router, ports, subnets, self.profiles, SYNTAX, open_=_open(router, passes=passes(self.general))
+            )
+            for vrf, router in routing.routers.items()
+        }
+        vnis = {name: vrf.vni for name, vrf in routing.vrfs.items() if vrf.vni}
+        super().__init__(taking, ports, loopbacks, policies, sessions, vnis)
+        self._igp = IGP.read(taking.sections, taking)
+        give_back_isis(self._igp, ports, taking)
+        self._ospf = ospf(self._igp.ospf.get("ospf"), ports, self.router_id(), self.loopback_names)
+        if self._ospf is None:
+            give_back_ospf(taking)
+
+    def isis(self) -> Isis | None:
+        """IS-IS; None where it does not run."""
+        loopback = next((one.address for one in self.loopbacks if one.family == "ipv4"), self.router_id())
+        return isis(self._igp, self.ports, self.profiles, loopback, self.loopback_names)
+
+    def ospf(self, bgp: Bgp | None) -> Ospf | None:
+        """OSPF; None where it does not run. Beside sessions of BGP on links it is not understood: routes by both are more than a configuration holds."""
+        if bgp is not None and bgp.groups and self._ospf is not None:
+            give_back_ospf(self.taking)
+            self._ospf = None
+        return self._ospf
+
+    def on_fabric(self) -> set[str]:
+        """Interfaces that a session of the default VRF, or IS-IS or OSPF, runs on."""
+        found = {session.interface for session in self.default.links.values()} - {""} if self.default else set[str]()
+        running = {port.name for port, _ in on_links(self._igp, self.ports)}
+        return found | running | {one.interface for one in (self._ospf.ports if self._ospf else ())}
 
     def fast_reroute(self) -> bool:
         """Whether next-hop groups are repaired at once; where there is no BGP, nobody says."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,20 @@ def default() -> Bfd:
 UNKNOWN = Address("0.0.0.0")  # noqa: S104 - nothing listens there: it stands for an address that is not said
 
 
+@dataclass(frozen=True)
+class Syntax:
+    """What systems whose routing is FRR's word differently, or have otherwise.
+
+    - ``bfd``: forms of lines about BFD, with the neighbor or group as ``name``.
+    - ``exports``: the form of lines that name a route-map for EVPN.
+    - ``nos``: the system, whose ``system.yaml`` has what no statement says.
+    """
+
+    nos: str
+    bfd: tuple[tuple[str, ...], ...]
+    exports: tuple[str, ...]
+
+
 def statements_of(router: Router, taking: SectionReader, *forms: str) -> Iterator[SelectedLine]:
     """Yield the lines of these forms in an instance."""
     wanted = ["vrf", router.vrf] if router.vrf else []
@@ -54,10 +68,17 @@ class Sessions:
     """The sessions of an instance. ``open_``: a session without a route-map passes everything."""
 
     def __init__(
-        self, here: Router, ports: Mapping[str, Port], subnets: Subnets, profiles: Mapping[str, Bfd], *, open_: bool
+        self,
+        here: Router,
+        ports: Mapping[str, Port],
+        subnets: Subnets,
+        profiles: Mapping[str, Bfd],
+        syntax: Syntax,
+        *,
+        open_: bool,
     ) -> None:
         self.here, self._ports, self._subnets, self._profiles = here, ports, subnets, profiles
-        self._open = open_
+        self._open, self.syntax = open_, syntax
         self.joint = JointPolicies()
 
     @cached_property
@@ -81,6 +102,10 @@ class Sessions:
     def peer_as(self, peer: Peer) -> int:
         """The AS number of a neighbor; 0: any other."""
         return self.here.asn if peer.asn == INTERNAL else peer.asn or 0
+
+    def ports(self) -> set[str]:
+        """Return the interfaces that neighbors are on, also of sessions that are shut."""
+        return {self._on_link(peer).interface for peer in self.here.peers} - {""}
 
     @cached_property
     def links(self) -> dict[str, model.Session]:
@@ -147,9 +172,9 @@ class Sessions:
 
     def leave_bfd(self, names: Container[str | None], taking: SectionReader) -> None:
         """Give back what is said of BFD for these neighbors and groups."""
-        for form in ("neighbor <name> bfd", "neighbor <name> bfd profile *"):
-            for line in statements_of(self.here, taking, form):
-                if line["name"] in names:
+        for forms in self.syntax.bfd:
+            for line in statements_of(self.here, taking, *forms):
+                if line["name"].removeprefix("interface ") in names:
                     taking.leave(line)
 
 
@@ -167,10 +192,13 @@ def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Col
     known = (*found, accepted, nothing)
     joined = sessions.joint.policies(known)
     found = (*found, *more, *joined, *(one for one in (accepted, nothing) if one.name in named))
-    used = [term.match.prefix_list for policy in found for term in policy.terms]
-    lists = {name: policies.prefixes.prefixes(name) for name in dict.fromkeys(used) if name is not None}
+    used = dict.fromkeys(name for policy in found for term in policy.terms if (name := term.match.prefix_list))
+    elsewhere = {entry.prefix_list for name in without for entry in policies.entries(name)}
+    unused = (name for name in policies.prefixes.names() if name not in elsewhere and name[0] != "(")
+    names = [*used, *(name for name in unused if name not in used)]
+    lists = {name: policies.prefixes.prefixes(name) for name in names}
     networks = tuple(dict.fromkeys(one for family in here.unicast.values() for one in family.networks))
-    width = min(_widths(sessions, on_links), default=unprinted("bgp.maximum_ecmp"))
+    width = min(_widths(sessions, on_links), default=unprinted("bgp.maximum_ecmp", sessions.syntax.nos))
     keys = {peer.password for peer in on_links}
     made = model.Bgp(
         asn=here.asn,
@@ -190,7 +218,7 @@ def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Col
         graceful_restart=here.graceful_restart,
         ttl_security=bool(on_links) and all(peer.ttl_security for peer in on_links),
         authentication=Authentication(key) if len(keys) == 1 and (key := keys.pop()) else None,
-        entry_lists=policies.prefixes.entry_lists(used),
+        entry_lists=policies.prefixes.entry_lists(names),
     )
     return of_one_family(made)
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 @cache
-def unprinted(field: str) -> int:
+def unprinted(field: str, nos: str = "frr") -> int:
     """Return the number that a field has if no statement gives it. Raises ``KeyError`` if ``system.yaml`` has none."""
-    return int(catalog().systems["frr"].reads.defaults[field].value or 0)
+    return int(catalog().systems[nos].reads.defaults[field].value or 0)
 
 
 def secret(text: str) -> str:
