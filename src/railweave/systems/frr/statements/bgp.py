@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.addresses import Address
 from railweave.model.config.codecs import NUMBER, choice, defines, in_range, number, refers, whole
@@ -18,21 +18,12 @@ from railweave.systems.frr.statements.words import PREFIX, SECRET, TEXT, WORD
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from _typeshed import DataclassInstance
-
     from railweave.model.config.addresses import Family, Prefix
     from railweave.model.config.statements import Row
 
-T = TypeVar("T", bound="DataclassInstance")
 AddressFamily = Literal["ipv4", "ipv6", "evpn"]
 EXTERNAL, INTERNAL = 0, -1
 """Stand for the AS number of a neighbor that has any but the instance's own, and of one that has the instance's own."""
-
-
-def over(usual: T, given: T) -> T:
-    """Return a value with the fields that another value gives."""
-    values = {each.name: value for each in fields(given) if (value := getattr(given, each.name)) != each.default}
-    return replace(usual, **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +130,8 @@ class Router:
         group = self.neighbors.get(peer.group or "")
         if group is None or not group.is_group:
             return replace(peer, group=None)
-        return over(replace(group, is_group=False, description=""), peer)
+        given = {each.name: value for each in fields(peer) if (value := getattr(peer, each.name)) != each.default}
+        return replace(group, **{"is_group": False, "description": "", **given})
 
     def within(self, peer: Peer, name: AddressFamily) -> list[PeerFamily]:
         """Return what a neighbor has in a family: its own statements, then those of its group."""
