@@ -105,7 +105,8 @@ class Sessions:
 
     def ports(self) -> set[str]:
         """Return the interfaces that neighbors are on, also of sessions that are shut."""
-        return {self._on_link(peer).interface for peer in self.here.peers} - {""}
+        shut = (self._on_link(peer) for peer in self.here.peers if peer.name not in self.links)
+        return {session.interface for session in (*self.links.values(), *shut)} - {""}
 
     @cached_property
     def links(self) -> dict[str, model.Session]:
