@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import DEVICE, HARDWARE, HOSTS, Source
+from railweave.api.verbs import DEVICE, DEVICE_ACCESS, HARDWARE, HOSTS, LAB, Source
 from railweave.progress import silent
 
 if TYPE_CHECKING:
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.upgrading import UpgradeTimeouts
 
 FABRIC_FILE = Argument("Fabric file (YAML) of the network.")
-LAB = Opt("Use the lab that `railweave lab up` started for this fabric file, instead of the real devices. Needs root.")
-ACCESS = Opt(
-    "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name."
-)
 ONE_SWITCH = Opt("Include only this switch; default: all switches. May be repeated.")
 ONE_DEVICE = Opt("Include only this device; default: all devices. May be repeated.")
 SERVER_ACCESS = Opt(
@@ -365,7 +361,7 @@ class Reaching:
     """Options for reaching the devices of a network that is changed."""
 
     lab: Annotated[bool, LAB] = False
-    access: Annotated[Path | str | None, ACCESS] = None
+    access: Annotated[Path | str | None, DEVICE_ACCESS] = None
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
     def running(self, fabric: Path | str, progress: Callable[[str], None] = silent) -> RunningFabric:

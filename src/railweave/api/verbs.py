@@ -55,6 +55,7 @@ ON = Opt(
 HOSTS = Opt(
     "Servers that take part, in the order of their ranks: names (A,B,C-[1-4]), a number N for the first N, or stripes-alternate. The word stripes-alternate takes one server of each stripe in turn; a stripe is a group of leaves with its servers. Default: all servers."
 )
+LAB = Opt("Use the lab that `railweave lab up` started for this fabric file, instead of the real devices. Needs root.")
 DEVICE_ACCESS = Opt(
     "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name."
 )

@@ -11,8 +11,7 @@ from typing import Any, Protocol, TypeVar, get_args
 import typer
 
 from railweave.api.options import Argument, Opt, OptionField, declared
-from railweave.api.running_verbs import ACCESS, LAB
-from railweave.api.verbs import DEVICE, HARDWARE, PRICES, RUNNING
+from railweave.api.verbs import DEVICE, DEVICE_ACCESS, HARDWARE, LAB, PRICES, RUNNING
 from railweave.errors import InputError, Option, Problem
 
 Options = TypeVar("Options")
@@ -20,7 +19,7 @@ Taken_contra = TypeVar("Taken_contra", contravariant=True)
 Command = Callable[..., None]
 JSON_HELP = "Print the result as JSON, and an error as JSON too."
 QUIET = typer.Option(False, "--quiet", "-q", help="Do not show progress.")
-LAST = (LAB, ACCESS, RUNNING, DEVICE, HARDWARE, PRICES)
+LAST = (LAB, DEVICE_ACCESS, RUNNING, DEVICE, HARDWARE, PRICES)
 """Options shared by many verbs. Help lists them after a verb's own options."""
 
 

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from railweave.api.options import Argument, Opt
-from railweave.api.running_verbs import ACCESS, FABRIC_FILE
-from railweave.api.verbs import HARDWARE
+from railweave.api.running_verbs import FABRIC_FILE
+from railweave.api.verbs import DEVICE_ACCESS, HARDWARE
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling
 
@@ -29,7 +29,7 @@ class Campaign:
             "Scenario file with the faults (docs/scenario-file.md). They are injected in turns, one after another; faults that overlap in the file are one turn."
         ),
     ]
-    access: Annotated[Path | None, ACCESS] = None
+    access: Annotated[Path | None, DEVICE_ACCESS] = None
     rehearse: Annotated[
         bool,
         Opt(
