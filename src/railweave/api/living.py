@@ -141,6 +141,7 @@ def check(options: Check) -> CheckResult:
             Path(options.source),
             only=options.only,
             all_routes=options.all_routes,
+            allow_unseen=options.allow_unseen,
             line=lines_of(options.source),
             progress=options.progress,
         )
@@ -170,6 +171,7 @@ def check(options: Check) -> CheckResult:
             before=before,
             only=options.only,
             all_routes=options.all_routes,
+            allow_unseen=options.allow_unseen,
             line=lines_of(options.source),
             progress=options.progress,
         )

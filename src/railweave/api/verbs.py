@@ -511,6 +511,12 @@ class Check(Source):
             "Compare every route; default: only example routes. With --live or --lab, also query the complete routing tables."
         ),
     ] = False
+    allow_unseen: Annotated[
+        Sequence[str],
+        Opt(
+            "Accept that the devices do not show this subject (docs/check.md). Default: a subject that was not seen is an error. May be repeated."
+        ),
+    ] = ()
     progress: Callable[[str], None] = silent
 
 

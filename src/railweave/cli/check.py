@@ -51,7 +51,12 @@ def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
         print_findings(result.findings, least=("error", "warning", "info") if options.all_ else ("error", "warning"))
         if tasks := result.task_table.to_text("  "):
             typer.echo("\n".join(["punch list:", *tasks]))
+        if result.unseen_rows:
+            typer.echo("\n".join(["seen of what is expected:", *result.subjects.to_text("  ")]))
         answered = f"{len(result.answered)} of {counted(len(result.devices), 'device')} answered"
-        typer.echo(f"{answered}: {tally(result.findings)}")
+        typer.echo(f"{answered}, {result.seen}: {tally(result.findings)}")
+        for nos, subjects in result.not_asked.items():
+            if options.all_:
+                typer.echo(f"not asked on {nos}: {', '.join(subjects)}")
     if not result.good:
         raise typer.Exit(1)

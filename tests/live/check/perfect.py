@@ -157,11 +157,16 @@ def perfect(one: Expected) -> DeviceState:
             )
             for each in one.queues
         },
-        evpn=EvpnRoutes(0, 0, {each.vrf: tuple(map(str, each.learned)) for each in one.tenants})
-        if one.tenants
-        else None,
+        evpn=EvpnRoutes(0, 0, _overlay(one)) if one.tenants else None,
         watchdog={
             each.port: {number: Watchdog(0, 0, storming=False) for number in each.lossless} for each in one.queues
         },
         pfc={each.port: {priority: PfcCounters(0, 0) for priority in each.lossless.values()} for each in one.queues},
     )
+
+
+def _overlay(one: Expected) -> dict[str, tuple[str, ...]]:
+    """The prefixes of tenants that the overlay brings: Junos shows them by VRF, the others by the sender's route distinguisher."""
+    if one.identity.nos == "junos":
+        return {each.vrf: tuple(map(str, each.learned)) for each in one.tenants}
+    return {"192.0.2.1:1": tuple(str(prefix) for each in one.tenants for prefix in each.learned)}

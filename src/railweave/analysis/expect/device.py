@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from railweave.analysis.routing.table import Routes
+    from railweave.model.config.addresses import Prefix
     from railweave.model.device.expected import Gateway, Route, Tenant
     from railweave.model.device.model import DeviceConfig, Interface
     from railweave.model.network.model import Network
@@ -243,6 +244,11 @@ class Expected:
     def cabled(self) -> list[Port]:
         """The ports whose cable is in the design, so that LLDP must show the designed neighbor."""
         return [port for port in self.ports if port.kind != "external"]
+
+    @property
+    def vrfs(self) -> dict[Prefix, str]:
+        """The VRF of each tenant prefix on the switch."""
+        return {prefix: tenant.vrf for tenant in self.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
 
 
 def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool = False) -> Expected:

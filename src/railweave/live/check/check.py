@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -16,10 +17,12 @@ from railweave.junit import document, suite, suites
 from railweave.live.check import cabling, counters, identity, servers
 from railweave.live.check import ports as of_ports
 from railweave.live.check.counters import ORDER, STATES
-from railweave.live.check.diagnosis import diagnose
+from railweave.live.check.diagnosis import deviations, explained
 from railweave.live.check.identity import NOT_ASKED, SILENT
 from railweave.live.check.living import NetworkStates
 from railweave.live.check.servers import RETRANSMITTED
+from railweave.live.check.subjects import SUBJECTS, SubjectCount, counts, summary, unseen
+from railweave.live.collect.plan import questions
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
 from railweave.model.state.host_state import HOST, HostState, read_hosts
@@ -124,6 +127,8 @@ class CheckResult(JsonObject):
     - ``answered``: the devices that did answer.
     - ``rules``: the ids of the rules that were applied.
     - ``since``: True if counters were compared with those of an earlier capture.
+    - ``counts``: how much of each subject each device showed.
+    - ``not_asked``: by operating system, the subjects that no question asks for, with the reason. They are not expected.
     """
 
     JSON = (
@@ -133,6 +138,9 @@ class CheckResult(JsonObject):
         "silent",
         "since",
         "rules",
+        "subjects=subject_rows",
+        "unseen=unseen_rows",
+        "not_asked",
         "findings",
         "punch_list=tasks",
     )
@@ -143,10 +151,34 @@ class CheckResult(JsonObject):
     answered: frozenset[str]
     rules: tuple[str, ...]
     since: bool
+    counts: list[SubjectCount]
+    not_asked: dict[str, dict[str, str]]
+
+    @property
+    def subjects(self) -> Table:
+        """The table of subjects: how many objects were expected, right, wrong and not seen."""
+        return summary(self.counts)
+
+    @property
+    def subject_rows(self) -> list[dict[str, object]]:
+        """The rows of ``subjects``, for JSON."""
+        return self.subjects.to_json()
+
+    @property
+    def unseen_rows(self) -> list[SubjectCount]:
+        """The counts with objects that were not seen, for JSON."""
+        return [row for row in self.counts if row.not_seen]
+
+    @property
+    def seen(self) -> str:
+        """How much of the expected state was seen, as a phrase for people."""
+        expected = sum(row.expected for row in self.counts)
+        missing = sum(row.not_seen for row in self.counts)
+        return f"{expected - missing:,} of {counted(expected, 'expected state')} seen"
 
     @property
     def good(self) -> bool:
-        """True if no finding is an error."""
+        """True if no finding is an error. What was not seen is an error too, unless it was allowed."""
         return all(finding.severity != "error" for finding in self.findings)
 
     @property
@@ -185,7 +217,7 @@ class CheckResult(JsonObject):
     def to_junit(self) -> str:
         """Return JUnit XML with one test case for each device and rule. Errors and warnings fail a case.
 
-        A case is skipped if its findings follow from a cause reported elsewhere, or if its device did not answer.
+        A case is skipped if its findings follow from a cause reported elsewhere, or if nothing that the rule is about was seen.
         """
         by_case: dict[tuple[str, str], list[Finding]] = {}
         for finding in self.findings:
@@ -198,12 +230,7 @@ class CheckResult(JsonObject):
                     suite(
                         device,
                         (
-                            _case(
-                                device,
-                                rule,
-                                by_case.get((device, rule), []),
-                                silent=device not in self.answered and rule != SILENT.id,
-                            )
+                            _case(device, rule, by_case.get((device, rule), []), self._unseen_why(device, rule))
                             for rule in self.rules
                         ),
                     )
@@ -211,6 +238,27 @@ class CheckResult(JsonObject):
                 ),
             )
         )
+
+    def _unseen_why(self, device: str, rule: str) -> str:
+        """Return why a rule could not be applied to a device; empty if it was applied, at least in part."""
+        if device not in self.answered:
+            return "" if rule == SILENT.id else "the device did not answer"
+        return self._blind.get((device, rule), "")
+
+    @cached_property
+    def _blind(self) -> dict[tuple[str, str], str]:
+        """Why a rule could not be applied, by device and rule: nothing of what the rule is about was seen."""
+        systems = {switch.name: switch.nos for switch in self.network.switches}
+        why = {
+            (row.device, rule.id): f"not seen: {SUBJECTS[row.subject].text}"
+            for row in self.counts
+            if row.not_seen == row.expected
+            for rule in SUBJECTS[row.subject].rules
+        }
+        for device in self.answered:
+            for subject, reason in self.not_asked.get(systems.get(device, ""), {}).items():
+                why |= {(device, rule.id): f"not asked: {reason}" for rule in SUBJECTS[subject].rules}
+        return why
 
     @property
     def silent(self) -> list[str]:
@@ -225,6 +273,8 @@ def check(
     before: Capture | None = None,
     only: Sequence[str] = (),
     all_routes: bool = False,
+    allow_unseen: Sequence[str] = (),
+    not_asked: Mapping[str, str] | None = None,
     configs: Mapping[str, DeviceConfig] | None = None,
     devices: Collection[str] | None = None,
     seen: Callable[[DeviceState], DeviceState] = lambda state: state,
@@ -238,16 +288,19 @@ def check(
 
     - ``before``: an earlier capture, to compare counters with.
     - ``only``: ids of the findings to keep; empty keeps all.
+    - ``allow_unseen``: the names of subjects that may stay unseen.
+    - ``not_asked``: subjects that the network cannot show, with the reason, for example the modules of a lab.
     - ``configs``: the configurations that switches run, if not the designed ones.
     - ``devices``: the devices to compare; None compares all.
     - ``seen``, ``host_seen``: functions that remove from a state what the device cannot report correctly, for example
       in a lab.
     - ``line``: a function that returns the file and line of a part of the fabric file.
 
-    Raises ``InputError`` if an id in ``only`` is unknown, or if the capture has no state of any device of the
-    network.
+    Raises ``InputError`` if an id in ``only`` or a subject in ``allow_unseen`` is unknown, or if the capture is of none of the
+    network's devices.
     """
     rules = _rules(only, since=before is not None)
+    _check_subjects(allow_unseen)
     progress("reading the capture")
     configs = configs or {switch.name: device_config(network, switch.name) for switch in network.switches}
     systems = {name: config.nos for name, config in configs.items()}
@@ -269,13 +322,19 @@ def check(
         {name: seen(state) for name, state in read(network, before, systems).items()} if before is not None else {},
         {name: why for name in (*wanted, *asked) if name not in answered and (why := _why(capture, name))},
         {name: dict(entry.failed) for name, entry in capture.meta.devices.items() if name in answered and entry.failed},
+        {name: required(network, configs[name], all_routes=all_routes) for name in wanted if name in states},
         {name: expected_host(network, name) for name in asked},
         hosts,
         read_hosts(before, _servers(network)) if before is not None else {},
     )
     compared = (*wanted, *asked)
     progress(f"comparing {counted(len(compared), 'device')}")
-    findings = [*diagnose(living, line), *_unknown(network, capture)]
+    missing = dict(not_asked or {})
+    used = sorted({*systems.values()})
+    left_out = {nos: network.catalog.systems[nos].not_asked | missing for nos in used} | {"": missing}
+    differences = deviations(living)
+    rows = counts(living, differences, left_out)
+    findings = [*explained([*differences, *unseen(living, rows, allow_unseen)], line), *_unknown(network, capture)]
     return CheckResult(
         network,
         [finding for finding in findings if finding.id in rules],
@@ -283,7 +342,27 @@ def check(
         frozenset(answered.intersection(compared)),
         rules,
         before is not None,
+        rows,
+        {nos: subjects for nos, subjects in left_out.items() if nos and subjects},
     )
+
+
+def _check_subjects(names: Sequence[str]) -> None:
+    """Raise ``InputError`` for a name that is not that of a subject."""
+    fix = f"subjects: {', '.join(SUBJECTS)}"
+    problems = [
+        Problem(Option("--allow-unseen", name), "there is no such subject", fix)
+        for name in names
+        if name not in SUBJECTS
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def required(network: Network, config: DeviceConfig, *, all_routes: bool) -> tuple[str, ...]:
+    """Return the names of the questions about its state that a switch must answer. An optional question may fail."""
+    asked = questions(network, config, tables=all_routes)
+    return tuple(question.name for question in asked if not question.optional and not question.of_configuration)
 
 
 def _servers(network: Network) -> list[str]:
@@ -347,7 +426,7 @@ def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
     return tuple(id_ for id_ in rules if (not only or id_ in only) and id_ not in counted)
 
 
-def _case(device: str, rule: str, findings: list[Finding], *, silent: bool) -> ET.Element:
+def _case(device: str, rule: str, findings: list[Finding], unseen: str) -> ET.Element:
     case = ET.Element("testcase", classname=device, name=rule)
     bad = [finding for finding in findings if finding.severity != "info"]
     if bad:
@@ -355,8 +434,8 @@ def _case(device: str, rule: str, findings: list[Finding], *, silent: bool) -> E
         failure.text = "\n".join(_text(finding) for finding in bad)
     elif findings:
         ET.SubElement(case, "skipped", message=f"{findings[0].what}; {findings[0].why}")
-    elif silent:
-        ET.SubElement(case, "skipped", message="the device did not answer")
+    elif unseen:
+        ET.SubElement(case, "skipped", message=unseen)
     return case
 
 

@@ -12,6 +12,7 @@ from railweave.counting import counted
 from railweave.live.check.living import Deviation, NetworkStates
 from railweave.live.check.ports import of_port
 from railweave.model.findings.registry import Rule
+from railweave.model.state.ports import InterfaceState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +33,12 @@ Kind = Literal["drops", "pauses", "marks", "errors"]
 """
 
 
+Counter = Literal[
+    "queue-drops", "input-drops", "marks", "pauses", "damaged-frames", "uncorrected-codewords", "resource-errors"
+]
+"""The name of a counter in ``railweave check --allow-unseen``, after ``counters-``."""
+
+
 @dataclass(frozen=True, slots=True)
 class CounterRise:
     """The rise of a counter of a port. ``what`` describes the counter; ``count`` is None if the rise is unknown."""
@@ -41,6 +48,7 @@ class CounterRise:
     kind: Kind
     what: str
     count: int | None
+    name: Counter
 
     def __str__(self) -> str:
         return f"{self.device} {self.port}: {self.what}{'' if self.count is None else f' rose by {self.count:,}'}"
@@ -73,16 +81,25 @@ def _rise(then: int | None, now: int | None) -> int | None:
 
 
 def _errors(device: str, port: str, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
-    was, has = (of_port(state.interfaces or {}, port) for state in (then, now))
-    if was is None or has is None:
-        return
+    was, has = (of_port(state.interfaces or {}, port) or InterfaceState(port) for state in (then, now))
     # Some systems count CRC errors among all that arrived damaged, and not by themselves.
     crc = has.errors.in_crc is not None
     damaged = (was.errors.in_crc, has.errors.in_crc) if crc else (was.errors.in_errors, has.errors.in_errors)
-    yield CounterRise(device, port, "errors", "CRC errors" if crc else "input errors", _rise(*damaged))
+    yield CounterRise(
+        device, port, "errors", "CRC errors" if crc else "input errors", _rise(*damaged), "damaged-frames"
+    )
     codewords = _rise(was.fec.uncorrected, has.fec.uncorrected)
-    yield CounterRise(device, port, "errors", "FEC codewords that were not corrected", codewords)
-    yield CounterRise(device, port, "errors", "resource errors", _rise(was.errors.in_resource, has.errors.in_resource))
+    yield CounterRise(
+        device, port, "errors", "FEC codewords that were not corrected", codewords, "uncorrected-codewords"
+    )
+    yield CounterRise(
+        device,
+        port,
+        "errors",
+        "resource errors",
+        _rise(was.errors.in_resource, has.errors.in_resource),
+        "resource-errors",
+    )
 
 
 def _lossless(device: str, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
@@ -91,11 +108,13 @@ def _lossless(device: str, wanted: Queues, then: DeviceState, now: DeviceState) 
         old, new = (queues.egress.get(number) if queues else None for queues in (was, has))
         dropped = _rise(old.dropped, new.dropped) if old and new else None
         marked = _rise(old.ecn_marked, new.ecn_marked) if old and new else None
-        yield CounterRise(device, wanted.port, "drops", f"packets dropped by queue {number}", dropped)
-        yield CounterRise(device, wanted.port, "marks", f"packets marked by queue {number}", marked)
+        yield CounterRise(device, wanted.port, "drops", f"packets dropped by queue {number}", dropped, "queue-drops")
+        yield CounterRise(device, wanted.port, "marks", f"packets marked by queue {number}", marked, "marks")
         before, after = (queues.ingress.get(priority) if queues else None for queues in (was, has))
         lost = _rise(before.dropped, after.dropped) if before and after else None
-        yield CounterRise(device, wanted.port, "drops", f"packets of priority {priority} dropped on input", lost)
+        yield CounterRise(
+            device, wanted.port, "drops", f"packets of priority {priority} dropped on input", lost, "input-drops"
+        )
 
 
 def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
@@ -107,11 +126,11 @@ def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now
     for priority in wanted.lossless.values():
         old, new = was.get(priority), has.get(priority)
         sent = _rise(old.sent, new.sent) if old and new else None
-        yield CounterRise(device, port.name, "pauses", f"PFC frames of priority {priority} sent", sent)
+        yield CounterRise(device, port.name, "pauses", f"PFC frames of priority {priority} sent", sent, "pauses")
         if port.kind == "server":
             received = _rise(old.received, new.received) if old and new else None
             yield CounterRise(
-                device, port.name, "pauses", f"PFC frames of priority {priority} from the server", received
+                device, port.name, "pauses", f"PFC frames of priority {priority} from the server", received, "pauses"
             )
 
 

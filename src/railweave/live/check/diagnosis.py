@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.live.check import cabling, counters, forwarding, identity, ports, servers, sessions
+from railweave.live.check import cabling, counters, forwarding, identity, ports, servers, sessions, tenants
 from railweave.live.check.living import Deviation, NetworkStates, Part, link_and_ends
 from railweave.live.check.ports import same_port, short
 from railweave.live.check.sessions import bfd_as_designed, by_daemons, by_end, carried, far_end, rests_on
@@ -187,12 +187,13 @@ LOOKS = (
     adjacencies,
     prefixes,
     forwarding.forwarding,
+    tenants.overlay_prefixes,
     servers.servers,
     counters.counters,
     servers.losses,
 )
 CAUSES = (
-    (identity.SILENT,),
+    (identity.SILENT, identity.UNREAD),
     (cabling.SWAPPED, cabling.WRONG),
     (ports.NO_OPTIC, ports.ABSENT, ports.SHUT, servers.ABSENT),
     (ports.DOWN,),
@@ -205,25 +206,37 @@ CAUSES = (
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}
 
 
+def deviations(living: NetworkStates) -> list[Deviation]:
+    """Return everything that differs from the design, as each device shows it."""
+    return [deviation for look in LOOKS for deviation in look(living)]
+
+
 def diagnose(living: NetworkStates, line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)) -> list[Finding]:
-    """Return the findings, the worst first, each cause before the findings it explains. Explained findings become ``info``.
+    """Return the findings about everything that differs from the design. See ``explained``."""
+    return explained(deviations(living), line)
+
+
+def explained(
+    differences: Iterable[Deviation], line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)
+) -> list[Finding]:
+    """Return deviations as findings, the worst first, each cause before those it explains. Explained findings become ``info``.
 
     ``line``: a function that returns the file and line of a part of the fabric file.
     """
-    seen = _once(deviation for look in LOOKS for deviation in look(living))
+    seen = _once(differences)
     roots = _roots(seen)
-    explained: dict[int, list[int]] = {}
+    symptoms: dict[int, list[int]] = {}
     for place, root in roots.items():
-        explained.setdefault(root, []).append(place)
+        symptoms.setdefault(root, []).append(place)
 
     def order(place: int) -> tuple[int, int, int]:
         severity = seen[place].severity or seen[place].rule.severity
-        return SEVERITIES.index(severity), -len(explained.get(place, ())), place
+        return SEVERITIES.index(severity), -len(symptoms.get(place, ())), place
 
     findings: list[Finding] = []
     for place in sorted((index for index in range(len(seen)) if index not in roots), key=order):
-        findings.append(_finding(seen[place], line, [seen[index] for index in explained.get(place, ())]))
-        findings += [_finding(seen[index], line, cause=seen[place]) for index in explained.get(place, ())]
+        findings.append(_finding(seen[place], line, [seen[index] for index in symptoms.get(place, ())]))
+        findings += [_finding(seen[index], line, cause=seen[place]) for index in symptoms.get(place, ())]
     return findings
 
 

@@ -134,17 +134,8 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
         for tenant in expected.tenants
         for prefix in tenant.own_prefixes
     }
-    of_tenants = {prefix for expected in living.expected.values() for prefix in _vrfs(expected)}
     for expected, state in living.pairs():
-        reported_routes: dict[str, list[Said]] = {}
-        for each in state.routes or ():
-            reported_routes.setdefault(each.prefix, []).append(each)
-        vrfs = _vrfs(expected)
-        for route in expected.routes:
-            vrf = vrfs.get(route.prefix, None if route.prefix in of_tenants else DEFAULT_VRF)
-            reported = _said(reported_routes.get(str(route.prefix), []), vrf)
-            if vrf is not None and (reported is None or reported.vrf != vrf) and _has_table(state, vrf, route.prefix):
-                reported = Said(str(route.prefix), vrf)
+        for route, reported in reported_routes(living, expected, state):
             yield from _route(living, expected, route, reported)
         yield from _strays(living, expected, state)
         yield from _forwarding(expected, state)
@@ -155,6 +146,35 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
             yield from _foreign(tenant, state, owners)
 
 
+def reported_routes(
+    living: NetworkStates, expected: Expected, state: DeviceState
+) -> Iterator[tuple[Route, Said | None]]:
+    """Yield each expected route of a device with the route that the device reported to its prefix.
+
+    The route is without next hops if the device reported its whole table, and the prefix is not in it. It is None if the device
+    was not asked for the route.
+    """
+    reported: dict[str, list[Said]] = {}
+    for each in state.routes or ():
+        reported.setdefault(each.prefix, []).append(each)
+    vrfs = expected.vrfs
+    for route in expected.routes:
+        vrf = vrfs.get(route.prefix, None if route.prefix in living.tenant_prefixes else DEFAULT_VRF)
+        answer = _said(reported.get(str(route.prefix), []), vrf)
+        if vrf is not None and (answer is None or answer.vrf != vrf) and _has_table(state, vrf, route.prefix):
+            answer = Said(str(route.prefix), vrf)
+        yield route, answer
+
+
+def shows(wanted: Route, reported: Said | None) -> bool:
+    """Return whether a reported route shows the ports by which packets leave, or that there is no such route."""
+    if reported is None:
+        return False
+    if reported.drops or not reported.next_hops or reported.vrf != DEFAULT_VRF or not wanted.ports:
+        return True
+    return any(next_hop.interface for next_hop in reported.next_hops)
+
+
 def _said(routes: Sequence[Said], vrf: str | None) -> Said | None:
     """Return the reported route of a VRF, out of the routes to one prefix in all VRFs.
 
@@ -162,11 +182,6 @@ def _said(routes: Sequence[Said], vrf: str | None) -> Said | None:
     """
     here = [route for route in routes if route.vrf == vrf]
     return next(iter(here or [route for route in routes if route.protocol not in OVERRIDING]), None)
-
-
-def _vrfs(expected: Expected) -> dict[Prefix, str]:
-    """Return the VRF of each tenant prefix on a device."""
-    return {prefix: tenant.vrf for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
 
 
 def _has_table(state: DeviceState, vrf: str, prefix: Prefix) -> bool:

@@ -160,7 +160,9 @@ def _asked(
         yield Deviation(UNANSWERED, device, f"{question}: {why}", needs=needs)
     for note in notes:
         where = ", ".join(filter(None, (note.question, note.place)))
-        yield Deviation(UNREAD, device, f"{where}: {note.what}" if where else note.what, severity=severity)
+        broken: frozenset[Part] = frozenset([("answers", device)] if severity else ())
+        description = f"{where}: {note.what}" if where else note.what
+        yield Deviation(UNREAD, device, description, breaks=broken, severity=severity)
 
 
 def _same_model(reported: str, designed: str) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from railweave.analysis.expect import Expected
     from railweave.analysis.expect.hosts import ExpectedHost
+    from railweave.model.config.addresses import Prefix
     from railweave.model.device.expected import Keys
     from railweave.model.findings import Severity
     from railweave.model.findings.registry import Rule
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.host_state import HostState
 
-Kind = Literal["device", "link", "session", "nic", "daemon", "gateways"]
+Kind = Literal["device", "link", "session", "nic", "daemon", "gateways", "answers"]
 Part = tuple[Kind, str]
 """A part of the network that a fault can break or that a fault can depend on: its kind and its name.
 
-Kinds are a device, a link, the routing session of a link, a NIC, a daemon, and the gateways of a leaf.
+Kinds are a device, a link, the routing session of a link, a NIC, a daemon, the gateways of a leaf, and the answers of a device.
 """
 
 
@@ -34,6 +35,7 @@ class NetworkStates:
     - ``before``, ``hosts_before``: states from an earlier capture, to compare counters with.
     - ``silent``: devices that did not answer, with the reason if it is known.
     - ``unanswered``: for each device, the questions that it did not answer, with the reason.
+    - ``questions``: for each switch, the names of the questions that it must answer.
     """
 
     network: Network
@@ -42,10 +44,16 @@ class NetworkStates:
     before: dict[str, DeviceState] = field(default_factory=dict[str, "DeviceState"])
     silent: dict[str, str] = field(default_factory=dict[str, str])
     unanswered: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    questions: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     servers_expected: dict[str, ExpectedHost] = field(default_factory=dict[str, "ExpectedHost"])
     hosts: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
     hosts_before: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
+
+    @cached_property
+    def tenant_prefixes(self) -> frozenset[Prefix]:
+        """The prefixes of all tenants."""
+        return frozenset(prefix for expected in self.expected.values() for prefix in expected.vrfs)
 
     @cached_property
     def _designed(self) -> dict[tuple[int, int], set[int]]:
@@ -100,6 +108,7 @@ class Deviation:
     - ``needs``: the parts that the faulty part depends on. A fault that breaks one of them explains this fault.
     - ``link``: the link that both ends may report; both reports become one finding. Empty otherwise.
     - ``because``: the keys of the fabric file from which the design follows.
+    - ``objects``: the number of expected objects that are wrong, for example missing prefixes.
     """
 
     rule: Rule
@@ -112,6 +121,7 @@ class Deviation:
     needs: frozenset[Part] = frozenset()
     severity: Severity | None = None
     fix: str | None = None
+    objects: int = 1
 
     @property
     def where(self) -> str:

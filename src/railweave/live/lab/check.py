@@ -49,6 +49,7 @@ def check(
     *,
     only: Sequence[str] = (),
     all_routes: bool = False,
+    allow_unseen: Sequence[str] = (),
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = silent,
 ) -> CheckResult:
@@ -61,7 +62,13 @@ def check(
         ask(fabric, folder, tables=all_routes, progress=progress)
         with life.attach(fabric)[1] as lab:
             return compared(
-                lab.plan, read_capture(folder), only=only, all_routes=all_routes, line=line, progress=progress
+                lab.plan,
+                read_capture(folder),
+                only=only,
+                all_routes=all_routes,
+                allow_unseen=allow_unseen,
+                line=line,
+                progress=progress,
             )
 
 
@@ -72,6 +79,7 @@ def check_capture(
     before: Capture | None = None,
     only: Sequence[str] = (),
     all_routes: bool = False,
+    allow_unseen: Sequence[str] = (),
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = silent,
 ) -> CheckResult:
@@ -80,7 +88,16 @@ def check_capture(
     Raises ``InputError`` if the capture is not of a lab of this network.
     """
     plan = plan_of(network, capture)
-    return compared(plan, capture, before=before, only=only, all_routes=all_routes, line=line, progress=progress)
+    return compared(
+        plan,
+        capture,
+        before=before,
+        only=only,
+        all_routes=all_routes,
+        allow_unseen=allow_unseen,
+        line=line,
+        progress=progress,
+    )
 
 
 def compared(
@@ -90,6 +107,7 @@ def compared(
     before: Capture | None = None,
     only: Sequence[str] = (),
     all_routes: bool = False,
+    allow_unseen: Sequence[str] = (),
     configs: dict[str, DeviceConfig] | None = None,
     devices: Collection[str] | None = None,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
@@ -105,6 +123,8 @@ def compared(
         before=before,
         only=only,
         all_routes=all_routes,
+        allow_unseen=allow_unseen,
+        not_asked=NOT_ASKED,
         configs=configs or plan.configs,
         devices=devices,
         seen=as_in_a_lab,
@@ -112,6 +132,15 @@ def compared(
         line=line,
         progress=progress,
     )
+
+
+NOT_ASKED = {
+    "releases": "a router of a lab runs FRR, not the designed release",
+    "port-speeds": "links of a lab have no speed",
+    "nic-speeds": "links of a lab have no speed",
+    "gids": "a lab has no RDMA devices",
+}
+"""The subjects that a lab cannot show, with the reason, beside those that FRR cannot show."""
 
 
 def as_in_a_lab(state: DeviceState) -> DeviceState:

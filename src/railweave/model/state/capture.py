@@ -128,10 +128,11 @@ def read_capture(folder: Path) -> Capture:
             saved[path.name] = {file.name: file for file in inside}
         elif path.suffix in _SAVED and path.name != META:
             saved.setdefault(path.stem, {})[""] = path
-    if not any(answers.values()) and not any(saved.values()):
+    meta = _meta(folder / META)
+    if not any(answers.values()) and not any(saved.values()) and not meta.devices:
         fix = "it should hold DEVICE/configuration.txt for each device, or DEVICE.txt"
         raise InputError([Problem(FileLine(str(folder)), "no device's answers are here", fix)])
-    return Capture(folder, _meta(folder / META), answers, saved)
+    return Capture(folder, meta, answers, saved)
 
 
 def is_collected(folder: Path) -> bool:

@@ -196,7 +196,9 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
             )
             for shown_address in shown.all("addresses")
             if (address := shown_address.get("address").text()) is not None
-        ),
+        )
+        if shown.get("addresses").there
+        else None,
         tuple(
             HostRule(
                 rule.get("family").integer(),
@@ -208,7 +210,9 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
                 rule.get("more").text() or "",
             )
             for rule in shown.all("rules")
-        ),
+        )
+        if shown.get("rules").there
+        else None,
         tuple(
             HostRoute(
                 route.get("table").integer(),
@@ -221,7 +225,9 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
                 _texts(route, "opaque"),
             )
             for route in shown.all("routes")
-        ),
+        )
+        if shown.get("routes").there
+        else None,
         tuple(
             HostGid(
                 shown_gid.get("device").text() or "",
@@ -232,8 +238,10 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
             )
             for shown_gid in shown.all("gids")
             if (gid := shown_gid.get("gid").text()) is not None
-        ),
-        tuple(_rdma(port) for port in shown.all("rdma")),
+        )
+        if shown.get("gids").there
+        else None,
+        tuple(_rdma(port) for port in shown.all("rdma")) if shown.get("rdma").there else None,
         lldp(heard) if heard.there else None,
         tuple(
             PermanentNeighbor(neighbor.get("dev").text() or "", address, neighbor.get("mac").text() or "")

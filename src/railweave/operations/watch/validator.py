@@ -209,6 +209,7 @@ class Validator:
             {name: self._seen(state) for name, state in before.items() if name in states},
             {name: why for name, why in now.silent.items() if name in self.expected or name in self.servers},
             {name: dict(reasons) for name, reasons in now.unanswered.items()},
+            {},
             {name: server for name, server in self.servers.items() if name in hosts or name in now.silent},
             hosts,
             {name: host for name, host in hosts_before.items() if name in hosts},

@@ -113,6 +113,14 @@ def _values(state: DeviceState) -> dict[str, Any]:
                 for one in state.vrfs.values()
             }
         }
+    if state.evpn is not None and state.evpn.type5_prefixes is not None:
+        found["evpn-prefixes"] = {
+            "evpnRoutes": {
+                f"RD: {distinguisher} ip-prefix {prefix}": {"evpnRoutePaths": []}
+                for distinguisher, prefixes in state.evpn.type5_prefixes.items()
+                for prefix in prefixes
+            }
+        }
     if state.vnis is not None:
         found["vnis"] = {
             "vxlanIntfs": {

@@ -12,6 +12,11 @@ from railweave.model.state.question import about
 FAMILIES = {"ipv4": "ipv4Unicast", "ipv6": "ipv6Unicast", "evpn": "l2VpnEvpn"}
 
 
+def _type_5(prefix: str) -> str:
+    address, _, length = prefix.partition("/")
+    return f"[5]:[0]:[{length}]:[{address}]"
+
+
 def answers(state: DeviceState) -> dict[str, str]:
     """Every answer that the state has something for."""
     found = routing(state)
@@ -124,6 +129,12 @@ def routing(state: DeviceState) -> dict[str, str]:
             }
         )
         known = [one for one in state.vrfs.values() if one.import_targets is not None]
+        found["evpn-prefixes"] = json.dumps(
+            {
+                distinguisher: {"rd": distinguisher} | {_type_5(prefix): {"paths": []} for prefix in prefixes}
+                for distinguisher, prefixes in ((state.evpn.type5_prefixes if state.evpn else None) or {}).items()
+            }
+        )
         found["evpn-vnis"] = json.dumps(
             {
                 "numL3Vnis": len(known),

@@ -1,0 +1,180 @@
+"""A check is never good with something unseen that was not allowed, and it names what was not seen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from railweave import api
+from railweave.errors import InputError
+from railweave.live.check import NetworkStates
+from railweave.live.check.check import required
+from railweave.live.check.diagnosis import deviations, explained
+from railweave.live.check.subjects import SUBJECTS, counts, unseen
+from railweave.live.collect.plan import questions
+from railweave.model.findings.registry import rules_of
+from railweave.model.network.model import Network
+from railweave.model.state.host_state import read_host
+from railweave.systems.reading import read_state
+from tests.conftest import example
+from tests.live.check.captures import whole, write_answers, write_capture
+from tests.live.check.matrix import SYSTEMS, wanted
+from tests.live.check.said.host import document
+from tests.live.check.test_servers import servers
+from tests.outputs.folder.fabrics import fabric
+
+NETWORKS = ("h100-rlb", "evpn-gpu-isolation")
+NOT_EXPECTED = {("eos", "h100-rlb"): {"addresses-ipv4"}, ("eos", "evpn-gpu-isolation"): {"ntp"}}
+"""Optional questions about what a network does not have: gateways with IPv4 addresses, time servers."""
+REFUSED = {"out": None, "empty": "", "refused": "% Invalid input (privileged mode required)\n"}
+
+
+def _errors(nos: str, name: str, device: str, texts: Mapping[str, str]) -> list[str]:
+    """The sentences of the errors about a device that gives these answers."""
+    subject, made, perfect = wanted(name, nos)
+    asked = {device: required(subject.network, subject.configs[device], all_routes=False)}
+    states = {device: read_state(device, nos, texts)}
+    before = {device: read_state(device, nos, whole(nos, perfect[device]))}
+    living = NetworkStates(subject.network, {device: made[device]}, states, before, questions=asked)
+    differences = deviations(living)
+    rows = counts(living, differences, {nos: subject.network.catalog.systems[nos].not_asked})
+    findings = explained([*differences, *unseen(living, rows, ())])
+    return [finding.what for finding in findings if finding.severity == "error"]
+
+
+@pytest.mark.parametrize("nos", SYSTEMS)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_no_answer_can_be_missing(nos: str, name: str) -> None:
+    subject, made, states = wanted(name, nos)
+    device = next(device for device, expected in made.items() if expected.gateways)
+    asked = {question.name for question in questions(subject.network, subject.configs[device])}
+    healthy = whole(nos, states[device])
+    assert _errors(nos, name, device, healthy) == []
+    for question in healthy.keys() & asked - NOT_EXPECTED.get((nos, name), set()):
+        for how, text in REFUSED.items():
+            texts = {key: value for key, value in healthy.items() if key != question}
+            errors = _errors(nos, name, device, texts if text is None else texts | {question: text})
+            assert any("not seen" in error or question in error for error in errors), (question, how, errors)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return fabric(tmp_path / "in")
+
+
+@pytest.fixture
+def network(file: Path) -> Network:
+    return api.load(file, device=[":frr"])
+
+
+def _without(folder: Path, *questions: str) -> None:
+    """Leave these answers of every device out of a capture."""
+    for answer in folder.glob("*/*"):
+        if answer.stem in questions:
+            answer.unlink()
+
+
+def test_answers_to_show_version_alone_are_not_good(file: Path, network: Network, tmp_path: Path) -> None:
+    folder = tmp_path / "now"
+    for switch in network.switches:
+        write_answers(folder / switch.name, {"version": "FRRouting 10.3 (x) on Linux(6.18).\n"})
+    result = api.check(file, folder, device=[":frr"])
+    assert not result.good
+    assert {finding.id for finding in result.findings if finding.severity == "error"} >= {"not-seen"}
+    assert [finding.where for finding in result.findings if finding.id == "not-seen"] == [
+        s.name for s in network.switches
+    ]
+    assert {row.subject for row in result.counts if row.not_seen} >= {"ports", "bgp-sessions", "routes", "cables"}
+
+
+def test_what_is_allowed_by_name_may_stay_unseen(file: Path, network: Network, tmp_path: Path) -> None:
+    folder = write_capture(tmp_path / "now", network)
+    _without(folder, "bfd")
+    result = api.check(file, folder, device=[":frr"])
+    assert [finding.id for finding in result.findings] == ["not-seen"] * len(network.switches)
+    assert not result.good
+    allowed = api.check(file, folder, device=[":frr"], allow_unseen=["bfd-sessions", "bfd-timers", "answers"])
+    assert allowed.good
+    assert sum(row.not_seen for row in allowed.counts) == sum(row.not_seen for row in result.counts) > 0
+    with pytest.raises(InputError, match="there is no such subject"):
+        api.check(file, folder, device=[":frr"], allow_unseen=["bfd-session"])
+
+
+def test_a_part_that_is_unseen_is_counted(file: Path, network: Network, tmp_path: Path) -> None:
+    folder = write_capture(tmp_path / "now", network)
+    answer = folder / "spine1" / "interfaces.json"
+    shown = json.loads(answer.read_text())
+    port = next(iter(shown))
+    del shown[port]["mtu"]
+    answer.write_text(json.dumps(shown))
+    links = folder / "spine1" / "links.json"
+    links.write_text(json.dumps([{**each, "mtu": None} for each in json.loads(links.read_text())]))
+    [finding] = api.check(file, folder, device=[":frr"]).findings
+    assert (finding.id, finding.where) == ("not-seen", "spine1")
+    assert finding.what == f"not seen: 1 of {len(shown)} port MTUs"
+
+
+def test_where_nobody_answers_each_device_is_silent(file: Path, network: Network, tmp_path: Path) -> None:
+    names = [switch.name for switch in network.switches]
+    rows = {name: {"status": "failed", "error": "connection refused"} for name in names}
+    (tmp_path / "now").mkdir()
+    (tmp_path / "now" / "meta.json").write_text(json.dumps({"devices": rows}))
+    result = api.check(file, tmp_path / "now", device=[":frr"])
+    assert [(each.id, each.where) for each in result.findings] == [("device-silent", name) for name in names]
+    assert not result.good
+
+
+def test_junit_skips_rules_of_which_nothing_was_seen(file: Path, network: Network, tmp_path: Path) -> None:
+    folder = write_capture(tmp_path / "now", network)
+    _without(folder, "bfd")
+    result = api.check(file, folder, device=[":frr"])
+    cases = [*ET.fromstring(result.to_junit()).iter("testcase")]  # noqa: S314 - our own output
+    skipped = {case.get("name"): skip.get("message") for case in cases if (skip := case.find("skipped")) is not None}
+    assert skipped["bfd-down"] == "not seen: BFD sessions"
+    assert skipped["optic-dark"] == "not asked: FRR does not know the hardware"
+    failed = {case.get("name") for case in cases if case.find("failure") is not None}
+    assert failed == {"not-seen"}
+
+
+@pytest.mark.parametrize("key", ["addresses", "rules", "routes", "gids"])
+def test_a_server_that_leaves_something_out_is_not_good(key: str) -> None:
+    wanted_servers = servers("h100-rlb")
+    name, server = next(iter(wanted_servers.items()))
+    shown = document(server)
+    del shown[key]
+    living = NetworkStates(
+        example("h100-rlb"),
+        {},
+        {},
+        servers_expected={name: server},
+        hosts={name: read_host(name, {"host": json.dumps(shown)})},
+    )
+    differences = deviations(living)
+    rows = counts(living, differences, {})
+    [finding] = explained([*differences, *unseen(living, rows, ())])
+    assert finding.id == "not-seen"
+
+
+def test_every_rule_about_expected_state_has_a_subject() -> None:
+    rules = [rule.id for subject in SUBJECTS.values() for rule in subject.rules]
+    assert len(rules) == len(set(rules))
+    result = set(rules_of("railweave.live.check"))
+    assert result - set(rules) == OF_WHOLE
+
+
+OF_WHOLE = {
+    "device-silent",
+    "answer-not-read",
+    "not-seen",
+    "host-name-differs",
+    "daemon-not-running",
+    "capture-device-unknown",
+    "link-flaps",
+    "colors-unequal",
+    "rdma-retransmitted",
+}
+"""Rules that are about a device as a whole, or about counters of which a device may have none."""
