@@ -14,7 +14,8 @@ from railweave.errors import InputError
 from railweave.live.check import NetworkStates
 from railweave.live.check.check import required
 from railweave.live.check.diagnosis import deviations, explained
-from railweave.live.check.subjects import SUBJECTS, counts, unseen
+from railweave.live.check.living import EVERYTHING
+from railweave.live.check.subjects import SUBJECTS, counts, not_asked, unseen
 from railweave.live.collect.plan import questions
 from railweave.model.findings.registry import rules_of
 from railweave.model.network.model import Network
@@ -41,7 +42,7 @@ def _errors(nos: str, name: str, device: str, texts: Mapping[str, str]) -> list[
     before = {device: read_state(device, nos, whole(nos, perfect[device]))}
     living = NetworkStates(subject.network, {device: made[device]}, states, before, questions=asked)
     differences = deviations(living)
-    rows = counts(living, differences, {nos: subject.network.catalog.systems[nos].not_asked})
+    rows = counts(living, differences, not_asked([nos], EVERYTHING))
     findings = explained([*differences, *unseen(living, rows, ())])
     return [finding.what for finding in findings if finding.severity == "error"]
 

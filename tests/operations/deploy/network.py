@@ -22,6 +22,7 @@ from railweave.model.device.model import DeviceConfig
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.question import Protocol
 from railweave.systems import system
+from tests.live.check.captures import OTHERS
 from tests.live.check.perfect import perfect
 from tests.live.check.said import junos
 from tests.live.reach.stand_ins import USER, StandIn, stand_ins
@@ -76,7 +77,7 @@ class State:
             if self.moving or name not in self._answers:
                 config = self._configs[name]
                 state = self.spoiled(name, perfect(self._expected(config)))
-                said = self.said.answers(state)
+                said = OTHERS.get(config.nos, {}) | self.said.answers(state)
                 asked = questions(self._network, config)
                 self._answers[name] = {
                     one.asked[self.protocol]: said[one.name] for one in asked if one.name in said

@@ -94,7 +94,10 @@ def validator_and_states() -> tuple[Validator, dict[str, DeviceState]]:
     network = example("h100-rlb")
     configs = {one.name: device_config(network, one.name) for one in network.switches}
     validator = Validator(network, configs, window_s=30, line=lambda keys: ("h100-rlb.yaml", len(keys)))
-    return validator, {name: perfect(one) for name, one in validator.expected.items()}
+    asked = validator._questions
+    return validator, {
+        name: replace(perfect(one), answered=frozenset(asked[name])) for name, one in validator.expected.items()
+    }
 
 
 def at(time: float, states: Mapping[str, DeviceState], **more: Any) -> NetworkSnapshot:

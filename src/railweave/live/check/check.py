@@ -17,15 +17,14 @@ from railweave.junit import document, suite, suites
 from railweave.live.check import cabling, counters, identity, servers
 from railweave.live.check import ports as of_ports
 from railweave.live.check.counters import ORDER, STATES
-from railweave.live.check.diagnosis import deviations, explained
 from railweave.live.check.identity import NOT_ASKED, SILENT
-from railweave.live.check.living import NetworkStates
+from railweave.live.check.living import EVERYTHING, NetworkStates, Visibility
 from railweave.live.check.servers import RETRANSMITTED
-from railweave.live.check.subjects import SUBJECTS, SubjectCount, counts, summary, unseen
+from railweave.live.check.subjects import SUBJECTS, SubjectCount, compared, not_asked, summary
 from railweave.live.collect.plan import questions
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
-from railweave.model.state.host_state import HOST, HostState, read_hosts
+from railweave.model.state.host_state import HOST, read_hosts
 from railweave.pages.table import Cell, Column, Table
 from railweave.systems.reading import read_states
 
@@ -212,7 +211,9 @@ class CheckResult(JsonObject):
         """Return a page that marks the faults on a drawing of the network."""
         from railweave.outputs.report.living import living_html
 
-        return living_html(self.network, self.findings, self.task_table, len(self.devices), len(self.answered))
+        return living_html(
+            self.network, self.findings, self.task_table, self.subjects, len(self.devices), len(self.answered)
+        )
 
     def to_junit(self) -> str:
         """Return JUnit XML with one test case for each device and rule. Errors and warnings fail a case.
@@ -274,11 +275,9 @@ def check(
     only: Sequence[str] = (),
     all_routes: bool = False,
     allow_unseen: Sequence[str] = (),
-    not_asked: Mapping[str, str] | None = None,
     configs: Mapping[str, DeviceConfig] | None = None,
     devices: Collection[str] | None = None,
-    seen: Callable[[DeviceState], DeviceState] = lambda state: state,
-    host_seen: Callable[[HostState], HostState] = lambda state: state,
+    visible: Visibility = EVERYTHING,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None],
 ) -> CheckResult:
@@ -289,11 +288,9 @@ def check(
     - ``before``: an earlier capture, to compare counters with.
     - ``only``: ids of the findings to keep; empty keeps all.
     - ``allow_unseen``: the names of subjects that may stay unseen.
-    - ``not_asked``: subjects that the network cannot show, with the reason, for example the modules of a lab.
     - ``configs``: the configurations that switches run, if not the designed ones.
     - ``devices``: the devices to compare; None compares all.
-    - ``seen``, ``host_seen``: functions that remove from a state what the device cannot report correctly, for example
-      in a lab.
+    - ``visible``: what the network can show of itself.
     - ``line``: a function that returns the file and line of a part of the fabric file.
 
     Raises ``InputError`` if an id in ``only`` or a subject in ``allow_unseen`` is unknown, or if the capture is of none of the
@@ -304,7 +301,7 @@ def check(
     progress("reading the capture")
     configs = configs or {switch.name: device_config(network, switch.name) for switch in network.switches}
     systems = {name: config.nos for name, config in configs.items()}
-    states = {name: seen(state) for name, state in read(network, capture, systems).items()}
+    states = {name: visible.switch(state) for name, state in read(network, capture, systems).items()}
     progress("working out what must hold")
     routes = ControlPlane(configs.values(), network.absent).routes()
     wanted = {
@@ -312,14 +309,16 @@ def check(
         for name, config in configs.items()
         if name not in network.absent and (devices is None or name in devices)
     }
-    hosts = {name: host_seen(host) for name, host in read_hosts(capture, _servers(network)).items()}
+    hosts = {name: visible.server(host) for name, host in read_hosts(capture, _servers(network)).items()}
     asked = [name for name in _servers(network) if name in hosts or name in capture.meta.devices]
     answered = {*states, *hosts}
     living = NetworkStates(
         network,
         wanted,
         states,
-        {name: seen(state) for name, state in read(network, before, systems).items()} if before is not None else {},
+        {name: visible.switch(state) for name, state in read(network, before, systems).items()}
+        if before is not None
+        else {},
         {name: why for name in (*wanted, *asked) if name not in answered and (why := _why(capture, name))},
         {name: dict(entry.failed) for name, entry in capture.meta.devices.items() if name in answered and entry.failed},
         {name: required(network, configs[name], all_routes=all_routes) for name in wanted if name in states},
@@ -327,19 +326,16 @@ def check(
         hosts,
         read_hosts(before, _servers(network)) if before is not None else {},
     )
-    compared = (*wanted, *asked)
-    progress(f"comparing {counted(len(compared), 'device')}")
-    missing = dict(not_asked or {})
-    used = sorted({*systems.values()})
-    left_out = {nos: network.catalog.systems[nos].not_asked | missing for nos in used} | {"": missing}
-    differences = deviations(living)
-    rows = counts(living, differences, left_out)
-    findings = [*explained([*differences, *unseen(living, rows, allow_unseen)], line), *_unknown(network, capture)]
+    devices_compared = (*wanted, *asked)
+    progress(f"comparing {counted(len(devices_compared), 'device')}")
+    left_out = not_asked(sorted({*systems.values()}), visible)
+    findings, rows = compared(living, left_out, allow_unseen, line)
+    findings += _unknown(network, capture)
     return CheckResult(
         network,
         [finding for finding in findings if finding.id in rules],
-        compared,
-        frozenset(answered.intersection(compared)),
+        devices_compared,
+        frozenset(answered.intersection(devices_compared)),
         rules,
         before is not None,
         rows,

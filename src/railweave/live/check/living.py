@@ -8,7 +8,7 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from railweave.analysis.expect import Expected
     from railweave.analysis.expect.hosts import ExpectedHost
@@ -26,6 +26,23 @@ Part = tuple[Kind, str]
 
 Kinds are a device, a link, the routing session of a link, a NIC, a daemon, the gateways of a leaf, and the answers of a device.
 """
+
+
+@dataclass(frozen=True)
+class Visibility:
+    """What a network can show of itself. Real devices show everything; a lab does not.
+
+    - ``switch``, ``server``: functions that remove from a state what the device cannot report correctly.
+    - ``not_asked``: the names of the subjects that the network cannot show, each with the reason.
+    """
+
+    switch: Callable[[DeviceState], DeviceState] = lambda state: state
+    server: Callable[[HostState], HostState] = lambda state: state
+    not_asked: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+EVERYTHING = Visibility()
+"""The visibility of a network of real devices."""
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.json_values import JsonObject
 from railweave.live.check import cabling, counters, diagnosis, forwarding, identity, ports, servers, sessions, tenants
-from railweave.live.check.living import Deviation, NetworkStates, Part
+from railweave.live.check.living import Deviation, NetworkStates, Part, Visibility
 from railweave.live.check.ports import of_port
 from railweave.live.check.sessions import by_end, far_end
 from railweave.model.findings.registry import Rule
 from railweave.model.state.question import not_running
 from railweave.pages.table import Column, Table
+from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from railweave.analysis.expect import Expected
     from railweave.analysis.expect.hosts import ExpectedHost, Nic
     from railweave.live.check.counters import Counter
-    from railweave.model.device.expected import Gateway, OverlaySession, Port, Queues, Session, Tenant
+    from railweave.model.device.expected import Gateway, Keys, OverlaySession, Port, Queues, Session, Tenant
+    from railweave.model.findings import Finding
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.host_state import HostState
     from railweave.model.state.ports import InterfaceState
@@ -51,6 +53,8 @@ class Subject:
     - ``seen``: whether the device's answers show an object, right or wrong. None if the object cannot show now because something
       else is wrong, for example the speed of a port that is down.
     - ``rules``: the rules whose findings are about these objects.
+    - ``field``: the part of ``DeviceState`` that shows them. If the reader of a system does not fill it (``NOT_READ``), the subject
+      is not expected on that system.
     """
 
     name: str
@@ -58,6 +62,7 @@ class Subject:
     expected: Callable[[Any], Iterable[Any]]
     seen: Callable[[Any, Any], bool | None]
     rules: tuple[Rule, ...] = ()
+    field: str = ""
 
 
 class SwitchAnswers:
@@ -240,13 +245,21 @@ ANSWERS = Subject("answers", "answers", lambda questions: questions, _answered, 
 """The questions that a switch must answer. Their objects come from ``NetworkStates.questions``."""
 
 SWITCH = (
-    Subject("models", "models", lambda expected: (expected.identity,), _says("model"), (identity.MODEL,)),
+    Subject(
+        "models",
+        "models",
+        lambda expected: (expected.identity,),
+        _says("model"),
+        (identity.MODEL,),
+        field="identity.model",
+    ),
     Subject(
         "releases",
         "releases",
         lambda expected: (expected.identity,) if expected.identity.release else (),
         _says("version"),
         (identity.RELEASE,),
+        field="identity.version",
     ),
     Subject(
         "serial-numbers",
@@ -254,6 +267,7 @@ SWITCH = (
         lambda expected: (expected.identity,) if expected.identity.serial else (),
         _says("serial"),
         (identity.SERIAL,),
+        field="identity.serial",
     ),
     Subject(
         "clocks",
@@ -261,6 +275,7 @@ SWITCH = (
         lambda expected: (expected.clock,) if expected.clock else (),
         lambda _, answers: answers.state.clock is not None and answers.state.clock.synchronized is not None,
         (identity.CLOCK,),
+        field="clock.synchronized",
     ),
     Subject(
         "alarms",
@@ -268,6 +283,7 @@ SWITCH = (
         lambda expected: (expected.identity,),
         lambda _, answers: answers.state.alarms is not None,
         (identity.ALARM,),
+        field="alarms",
     ),
     Subject("ports", "ports", lambda expected: expected.ports, _port, (ports.ABSENT, ports.SHUT, ports.DOWN)),
     Subject(
@@ -276,6 +292,7 @@ SWITCH = (
         lambda expected: expected.ports,
         _running(lambda each: each.speed_gbps),
         (ports.SPEED,),
+        field="interfaces.*.speed_gbps",
     ),
     Subject("port-mtus", "port MTUs", lambda expected: expected.ports, _running(lambda each: each.mtu), (ports.MTU,)),
     Subject(
@@ -284,6 +301,7 @@ SWITCH = (
         lambda expected: [port for port in expected.ports if port.fec is not None],
         _running(lambda each: each.fec.mode),
         (ports.FEC,),
+        field="interfaces.*.fec.mode",
     ),
     Subject(
         "modules",
@@ -291,9 +309,15 @@ SWITCH = (
         lambda expected: [port for port in expected.ports if port.optic],
         _module,
         (ports.NO_OPTIC,),
+        field="optics",
     ),
     Subject(
-        "module-light", "modules with light levels", lambda expected: expected.ports, _light, (ports.OPTIC, ports.DARK)
+        "module-light",
+        "modules with light levels",
+        lambda expected: expected.ports,
+        _light,
+        (ports.OPTIC, ports.DARK),
+        field="optics",
     ),
     Subject(
         "cables",
@@ -317,14 +341,29 @@ SWITCH = (
         _established(_has_counts),
         (diagnosis.PREFIXES,),
     ),
-    Subject("bfd-sessions", "BFD sessions", _watched, _bfd, (sessions.BFD_DOWN,)),
-    Subject("bfd-timers", "BFD timers", _watched, _bfd_timers, (sessions.BFD_TIMERS,)),
+    Subject(
+        "bfd-sessions",
+        "BFD sessions",
+        _watched,
+        _bfd,
+        (sessions.BFD_DOWN,),
+        field="bfd",
+    ),
+    Subject(
+        "bfd-timers",
+        "BFD timers",
+        _watched,
+        _bfd_timers,
+        (sessions.BFD_TIMERS,),
+        field="bfd",
+    ),
     Subject(
         "isis-adjacencies",
         "IS-IS adjacencies",
         lambda expected: expected.adjacencies,
         lambda _, answers: answers.state.isis is not None,
         (diagnosis.ADJACENCY,),
+        field="isis",
     ),
     Subject(
         "routes",
@@ -338,6 +377,7 @@ SWITCH = (
             forwarding.ROUTE_PROTOCOL,
             forwarding.ROUTE_NOT_INSTALLED,
         ),
+        field="routes.*.protocol",
     ),
     Subject(
         "forwarding",
@@ -345,6 +385,7 @@ SWITCH = (
         _families,
         lambda _, answers: answers.state.not_forwarding is not None,
         (forwarding.NOT_FORWARDING,),
+        field="not_forwarding",
     ),
     Subject(
         "gateways",
@@ -352,6 +393,7 @@ SWITCH = (
         lambda expected: expected.gateways,
         _gateway,
         (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
+        field="interfaces.*.addresses",
     ),
     Subject(
         "router-advertisements",
@@ -359,6 +401,7 @@ SWITCH = (
         lambda expected: [gateway for gateway in expected.gateways if gateway.advertisements is not None],
         _advertising,
         (forwarding.NO_ADVERTISEMENTS, forwarding.ADVERTISEMENTS),
+        field="advertising",
     ),
     Subject(
         "vrfs",
@@ -366,6 +409,7 @@ SWITCH = (
         lambda expected: expected.tenants,
         lambda _, answers: answers.state.vrfs is not None,
         (forwarding.VRF_MISSING, forwarding.FOREIGN),
+        field="vrfs",
     ),
     Subject(
         "route-targets",
@@ -373,15 +417,21 @@ SWITCH = (
         lambda expected: expected.tenants,
         _of_vrf(lambda vrf: None if vrf.import_targets is None else vrf.export_targets),
         (forwarding.VRF_DIFFERS,),
+        field="vrfs.*.targets",
     ),
     Subject(
         "route-distinguishers",
         "route distinguishers of VRFs",
         lambda expected: expected.tenants,
         _of_vrf(lambda vrf: vrf.route_distinguisher),
+        field="vrfs",
     ),
     Subject(
-        "vnis", "VNIs of VRFs", lambda expected: expected.tenants, lambda _, answers: answers.state.vnis is not None
+        "vnis",
+        "VNIs of VRFs",
+        lambda expected: expected.tenants,
+        lambda _, answers: answers.state.vnis is not None,
+        field="vnis",
     ),
     Subject(
         "overlay-prefixes",
@@ -389,6 +439,7 @@ SWITCH = (
         lambda expected: [(tenant.vrf, prefix) for tenant in expected.tenants for prefix in tenant.learned],
         lambda _, answers: answers.state.evpn is not None and answers.state.evpn.type5_prefixes is not None,
         (tenants.LOST,),
+        field="evpn",
     ),
     Subject("queues", "ports with queues", lambda expected: expected.queues, _queue, (ports.QUEUE,)),
     Subject(
@@ -397,6 +448,7 @@ SWITCH = (
         _lossless,
         lambda port, answers: bool(of_port(answers.state.pfc or {}, port.port)),
         (ports.PFC,),
+        field="pfc",
     ),
     Subject(
         "pfc-watchdog",
@@ -404,6 +456,7 @@ SWITCH = (
         lambda expected: [port for port in _lossless(expected) if port.watchdog is not None],
         lambda port, answers: of_port(answers.state.watchdog or {}, port.port) is not None,
         (counters.STORM,),
+        field="watchdog",
     ),
 )
 """The subjects of switches, in the order of the checks."""
@@ -484,20 +537,38 @@ def _never(expected: object, answers: object) -> None:
     del expected, answers
 
 
-_COUNTERS: tuple[tuple[Counter, str, tuple[Rule, ...]], ...] = (
-    ("queue-drops", "counters of packets dropped by queues", (counters.DROPS,)),
-    ("input-drops", "counters of packets dropped on input", (counters.INPUT_DROPS,)),
-    ("marks", "counters of ECN marks", (counters.ECN,)),
-    ("pauses", "counters of PFC frames", (counters.PFC, counters.SERVER)),
-    ("damaged-frames", "counters of damaged frames", (counters.ERRORS,)),
-    ("uncorrected-codewords", "counters of uncorrected codewords", ()),
-    ("resource-errors", "counters of resource errors", (counters.RESOURCE,)),
+_COUNTERS: tuple[tuple[Counter, str, str, tuple[Rule, ...]], ...] = (
+    ("queue-drops", "counters of packets dropped by queues", "queues", (counters.DROPS,)),
+    ("input-drops", "counters of packets dropped on input", "queues.*.ingress", (counters.INPUT_DROPS,)),
+    ("marks", "counters of ECN marks", "queues", (counters.ECN,)),
+    ("pauses", "counters of PFC frames", "pfc", (counters.PFC, counters.SERVER)),
+    ("damaged-frames", "counters of damaged frames", "interfaces", (counters.ERRORS,)),
+    ("uncorrected-codewords", "counters of uncorrected codewords", "interfaces.*.fec.uncorrected", ()),
+    ("resource-errors", "counters of resource errors", "interfaces.*.errors.in_resource", (counters.RESOURCE,)),
 )
-COUNTERS = {name: Subject(f"counters-{name}", text, lambda _: (), _never, rules) for name, text, rules in _COUNTERS}
+COUNTERS = {
+    name: Subject(f"counters-{name}", text, lambda _: (), _never, rules, field)
+    for name, text, field, rules in _COUNTERS
+}
 """The subjects of counters, which are compared only with an earlier capture. Their objects come from ``counters.rises``."""
 
 SUBJECTS = {subject.name: subject for subject in (ANSWERS, *SWITCH, *SERVER, *COUNTERS.values())}
 """Every subject, by name."""
+
+
+def not_asked(systems: Iterable[str], visible: Visibility) -> dict[str, dict[str, str]]:
+    """Return the names of the subjects that are not expected, by operating system, each with the reason. Those of servers are under ""."""
+    reasons: dict[str, dict[str, str]] = {"": dict(visible.not_asked)}
+    for nos in systems:
+        reader = system(nos).state
+        not_read: Mapping[str, str] = reader.NOT_READ if reader is not None else {}
+        reasons[nos] = {
+            subject.name: why
+            for subject in SUBJECTS.values()
+            for field, why in not_read.items()
+            if subject.field and f"{subject.field}.".startswith(f"{field}.")
+        } | dict(visible.not_asked)
+    return reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -522,12 +593,12 @@ class SubjectCount(JsonObject):
 
 
 def counts(
-    living: NetworkStates, deviations: Iterable[Deviation], not_asked: Mapping[str, Collection[str]]
+    living: NetworkStates, deviations: Iterable[Deviation], left_out: Mapping[str, Collection[str]]
 ) -> list[SubjectCount]:
     """Return the counts of every subject for each device that answered.
 
     - ``deviations``: what was found wrong.
-    - ``not_asked``: by operating system, the names of subjects that no question asks for. They are left out.
+    - ``left_out``: by operating system, the names of subjects that are not expected (``not_asked``). Those of servers are under "".
     """
     wrong: dict[tuple[str, str], dict[str, int]] = {}
     for deviation in deviations:
@@ -548,20 +619,20 @@ def counts(
             rows.append(SubjectCount(device, subject.name, len(objects), bad, len(objects) - shown))
 
     for expected, state in living.pairs():
-        left_out = not_asked.get(expected.identity.nos, ())
+        hidden = left_out.get(expected.identity.nos, ())
         answers = SwitchAnswers(living, expected, state)
         asked = living.questions.get(expected.device, ())
         add(expected.device, ANSWERS, (_answered(question, answers) for question in asked))
         for subject in SWITCH:
-            if subject.name not in left_out:
+            if subject.name not in hidden:
                 add(expected.device, subject, (subject.seen(wanted, answers) for wanted in subject.expected(expected)))
         rises = _known_rises(living, expected, state) if living.before else {}
         for counter, known in rises.items():
-            if COUNTERS[counter].name not in left_out:
+            if COUNTERS[counter].name not in hidden:
                 add(expected.device, COUNTERS[counter], known)
     for server, host in living.servers():
         for subject in SERVER:
-            if subject.name not in not_asked.get("", ()):
+            if subject.name not in left_out.get("", ()):
                 add(server.device, subject, (subject.seen(wanted, host) for wanted in subject.expected(server)))
     return rows
 
@@ -573,6 +644,21 @@ def _known_rises(living: NetworkStates, expected: Expected, state: DeviceState) 
     for rise in counters.rises(expected, then, state):
         known.setdefault(rise.name, []).append(rise.count is not None)
     return known
+
+
+def compared(
+    living: NetworkStates,
+    left_out: Mapping[str, Collection[str]],
+    allowed: Collection[str] = (),
+    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
+) -> tuple[list[Finding], list[SubjectCount]]:
+    """Return the findings about everything that is wrong or not seen, and the counts of every subject.
+
+    The parameters are those of ``counts``, ``unseen`` and ``diagnosis.explained``.
+    """
+    differences = diagnosis.deviations(living)
+    rows = counts(living, differences, left_out)
+    return diagnosis.explained([*differences, *unseen(living, rows, allowed)], line), rows
 
 
 def unseen(living: NetworkStates, rows: Iterable[SubjectCount], allowed: Collection[str]) -> Iterator[Deviation]:

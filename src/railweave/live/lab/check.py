@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import FileLine, InputError, LabError, Problem
 from railweave.live.check import check as live
+from railweave.live.check.living import Visibility
 from railweave.live.lab import life, slicing
 from railweave.live.lab.asking import ask
 from railweave.live.lab.overlay import Overlay
@@ -124,23 +125,12 @@ def compared(
         only=only,
         all_routes=all_routes,
         allow_unseen=allow_unseen,
-        not_asked=NOT_ASKED,
         configs=configs or plan.configs,
         devices=devices,
-        seen=as_in_a_lab,
-        host_seen=server_as_in_a_lab,
+        visible=IN_A_LAB,
         line=line,
         progress=progress,
     )
-
-
-NOT_ASKED = {
-    "releases": "a router of a lab runs FRR, not the designed release",
-    "port-speeds": "links of a lab have no speed",
-    "nic-speeds": "links of a lab have no speed",
-    "gids": "a lab has no RDMA devices",
-}
-"""The subjects that a lab cannot show, with the reason, beside those that FRR cannot show."""
 
 
 def as_in_a_lab(state: DeviceState) -> DeviceState:
@@ -157,3 +147,16 @@ def server_as_in_a_lab(state: HostState) -> HostState:
         name: replace(interface, speed_gbps=None) for name, interface in state.interfaces.items()
     }
     return replace(state, host_name=None, interfaces=interfaces, gids=None, rdma=None)
+
+
+IN_A_LAB = Visibility(
+    as_in_a_lab,
+    server_as_in_a_lab,
+    {
+        "releases": "a router of a lab runs FRR, not the designed release",
+        "port-speeds": "links of a lab have no speed",
+        "nic-speeds": "links of a lab have no speed",
+        "gids": "a lab has no RDMA devices",
+    },
+)
+"""What a lab can show, beside what FRR cannot show."""

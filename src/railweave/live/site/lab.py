@@ -20,7 +20,7 @@ from railweave.live.collect.access_file import AccessFile, read_access
 from railweave.live.collect.plan import plan
 from railweave.live.lab import life, slicing, state
 from railweave.live.lab.asking import changer, opener
-from railweave.live.lab.check import as_in_a_lab, server_as_in_a_lab
+from railweave.live.lab.check import IN_A_LAB
 from railweave.live.lab.faults.kinds import effect
 from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import queue_pairs, spread
@@ -176,8 +176,7 @@ def asking(fabric: Path, *, only: Collection[str] = (), servers: bool = False) -
         configs=running.plan.configs,
         asked={device.target.name: device for device in asked},
         ask_by=opener(running),
-        seen=as_in_a_lab,
-        host_seen=server_as_in_a_lab,
+        visible=IN_A_LAB,
         rarely_s=RARELY_S,
     )
 
@@ -201,8 +200,7 @@ def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Si
         configs=wanted.configs,
         asked=asked,
         ask_by=opener(running),
-        seen=as_in_a_lab,
-        host_seen=server_as_in_a_lab,
+        visible=IN_A_LAB,
         change_by=changer(running),
         at_once=16,
         attempts=1,

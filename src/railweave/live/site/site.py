@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.live.check.living import EVERYTHING, Visibility
 from railweave.live.collect.asking import ask_all
 from railweave.live.collect.plan import CollectTarget, plan
 from railweave.live.reach.failure import ReachError
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from railweave.live.site.protocol import Emulation, Machine
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
-    from railweave.model.state.device_state import DeviceState
-    from railweave.model.state.host_state import HostState
     from railweave.model.state.question import Question
     from railweave.systems.transaction import Session, Spoken
 
@@ -41,16 +40,14 @@ class RunningDevices:
     - ``configs``: the configurations that the switches should run.
     - ``asked``: the questions to each device and its login, by name.
     - ``ask_by``: a function that opens a connection for questions only.
+    - ``visible``: what the devices can show of themselves.
     """
 
     network: Network
     configs: dict[str, DeviceConfig]
     asked: Mapping[str, CollectTarget]
     ask_by: Open
-    seen: Callable[[DeviceState], DeviceState] = lambda state: state
-    """A function that removes the values from a switch's state that it cannot report correctly, for example in a lab."""
-    host_seen: Callable[[HostState], HostState] = lambda state: state
-    """A function that removes the values from a server's state that it cannot report correctly, for example in a lab."""
+    visible: Visibility = EVERYTHING
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])
     """The address of each device, by name, if the sender of a message (such as syslog) is known by its source address."""
     rarely_s: float = 60.0

@@ -274,10 +274,6 @@ class System(Model):
     without: dict[str, str] = Field(
         default_factory=dict[str, str], description="parts that its folder lacks on purpose, and why"
     )
-    not_asked: dict[str, str] = Field(
-        default_factory=dict[str, str],
-        description="subjects of `railweave check` that no question asks the system for, and why (live/check/subjects.py)",
-    )
     capabilities: dict[str, Capability]
     not_rendered: dict[str, NotRendered] = Field(
         default_factory=dict[str, NotRendered],

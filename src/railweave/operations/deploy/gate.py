@@ -116,8 +116,7 @@ class Check:
             capture,
             configs=two_sided(configs),
             devices=devices,
-            seen=self.site.seen,
-            host_seen=self.site.host_seen,
+            visible=self.site.visible,
             progress=silent,
         ).findings
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from railweave.analysis.expect import expected
 from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.live.check.diagnosis import diagnose
-from railweave.live.check.living import Deviation, NetworkStates
+from railweave.live.check.check import required
+from railweave.live.check.living import EVERYTHING, Deviation, NetworkStates, Visibility
+from railweave.live.check.subjects import compared, not_asked
 from railweave.live.reach.failure import cause
 from railweave.model.findings.registry import Rule
 from railweave.model.state.device_state import DeviceState
@@ -124,8 +125,7 @@ class Validator:
 
     - ``window_s``: the time in seconds over which counters are compared.
     - ``configs``: the configurations that the switches run.
-    - ``seen``, ``host_seen``: functions that remove values from a state if a switch or server cannot report them, as
-      in a lab.
+    - ``visible``: what the devices can show of themselves.
     - ``line``: a function that returns the file and line of a part of the fabric file.
     - ``devices``: the devices to compare; None: all.
     - ``servers``: the servers that are watched.
@@ -139,8 +139,7 @@ class Validator:
         window_s: float,
         devices: Collection[str] | None = None,
         servers: Collection[str] = (),
-        host_seen: Callable[[HostState], HostState] = lambda state: state,
-        seen: Callable[[DeviceState], DeviceState] = lambda state: state,
+        visible: Visibility = EVERYTHING,
         line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     ) -> None:
         self.network = network
@@ -151,9 +150,10 @@ class Validator:
             if name not in network.absent and (devices is None or name in devices)
         }
         self.servers = {name: expected_host(network, name) for name in servers if name not in network.absent}
-        self._host_seen = host_seen
         self._window_s = window_s
-        self._seen = seen
+        self._visible = visible
+        self._not_asked = not_asked({config.nos for config in configs.values()}, visible)
+        self._questions = {name: required(network, configs[name], all_routes=False) for name in self.expected}
         self._line = line
         self._earlier: deque[NetworkSnapshot] = deque()
         self._commits: dict[str, float] = {}
@@ -195,28 +195,28 @@ class Validator:
         return ""
 
     def _compared(self, now: NetworkSnapshot, deployed: Collection[str]) -> list[Finding]:
-        states = {name: self._seen(state) for name, state in now.states.items() if name in self.expected}
+        states = {name: self._visible.switch(state) for name, state in now.states.items() if name in self.expected}
         while len(self._earlier) > 1 and self._earlier[1].time <= now.time - self._window_s:
             self._earlier.popleft()
         before: Mapping[str, DeviceState] = self._earlier[0].states if self._earlier else {}
         hosts_before: Mapping[str, HostState] = self._earlier[0].hosts if self._earlier else {}
-        hosts = {name: self._host_seen(host) for name, host in now.hosts.items() if name in self.servers}
+        hosts = {name: self._visible.server(host) for name, host in now.hosts.items() if name in self.servers}
         known = {name for name in self.expected if name in states or name in now.silent}
         living = NetworkStates(
             self.network,
             {name: expectation for name, expectation in self.expected.items() if name in known},
             states,
-            {name: self._seen(state) for name, state in before.items() if name in states},
+            {name: self._visible.switch(state) for name, state in before.items() if name in states},
             {name: why for name, why in now.silent.items() if name in self.expected or name in self.servers},
             {name: dict(reasons) for name, reasons in now.unanswered.items()},
-            {},
+            {name: self._questions[name] for name in states},
             {name: server for name, server in self.servers.items() if name in hosts or name in now.silent},
             hosts,
             {name: host for name, host in hosts_before.items() if name in hosts},
         )
         self._earlier.append(now)
         more = [*storms.seen(self.expected, now.pauses), *self._clocks(now), *self._moved(now, deployed)]
-        return [*diagnose(living, self._line), *(self._finding(seen) for seen in more)]
+        return [*compared(living, self._not_asked, line=self._line)[0], *(self._finding(seen) for seen in more)]
 
     def _finding(self, seen: Deviation) -> Finding:
         file, number = self._line(seen.because) if seen.because else ("", 0)

@@ -20,21 +20,33 @@ MARKED = ("error", "warning")
 """The severities that the picture marks. A finding that another finding explains has the severity ``info`` and is not marked."""
 
 
-def living_html(network: Network, findings: Sequence[Finding], tasks: Table, devices: int, answered: int) -> str:
-    """Return the page as one HTML document that loads nothing and needs no script. ``tasks`` is the punch list.
+def living_html(
+    network: Network, findings: Sequence[Finding], tasks: Table, subjects: Table, devices: int, answered: int
+) -> str:
+    """Return the page as one HTML document that loads nothing and needs no script.
 
-    ``devices`` and ``answered`` are the numbers of all devices and of those that answered.
+    - ``tasks``: the punch list.
+    - ``subjects``: how much of the expected state was right, wrong and not seen.
+    - ``devices``, ``answered``: the numbers of all devices and of those that answered.
     """
     counts = Counter(finding.severity for finding in findings)
     verdict = [element("span", text(counted(counts[level], level)), class_=level) for level in MARKED if counts[level]]
     if answered < devices:
         left = f"not known: {devices - answered:,} of {counted(devices, 'device')}"
         verdict.append(element("span", text(left), class_="warning"))
+    if unseen := sum(int(str(row[-1])) for row in subjects.rows):
+        verdict.append(element("span", text(f"not seen: {counted(unseen, 'expected state')}"), class_="warning"))
     verdict = verdict or [element("span", "as designed", class_="good")]
     picture, hint = still_picture(topology_svg(network))
     about = "Red is a device or link with an error, amber one with a warning; what follows from another finding is not marked."
     shown = [
         ("topology", "Topology", about, picture),
+        (
+            "subjects",
+            "What was seen",
+            "How much of the expected state the devices showed. What was not seen was not compared.",
+            subjects.to_html(),
+        ),
         ("findings", "Findings", _tally(findings), findings_table(findings).to_html() if findings else ""),
         (
             "punch-list",

@@ -245,6 +245,8 @@ def _sum(points: list[Value], key: str) -> int | None:
 
 
 NOT_READ = {
+    "interfaces.*.fec.mode": "no public document shows the form of `show interfaces error-correction`",
+    "queues.*.ingress": "drops are counted by queue, not by priority on input",
     "advertising": "`show ipv6 nd ra interface` has no documented JSON",
     "pools": "`show platform trident mmu queue profile` is text that differs by chip",
     "queues.*.peak_bytes": "`show queue-monitor length` is text without a documented form",

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from railweave.model.state.values import Answers, Value
 
 NOT_READ = {
+    "identity.model": "FRRouting does not know the hardware",
+    "identity.serial": "FRRouting does not know the hardware",
+    "clock.synchronized": "FRRouting does not know whether the clock is synchronized",
+    "interfaces.*.fec": "FRRouting does not know the hardware",
+    "interfaces.*.errors.in_resource": "FRRouting has no packet buffer",
     "optics": "FRRouting knows no optics: `ethtool -m` on the host has no form that all drivers share",
     "queues": "FRRouting has no queues",
     "pfc": "FRRouting has no PFC",

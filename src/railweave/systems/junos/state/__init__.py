@@ -280,6 +280,7 @@ def queues(answers: Iterable[Value]) -> dict[str, PortQueues] | None:
 
 
 NOT_READ = {
+    "queues.*.ingress": "drops are counted by queue, not by priority on input",
     "pools": "`show class-of-service shared-buffer` and the buffer occupancy commands have no published form",
     "dynamic load balancing": "no public document shows a command for the quality of ports or the table of flows",
     "bgp.*.color": "no form is published for the color of a session, or for `show bgp summary autodiscovered` beyond its peers",
