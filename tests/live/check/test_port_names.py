@@ -10,6 +10,7 @@ import pytest
 
 from railweave.host.port_names import announced, by_names
 from railweave.live.check.check import CheckResult, check
+from railweave.live.check.living import Visibility
 from railweave.model.network.devices import End
 from railweave.model.network.model import Network
 from railweave.model.state.capture import read_capture
@@ -73,7 +74,7 @@ def checked(
     return check(
         network,
         read_capture(folder),
-        seen=lambda state: replace(state, neighbors=heard[state.device]),
+        visible=Visibility(lambda state: replace(state, neighbors=heard[state.device])),
         progress=lambda _: None,
     )
 

@@ -29,7 +29,7 @@ from tests.live.check.test_servers import servers
 from tests.outputs.folder.fabrics import fabric
 
 NETWORKS = ("h100-rlb", "evpn-gpu-isolation")
-NOT_EXPECTED = {("eos", "h100-rlb"): {"addresses-ipv4"}, ("eos", "evpn-gpu-isolation"): {"ntp"}}
+NOT_EXPECTED = {("eos", "h100-rlb"): {"addresses-ipv4"}, ("eos", "evpn-gpu-isolation"): {"ntp", "addresses-ipv4"}}
 """Optional questions about what a network does not have: gateways with IPv4 addresses, time servers."""
 REFUSED = {"out": None, "empty": "", "refused": "% Invalid input (privileged mode required)\n"}
 
@@ -136,7 +136,10 @@ def test_junit_skips_rules_of_which_nothing_was_seen(file: Path, network: Networ
     cases = [*ET.fromstring(result.to_junit()).iter("testcase")]  # noqa: S314 - our own output
     skipped = {case.get("name"): skip.get("message") for case in cases if (skip := case.find("skipped")) is not None}
     assert skipped["bfd-down"] == "not seen: BFD sessions"
-    assert skipped["optic-dark"] == "not asked: FRR does not know the hardware"
+    assert (
+        skipped["optic-dark"]
+        == "not asked: FRRouting knows no optics: `ethtool -m` on the host has no form that all drivers share"
+    )
     failed = {case.get("name") for case in cases if case.find("failure") is not None}
     assert failed == {"not-seen"}
 
