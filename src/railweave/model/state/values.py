@@ -164,6 +164,10 @@ class Value:
     def _below(self, key: str, raw: object) -> Value:
         return Value(self._answers, self._question, raw, self, key)
 
+    def made(self, raw: object) -> Value:
+        """Return another value with the place of this one, such as a key on the way to it."""
+        return Value(self._answers, self._question, raw, self._above, self._key)
+
     def _map(self) -> dict[str, Any]:
         """Return the value as a map. If the value is a list, as everywhere in Junos, return its first entry as a map.
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.state import protocols
+from railweave.model.state.field_maps import Fields, choice, listed, rows, texts
 from railweave.model.state.question import asked_about
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from railweave.model.state.values import Answers, Value
 
 _ABBREVIATED = re.compile(r"(Et|Ma|Vl|Po|Lo|Vx)(\d.*)")
@@ -35,82 +34,73 @@ def _as_number(value: Value) -> int | None:
     return (int(found[1] or 0) << 16) + int(found[2]) if found else None
 
 
-def _by_vrf(answer: Value | None) -> list[tuple[str, Value]]:
-    return answer.get("vrfs").entries() if answer else []
+_NEIGHBOR = Fields(
+    protocols.LldpNeighbor,
+    "system=systemName port=neighborInterfaceInfo/interfaceId_v2|neighborInterfaceInfo/interfaceId "
+    "port_kind=neighborInterfaceInfo/interfaceIdType:lower port_description=neighborInterfaceInfo/interfaceDescription "
+    "chassis=chassisId",
+    port=lambda port: text.strip('"') or None if (text := port.text()) else None,
+)
 
 
-def lldp(answer: Value | None) -> dict[str, tuple[protocols.LldpNeighbor, ...]] | None:
+def lldp(answer: Value) -> dict[str, tuple[protocols.LldpNeighbor, ...]]:
     """The neighbors of ``show lldp neighbors detail`` by local port."""
-    if answer is None:
-        return None
-    found: dict[str, tuple[protocols.LldpNeighbor, ...]] = {}
-    for port, one in answer.get("lldpNeighbors").entries():
-        heard = [
-            protocols.LldpNeighbor(
-                info.get("systemName").text(),
-                _unquoted(info.get("neighborInterfaceInfo").first("interfaceId_v2", "interfaceId").text()),
-                info.get("neighborInterfaceInfo", "interfaceIdType").lower(),
-                info.get("neighborInterfaceInfo", "interfaceDescription").text(),
-                info.get("chassisId").text(),
-            )
-            for info in one.all("lldpNeighborInfo")
-        ]
-        if heard:
-            found[port] = tuple(heard)
-    return found
+    heard = listed("lldpNeighborInfo[]", _NEIGHBOR)
+    ports = {port: heard(row) for row, (port,) in rows(answer, "lldpNeighbors/*")}
+    return {port: neighbors for port, neighbors in ports.items() if neighbors}
 
 
-def _unquoted(text: str | None) -> str | None:
-    return text.strip('"') or None if text else None
+ipv6_neighbors = listed(
+    "..ipV6Neighbors",
+    Fields(
+        protocols.Ipv6Neighbor,
+        "address! interface mac=hwAddress:mac",
+        interface=lambda interface: full_name(interface.text()),
+    ),
+)
+"""The neighbor cache of ``show ipv6 neighbors``; EOS shows no state."""
+
+adjacencies = listed(
+    "vrfs/*/isisInstances/*/neighbors/*/adjacencies[]",
+    Fields(
+        protocols.IsisAdjacency,
+        "interface!=interfaceName system=hostname||$2 state:lower level",
+        level=choice({"level-1": 1, "level-2": 2, "level-1-2": 3}),
+    ),
+)
+"""The adjacencies of ``show isis neighbors vrf all``, of every VRF and instance: the form that ANTA reads."""
+
+_SESSION = Fields(
+    protocols.BgpSession,
+    "state:lower peer_as=asn:as local_as=localAsn:as group=peerGroupName description",
+    **{"as": _as_number},
+)
+_SUMMARY = Fields(protocols.BgpSession, "state=peerState:lower peer_as=peerAsn|asn", peer_as=_as_number)
+_FAMILY = Fields(protocols.FamilyState, "received=nlrisReceived accepted=nlrisAccepted")
+_OLDER_FAMILY = Fields(protocols.FamilyState, "received=prefixReceived accepted=prefixAccepted")
 
 
-def ipv6_neighbors(answer: Value | None) -> tuple[protocols.Ipv6Neighbor, ...] | None:
-    """The neighbor cache of ``show ipv6 neighbors``; EOS shows no state."""
-    if answer is None:
-        return None
-    return tuple(
-        protocols.Ipv6Neighbor(address, full_name(one.get("interface").text()), one.get("hwAddress").mac())
-        for one in answer.find("ipV6Neighbors")
-        if (address := one.get("address").text()) is not None
-    )
-
-
-def sessions(summary: Value | None, neighbors: Value | None) -> tuple[protocols.BgpSession, ...] | None:
+def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ...]:
     """The sessions of ``show bgp summary vrf all`` and ``show bgp neighbors vrf all``; either may be missing."""
-    if summary is None and neighbors is None:
-        return None
-    found: dict[tuple[str, str], protocols.BgpSession] = {}
-    for vrf, table in _by_vrf(neighbors):
-        for one in table.all("peerList"):
-            name = one.get("peerAddress").text()
-            if name is not None:
-                found[vrf, _key(name)] = _neighbor(vrf, name, one)
-    for vrf, table in _by_vrf(summary):
-        for name, one in table.get("peers").entries():
+    made: dict[tuple[str, str], protocols.BgpSession] = {}
+    for one, (vrf,) in rows(neighbors, "vrfs/*/peerList[]"):
+        if (name := one.get("peerAddress").text()) is not None:
+            made[vrf, _key(name)] = _neighbor(vrf, name, one)
+    for table, (vrf,) in rows(summary, "vrfs/*"):
+        for one, (name,) in rows(table, "peers/*"):
             address, interface = _peer(name)
-            here = found.get((vrf, _key(name))) or protocols.BgpSession(
+            here = made.get((vrf, _key(name))) or protocols.BgpSession(
                 address, interface, vrf, discovered=interface is not None
             )
-            families = {
-                short: protocols.FamilyState(
-                    received=one.get(long, "nlrisReceived").integer(), accepted=one.get(long, "nlrisAccepted").integer()
-                )
-                for long, short in _FAMILIES.items()
-                if one.get(long).there
-            }
+            families = {short: _FAMILY(one.get(long)) for long, short in _FAMILIES.items() if one.get(long).there}
             if not families and one.get("prefixReceived").there:  # the older form, which has one family
-                family = "ipv6" if ":" in address else "ipv4"
-                families[family] = protocols.FamilyState(
-                    one.get("prefixReceived").integer(), one.get("prefixAccepted").integer()
-                )
-            found[vrf, _key(name)] = replace(
-                here,
-                state=one.get("peerState").lower() or here.state,
-                peer_as=_as_number(one.first("peerAsn", "asn")) or here.peer_as,
+                families["ipv6" if ":" in address else "ipv4"] = _OLDER_FAMILY(one)
+            made[vrf, _key(name)] = replace(
+                _SUMMARY.onto(here, one),
                 local_as=_as_number(table.get("asn")) or here.local_as,
                 families=here.families | families,
             )
-    return tuple(found.values())
+    return tuple(made.values())
 
 
 def _peer(name: str) -> tuple[str, str | None]:
@@ -126,52 +116,15 @@ def _key(name: str) -> str:
 def _neighbor(vrf: str, name: str, one: Value) -> protocols.BgpSession:
     address, zone = _peer(name)
     interface = full_name(one.get("ifName").text()) or zone
-    return protocols.BgpSession(
-        address,
-        interface if zone or address.startswith("fe80") else None,
-        vrf,
-        state=one.get("state").lower(),
-        peer_as=_as_number(one.get("asn")),
-        local_as=_as_number(one.get("localAsn")),
-        group=one.get("peerGroupName").text(),
-        description=one.get("description").text(),
+    session = _SESSION(
+        one,
+        peer=address,
+        interface=interface if zone or address.startswith("fe80") else None,
+        vrf=vrf,
         discovered=zone is not None,
-        flaps=_flaps(one.get("establishedTransitions").integer(), one.get("state").lower()),
     )
-
-
-def _flaps(established: int | None, state: str | None) -> int | None:
-    """How often a session ended, of how often it was established."""
-    if established is None:
-        return None
-    return max(established - (state == "established"), 0)
-
-
-def bfd_sessions(answer: Value | None) -> tuple[protocols.BfdSession, ...] | None:
-    """The sessions of ``show bfd peers detail``; its times are microseconds."""
-    if answer is None:
-        return None
-    found: list[protocols.BfdSession] = []
-    for vrf, table in _by_vrf(answer):
-        for kind in ("ipv4Neighbors", "ipv6Neighbors"):
-            for name, peer in table.get(kind).entries():
-                address, zone = _peer(name)
-                for label, one in peer.get("peerStats").entries():
-                    detail = one.get("peerStatsDetail")
-                    found.append(
-                        protocols.BfdSession(
-                            address,
-                            full_name(one.get("l3intf").text() or label) or zone,
-                            vrf,
-                            one.get("status").lower(),
-                            _ms(detail.get("operTxInterval")),
-                            _ms(detail.get("operRxInterval")),
-                            detail.get("detectMult").integer(),
-                            _ms(detail.get("detectTime")),
-                            one.get("lastDiag").text(),
-                        )
-                    )
-    return tuple(found)
+    times = one.get("establishedTransitions").integer()
+    return session if times is None else replace(session, flaps=max(times - (session.state == "established"), 0))
 
 
 def _ms(value: Value) -> float | None:
@@ -179,39 +132,60 @@ def _ms(value: Value) -> float | None:
     return None if microseconds is None else microseconds / 1000
 
 
+_BFD = Fields(
+    protocols.BfdSession,
+    "state=status:lower tx_ms=peerStatsDetail/operTxInterval:us rx_ms=peerStatsDetail/operRxInterval:us "
+    "multiplier=peerStatsDetail/detectMult detection_ms=peerStatsDetail/detectTime:us diagnostic=lastDiag",
+    us=_ms,
+)
+
+
+def bfd_sessions(answer: Value) -> tuple[protocols.BfdSession, ...]:
+    """The sessions of ``show bfd peers detail``; its times are microseconds."""
+    made: list[protocols.BfdSession] = []
+    for table, (vrf,) in rows(answer, "vrfs/*"):
+        for kind in ("ipv4Neighbors", "ipv6Neighbors"):
+            for one, (name, label) in rows(table, f"{kind}/*/peerStats/*"):
+                address, zone = _peer(name)
+                interface = full_name(one.get("l3intf").text() or label) or zone
+                made.append(_BFD(one, peer=address, interface=interface, vrf=vrf))
+    return tuple(made)
+
+
 def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
     """Every route that was asked for by itself, and those of whole tables."""
-    found: dict[tuple[str, str], protocols.Route] = {}
+    made: dict[tuple[str, str], protocols.Route] = {}
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     tables = [name for name in answers.texts if name.startswith(("routes-", "static-"))]
     if not asked and not tables:
         return None
     for name in tables:
         vrf, answer = name.partition("@")[2], answers.tree(name)
-        for table in answer.find("routes") if answer else []:
-            found |= {(vrf, prefix): _route(vrf, prefix, one, None) for prefix, one in table.entries()}
+        for entry, (prefix,) in rows(answer, "..routes/*") if answer else []:
+            made[vrf, prefix] = _route(vrf, prefix, entry, None)
     for name, (_, vrf, prefix) in asked:
         answer, known = answers.tree(name), answers.tree(name.replace("route@", "path@", 1))
         if answer is not None:
             entry = next((table.get(prefix) for table in answer.find("routes")), None)
-            found[vrf, prefix] = _route(vrf, prefix, entry, None if known is None else _paths(known, prefix))
-    return tuple(found.values())
+            made[vrf, prefix] = _route(vrf, prefix, entry, None if known is None else _paths(known, prefix))
+    return tuple(made.values())
+
+
+_HOPS = listed(
+    "vias[]",
+    Fields(
+        protocols.NextHop,
+        "address=nexthopAddr interface vtep=vtepAddr vni",
+        interface=lambda interface: full_name(interface.text()),
+    ),
+)
 
 
 def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[protocols.Path, ...] | None) -> protocols.Route:
     if entry is None or not entry.there:
         return protocols.Route(prefix, vrf, paths=paths)
-    hops = tuple(
-        protocols.NextHop(
-            one.get("nexthopAddr").text(),
-            full_name(one.get("interface").text()),
-            vtep=one.get("vtepAddr").text(),
-            vni=one.get("vni").integer(),
-        )
-        for one in entry.all("vias")
-    )
     programmed = entry.get("hardwareProgrammed").flag()
-    return protocols.Route(prefix, vrf, entry.get("routeType").lower(), programmed, hops, paths, _drops(entry))
+    return protocols.Route(prefix, vrf, entry.get("routeType").lower(), programmed, _HOPS(entry), paths, _drops(entry))
 
 
 def _drops(entry: Value) -> str | None:
@@ -246,80 +220,63 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
     return {family: tuple(off) for family, off in found.items()} or None
 
 
+_PATH = Fields(
+    protocols.Path,
+    "best=routeType/active multipath=routeType valid=routeType/valid as_path=asPathEntry/asPath "
+    "local_preference=localPreference communities=routeDetail/communityList "
+    "large_communities=routeDetail/largeCommunityList extended_communities=routeDetail/extCommunityList",
+    peer=lambda path: path.get(*(("peerEntry", "peerAddr") if path.get("peerEntry").there else ("nextHop",))).text(),
+    multipath=lambda kind: kind.get("ecmpContributor").flag() or kind.get("ecmpHead").flag(),
+)
+
+
 def _paths(answer: Value, prefix: str) -> tuple[protocols.Path, ...]:
-    found: list[protocols.Path] = []
-    for table in answer.find("bgpRouteEntries"):
-        for one in table.get(prefix).all("bgpRoutePaths"):
-            kind, detail = one.get("routeType"), one.get("routeDetail")
-            found.append(
-                protocols.Path(
-                    peer=one.first("peerEntry").get("peerAddr").text()
-                    if one.get("peerEntry").there
-                    else one.get("nextHop").text(),
-                    best=kind.get("active").flag(),
-                    multipath=kind.get("ecmpContributor").flag() or kind.get("ecmpHead").flag(),
-                    valid=kind.get("valid").flag(),
-                    as_path=one.get("asPathEntry", "asPath").text(),
-                    local_preference=one.get("localPreference").integer(),
-                    communities=_words(detail.get("communityList")),
-                    large_communities=_words(detail.get("largeCommunityList")),
-                    extended_communities=_words(detail.get("extCommunityList")),
-                )
-            )
-    return tuple(found)
+    return tuple(
+        _PATH(one) for table in answer.find("bgpRouteEntries") for one in table.get(prefix).all("bgpRoutePaths")
+    )
 
 
-def _words(value: Value) -> tuple[str, ...]:
-    return tuple(text for one in value.each() if (text := one.text()) is not None)
+_VRF = Fields(
+    protocols.VrfState,
+    "name=$0 route_distinguisher=routeDistinguisher up=vrfState interfaces",
+    interfaces=lambda listed: tuple(full_name(text) or "" for text in texts(listed)),
+)
 
 
-def vrfs(answer: Value | None, bindings: Value | None) -> dict[str, protocols.VrfState] | None:
+def vrfs(answer: Value, bindings: Value) -> dict[str, protocols.VrfState]:
     """The VRFs of ``show vrf`` with their VNIs of ``show vxlan vni``."""
-    if answer is None:
-        return None
-    numbers = {one.vrf: one.vni for one in (vnis(bindings) or {}).values() if one.vrf}
-    return {
-        name: protocols.VrfState(
-            name,
-            one.get("routeDistinguisher").text(),
-            numbers.get(name),
-            one.get("vrfState").flag(),
-            tuple(full_name(text) or "" for entry in one.all("interfaces") if (text := entry.text())),
-        )
-        for name, one in _by_vrf(answer)
-    }
+    numbers = {one.vrf: one.vni for one in vnis(bindings).values() if one.vrf}
+    return {name: _VRF(one, name, vni=numbers.get(name)) for one, (name,) in rows(answer, "vrfs/*")}
 
 
-def vnis(answer: Value | None) -> dict[int, protocols.VniState] | None:
+_VNI = Fields(protocols.VniState, "vrf=vrfName vlan")
+
+
+def vnis(answer: Value) -> dict[int, protocols.VniState]:
     """The VNIs of ``show vxlan vni``: those of VLANs, and those of VRFs."""
-    if answer is None:
-        return None
-    found: dict[int, protocols.VniState] = {}
-    for _, tunnel in answer.get("vxlanIntfs").entries():
+    made: dict[int, protocols.VniState] = {}
+    for tunnel, _ in rows(answer, "vxlanIntfs/*"):
         for key, layer in (("vniBindings", 2), ("vniBindingsToVrf", 3)):
-            for number, one in tunnel.get(key).entries():
+            for one, (number,) in rows(tunnel, f"{key}/*"):
                 if number.isascii() and number.isdecimal() and len(number) < 9:
-                    found[int(number)] = protocols.VniState(
-                        int(number), layer, one.get("vrfName").text(), one.get("vlan").integer()
-                    )
-    return found
+                    made[int(number)] = _VNI(one, vni=int(number), layer=layer)
+    return made
 
 
-def evpn(prefixes: Sequence[Value | None], macs: Value | None) -> protocols.EvpnRoutes | None:
+def evpn(ipv6: Value, ipv4: Value, macs: Value) -> protocols.EvpnRoutes:
     """How many EVPN routes there are of each type, by keys as ``RD: 10.100.1.3:10 ip-prefix 10.100.0.128/31``."""
-    asked = [one for one in prefixes if one is not None]
-    if not asked and macs is None:
-        return None
-    by_distinguisher: dict[str, list[str]] = {}
-    for answer in asked:
-        for key, _ in answer.get("evpnRoutes").entries():
-            found = re.fullmatch(r"RD: (\S+) ip-prefix (\S+)", key)
-            if found:
-                by_distinguisher.setdefault(found[1], []).append(found[2])
+    asked = ipv6.there or ipv4.there
+    made: dict[str, tuple[str, ...]] = {}
+    for answer in (ipv6, ipv4):
+        for _, (key,) in rows(answer, "evpnRoutes/*"):
+            match = re.fullmatch(r"RD: (\S+) ip-prefix (\S+)", key)
+            if match:
+                made[match[1]] = (*made.get(match[1], ()), match[2])
             else:
                 answer.note(f"{key[:80]!r} is no `RD: … ip-prefix …`")
+    second = sum(" mac-ip " in key for _, (key,) in rows(macs, "evpnRoutes/*"))
     return protocols.EvpnRoutes(
-        type2=None if macs is None else sum(" mac-ip " in key for key, _ in macs.get("evpnRoutes").entries()),
-        type5=sum(map(len, by_distinguisher.values())) if asked else None,
-        type5_prefixes={key: tuple(found) for key, found in by_distinguisher.items()} if asked else None,
+        type2=second if macs.there else None,
+        type5=sum(map(len, made.values())) if asked else None,
+        type5_prefixes=made if asked else None,
     )

@@ -8,276 +8,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from railweave.model.state.device_state import Alarm, Clock, Commit, DeviceState, Identity, Watchdog
+from railweave.model.state.device_state import Alarm, Clock, Commit, Identity, Watchdog
+from railweave.model.state.field_maps import Fields, choice, column, digits, listed
 from railweave.model.state.ports import Errors, Fec, InterfaceState, Lane, Optic, PfcCounters, PortQueues, Queue
-from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Protocol, Question, about
+from railweave.model.state.question import CONFIGURATION
 from railweave.systems.junos.state import protocols
+from railweave.systems.state_table import Ask, Forms, Part, StateTable, asks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
-    from railweave.model.device.model import DeviceConfig
-    from railweave.model.state.values import Answers, Value
+    from railweave.model.state.protocols import BgpSession
+    from railweave.model.state.values import Value
 
-
-_SPEED = re.compile(r"(\d{1,5})\s*([mMgG])bps")
-_PORT = re.compile(r"(?:et|xe|ge)-(\d{1,3})/(\d{1,3})/(\d{1,3})(?::\d{1,2})?")
-_DEGREES = re.compile(r"(-?\d{1,4}(?:\.\d{1,4})?)\s*degrees C")
-
-
-def _ports(answer: Value) -> Iterator[tuple[str, Value]]:
-    for one in answer.find("physical-interface"):
-        name = one.get("name").text()
-        if name is not None:
-            yield name, one
-
-
-def _digits(value: Value) -> int | None:
-    """A number where there is one: words as ``Unlimited`` stand in its place."""
-    text = value.text()
-    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else None
-
-
-def interfaces(answer: Value | None, now: float | None) -> dict[str, InterfaceState] | None:
-    """Physical and logical interfaces of ``show interfaces extensive``; ``now`` is the device's clock, for it tells how long ago."""
-    if answer is None:
-        return None
-    found: dict[str, InterfaceState] = {}
-    for name, one in _ports(answer):
-        speed = _SPEED.search(one.get("speed").text() or "")
-        ago = one.get("interface-flapped").attribute("seconds").number()
-        up = _up(one.get("oper-status"))
-        reasons = [key for key in (one.get("if-device-flags")).keys if key.startswith("ifdf-") and key not in _GOOD]
-        found[name] = InterfaceState(
-            name,
-            admin_up=_up(one.get("admin-status")),
-            oper_up=up,
-            reason=", ".join(sorted(reasons)) or None if up is False else None,
-            description=one.get("description").text(),
-            speed_gbps=int(speed[1]) / (1 if speed[2] in "gG" else 1000) if speed else None,
-            mtu=_digits(one.get("mtu")),
-            mac=one.first("current-physical-address", "hardware-physical-address").mac(),
-            flaps=one.get("output-error-list", "carrier-transitions").integer(),
-            last_change=now - ago if now is not None and ago is not None else None,
-            errors=_errors(one),
-            fec=_fec(one),
-            in_bytes=one.get("traffic-statistics", "input-bytes").integer(),
-            out_bytes=one.get("traffic-statistics", "output-bytes").integer(),
-        )
-        for unit in one.all("logical-interface"):
-            inner = unit.get("name").text()
-            if inner is not None:
-                found[inner] = _unit(inner, unit, found[name])
-        routed = found.get(f"{name}.0")
-        if routed is not None:  # a port that routes by itself has its addresses there
-            found[name] = replace(found[name], addresses=routed.addresses)
-    return found
-
-
-_GOOD = {"ifdf-present", "ifdf-running"}
-
-
-def _up(value: Value) -> bool | None:
-    return {"up": True, "down": False}.get(value.lower() or "")
-
-
-def _unit(name: str, unit: Value, port: InterfaceState) -> InterfaceState:
-    admin, up = _up(unit.get("admin-status")), _up(unit.get("oper-status"))
-    families = unit.all("address-family")
-    mtus = [mtu for family in families if (mtu := _digits(family.get("mtu"))) is not None]
-    addresses = [address.get("ifa-local").text() for family in families for address in family.all("interface-address")]
-    return InterfaceState(
-        name,
-        admin_up=port.admin_up if admin is None else admin,
-        oper_up=port.oper_up if up is None else up,
-        description=unit.get("description").text(),
-        mtu=min(mtus, default=None),
-        addresses=tuple(one for one in addresses if one),
-    )
-
-
-def _errors(port: Value) -> Errors:
-    received, sent, mac = (
-        port.get("input-error-list"),
-        port.get("output-error-list"),
-        port.get("ethernet-mac-statistics"),
-    )
-    return Errors(
-        in_errors=received.get("input-errors").integer(),
-        out_errors=sent.get("output-errors").integer(),
-        in_discards=received.get("input-drops").integer(),
-        out_discards=sent.get("output-drops").integer(),
-        in_crc=mac.get("input-crc-errors").integer(),
-        in_resource=received.get("input-resource-errors").integer(),
-        out_mtu=sent.get("mtu-errors").integer(),
-        ecn_marked=sent.get("ecn-marked-packets").integer(),
-    )
-
-
-def _fec(port: Value) -> Fec:
-    statistics = port.get("ethernet-fec-statistics")
-    return Fec(
-        port.get("ethernet-fec-mode", "enabled_fec_mode").text(),
-        statistics.get("fec_ccw_count").integer(),
-        statistics.get("fec_nccw_count").integer(),
-    )
-
-
-def optics(answer: Value | None, hardware: Value | None, ports: Iterable[str] = ()) -> dict[str, Optic] | None:
-    """Optics of ``show interfaces diagnostics optics`` by port, with what ``show chassis hardware`` says of each module.
-
-    That one lists every module, so a port of ``ports`` whose cage is not in it has none.
-    """
-    if answer is None and hardware is None:
-        return None
-    modules = dict(_modules(hardware)) if hardware else {}
-    found: dict[str, Optic] = {}
-    for name, port in _ports(answer) if answer else ():
-        said = port.get("optics-diagnostics")
-        warm = _DEGREES.search(said.get("module-temperature").text() or "")
-        lanes = tuple(
-            Lane(
-                _digits(one.get("lane-index")) or 0,
-                _dbm(one.get("laser-output-power-dbm")),
-                _dbm(one.first("laser-rx-optical-power-dbm", "rx-signal-avg-optical-power-dbm")),
-                _loose(one.get("laser-bias-current")),
-            )
-            for one in said.all("optics-diagnostics-lane-values") or [said]
-        )
-        alarms = tuple(
-            sorted(
-                {
-                    key
-                    for part in (said, *said.all("optics-diagnostics-lane-values"))
-                    for key, one in part.entries()
-                    if key.endswith("-alarm") and one.lower() == "on"
-                }
-            )
-        )
-        found[name] = Optic(
-            present=True,
-            temperature_c=float(warm[1]) if warm else None,
-            voltage_v=_loose(said.get("module-voltage")),
-            lanes=lanes,
-            rx_low_dbm=_dbm(said.get("laser-rx-power-low-alarm-threshold-dbm")),
-            tx_low_dbm=_dbm(said.get("laser-tx-power-low-alarm-threshold-dbm")),
-            alarms=alarms,
-        )
-    for name in {*found, *(place for place in modules if place not in {_cage(one) for one in found})}:
-        module = modules.get(_cage(name))
-        if module is not None:
-            found[name] = replace(
-                found.get(name, Optic(present=True)),
-                kind=module.get("description").text(),
-                part=module.first("model-number", "part-number").text(),
-                serial=module.get("serial-number").text(),
-            )
-    for name in ports if modules else ():
-        if _PORT.fullmatch(name) and name not in found and _cage(name) not in modules:
-            found[name] = Optic(present=False)
-    return found
-
-
-def _modules(hardware: Value) -> Iterator[tuple[str, Value]]:
-    """Modules by the port whose cage they are in: ``Xcvr 5`` of ``PIC 0`` of ``FPC 0`` is in ``et-0/0/5``."""
-    for fpc in hardware.find("chassis-module"):
-        slot = _slot(fpc, "FPC")
-        for pic in fpc.all("chassis-sub-module") if slot else ():
-            place = _slot(pic, "PIC")
-            for module in pic.all("chassis-sub-sub-module") if place else ():
-                number = _slot(module, "Xcvr")
-                if number:
-                    yield f"et-{slot}/{place}/{number}", module
-
-
-def _slot(module: Value, kind: str) -> str | None:
-    words = (module.get("name").text() or "").split()
-    return words[1] if len(words) == 2 and words[0] == kind and words[1].isdecimal() else None
-
-
-def _cage(name: str) -> str:
-    found = _PORT.fullmatch(name)
-    return f"et-{found[1]}/{found[2]}/{found[3]}" if found else name
-
-
-def _dbm(value: Value) -> float | None:
-    """Light in dBm: a dark lane reads ``- Inf`` or ``-Inf``."""
-    text = (value.text() or "").replace(" ", "").lower()
-    return float("-inf") if text.startswith("-inf") else _loose(value)
-
-
-def _loose(value: Value) -> float | None:
-    """The number that a text begins with; what has none, as ``N/A``, is absent."""
-    found = re.match(r"-?\d{1,6}(?:\.\d{1,6})?", value.text() or "")
-    return float(found[0]) if found else None
-
-
-def _rows(container: Value, *tags: str) -> Iterator[tuple[Value, ...]]:
-    """The rows of a container that repeats its elements in order, without one around each row."""
-    columns = [container.all(tag) for tag in tags]
-    if len({len(one) for one in columns}) > 1:
-        container.note("its elements do not come in equal numbers")
-    yield from zip(*columns, strict=False)
-
-
-def pfc(answer: Value | None) -> dict[str, dict[int, PfcCounters]] | None:
-    """PFC frames by port and priority, of those ports that count any."""
-    if answer is None:
-        return None
-    found: dict[str, dict[int, PfcCounters]] = {}
-    for name, port in _ports(answer):
-        for container in port.all("ethernet-mac-pfc-statistics"):
-            for row in _rows(container, "mac-pfc-dot1p", "input-mac-pfc-frames", "output-mac-pfc-frames"):
-                priority = _digits(row[0])
-                if priority is not None:
-                    found.setdefault(name, {})[priority] = PfcCounters(row[1].integer(), row[2].integer())
-    return found
-
-
-def watchdog(answer: Value | None) -> dict[str, dict[int, Watchdog]] | None:
-    """The PFC watchdog by port and queue, of those ports that have it."""
-    if answer is None:
-        return None
-    found: dict[str, dict[int, Watchdog]] = {}
-    for name, port in _ports(answer):
-        for container in port.all("ethernet-pfcwd-statistics"):
-            for row in _rows(container, "queue-number", "detected", "recovered"):
-                queue, detected, recovered = _digits(row[0]), row[1].integer(), row[2].integer()
-                if queue is not None:
-                    storming = detected > recovered if detected is not None and recovered is not None else None
-                    found.setdefault(name, {})[queue] = Watchdog(detected, recovered, storming)
-    return found
-
-
-def queues(answers: Iterable[Value]) -> dict[str, PortQueues] | None:
-    """Egress queues by port: of ``show interfaces extensive``, and of ``show interfaces queue``, which says more."""
-    found: dict[str, dict[int, Queue]] = {}
-    asked = list(answers)
-    for answer in asked:
-        for name, port in _ports(answer):
-            for one in port.find("queue"):
-                number = _digits(one.get("queue-number"))
-                if number is None:
-                    continue
-                here = Queue(
-                    one.get("forwarding-class-name").text(),
-                    one.get("queue-counters-trans-packets").integer(),
-                    one.get("queue-counters-total-drop-packets").integer(),
-                    one.get("queue-counters-ecn-ce-packets").integer(),
-                    one.get("queue-counters-depth-peak").integer(),
-                )
-                known = found.setdefault(name, {}).get(number, Queue())
-                found[name][number] = Queue(
-                    here.name or known.name,
-                    known.sent if here.sent is None else here.sent,
-                    known.dropped if here.dropped is None else here.dropped,
-                    known.ecn_marked if here.ecn_marked is None else here.ecn_marked,
-                    known.peak_bytes if here.peak_bytes is None else here.peak_bytes,
-                )
-    return {name: PortQueues(egress, {}) for name, egress in found.items()} if asked else None
-
+T = TypeVar("T")
 
 NOT_READ = {
     "queues.*.ingress": "drops are counted by queue, not by priority on input",
@@ -288,176 +34,346 @@ NOT_READ = {
     "routes.*.installed": "`show route forwarding-table` has no published form of its groups of next hops",
 }
 
+FORMS: Forms = {
+    "json": ("xml", {"ssh": "{} | display xml | no-more", "netconf": "{}"}),
+    "set": ("text", {"ssh": "{} | display set | no-more", "netconf": "get-configuration set"}),
+}
 
-def _xml(name: str, command: str, *, optional: bool = False) -> Question:
-    return Question(name, "xml", {"ssh": f"{command} | display xml | no-more", "netconf": command}, optional)
-
-
-def questions(config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False) -> list[Question]:
-    """What is asked of a switch: ``asked`` are routes by VRF and prefix, ``tables`` asks for whole tables of routes too."""
-    found = [
-        _xml("version", "show version"),
-        _xml("system", "show system information", optional=True),
-        _xml("hardware", "show chassis hardware"),
-        _xml("uptime", "show system uptime"),
-        _xml("alarms", "show chassis alarms", optional=True),
-        _xml("alarms-system", "show system alarms", optional=True),
-        _xml("commit", "show system commit"),
-        _xml("lldp-neighbors", "show lldp neighbors", optional=True),
-        _xml("interfaces", "show interfaces extensive"),
-        _xml("optics", "show interfaces diagnostics optics", optional=True),
-        _xml("neighbors", "show ipv6 neighbors"),
-        _xml("advertising", "show ipv6 router-advertisement", optional=True),
-    ]
-    if config.bgp is not None:
-        found += [
-            _xml("bgp", "show bgp summary"),
-            # The source writes one word, the published model two.
-            _xml("bgp-discovered", "show bgp summary autodiscovered", optional=True),
-            _xml("bgp-auto-discovered", "show bgp summary auto-discovered", optional=True),
-            _xml("bgp-neighbors", "show bgp neighbor"),
-            _xml("bfd", "show bfd session extensive", optional=True),
-        ]
-    if config.isis is not None:
-        found.append(_xml("isis", "show isis adjacency"))
-    if config.qos is not None:
-        found.append(_xml("queues", "show interfaces queue", optional=True))
-    if config.overlay is not None:
-        found += [
-            _xml("vrfs", "show evpn l3-context extensive", optional=True),
-            _xml("instances", "show route instance detail", optional=True),
-            _xml("evpn-prefixes", "show evpn ip-prefix-database extensive", optional=True),
-            _xml("evpn-macs", "show evpn database", optional=True),
-        ]
-    for vrf, prefix in asked:
-        found.append(
-            _xml(
-                about("route", vrf, prefix),
-                f"show route table {_table(vrf, prefix)} {prefix} exact detail",
-                optional=True,
-            )
-        )
-    for vrf in (DEFAULT_VRF, *(one.name for one in config.vrfs)):
-        found += [
-            _xml(
-                f"{protocol}-{family}@{vrf}",
-                f"show route protocol {protocol} table {_table(vrf, prefix)}",
-                optional=True,
-            )
-            for protocol in ("static", "aggregate")
-            for family, prefix in (("ipv6", "::"), ("ipv4", ""))
-        ]
-    for vrf in (DEFAULT_VRF, *(one.name for one in config.vrfs)) if tables else ():
-        found.append(_xml(f"routes-ipv6@{vrf}", f"show route table {_table(vrf, '::')}", optional=True))
-        found.append(_xml(f"routes-ipv4@{vrf}", f"show route table {_table(vrf, '')}", optional=True))
-    running: dict[Protocol, str] = {
-        "ssh": "show configuration | display set | no-more",
-        "netconf": "get-configuration set",
-    }
-    return [*found, Question(CONFIGURATION, "text", running)]
+ASKED = (
+    Ask("version", "show version"),
+    Ask("system?", "show system information"),
+    Ask("hardware", "show chassis hardware"),
+    Ask("uptime", "show system uptime"),
+    Ask("alarms?", "show chassis alarms"),
+    Ask("alarms-system?", "show system alarms"),
+    Ask("commit", "show system commit"),
+    Ask("lldp-neighbors?", "show lldp neighbors"),
+    Ask("interfaces", "show interfaces extensive"),
+    Ask("optics?", "show interfaces diagnostics optics"),
+    Ask("neighbors", "show ipv6 neighbors"),
+    Ask("advertising?", "show ipv6 router-advertisement"),
+    *asks(
+        "bgp",
+        "",
+        ("bgp", "show bgp summary"),
+        # The source writes one word, the published model two.
+        ("bgp-discovered?", "show bgp summary autodiscovered"),
+        ("bgp-auto-discovered?", "show bgp summary auto-discovered"),
+        ("bgp-neighbors", "show bgp neighbor"),
+        ("bfd?", "show bfd session extensive"),
+    ),
+    Ask("isis", "show isis adjacency", "isis"),
+    Ask("queues?", "show interfaces queue", "qos"),
+    *asks(
+        "overlay",
+        "",
+        ("vrfs?", "show evpn l3-context extensive"),
+        ("instances?", "show route instance detail"),
+        ("evpn-prefixes?", "show evpn ip-prefix-database extensive"),
+        ("evpn-macs?", "show evpn database"),
+    ),
+    Ask("route{about}?", "show route table {table} {prefix} exact detail", each="route"),
+    *(
+        Ask(f"{protocol}-{family}@{{vrf}}?", f"show route protocol {protocol} table {{{table}}}", each="vrf")
+        for protocol in ("static", "aggregate")
+        for family, table in (("ipv6", "inet6"), ("ipv4", "inet"))
+    ),
+    Ask("routes-ipv6@{vrf}?", "show route table {inet6}", each="tables"),
+    Ask("routes-ipv4@{vrf}?", "show route table {inet}", each="tables"),
+    Ask(CONFIGURATION, "show configuration", by="set"),
+)
 
 
-def _table(vrf: str, prefix: str) -> str:
-    table = "inet6.0" if ":" in prefix else "inet.0"
-    return table if vrf == DEFAULT_VRF else f"{vrf}.{table}"
+_SPEED = re.compile(r"(\d{1,5})\s*([mMgG])bps")
+_PORT = re.compile(r"(?:et|xe|ge)-(\d{1,3})/(\d{1,3})/(\d{1,3})(?::\d{1,2})?")
+_DEGREES = re.compile(r"(-?\d{1,4}(?:\.\d{1,4})?)\s*degrees C")
 
 
-def read(answers: Answers) -> DeviceState:
-    """What the answers of a switch say. Nothing is raised: what cannot be read is noted."""
-    clock = _clock(answers)
-    extensive, queued = answers.tree("interfaces"), answers.tree("queues")
-    ports = interfaces(extensive, clock.time if clock else None)
-    summaries = [answers.tree(name) for name in ("bgp", "bgp-discovered", "bgp-auto-discovered", "bgp-neighbors")]
-    return DeviceState(
-        answers.device,
-        "junos",
-        frozenset(answers.texts),
-        identity=_identity(answers),
-        clock=clock,
-        commit=_commit(answers),
-        alarms=_alarms(answers),
-        neighbors=protocols.lldp(answers.tree("lldp-neighbors")),
-        interfaces=ports,
-        optics=optics(answers.tree("optics"), answers.tree("hardware"), ports or ()),
-        ipv6_neighbors=protocols.ipv6_neighbors(answers.tree("neighbors")),
-        advertising=protocols.advertising(answers.tree("advertising")),
-        bgp=protocols.sessions([one for one in summaries if one is not None], clock.time if clock else None),
-        bfd=protocols.bfd_sessions(answers.tree("bfd")),
-        isis=protocols.adjacencies(answers.tree("isis")),
-        routes=protocols.routes(answers),
-        vrfs=protocols.vrfs(answers.tree("vrfs"), answers.tree("instances")),
-        vnis=protocols.vnis(answers.tree("vrfs")),
-        evpn=protocols.evpn(answers.tree("evpn-prefixes"), answers.tree("evpn-macs")),
-        queues=queues([one for one in (extensive, queued) if one is not None]),
-        pfc=pfc(extensive),
-        watchdog=watchdog(extensive),
-        notes=answers.notes,
-    )
+def _ports(answer: Value) -> Iterator[tuple[str, Value]]:
+    for port in answer.find("physical-interface"):
+        if (name := port.get("name").text()) is not None:
+            yield name, port
 
 
-def _identity(answers: Answers) -> Identity | None:
-    version, system = answers.tree("version"), answers.tree("system")
-    hardware, uptime = answers.tree("hardware"), answers.tree("uptime")
-    said = [one for one in (system, version) if one is not None]
-    if not said and hardware is None:
-        return None
+def _gigabits(speed: Value) -> float | None:
+    match = _SPEED.search(speed.text() or "")
+    return int(match[1]) / (1 if match[2] in "gG" else 1000) if match else None
 
+
+def _reasons(flags: Value) -> str | None:
+    """Return the flags of a port that is down, without those of a good one."""
+    bad = {key for key in flags.keys if key.startswith("ifdf-")} - {"ifdf-present", "ifdf-running"}
+    return ", ".join(sorted(bad)) or None
+
+
+def _least_mtu(families: Value) -> int | None:
+    return min((mtu for one in families.each() if (mtu := digits(one.get("mtu"))) is not None), default=None)
+
+
+_UP = choice({"up": True, "down": False})
+_INTERFACE = Fields(
+    InterfaceState,
+    "admin_up=admin-status:up oper_up=oper-status:up reason=if-device-flags description speed_gbps=speed mtu:digits "
+    "mac=current-physical-address|hardware-physical-address:mac flaps=output-error-list/carrier-transitions "
+    "in_bytes=traffic-statistics/input-bytes out_bytes=traffic-statistics/output-bytes",
+    up=_UP,
+    reason=_reasons,
+    speed_gbps=_gigabits,
+    errors=Fields(
+        Errors,
+        "in_errors=input-error-list/input-errors out_errors=output-error-list/output-errors "
+        "in_discards=input-error-list/input-drops out_discards=output-error-list/output-drops "
+        "in_crc=ethernet-mac-statistics/input-crc-errors in_resource=input-error-list/input-resource-errors "
+        "out_mtu=output-error-list/mtu-errors ecn_marked=output-error-list/ecn-marked-packets",
+    ),
+    fec=Fields(
+        Fec,
+        "mode=ethernet-fec-mode/enabled_fec_mode corrected=ethernet-fec-statistics/fec_ccw_count "
+        "uncorrected=ethernet-fec-statistics/fec_nccw_count",
+    ),
+)
+_UNIT = Fields(
+    InterfaceState,
+    "admin_up=admin-status oper_up=oper-status description mtu=address-family",
+    admin_up=_UP,
+    oper_up=_UP,
+    mtu=_least_mtu,
+    addresses=column("address-family[]/interface-address[]/ifa-local"),
+)
+
+
+def _interfaces(answer: Value, uptime: Value) -> dict[str, InterfaceState]:
+    """Physical and logical interfaces of ``show interfaces extensive``; times are as long ago as they say, by the device's own clock."""
+    now = _clock(uptime).time
+    made: dict[str, InterfaceState] = {}
+    for name, row in _ports(answer):
+        ago = row.get("interface-flapped").attribute("seconds").number()
+        port = _INTERFACE(row, name=name, last_change=now - ago if now is not None and ago is not None else None)
+        made[name] = port = port if port.oper_up is False else replace(port, reason=None)
+        for unit in row.all("logical-interface"):
+            if (inner := unit.get("name").text()) is not None:
+                logical = _UNIT(unit, name=inner)
+                made[inner] = replace(
+                    logical,
+                    admin_up=port.admin_up if logical.admin_up is None else logical.admin_up,
+                    oper_up=port.oper_up if logical.oper_up is None else logical.oper_up,
+                )
+        if routed := made.get(f"{name}.0"):  # a port that routes by itself has its addresses there
+            made[name] = replace(made[name], addresses=routed.addresses)
+    return made
+
+
+def _loose(value: Value) -> float | None:
+    """The number that a text begins with; what has none, as ``N/A``, is absent."""
+    match = re.match(r"-?\d{1,6}(?:\.\d{1,6})?", value.text() or "")
+    return float(match[0]) if match else None
+
+
+def _dbm(value: Value) -> float | None:
+    """Light in dBm: a dark lane reads ``- Inf`` or ``-Inf``."""
+    text = (value.text() or "").replace(" ", "").lower()
+    return float("-inf") if text.startswith("-inf") else _loose(value)
+
+
+def _celsius(value: Value) -> float | None:
+    match = _DEGREES.search(value.text() or "")
+    return float(match[1]) if match else None
+
+
+_LANE = Fields(
+    Lane,
+    "number=lane-index tx_dbm=laser-output-power-dbm:dbm "
+    "rx_dbm=laser-rx-optical-power-dbm|rx-signal-avg-optical-power-dbm:dbm bias_ma=laser-bias-current",
+    number=lambda index: digits(index) or 0,
+    dbm=_dbm,
+    bias_ma=_loose,
+)
+_LANES = "optics-diagnostics-lane-values"
+
+
+def _active(module: Value) -> tuple[str, ...]:
+    """Return the alarms of a module and of its lanes that are on."""
+    parts = (module, *module.all(_LANES))
+    on = {key for part in parts for key, one in part.entries() if key.endswith("-alarm") and one.lower() == "on"}
+    return tuple(sorted(on))
+
+
+_OPTIC = Fields(
+    Optic,
+    "temperature_c=module-temperature voltage_v=module-voltage "
+    "rx_low_dbm=laser-rx-power-low-alarm-threshold-dbm:dbm tx_low_dbm=laser-tx-power-low-alarm-threshold-dbm:dbm",
+    temperature_c=_celsius,
+    voltage_v=_loose,
+    lanes=lambda module: tuple(map(_LANE, module.all(_LANES) or [module])),
+    dbm=_dbm,
+    alarms=_active,
+)
+_MODULE = Fields(Optic, "kind=description part=model-number|part-number serial=serial-number")
+
+
+def _optics(answer: Value, hardware: Value, extensive: Value) -> dict[str, Optic]:
+    """Optics of ``show interfaces diagnostics optics`` by port, with what ``show chassis hardware`` says of each module.
+
+    That one lists every module, so a port whose cage is not in it has none.
+    """
+    modules = dict(_modules(hardware))
+    made = {name: _OPTIC(port.get("optics-diagnostics"), present=True) for name, port in _ports(answer)}
+    cages = {_cage(name) for name in made}
+    for name in {*made, *(modules.keys() - cages)}:
+        if (module := modules.get(_cage(name))) is not None:
+            read = _MODULE(module)
+            known = made.get(name, Optic(present=True))
+            made[name] = replace(known, kind=read.kind, part=read.part, serial=read.serial)
+    for name, port in _ports(extensive) if modules else ():
+        units = (unit.get("name").text() for unit in port.all("logical-interface"))
+        for place in (name, *units):
+            if place and _PORT.fullmatch(place) and place not in made and _cage(place) not in modules:
+                made[place] = Optic(present=False)
+    return made
+
+
+def _modules(hardware: Value) -> Iterator[tuple[str, Value]]:
+    """Modules by the port whose cage they are in: ``Xcvr 5`` of ``PIC 0`` of ``FPC 0`` is in ``et-0/0/5``."""
+    for fpc in hardware.find("chassis-module"):
+        slot = _slot(fpc, "FPC")
+        for pic in fpc.all("chassis-sub-module") if slot else ():
+            place = _slot(pic, "PIC")
+            for module in pic.all("chassis-sub-sub-module") if place else ():
+                if number := _slot(module, "Xcvr"):
+                    yield f"et-{slot}/{place}/{number}", module
+
+
+def _slot(module: Value, kind: str) -> str | None:
+    words = (module.get("name").text() or "").split()
+    return words[1] if len(words) == 2 and words[0] == kind and words[1].isdecimal() else None
+
+
+def _cage(name: str) -> str:
+    match = _PORT.fullmatch(name)
+    return f"et-{match[1]}/{match[2]}/{match[3]}" if match else name
+
+
+def _repeated(
+    container: str, tags: tuple[str, ...], made: Callable[..., T]
+) -> Callable[[Value], dict[str, dict[int, T]]]:
+    """Return the reader of a container in each port that repeats its elements in order, without one around each row: a number, and two counters."""
+
+    def read(answer: Value) -> dict[str, dict[int, T]]:
+        states: dict[str, dict[int, T]] = {}
+        for name, port in _ports(answer):
+            for here in port.all(container):
+                columns = [here.all(tag) for tag in tags]
+                if len({len(column) for column in columns}) > 1:
+                    here.note("its elements do not come in equal numbers")
+                for number, *counters in zip(*columns, strict=False):
+                    if (key := digits(number)) is not None:
+                        states.setdefault(name, {})[key] = made(*(one.integer() for one in counters))
+        return states
+
+    return read
+
+
+def _watched(detected: int | None, recovered: int | None) -> Watchdog:
+    storming = detected > recovered if detected is not None and recovered is not None else None
+    return Watchdog(detected, recovered, storming)
+
+
+_PFC = ("mac-pfc-dot1p", "input-mac-pfc-frames", "output-mac-pfc-frames")
+_QUEUE = Fields(
+    Queue,
+    "name=forwarding-class-name sent=queue-counters-trans-packets dropped=queue-counters-total-drop-packets "
+    "ecn_marked=queue-counters-ecn-ce-packets peak_bytes=queue-counters-depth-peak",
+)
+
+
+def _queues(*answers: Value) -> dict[str, PortQueues]:
+    """Egress queues by port: of ``show interfaces extensive``, and of ``show interfaces queue``, which says more."""
+    made: dict[str, PortQueues] = {}
+    for answer in answers:
+        for name, port in _ports(answer):
+            for row in port.find("queue"):
+                if (number := digits(row.get("queue-number"))) is not None:
+                    egress = made.setdefault(name, PortQueues({}, {})).egress
+                    egress[number] = _QUEUE.onto(egress.get(number, Queue()), row)
+    return made
+
+
+def _identity(system: Value, version: Value, hardware: Value, uptime: Value) -> Identity:
     def first(*tags: str) -> str | None:
-        return next((text for one in said for tag in tags for value in one.find(tag) if (text := value.text())), None)
+        return next((text for one in (system, version) for tag in tags for text in column(f"..{tag}")(one)), None)
 
-    chassis = next(iter(hardware.find("chassis")), None) if hardware else None
-    booted = (
-        next(
-            (one.get("date-time") for tag in ("node-booted-time", "system-booted-time") for one in uptime.find(tag)),
-            None,
-        )
-        if uptime
-        else None
-    )
+    chassis = next(iter(hardware.find("chassis")), hardware.made(None))
+    booted = [one.get("date-time") for tag in ("node-booted-time", "system-booted-time") for one in uptime.find(tag)]
     return Identity(
         first("host-name"),
         first("hardware-model", "product-model"),
-        first("serial-number") or (chassis.get("serial-number").text() if chassis else None),
+        first("serial-number") or chassis.get("serial-number").text(),
         first("os-version", "junos-version"),
-        booted.attribute("seconds").number() if booted else None,
+        booted[0].attribute("seconds").number() if booted else None,
     )
 
 
-def _clock(answers: Answers) -> Clock | None:
-    uptime = answers.tree("uptime")
-    if uptime is None:
-        return None
+def _clock(uptime: Value) -> Clock:
     now = next((one.get("date-time").attribute("seconds").number() for one in uptime.find("current-time")), None)
     source = next((text for one in uptime.find("time-source") if (text := one.lower())), None)
     return Clock(now, None if source is None else "ntp" in source or "ptp" in source)
 
 
-def _commit(answers: Answers) -> Commit | None:
+_COMMIT = Fields(
+    Commit,
+    "time=date-time:seconds user revision=configuration-revision comment=comment|log pending=commit-confirmed:there",
+)
+
+
+def _commit(answer: Value) -> Commit:
     """The newest entry of the history; one that goes back by itself says so in its comment."""
-    answer = answers.tree("commit")
-    if answer is None:
-        return None
     newest = next(iter(answer.find("commit-history")), None)
     if newest is None:
         return Commit()
-    comment = newest.first("comment", "log").text()
-    pending = newest.get("commit-confirmed").there or "rollback in" in (comment or "")
-    return Commit(
-        newest.get("date-time").attribute("seconds").number(),
-        newest.get("user").text(),
-        newest.get("configuration-revision").text(),
-        comment,
-        pending,
-    )
+    commit = _COMMIT(newest)
+    return replace(commit, pending=commit.pending or "rollback in" in (commit.comment or ""))
 
 
-def _alarms(answers: Answers) -> tuple[Alarm, ...] | None:
-    both = [one for one in (answers.tree("alarms"), answers.tree("alarms-system")) if one is not None]
-    if not both:
-        return None
-    return tuple(
-        Alarm(one.get("alarm-class").lower(), text, one.get("alarm-time").attribute("seconds").number())
-        for answer in both
-        for one in answer.find("alarm-detail")
-        if (text := one.first("alarm-description", "alarm-short-description").text()) is not None
-    )
+_ALARMS = listed(
+    "..alarm-detail",
+    Fields(
+        Alarm,
+        "severity=alarm-class:lower text!=alarm-description|alarm-short-description since=alarm-time:seconds",
+    ),
+)
+
+
+def _sessions(uptime: Value, *answers: Value) -> tuple[BgpSession, ...]:
+    return protocols.sessions(answers, _clock(uptime).time)
+
+
+PARTS: dict[str, Part] = {
+    "identity": (_identity, "system version hardware uptime+"),
+    "clock": (_clock, "uptime"),
+    "commit": (_commit, "commit"),
+    "alarms": (
+        lambda *answers: tuple(alarm for answer in answers for alarm in _ALARMS(answer)),
+        "alarms alarms-system",
+    ),
+    "neighbors": (protocols.lldp, "lldp-neighbors"),
+    "interfaces": (_interfaces, "interfaces uptime+"),
+    "optics": (_optics, "optics hardware interfaces+"),
+    "ipv6_neighbors": (protocols.ipv6_neighbors, "neighbors"),
+    "advertising": (protocols.advertising, "advertising"),
+    "bgp": (_sessions, "uptime+ bgp bgp-discovered bgp-auto-discovered bgp-neighbors"),
+    "bfd": (protocols.bfd_sessions, "bfd"),
+    "isis": (protocols.adjacencies, "isis"),
+    "routes": (protocols.routes, ""),
+    "vrfs": (protocols.vrfs, "vrfs instances+"),
+    "vnis": (protocols.vnis, "vrfs"),
+    "evpn": (protocols.evpn, "evpn-prefixes evpn-macs"),
+    "queues": (_queues, "interfaces queues"),
+    "pfc": (_repeated("ethernet-mac-pfc-statistics", _PFC, PfcCounters), "interfaces"),
+    "watchdog": (
+        _repeated("ethernet-pfcwd-statistics", ("queue-number", "detected", "recovered"), _watched),
+        "interfaces",
+    ),
+}
+
+_TABLE = StateTable("junos", FORMS, ASKED, PARTS)
+questions, read = _TABLE.questions, _TABLE.read

@@ -1,0 +1,200 @@
+"""Field maps: which field of a state is where in an answer.
+
+A map is a text with a word for each field. ``field=place`` names the field and its place in the answer; ``field`` is short for a
+place of the same name. In a place
+
+- ``a/b`` is the value under ``b`` in the value under ``a``, and ``.`` is the row itself;
+- ``$0``, ``$1`` … are the keys on the way to the row (``rows``);
+- ``a|b`` is the first of two places that the answer has, ``a||b`` the first that can be read;
+- ``:reader`` at the end says how it is read (``READERS``, or a function that is given with the map). Without it the type of the
+  field decides.
+
+``field!`` is necessary: a row without it is left out. A function that is given with the map by the name of a field reads that field;
+a field that has a function and no word is read from the row itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from railweave.model.state.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Reader = Callable[[Value], Any]
+T = TypeVar("T")
+
+
+def texts(value: Value) -> tuple[str, ...]:
+    """Return the texts of a list."""
+    return tuple(text for entry in value.each() if (text := entry.text()) is not None)
+
+
+def texts_if_there(value: Value) -> tuple[str, ...] | None:
+    """Return the texts of a list, or None if it is absent."""
+    return texts(value) if value.there else None
+
+
+def column(path: str) -> Reader:
+    """Return the reader of the texts of the rows under a path."""
+    return lambda value: tuple(text for row, _ in rows(value, path) if (text := row.text()))
+
+
+def digits(value: Value, most: int = 9) -> int | None:
+    """Return a number of at most ``most`` digits. Words in its place, for example for no limit, give None without a note."""
+    text = value.text()
+    return int(text) if text and text.isascii() and text.isdecimal() and len(text) <= most else None
+
+
+def choice(words: Mapping[str, Any]) -> Reader:
+    """Return the reader of a word, in lower case, that stands for a value. Any other word gives None."""
+    return lambda value: words.get(value.lower() or "")
+
+
+READERS: dict[str, Reader] = {
+    "text": Value.text,
+    "lower": Value.lower,
+    "mac": Value.mac,
+    "integer": Value.integer,
+    "number": Value.number,
+    "flag": Value.flag,
+    "digits": digits,
+    "yes": lambda value: value.flag() or False,
+    "there": lambda value: value.there,
+    "seconds": lambda value: value.attribute("seconds").number(),
+}
+_OF_TYPE: dict[str, Reader] = {
+    "str": Value.text,
+    "int": Value.integer,
+    "float": Value.number,
+    "bool": Value.flag,
+    "tuple[str, ...]": texts,
+    "tuple[str, ...] | None": texts_if_there,
+}
+
+
+class Fields(Generic[T]):
+    """A class of states with the places of its fields."""
+
+    def __init__(self, made: Callable[..., T], words: str = "", /, **readers: Reader) -> None:
+        types = {field.name: str(field.type) for field in dataclasses.fields(made)}  # pyright: ignore[reportArgumentType]
+        known, self._made = READERS | readers, made
+        self._fields: list[tuple[str, bool, list[list[list[str]]], Reader]] = []
+        for word in words.split():
+            name, _, place = word.partition("=")
+            if not place:
+                name, _, reader = name.partition(":")
+                place = name.removesuffix("!")
+            else:
+                place, _, reader = place.partition(":")
+            field = name.removesuffix("!")
+            choices = [[way.split("/") for way in part.split("|")] for part in place.split("||")]
+            usual = _OF_TYPE.get(types[field]) or _OF_TYPE.get(types[field].removesuffix(" | None"))
+            read = known[reader] if reader else readers.get(field) or usual
+            if read is None:
+                raise TypeError(f"{word}: nothing reads a {types[field]}")
+            self._fields.append((field, name.endswith("!"), choices, read))
+        mentioned = {field for field, *_ in self._fields}
+        self._fields += [
+            (name, False, [[["."]]], read) for name, read in readers.items() if name in types and name not in mentioned
+        ]
+
+    def __call__(self, row: Value, *keys: str, **given: Any) -> T:  # noqa: ANN401 - any field's
+        """Return the value that a row describes. ``given`` are fields that are known from elsewhere, and not read."""
+        read = {name: self._read(places, row, keys) for name, _, *places in self._fields if name not in given}
+        return self._made(**read, **given)
+
+    def maybe(self, row: Value, *keys: str, **given: Any) -> T | None:  # noqa: ANN401
+        """Return the same, or None if a necessary field is absent."""
+        for name, necessary, *places in self._fields:
+            if necessary and name not in given:
+                given[name] = self._read(places, row, keys)
+                if given[name] is None:
+                    return None
+        return self(row, *keys, **given)
+
+    def onto(self, known: T, row: Value, *keys: str) -> T:
+        """Return a known value with the fields that a row has besides; what the row lacks stays."""
+        read = {
+            name: value for name, _, *places in self._fields if (value := self._read(places, row, keys)) is not None
+        }
+        return cast("Any", dataclasses.replace)(known, **read)
+
+    @staticmethod
+    def _read(places: list[Any], row: Value, keys: tuple[str, ...]) -> Any:  # noqa: ANN401
+        choices, read = places
+        value: Any = None
+        for choice in choices:
+            value = read(_first(row, keys, choice))
+            if value is not None:
+                break
+        return value
+
+
+def _first(row: Value, keys: tuple[str, ...], places: list[list[str]]) -> Value:
+    """Return the first of the places that is present, or else the last of them."""
+    value = row
+    for place in places:
+        if place[0].startswith("$"):
+            return row.made(keys[int(place[0][1:])])
+        value = row if place == ["."] else row.get(*place)
+        if value.there:
+            break
+    return value
+
+
+def rows(answer: Value, path: str) -> list[tuple[Value, tuple[str, ...]]]:
+    """Return the rows of an answer, each with the keys on the way to it.
+
+    The steps of a path are joined by ``/``: ``name`` is the value under a name, ``*`` every value of a map with its key, ``name[]`` every
+    entry of a list, ``..name`` every value under a name at any depth.
+    """
+    reached: list[tuple[Value, tuple[str, ...]]] = [(answer, ())]
+    for step in path.split("/"):
+        if step == "*":
+            reached = [(below, (*keys, key)) for here, keys in reached for key, below in here.entries()]
+        elif step.startswith(".."):
+            reached = [(below, keys) for here, keys in reached for below in here.find(step[2:])]
+        elif step.endswith("[]"):
+            name = step[:-2]
+            reached = [(below, keys) for here, keys in reached for below in (here.get(name) if name else here).each()]
+        else:
+            reached = [(here.get(step), keys) for here, keys in reached]
+    return reached
+
+
+def listed(path: str, fields: Fields[T]) -> Callable[[Value], tuple[T, ...]]:
+    """Return the reader of a list of states: those of the rows under a path."""
+    return lambda answer: tuple(
+        made for row, keys in rows(answer, path) if (made := fields.maybe(row, *keys)) is not None
+    )
+
+
+def keyed(path: str, fields: Fields[T], key: str = "name") -> Callable[[Value], dict[str, T]]:
+    """Return the reader of a table of states by a field of theirs, or by a key on the way to the row (``$0``)."""
+
+    def read(answer: Value) -> dict[str, T]:
+        states: dict[str, T] = {}
+        for row, keys in rows(answer, path):
+            if (made := fields.maybe(row, *keys)) is not None:
+                states[keys[int(key[1:])] if key.startswith("$") else getattr(made, key)] = made
+        return states
+
+    return read
+
+
+def numbered(path: str, fields: Fields[T], prefix: str = "") -> Callable[[Value], dict[str, dict[int, T]]]:
+    """Return the reader of a table of states by the first key and by the number that is the last key on the way to each row."""
+
+    def read(answer: Value) -> dict[str, dict[int, T]]:
+        states: dict[str, dict[int, T]] = {}
+        for row, keys in rows(answer, path):
+            number = digits(row.made(keys[-1].removeprefix(prefix)), 3)
+            if number is not None:
+                states.setdefault(keys[0], {})[number] = fields(row, *keys)
+        return states
+
+    return read

@@ -1,0 +1,137 @@
+"""State tables: the questions of a system with the parts of the state that their answers hold, as rows.
+
+A row of questions has the name of the answer, the command, and when and how often it is asked. A row of parts has the field of
+``DeviceState``, its reader, and the questions whose answers it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal
+
+from railweave.model.state.device_state import DeviceState
+from railweave.model.state.question import DEFAULT_VRF, Form, Protocol, Question, about
+from railweave.model.state.values import Answers, Value
+
+if TYPE_CHECKING:
+    from railweave.model.device.model import DeviceConfig
+
+When = Literal["", "bgp", "bfd", "isis", "qos", "overlay"]
+Each = Literal["", "route", "vrf", "tables"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question.
+
+    - ``name``: the name of the answer; ``name?`` is optional: an error is an acceptable answer.
+    - ``when``: the part of the configuration without which it is not asked.
+    - ``each``: how often it is asked: once, for each ``route`` that is looked at, for each ``vrf``, or for each VRF if ``tables`` are asked for.
+      Name and command then have ``{vrf}``, ``{prefix}`` and the words of ``_words``.
+    - ``by``: the name of its form in the system's forms.
+    """
+
+    name: str
+    command: str
+    when: When = ""
+    each: Each = ""
+    by: str = "json"
+    revision: int | None = None
+
+
+Forms = Mapping[str, tuple[Form, Mapping[Protocol, str]]]
+"""Forms of a system's answers, and the request by protocol, in which ``{}`` is the command."""
+
+
+def asks(when: When, each: Each, *rows: tuple[str, str]) -> tuple[Ask, ...]:
+    """Return questions that are asked on one condition, and equally often."""
+    return tuple(Ask(name, command, when, each) for name, command in rows)
+
+
+def _words(vrf: str, prefix: str = "") -> dict[str, str]:
+    """Return what names and commands may have of a VRF and a prefix: its family, and the names of tables in FRRouting's and Junos' words."""
+    six = ":" in prefix
+    tables = {name: name if vrf == DEFAULT_VRF else f"{vrf}.{name}" for name in ("inet.0", "inet6.0")}
+    return {
+        "vrf": vrf,
+        "prefix": prefix,
+        "about": about("", vrf, prefix),
+        "ip": "ipv6" if six else "ip",
+        "family": "ipv6" if six else "ipv4",
+        "inside": "" if vrf == DEFAULT_VRF else f"vrf {vrf} ",
+        "inet": tables["inet.0"],
+        "inet6": tables["inet6.0"],
+        "table": tables["inet6.0" if six else "inet.0"],
+    }
+
+
+Part = tuple[Callable[..., Any], str]
+"""A reader and the questions whose answers it takes, as values; without questions it takes all ``Answers``.
+
+A part without answers is absent, and its reader is not called: ``name!`` is necessary, of the plain names at least one is, and ``name+`` is
+asked for more of the same. In the place of an answer that is missing the reader takes an absent value.
+"""
+
+
+def _part(answers: Answers, read: Callable[..., Any], names: str) -> Any:  # noqa: ANN401 - any part
+    if not names:
+        return read(answers)
+    trees = {name: answers.tree(name.rstrip("!+")) for name in names.split()}
+    plain = [tree for name, tree in trees.items() if name[-1] not in "!+"]
+    lacks = any(tree is None and name.endswith("!") for name, tree in trees.items())
+    if lacks or (plain and all(tree is None for tree in plain)):
+        for tree in trees.values():
+            if tree is not None:
+                tree.get("")  # notes an answer that is no table, which no reader sees
+        return None
+    return read(*(Value(answers, name.rstrip("!+"), None) if tree is None else tree for name, tree in trees.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class StateTable:
+    """The questions and the parts of a system: a ``StateReader``."""
+
+    system: str
+    forms: Forms
+    asked: tuple[Ask, ...]
+    parts: Mapping[str, Part]
+
+    def questions(
+        self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False
+    ) -> list[Question]:
+        """Return the questions to a switch: ``asked`` are routes by VRF and prefix, ``tables`` asks for whole tables of routes too."""
+        protocols = (config.bgp, config.overlay, config.isis)
+        has = {
+            "": True,
+            "bgp": config.bgp is not None,
+            "bfd": any(one is not None and one.bfd is not None for one in protocols),
+            "isis": config.isis is not None,
+            "qos": config.qos is not None,
+            "overlay": config.overlay is not None,
+        }
+        vrfs = [_words(vrf) for vrf in (DEFAULT_VRF, *(one.name for one in config.vrfs))]
+        each: dict[str, list[dict[str, str]]] = {
+            "": [{}],
+            "route": [_words(vrf, prefix) for vrf, prefix in asked],
+            "vrf": vrfs,
+            "tables": vrfs if tables else [],
+        }
+        made: list[Question] = []
+        for kind, group in groupby((row for row in self.asked if has[row.when]), key=lambda row: row.each):
+            several = list(group)
+            made += [self._question(row, words) for words in each[kind] for row in several]
+        return made
+
+    def _question(self, row: Ask, words: Mapping[str, str]) -> Question:
+        form, requests = self.forms[row.by]
+        command = " ".join(row.command.format(**words).split()) if words else row.command
+        by_protocol: dict[Protocol, str] = {protocol: request.format(command) for protocol, request in requests.items()}
+        name = row.name.removesuffix("?").format(**words)
+        return Question(name, form, by_protocol, row.name.endswith("?"), row.revision)
+
+    def read(self, answers: Answers) -> DeviceState:
+        """Return the state that the answers of a switch describe. Nothing is raised: what cannot be read is noted."""
+        made = {name: _part(answers, *part) for name, part in self.parts.items()}
+        return DeviceState(answers.device, self.system, frozenset(answers.texts), **made, notes=answers.notes)
