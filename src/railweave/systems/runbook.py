@@ -1,19 +1,34 @@
-"""Checks of a runbook that several operating systems have in common, each in its own commands, and the tables of them."""
+"""Runbooks of systems as texts: one printer puts the values of a switch into the steps of its operating system.
+
+A text has a step in a few lines::
+
+    #[bgp.bfd] BFD
+    $ show bfd peers
+    - {bfd_sessions} up
+    | sessions
+
+``#`` begins a step with its title, ``$`` is a command to type, ``-`` a point that it must show, ``|`` a table. Names in braces are those of
+``VALUES``, or attributes of ``Switch``. A line with a name that has no value is left out, and a line with a name that has several is
+printed for each of them. ``{?name}`` and ``{!name}`` print nothing, and leave out a line without, or with, that value; names in brackets do
+the same for a step, and ``*name`` there prints the step for each of several.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from railweave.counting import counted
 from railweave.model.catalog import catalog
-from railweave.model.device.expected import PAM4_GBPS, Route, Session, Tenant
+from railweave.model.device.expected import PAM4_GBPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Sized
-
-    from railweave.model.device.model import Bgp, DeviceConfig, QosConfig
+    from railweave.model.device.expected import ExpectedRouting
+    from railweave.model.device.model import DeviceConfig, Gateway, Marking
+    from railweave.model.device.qos_model import TrafficClass
     from railweave.model.network.model import Network
 
 
@@ -28,226 +43,389 @@ class Check:
     rows: tuple[tuple[object, ...], ...] = ()
 
 
-def modules_check(network: Network, config: DeviceConfig, title: str, commands: tuple[str, ...], fec: str) -> Check:
-    """Return the check of all modules and of error correction; ``fec`` is how the system names RS(544,514)."""
-    ports = [one for one in config.interfaces if not one.outside]
+class Text(str):
+    """A part of a sentence that may be empty: the line is printed all the same."""
+
+
+class Table(NamedTuple):
+    """A table of routes that is looked at: its family, its VRF, and one of its routes."""
+
+    family: str
+    vrf: str = ""
+    prefix: str = ""
+
+    @property
+    def ip(self) -> str:
+        """The family as commands have it that say ``ip`` for IPv4."""
+        return "ipv6" if self.family == "ipv6" else "ip"
+
+    @property
+    def junos(self) -> str:
+        """The table in the words of Junos."""
+        return f"{self.vrf}.{'inet6' if self.family == 'ipv6' else 'inet'}.0"
+
+
+class Switch:
+    """A switch whose runbook is written. ``switch[name]`` is a value of its system.
+
+    Parts of the configuration are of any type here: a step about a part is only printed if the configuration has it.
+    """
+
+    def __init__(
+        self,
+        values: Values,
+        config: DeviceConfig,
+        network: Network | None = None,
+        expected: ExpectedRouting | None = None,
+        serial: str = "",
+    ) -> None:
+        self._values = values
+        self.config, self.serial = config, serial
+        self.network, self.expected = cast("Network", network), cast("ExpectedRouting", expected)
+        self.bgp: Any = config.bgp
+        self.isis: Any = config.isis
+        self.overlay: Any = config.overlay
+        self.qos: Any = config.qos
+        self.entry: Any = None
+        """The entry for which a repeated step is printed."""
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - any value
+        return self._values[name](self) if name in self._values else getattr(self, name)
+
+
+Values = Mapping[str, Callable[[Switch], Any]]
+Tables = Mapping[str, tuple[tuple[str, ...], Callable[[Switch], Iterable[tuple[object, ...]]]]]
+"""The header of a table by its name, and the function that makes its rows."""
+
+
+def _timers(bfd: Any) -> str:  # noqa: ANN401 - of sessions or adjacencies
+    return f"{bfd.minimum_interval} ms x {bfd.multiplier}, down after {bfd.detection_ms():,} ms" if bfd else ""
+
+
+def _modules(switch: Switch) -> tuple[dict[str, set[tuple[str, int | str]]], Counter[str]]:
+    """Return the places of modules, and the number of links, by the name of the module."""
     places: dict[str, set[tuple[str, int | str]]] = {}
     links: Counter[str] = Counter()
-    for port in ports:
-        cable = network.cable(port.link)
-        here = cable.a if cable.a.device == config.name else cable.b
-        places.setdefault(here.optic, set()).add(here.module)
-        links[here.optic] += 1
-    rows = tuple(
-        (
-            name,
-            len(found),
-            links[name],
-            one.description if (one := catalog().optics.get(name)) else "not in the catalog",
-        )
-        for name, found in places.items()
-    )
-    points = ["the modules and cable assemblies below, as many as below"]
-    optical = sum(count for name, count in links.items() if (one := catalog().optics.get(name)) and one.kind == "optic")
-    if optical:
-        points.append(
-            f"light on {counted(optical, 'optical link')}: no alarm and no warning, high or low, sent or received"
-        )
-    if any(port.speed_gbps in PAM4_GBPS for port in ports):
-        points.append(
-            f"error correction is RS(544,514) of IEEE 802.3 clause 119 on ports of 200G and more{fec}, the same at both ends"
-        )
-        points.append(
-            "where the bit error rate before correction is shown: below 2.4e-4, the most that the code corrects"
-        )
-    points.append(
-        "uncorrected errors and CRC errors 0 on every port, and still 0 an hour later; corrected ones are normal"
-    )
-    return Check(title, commands, tuple(points), ("Module", "Modules", "Links", "What it is"), rows)
+    for port in switch.config.interfaces:
+        if not port.outside:
+            cable = switch.network.cable(port.link)
+            here = cable.a if cable.a.device == switch.config.name else cable.b
+            places.setdefault(here.optic, set()).add(here.module)
+            links[here.optic] += 1
+    return places, links
 
 
-class IsisWords(NamedTuple):
-    """Show commands of adjacencies and of BFD, the loopback's name, and an interface's name made of its {port}."""
-
-    commands: tuple[str, ...]
-    bfd: str
-    loopback: str
-    interface: str = "{port}"
-
-
-def isis_checks(config: DeviceConfig, words: IsisWords) -> list[Check]:
-    """Return the checks of adjacencies, and of BFD if it runs; none without IS-IS."""
-    found = config.isis
-    if found is None:
-        return []
-    rows = tuple((words.interface.format(port=port.interface), port.peer, port.metric) for port in found.ports)
-    points = (
-        f"{counted(len(rows), 'adjacency', 'adjacencies')}, level 2, all up",
-        f"network entity title {found.net}; {counted(len(found.passive), 'server port')} and {words.loopback} passive",
-    )
-    made = [Check("IS-IS adjacencies", words.commands, points, ("Interface", "Neighbor", "Metric"), rows)]
-    if found.bfd:
-        timers = f"{found.bfd.minimum_interval} ms x {found.bfd.multiplier}, down after {found.bfd.detection_ms():,} ms"
-        made.append(Check("BFD", (words.bfd,), (f"{counted(len(rows), 'session')} up", timers)))
-    return made
+def _module_points(switch: Switch) -> Iterator[str]:
+    """Yield the points about all modules, light and error correction."""
+    optics, links = catalog().optics, _modules(switch)[1]
+    light = sum(count for name, count in links.items() if name in optics and optics[name].kind == "optic")
+    yield "the modules and cable assemblies below, as many as below"
+    if light:
+        yield f"light on {counted(light, 'optical link')}: no alarm and no warning, high or low, sent or received"
+    if any(port.speed_gbps in PAM4_GBPS for port in switch.config.interfaces if not port.outside):
+        yield f"error correction is RS(544,514) of IEEE 802.3 clause 119 on ports of 200G and more{switch['fec']}, the same at both ends"
+        yield "where the bit error rate before correction is shown: below 2.4e-4, the most that the code corrects"
+    yield "uncorrected errors and CRC errors 0 on every port, and still 0 an hour later; corrected ones are normal"
 
 
-SESSION_HEADER = ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent", "Of the received, used")
+def _module_rows(switch: Switch) -> Iterator[tuple[object, ...]]:
+    optics, (places, links) = catalog().optics, _modules(switch)
+    for name, there in places.items():
+        yield name, len(there), links[name], optics[name].description if name in optics else "not in the catalog"
 
 
-def session_rows(found: Iterable[Session], discovered: str = "{port}") -> tuple[tuple[object, ...], ...]:
-    """Return the rows below ``SESSION_HEADER``; ``discovered`` names a neighbor without an address by its {port}."""
-    return tuple(
-        (
-            one.group.name,
-            one.session.peer_address or discovered.format(port=one.session.interface),
-            one.session.peer,
-            one.session.peer_as,
-            one.received,
-            one.sent,
-            one.used,
-        )
-        for one in found
-    )
-
-
-def of_both_families(bgp: Bgp) -> tuple[str, ...]:
-    """Return the point for sessions that carry two families, of which each summary shows one; else nothing."""
-    if len(bgp.families) < 2:
-        return ()
-    return ("the counts below are of both families together: add those of the two summaries",)
-
-
-def with_bfd(config: DeviceConfig, found: Sized) -> int:
-    """Return the number of sessions that BFD watches: those on links, and those of the overlay if it has BFD."""
-    overlay = config.overlay
-    return len(found) + (len(overlay.neighbors) if overlay and overlay.bfd else 0)
-
-
-def other_timers(config: DeviceConfig) -> str:
-    """Return what follows the timers of sessions on links if sessions of the overlay have BFD too."""
-    return "; those of the overlay have timers of their own" if config.overlay and config.overlay.bfd else ""
-
-
-def by_family(examples: Iterable[Route]) -> list[Route]:
-    """Return the first route of each address family: a command shows one prefix, and its words name the family."""
-    found: dict[str, Route] = {}
-    for one in examples:
-        found.setdefault(one.prefix.family, one)
-    return list(found.values())
-
-
-def first_of_each(examples: Iterable[Route]) -> tuple[str, ...]:
-    """Return ``show ip route`` and ``show ipv6 route`` commands, for the first route of each address family."""
-    return tuple(
-        f"show {'ipv6' if one.prefix.family == 'ipv6' else 'ip'} route {one.prefix}" for one in by_family(examples)
-    )
-
-
-CLASS_HEADER = ("Class", "Traffic class and queue", "DSCP", "Loss", "Scheduling", "ECN marking")
-
-
-def class_rows(qos: QosConfig) -> tuple[tuple[object, ...], ...]:
-    """Return the rows below ``CLASS_HEADER``, by queue: for systems whose ECN thresholds are bytes."""
-    return tuple(
-        (
-            name,
-            one.queue,
-            ", ".join(map(str, one.dscp)) or "–",
-            f"no-drop, PFC priority {one.pfc_priority}" if one.lossless else "lossy",
-            "strict"
-            if one.priority == "strict-high"
-            else (f"weight {one.transmit_percent}" if one.transmit_percent else "–"),
-            f"{found.first:,} to {found.last:,} B, up to {found.probability} %"
-            if (found := qos.marking.get(name))
-            else "–",
-        )
-        for name, one in sorted(qos.classes.items(), key=lambda item: item[1].queue)
-    )
-
-
-def overlay_session_checks(config: DeviceConfig, command: str) -> list[Check]:
-    """Return the check of the overlay's sessions; none without an overlay."""
-    overlay = config.overlay
-    if overlay is None:
-        return []
-    points = [f"{counted(len(overlay.neighbors), 'session')} of the group overlay established, from {overlay.loopback}"]
+def _overlay_points(switch: Switch) -> Iterator[str]:
+    overlay = switch.overlay
+    yield f"{counted(len(overlay.neighbors), 'session')} of the group overlay established, from {overlay.loopback}"
     if overlay.bfd:
-        timers = f"{overlay.bfd.minimum_interval} ms x {overlay.bfd.multiplier}"
-        points.append(f"BFD up on each, {timers}, down after {overlay.bfd.detection_ms():,} ms")
+        yield f"BFD up on each, {_timers(overlay.bfd)}"
     if overlay.endpoints:
-        ends = ", ".join(one.address for one in overlay.endpoints)
-        points.append(f"tunnels end on {ends}")
-    rows = tuple((one.peer_address, one.peer, one.peer_as) for one in overlay.neighbors)
-    return [Check("Overlay sessions", (command,), tuple(points), ("Neighbor", "Switch", "AS"), rows)]
+        yield f"tunnels end on {', '.join(end.address for end in overlay.endpoints)}"
 
 
-_TENANT_HEADER = ("VRF", "VNI", "Route distinguisher", "Route targets", "Own prefixes", "Prefixes of other leaves")
+def _tenant_points(switch: Switch) -> Iterator[str]:
+    config, fabric = switch.config, switch.network.fabric(switch.network.switch(switch.config.name).fabric)
+    local = "the VRF's gateways" + (" and loopbacks" if any(vrf.loopbacks for vrf in config.vrfs) else "")
+    yield f"own prefixes are those of {local}; the others come as EVPN type-5 routes with its route target"
+    if switch["from_outside"]:
+        yield f"besides them VRFs with a router outside hold {switch['from_outside']}"
+    leaks = "; ".join(f"{vrf.name} takes in those of {', '.join(vrf.leaks)}" for vrf in fabric.tenants if vrf.leaks)
+    designed = f", or of one that its tenant takes in by `leaks` ({leaks})," if leaks else ""
+    yield f"a prefix in a VRF that is not its tenant's{designed} is a leak: stop, and compare route targets"
 
 
-def tenants_check(
-    network: Network,
-    config: DeviceConfig,
-    expected: Sequence[Tenant],
-    commands: tuple[str, ...],
-    *,
-    points: tuple[str, ...] = (),
-    names: Mapping[str, str] | None = None,
-) -> Check:
-    """Return the check of tenants' VRFs: a system's own ``points``, then those of all; ``names`` is what the system calls VRFs."""
-    rows = tuple(
-        (
-            (names or {}).get(one.vrf, one.vrf),
-            one.vni,
-            one.route_distinguisher,
-            ", ".join(dict.fromkeys((*one.import_targets, *one.export_targets))),
-            len(one.own_prefixes),
-            len(one.learned),
+def _external(switch: Switch) -> list[tuple[str, Any]]:
+    """Return the sessions with routers outside, each with its VRF in the system's words."""
+    return [(switch["vrf"](vrf.name), peer) for vrf in switch.config.vrfs for peer in vrf.external]
+
+
+def _examples(switch: Switch) -> tuple[Table, ...]:
+    """Return the first route of each address family: a command shows one prefix, and its words name the family."""
+    tables: dict[str, Table] = {}
+    for route in switch["routes"]:
+        tables.setdefault(route.prefix.family, Table(route.prefix.family, prefix=str(route.prefix)))
+    return tuple(tables.values())
+
+
+def _bfd_sessions(switch: Switch) -> str:
+    overlay = len(switch.overlay.neighbors) if switch.overlay and switch.overlay.bfd else 0
+    return counted(len(switch.expected.sessions) + overlay, "session")
+
+
+def _mtus(mtus: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(set(mtus))))
+
+
+def _gateway_name(gateway: Gateway) -> str:
+    return f"Vlan{gateway.vlan}" if gateway.vlan else gateway.port
+
+
+def _share(row: TrafficClass) -> str:
+    weight = f"weight {row.transmit_percent}" if row.transmit_percent else "–"
+    return "strict" if row.priority == "strict-high" else weight
+
+
+def _marked(ecn: Marking) -> str:
+    return f"{ecn.first:,} to {ecn.last:,} B, up to {ecn.probability} %"
+
+
+VALUES: Values = {
+    # How the system names things.
+    "fec": lambda _: "",
+    "vrf": lambda _: str,
+    "port": lambda _: "{}",
+    "discovered": lambda _: "{}",
+    "split": lambda _: "{}: {}x{}G",
+    "gateway_name": lambda _: _gateway_name,
+    # Ports and modules.
+    "user": lambda switch: next(iter(switch.config.management.users), "USER"),
+    "first": lambda switch: switch.config.interfaces[0].name if switch.config.interfaces else "PORT",
+    "ports": lambda switch: counted(len(switch.config.interfaces), "port"),
+    "mtus": lambda switch: _mtus(port.mtu for port in switch.config.interfaces),
+    "switches": lambda switch: counted(len(switch.config.fabric_interfaces()), "switch", "switches"),
+    "splits": lambda switch: ", ".join(
+        switch["split"].format(part.port, part.channels, part.speed_gbps)
+        for part in switch.config.splits
+        if part.channels > 1
+    ),
+    "module_points": lambda switch: tuple(_module_points(switch)),
+    "secured_ports": lambda switch: [port for port in switch.config.interfaces if port.macsec is not None],
+    "secured": lambda switch: counted(len(switch["secured_ports"]), "interface"),
+    "secured_names": lambda switch: ", ".join(port.name for port in switch["secured_ports"]),
+    "macsec": lambda switch: next((port.macsec for port in switch["secured_ports"]), None),
+    # Routing. The routes to another leaf are those of the default VRF.
+    "neighbors": lambda switch: counted(len(switch.expected.sessions), "neighbor"),
+    "both_families": lambda switch: (
+        len(switch.bgp.families) > 1
+        and "the counts below are of both families together: add those of the two summaries"
+    ),
+    "bfd_sessions": _bfd_sessions,
+    "session_timers": lambda switch: _timers(switch.bgp.bfd),
+    "bfd_timers": lambda switch: (
+        _timers(switch.bgp.bfd)
+        + ("; those of the overlay have timers of their own" if switch.overlay and switch.overlay.bfd else "")
+    ),
+    "isis_timers": lambda switch: _timers(switch.isis.bfd),
+    "adjacencies": lambda switch: counted(len(switch.isis.ports), "adjacency", "adjacencies"),
+    "isis_sessions": lambda switch: counted(len(switch.isis.ports), "session"),
+    "isis_neighbors": lambda switch: counted(len(switch.isis.ports), "neighbor"),
+    "passive": lambda switch: counted(len(switch.isis.passive), "server port"),
+    "routes": lambda switch: switch.expected.underlay,
+    "leaf": lambda switch: switch["routes"][0].leaf if switch["routes"] else "",
+    "example": _examples,
+    # The overlay, tenants, and routers outside.
+    "overlay_points": lambda switch: tuple(_overlay_points(switch)),
+    "tenant": lambda switch: tuple(
+        Table(family, switch["vrf"](vrf.name)) for vrf in switch.config.vrfs[:1] for family in vrf.families()
+    ),
+    "tenant_points": lambda switch: tuple(_tenant_points(switch)),
+    "from_outside": lambda switch: (
+        any(vrf.external for vrf in switch.config.vrfs)
+        and "the prefixes of links to routers outside, and what those announce, as a default route"
+    ),
+    "external": lambda switch: tuple(
+        dict.fromkeys(Table(peer.session.local_address.family, vrf) for vrf, peer in _external(switch))
+    ),
+    "external_sessions": lambda switch: counted(len(_external(switch)), "session"),
+    # Servers.
+    "gateway": lambda switch: Table(switch.config.gateways[0].addresses[0].family),
+    "first_gateway": lambda switch: switch["gateway_name"](switch.config.gateways[0]),
+    "advertised": lambda switch: next(
+        (gateway.advertisements for gateway in switch.config.gateways if gateway.advertisements), None
+    ),
+    # Classes and PFC.
+    "dog": lambda switch: switch.qos and switch.qos.watchdog,
+    "classes": lambda switch: sorted(switch.qos.classes.items(), key=lambda item: item[1].queue),
+    "lossless": lambda switch: ", ".join(
+        map(
+            str,
+            sorted(
+                row.pfc_priority
+                for row in (switch.qos.classes.values() if switch.qos else ())
+                if row.pfc_priority is not None
+            ),
         )
-        for one in expected
-    )
-    return Check("Tenants", commands, (*points, *_tenant_points(network, config)), _TENANT_HEADER, rows)
+    ),
+    "bound": lambda switch: counted(len(switch.qos.ports), "port"),
+    "share": lambda _: _share,
+    "marked": lambda _: _marked,
+}
+
+TABLES: Tables = {
+    "modules": (("Module", "Modules", "Links", "What it is"), _module_rows),
+    "sessions": (
+        ("Group", "Neighbor", "Switch", "AS", "Prefixes received", "Prefixes sent", "Of the received, used"),
+        lambda switch: (
+            (
+                row.group.name,
+                row.session.peer_address or switch["discovered"].format(row.session.interface),
+                row.session.peer,
+                row.session.peer_as,
+                row.received,
+                row.sent,
+                row.used,
+            )
+            for row in switch.expected.sessions
+        ),
+    ),
+    "adjacencies": (
+        ("Interface", "Neighbor", "Metric"),
+        lambda switch: ((switch["port"].format(one.interface), one.peer, one.metric) for one in switch.isis.ports),
+    ),
+    "routes": (
+        ("Prefix", "Path color", "Next hops"),
+        lambda switch: (
+            (route.prefix, route.color, ", ".join(map(switch["port"].format, route.ports)) or "none")
+            for route in switch["routes"]
+        ),
+    ),
+    "overlay": (
+        ("Neighbor", "Switch", "AS"),
+        lambda switch: ((peer.peer_address, peer.peer, peer.peer_as) for peer in switch.overlay.neighbors),
+    ),
+    "tenants": (
+        ("VRF", "VNI", "Route distinguisher", "Route targets", "Own prefixes", "Prefixes of other leaves"),
+        lambda switch: (
+            (
+                switch["vrf"](vrf.vrf),
+                vrf.vni,
+                vrf.route_distinguisher,
+                ", ".join(dict.fromkeys((*vrf.import_targets, *vrf.export_targets))),
+                len(vrf.own_prefixes),
+                len(vrf.learned),
+            )
+            for vrf in switch.expected.tenants
+        ),
+    ),
+    "external": (
+        ("VRF", "Neighbor", "Router", "AS", "Prefixes taken in"),
+        lambda switch: (
+            (vrf, peer.session.peer_address, peer.router, peer.session.peer_as, ", ".join(peer.accept))
+            for vrf, peer in _external(switch)
+        ),
+    ),
+    "gateways": (
+        ("Interface", "Gateway", "Prefix"),
+        lambda switch: (
+            (switch["gateway_name"](gateway), address, prefix)
+            for gateway in switch.config.gateways
+            for address, prefix in zip(gateway.addresses, gateway.prefixes, strict=True)
+        ),
+    ),
+    "classes": (
+        ("Class", "Traffic class and queue", "DSCP", "Loss", "Scheduling", "ECN marking"),
+        lambda switch: (
+            (
+                name,
+                row.queue,
+                ", ".join(map(str, row.dscp)) or "–",
+                f"no-drop, PFC priority {row.pfc_priority}" if row.lossless else "lossy",
+                switch["share"](row),
+                switch["marked"](ecn) if (ecn := switch.qos.marking.get(name)) else "–",
+            )
+            for name, row in switch["classes"]
+        ),
+    ),
+}
 
 
-def prefixes_from_outside(config: DeviceConfig) -> str:
-    """Return what tables of VRFs hold besides prefixes of servers and loopbacks, as words; empty if no VRF has a router outside."""
-    outside = any(vrf.external for vrf in config.vrfs)
-    return "the prefixes of links to routers outside, and what those announce, as a default route" if outside else ""
+_HEAD = re.compile(r"#(?:\[([^\]]*)\])? (.*)")
+_NAME = re.compile(r"\{([?!]?)([\w.]+)(?::([^}]*))?\}")
 
 
-def _tenant_points(network: Network, config: DeviceConfig) -> tuple[str, ...]:
-    fabric = network.fabric(network.switch(config.name).fabric)
-    own = "the VRF's gateways" + (" and loopbacks" if any(vrf.loopbacks for vrf in config.vrfs) else "")
-    leaks = [f"{one.name} takes in those of {', '.join(one.leaks)}" for one in fabric.tenants if one.leaks]
-    told = f", or of one that its tenant takes in by `leaks` ({'; '.join(leaks)})," if leaks else ""
-    besides = prefixes_from_outside(config)
-    return (
-        f"own prefixes are those of {own}; the others come as EVPN type-5 routes with its route target",
-        *((f"besides them VRFs with a router outside hold {besides}",) if besides else ()),
-        f"a prefix in a VRF that is not its tenant's{told} is a leak: stop, and compare route targets",
-    )
+def _value(switch: Switch, name: str, bound: Mapping[str, object]) -> tuple[str, Any]:
+    """Return the value of a name in dots, and the name as far as it was followed: to the first that has several values."""
+    value: Any = switch
+    path = ""
+    for part in name.split("."):
+        above, path = path, f"{path}.{part}" if path else part
+        if path in bound:
+            value = bound[path]
+            continue
+        value = None if value is None or value is False else getattr(value, part) if above else switch[part]
+        if type(value) in (tuple, list):
+            break
+    return path, value
 
 
-def external_session_checks(config: DeviceConfig, command: str, names: Mapping[str, str] | None = None) -> list[Check]:
-    """Return the check of VRFs' sessions with routers outside, if any; ``command`` shows those of one {vrf} and one address {family}."""
-    called = names or {}
-    peers = [(vrf, one) for vrf in config.vrfs for one in vrf.external]
-    if not peers:
-        return []
-    asked = {
-        command.format(vrf=called.get(vrf.name, vrf.name), family=one.session.local_address.family): None
-        for vrf, one in peers
-    }
-    rows = tuple(
-        (
-            called.get(vrf.name, vrf.name),
-            one.session.peer_address,
-            one.router,
-            one.session.peer_as,
-            ", ".join(one.accept),
+def _printed(text: str, switch: Switch, bound: Mapping[str, object]) -> list[str]:
+    """Return a line with its values: none if it is left out, several if a name has several values."""
+    given: dict[str, Any] = {}
+    for sign, name, _ in _NAME.findall(text):
+        path, value = _value(switch, name, bound)
+        if sign:
+            if bool(value) is (sign == "!"):
+                return []
+        elif type(value) in (tuple, list):
+            return [line for entry in value for line in _printed(text, switch, {**bound, path: entry})]
+        elif value is None or value is False or (value == "" and not isinstance(value, Text)):
+            return []
+        given[name] = value
+    return [_NAME.sub(lambda match: "" if match[1] else format(given[match[2]], match[3] or ""), text)]
+
+
+class Runbook:
+    """The runbook of a system: the texts of how it is loaded, identified and checked, with the values and tables that only it has."""
+
+    def __init__(
+        self, load: str, identity: str, checks: str, values: Values | None = None, tables: Tables | None = None
+    ) -> None:
+        self._texts = load, identity, checks
+        self._values, self._tables = {**VALUES, **(values or {})}, {**TABLES, **(tables or {})}
+
+    def load(self, config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the steps that put the configuration on the switch: a sentence and the commands to type."""
+        return [(step.title, step.commands) for step in self._steps(self._texts[0], Switch(self._values, config))]
+
+    def identity(self, config: DeviceConfig, serial: str) -> Check:
+        """Return the check of the device's identity."""
+        return next(self._steps(self._texts[1], Switch(self._values, config, serial=serial)))
+
+    def checks(self, network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+        """Return every check after the configuration is loaded, in the order in which one depends on another."""
+        return list(self._steps(self._texts[2], Switch(self._values, config, network, expected)))
+
+    def _steps(self, text: str, switch: Switch) -> Iterator[Check]:
+        """Yield the steps of a text that a switch has."""
+        for block in re.split(r"\n(?=#)", text.strip()):
+            head, *lines = block.splitlines()
+            names, title = cast("re.Match[str]", _HEAD.fullmatch(head)).groups(default="")
+            conditions = "".join(
+                f"{{{name}}}" if name[0] in "?!" else f"{{?{name.lstrip('*')}}}" for name in names.split()
+            )
+            each = next((name[1:] for name in names.split() if name[0] == "*"), "")
+            for entry in _value(switch, each, {})[1] if each else (None,):
+                switch.entry, bound = entry, {each: entry} if each else {}
+                for printed in _printed(conditions + title, switch, bound):
+                    yield self._step(printed, lines, switch, bound)
+
+    def _step(self, title: str, lines: list[str], switch: Switch, bound: Mapping[str, object]) -> Check:
+        commands, points = (
+            tuple(text for line in lines if line[0] == kind for text in _printed(line[2:], switch, bound))
+            for kind in "$-"
         )
-        for vrf, one in peers
-    )
-    header = ("VRF", "Neighbor", "Router", "AS", "Prefixes taken in")
-    points = (f"{counted(len(peers), 'session')} established, once the routers outside are set up",)
-    return [Check("External sessions", tuple(asked), points, header, rows)]
+        for line in lines:
+            if line[0] == "|":
+                header, rows = self._tables[line[2:]]
+                return Check(title, commands, points, header, tuple(rows(switch)))
+        return Check(title, commands, points)

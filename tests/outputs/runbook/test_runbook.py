@@ -16,7 +16,7 @@ from railweave.model.intent.reading.source import read_source
 from railweave.model.network.model import Network
 from railweave.outputs.folder import steps as build_pages
 from railweave.systems import system, systems
-from railweave.systems.frr.runbook import tenant_checks
+from railweave.systems.frr import runbook as frr
 from railweave.systems.sonic.render.names import vrf_names
 from tests.conftest import EXAMPLES, example
 from tests.dual_stack import dual
@@ -246,10 +246,30 @@ def test_tenants_in_frr_have_their_own_commands() -> None:
     network = example("evpn-gpu-isolation")
     config = device_config(network, "stripe1-leaf1", "frr")
     expected = expected_routing(network, config, Subject.of(network).routes)
-    sessions, tenants = tenant_checks(network, config, expected)
+    checks = {check.title: check for check in frr.checks(network, config, expected)}
+    sessions, tenants = checks["Overlay sessions"], checks["Tenants"]
     assert sessions.commands == ("show bgp l2vpn evpn summary",)
     assert "show bgp vrf tenant-1 ipv6 unicast" in tenants.commands
     assert [row[:2] for row in tenants.rows] == [("tenant-1", 20001), ("tenant-2", 20002)]
+
+
+@pytest.mark.parametrize("nos", systems())
+def test_every_line_of_every_runbook_can_be_printed(nos: str) -> None:
+    """A name in braces that nothing has a value for is an error at the first switch that would print it: all are tried here."""
+    book, printed = system(nos).runbook, set[str]()
+    assert book is not None
+    for network in (retargeted("h100-rlb", nos), dual("tenants", nos), shared_port(nos)):
+        subject = Subject.of(network)
+        for name in ("stripe1-leaf1", network.switches[-1].name):
+            config = subject.configs[name]
+            checks = book.checks(network, config, expected_routing(network, config, subject.routes))
+            printed.update(check.title for check in checks)
+            texts = [part for check in checks for part in (check.title, *check.commands, *check.points)]
+            texts += [part for words, commands in book.load(config) for part in (words, *commands)]
+            assert not [text for text in texts if not text.strip() or re.search(r"\{[?!]?\w|\bNone\b", text)]
+    assert {"BGP sessions", "Overlay sessions", "Tenants", "External sessions", "Server prefixes"} - printed <= {
+        "External sessions" if nos == "junos" else ""
+    }
 
 
 SONICS = ("sonic", "dell_sonic")
