@@ -61,6 +61,23 @@ def test_parts_are_found_or_missing_on_purpose(acme: Path) -> None:
         assert getattr(found, name) is not None
 
 
+def test_a_part_may_be_a_value_and_the_others_have_one_reason(acme: Path) -> None:
+    for name in (*THERE, "names"):
+        (acme / f"{name}.py").unlink()
+    (acme / "__init__.py").write_text("render = read = 'a table'\n")
+    (acme / "system.yaml").write_text("without: {outage: nobody knows its commands, others: not written yet}\n")
+    found = system("acme")
+    assert found.reader == "a table"
+    assert found.state is None
+    assert found.without == {name: "not written yet" for name in PARTS if name not in {"render", "read"}} | {
+        "outage": "nobody knows its commands"
+    }
+    (acme / "sate.py").write_text("")
+    system.cache_clear()
+    with pytest.raises(ImportError, match=r"acme: nothing knows sate: did you mean state\?"):
+        system("acme")
+
+
 @pytest.mark.parametrize("part", [one for one in THERE if one not in {"render", "changes", "lint"}])
 def test_a_misnamed_part_is_an_error(acme: Path, part: str) -> None:
     (acme / f"{part}.py").rename(acme / f"{part}s.py")

@@ -1,7 +1,7 @@
 """The loader of operating systems: the modules of a folder as one ``System``, each imported when it is first used.
 
-A folder offers parts by modules and packages with the names of ``PARTS``, and by functions of its ``__init__``: those that
-need more than one part (``USED_BY_FUNCTION``), and those that differ from what most systems do.
+A folder offers parts by modules and packages with the names of ``PARTS``, or by values of its ``__init__`` with these names, and by
+functions of its ``__init__``: those that need more than one part (``USED_BY_FUNCTION``), and those that differ from what most systems do.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 PARTS = (
     "render", "changes", "read", "state", "telemetry", "transaction", "upgrade", "outage", "first_boot", "lint", "validator", "runbook",
 )  # fmt: skip
-"""Modules and packages of a system's folder. Each is there, or ``without:`` in its ``system.yaml`` gives the reason."""
+"""Parts of a system's folder. Each is there, or ``without:`` in its ``system.yaml`` gives the reason."""
+
+OTHERS = "others"
+"""The name under ``without:`` of the reason for all parts that are not there and not named."""
 
 FORMS = "forms.yaml"
 """Statement forms, their sources and how each was checked (``systems.forms``): beside ``system.yaml``, if the system has them."""
@@ -69,7 +72,9 @@ class SystemFolder:
         self._package = package
 
     def _part(self, name: str) -> ModuleType | None:
-        return None if name in self.without else importlib.import_module(f"{self._package.__name__}.{name}")
+        if name in self.without:
+            return None
+        return vars(self._package).get(name) or importlib.import_module(f"{self._package.__name__}.{name}")
 
     def _function(self, name: str, usual: Callable[..., Any]) -> Callable[..., Any]:
         return getattr(self._package, name, usual)
@@ -200,7 +205,7 @@ def missing_parts(definition: Path, package: ModuleType) -> dict[str, str]:
     Raises ``ImportError`` for:
 
     - a module that is no part and that ``modules:`` does not name, such as a misnamed part;
-    - a part that is missing without a reason under ``without:``, or that has a reason and exists;
+    - a part that is missing without a reason under ``without:``, or that has a reason and exists; ``others`` is the reason for all others;
     - a part of ``USED_BY_FUNCTION`` without its function, or the function without the part.
     """
     data: dict[str, Any] = packaged_yaml(definition.read_text(encoding="utf-8"))
@@ -212,20 +217,24 @@ def missing_parts(definition: Path, package: ModuleType) -> dict[str, str]:
         f"if it is no part of a system, name it in {definition.name} under `modules`",
     )
     there = modules_of(folder)
+    others, named = without.pop(OTHERS, None), tuple(without)
     if clash := there.intersection(FUNCTIONS):
         raise ImportError(f"{folder}: {', '.join(sorted(clash))}: no module may have the name of a system's function")
     for name in modules:
         if name not in there:
             raise ImportError(f"{definition}: modules: there is no {name}{_hint(name, there)}")
-    for name in without:
+    there |= {name for name in PARTS if hasattr(package, name)}
+    for name in named:
         if name not in PARTS:
             raise ImportError(f"{definition}: without: a system has no part {name}{_hint(name, PARTS)}")
     for name, function in USED_BY_FUNCTION.items():
         if name in there and not hasattr(package, function):
             raise ImportError(f"{folder / name}: {package.__name__} has no function {function} that uses it")
     for name in PARTS:
-        if name in without and (name in there or hasattr(package, USED_BY_FUNCTION.get(name, " "))):
+        if name in named and (name in there or hasattr(package, USED_BY_FUNCTION.get(name, " "))):
             raise ImportError(f"{definition}: without: {name} is not missing")
+        if name not in there and others:
+            without.setdefault(name, others)
         if name not in without and name not in there:
             raise ImportError(
                 f"{folder} has no {name}: add it, or give the reason in {definition.name} under `without`"

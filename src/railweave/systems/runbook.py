@@ -388,8 +388,15 @@ class Runbook:
     """The runbook of a system: the texts of how it is loaded, identified and checked, with the values and tables that only it has."""
 
     def __init__(
-        self, load: str, identity: str, checks: str, values: Values | None = None, tables: Tables | None = None
+        self,
+        configuration: str,
+        load: str,
+        identity: str,
+        checks: str,
+        values: Values | None = None,
+        tables: Tables | None = None,
     ) -> None:
+        self.CONFIGURATION = configuration
         self._texts = load, identity, checks
         self._values, self._tables = {**VALUES, **(values or {})}, {**TABLES, **(tables or {})}
 

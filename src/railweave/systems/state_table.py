@@ -91,12 +91,13 @@ def _part(answers: Answers, read: Callable[..., Any], names: str) -> Any:  # noq
 
 @dataclass(frozen=True, slots=True)
 class StateTable:
-    """The questions and the parts of a system: a ``StateReader``."""
+    """The questions and the parts of a system: a ``StateReader``. ``NOT_READ`` are fields that it never fills, each with the reason."""
 
     system: str
     forms: Forms
     asked: tuple[Ask, ...]
     parts: Mapping[str, Part]
+    NOT_READ: Mapping[str, str]
 
     def questions(
         self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False

@@ -12,14 +12,15 @@ from railweave.model.config.statements import Statements
 
 
 def tables(nos: str) -> dict[str, Statements[Any]]:
-    """Return a system's tables for the top of its configuration, by module and name. A system without tables has none."""
-    name = f"{systems.__name__}.{nos}.statements"
-    if find_spec(name) is None:
-        return {}
-    modules = (each.name for each in pkgutil.iter_modules(import_module(name).__path__))
+    """Return a system's tables for the top of its configuration, by module and name: those of its statements, and of its folder itself."""
+    package = f"{systems.__name__}.{nos}"
+    modules = {"": package}
+    if find_spec(f"{package}.statements") is not None:
+        inside = pkgutil.iter_modules(import_module(f"{package}.statements").__path__)
+        modules |= {f"{module.name}.": f"{package}.statements.{module.name}" for module in inside}
     return {
-        f"{module}.{key}": value
-        for module in modules
-        for key, value in vars(import_module(f"{name}.{module}")).items()
+        f"{prefix}{key}": value
+        for prefix, module in modules.items()
+        for key, value in vars(import_module(module)).items()
         if isinstance(value, Statements)
     }

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from pydantic import BaseModel, TypeAdapter
 
 from railweave.model.catalog import catalog
+from railweave.model.config.addresses import InterfaceAddress
+from railweave.model.device.balancing import BalancingConfig
+from railweave.model.device.management import Management
+from railweave.model.device.model import NO_LOOPBACK, DeviceConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from railweave.model.config.sections import Known
-    from railweave.model.device.model import DeviceConfig
 
 
 T = TypeVar("T")
@@ -53,6 +56,32 @@ def _converted(kind: type[T], part: _Same) -> T:
 @lru_cache(maxsize=64)
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
     return TypeAdapter(kind)
+
+
+UNSAID_ADDRESS = InterfaceAddress("0.0.0.0/0")
+"""An address that a text does not have."""
+
+
+def blank_config(nos: str) -> DeviceConfig:
+    """Return the configuration that an empty text of a system holds. Readers put in what theirs says."""
+    return DeviceConfig(
+        name="",
+        role="leaf",
+        model="",
+        nos=nos,
+        release=catalog().systems[nos].release,
+        management=Management(),
+        management_address=UNSAID_ADDRESS,
+        management_gateway=UNSAID_ADDRESS.address,
+        loopback=NO_LOOPBACK,
+        splits=(),
+        interfaces=(),
+        gateways=(),
+        bgp=None,
+        qos=None,
+        balancing=BalancingConfig("ecmp", ()),
+        extra="",
+    )
 
 
 Kind = Literal["understood", "irrelevant", "unknown"]

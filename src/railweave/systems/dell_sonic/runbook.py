@@ -94,6 +94,7 @@ $ show qos interface Eth all priority-flow-control statistics queue
 
 
 _BOOK = Runbook(
+    CONFIGURATION,
     LOAD,
     IDENTITY,
     CHECKS,

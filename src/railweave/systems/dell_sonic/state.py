@@ -188,5 +188,5 @@ PARTS: dict[str, Part] = {
     "queues": (_plain(_queues), "queues"),
 }
 
-_TABLE = StateTable("dell_sonic", FORMS, ASKED, PARTS)
+_TABLE = StateTable("dell_sonic", FORMS, ASKED, PARTS, NOT_READ)
 questions, read = _TABLE.questions, _TABLE.read

@@ -139,6 +139,7 @@ def _marked(ecn: Marking) -> str:
 
 
 _BOOK = Runbook(
+    CONFIGURATION,
     LOAD,
     IDENTITY,
     CHECKS,

@@ -88,5 +88,5 @@ $ {{?advertised}}show ipv6 nd ra-interfaces
 """
 
 
-_BOOK = Runbook(LOAD, IDENTITY, CHECKS, {"gateway_name": lambda _: attrgetter("name")})
+_BOOK = Runbook(CONFIGURATION, LOAD, IDENTITY, CHECKS, {"gateway_name": lambda _: attrgetter("name")})
 load, identity, checks = _BOOK.load, _BOOK.identity, _BOOK.checks

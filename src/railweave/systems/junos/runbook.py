@@ -427,5 +427,5 @@ TABLES: Tables = {
     ),
 }
 
-_BOOK = Runbook(LOAD, IDENTITY, CHECKS, VALUES, TABLES)
+_BOOK = Runbook(CONFIGURATION, LOAD, IDENTITY, CHECKS, VALUES, TABLES)
 load, identity, checks = _BOOK.load, _BOOK.identity, _BOOK.checks

@@ -176,6 +176,7 @@ VALUES: runbook.Values = {
 }
 
 _BOOK = runbook.Runbook(
+    CONFIGURATION,
     LOAD,
     IDENTITY,
     CHECKS,

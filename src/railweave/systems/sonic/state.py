@@ -294,5 +294,5 @@ PARTS: dict[str, Part] = {
     "watchdog": (_watchdog, "counter-names! counters!"),
 }
 
-_TABLE = StateTable("sonic", FORMS, ASKED, PARTS)
+_TABLE = StateTable("sonic", FORMS, ASKED, PARTS, NOT_READ)
 questions, read = _TABLE.questions, _TABLE.read

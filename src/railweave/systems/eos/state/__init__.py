@@ -302,5 +302,5 @@ PARTS: dict[str, Part] = {
     "watchdog": (_watchdog, "watchdog"),
 }
 
-_TABLE = StateTable("eos", FORMS, ASKED, PARTS)
+_TABLE = StateTable("eos", FORMS, ASKED, PARTS, NOT_READ)
 questions, read = _TABLE.questions, _TABLE.read

@@ -7,14 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
-from railweave.model.config.addresses import Family, InterfaceAddress, Prefix
 from railweave.model.config.section_tree import sections as tree_sections
 from railweave.model.config.sections import SectionReader, select
 from railweave.model.device.balancing import BalancingConfig
-from railweave.model.device.management import Management
-from railweave.model.device.model import DeviceConfig, Gateway, Interface
+from railweave.model.device.model import Gateway, Interface
 from railweave.model.device.port_model import far_end, router_of, with_parts
-from railweave.model.device.reading import Reading, ReadStatement, classify_statements
+from railweave.model.device.reading import Reading, ReadStatement, blank_config, classify_statements
 from railweave.systems.frr.changes import config_tree
 from railweave.systems.frr.meaning.ports import advertisements, for_servers, prefixes
 from railweave.systems.frr.read import nftables
@@ -27,10 +25,11 @@ from railweave.systems.frr.tree import to_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from railweave.model.config.addresses import Family, Prefix
     from railweave.model.config.tree import ConfigTree, Node
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.frr.statements.ports import Port
 
-UNKNOWN = InterfaceAddress("0.0.0.0/0")
 LOOPBACK = re.compile(r"lo\d*|dummy\d*")
 """Loopbacks of Linux: the first one's first address is the device's own."""
 
@@ -91,23 +90,14 @@ def _config(routing: Routing) -> DeviceConfig:
     isis = routing.isis()
     used: set[Family] = {one.family for gateway in gateways for one in gateway.addresses}
     used |= {*(bgp.families if bgp else ()), *(isis.families if isis else ())}
-    return DeviceConfig(
+    return replace(
+        blank_config("frr"),
         name=routing.general.name,
-        role="leaf",
-        model="",
-        nos="frr",
-        release=catalog().systems["frr"].release,
-        management=Management(),
-        management_address=UNKNOWN,
-        management_gateway=UNKNOWN.address,
         loopback=routing.loopback(),
-        splits=(),
         interfaces=with_parts(interfaces),
         gateways=tuple(gateways),
         bgp=bgp,
-        qos=None,
         balancing=BalancingConfig("ecmp", tuple(sorted(used)), fast_reroute=routing.fast_reroute()),
-        extra="",
         overlay=routing.overlay(),
         vrfs=vrfs,
         mac_vrf=routing.mac_vrf(),

@@ -158,5 +158,5 @@ PARTS: dict[str, Part] = {
     **DAEMONS,
 }
 
-_TABLE = StateTable("frr", FORMS, ASKED, PARTS)
+_TABLE = StateTable("frr", FORMS, ASKED, PARTS, NOT_READ)
 questions, read = _TABLE.questions, _TABLE.read

@@ -375,5 +375,5 @@ PARTS: dict[str, Part] = {
     ),
 }
 
-_TABLE = StateTable("junos", FORMS, ASKED, PARTS)
+_TABLE = StateTable("junos", FORMS, ASKED, PARTS, NOT_READ)
 questions, read = _TABLE.questions, _TABLE.read
