@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from railweave.counting import counted
@@ -368,10 +369,16 @@ def _value(switch: Switch, name: str, bound: Mapping[str, object]) -> tuple[str,
     return path, value
 
 
+@lru_cache(maxsize=1024)
+def _names(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the names in a line, each with its sign."""
+    return tuple((sign, name) for sign, name, _ in _NAME.findall(text))
+
+
 def _printed(text: str, switch: Switch, bound: Mapping[str, object]) -> list[str]:
     """Return a line with its values: none if it is left out, several if a name has several values."""
     given: dict[str, Any] = {}
-    for sign, name, _ in _NAME.findall(text):
+    for sign, name in _names(text):
         path, value = _value(switch, name, bound)
         if sign:
             if bool(value) is (sign == "!"):
@@ -381,7 +388,22 @@ def _printed(text: str, switch: Switch, bound: Mapping[str, object]) -> list[str
         elif value is None or value is False or (value == "" and not isinstance(value, Text)):
             return []
         given[name] = value
+    if not given:
+        return [text]
     return [_NAME.sub(lambda match: "" if match[1] else format(given[match[2]], match[3] or ""), text)]
+
+
+@lru_cache(maxsize=32)
+def _parsed(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """Return the steps of a text: the name for whose entries a step is printed, if any, the title behind its conditions, and its lines."""
+    made: list[tuple[str, str, tuple[str, ...]]] = []
+    for block in re.split(r"\n(?=#)", text.strip()):
+        head, *lines = block.splitlines()
+        names, title = cast("re.Match[str]", _HEAD.fullmatch(head)).groups(default="")
+        conditions = (f"{{{name}}}" if name[0] in "?!" else f"{{?{name.lstrip('*')}}}" for name in names.split())
+        each = next((name[1:] for name in names.split() if name[0] == "*"), "")
+        made.append((each, f"{''.join(conditions)}{title}", tuple(lines)))
+    return tuple(made)
 
 
 class Runbook:
@@ -414,19 +436,13 @@ class Runbook:
 
     def _steps(self, text: str, switch: Switch) -> Iterator[Check]:
         """Yield the steps of a text that a switch has."""
-        for block in re.split(r"\n(?=#)", text.strip()):
-            head, *lines = block.splitlines()
-            names, title = cast("re.Match[str]", _HEAD.fullmatch(head)).groups(default="")
-            conditions = "".join(
-                f"{{{name}}}" if name[0] in "?!" else f"{{?{name.lstrip('*')}}}" for name in names.split()
-            )
-            each = next((name[1:] for name in names.split() if name[0] == "*"), "")
+        for each, title, lines in _parsed(text):
             for entry in _value(switch, each, {})[1] if each else (None,):
                 switch.entry, bound = entry, {each: entry} if each else {}
-                for printed in _printed(conditions + title, switch, bound):
+                for printed in _printed(title, switch, bound):
                     yield self._step(printed, lines, switch, bound)
 
-    def _step(self, title: str, lines: list[str], switch: Switch, bound: Mapping[str, object]) -> Check:
+    def _step(self, title: str, lines: tuple[str, ...], switch: Switch, bound: Mapping[str, object]) -> Check:
         commands, points = (
             tuple(text for line in lines if line[0] == kind for text in _printed(line[2:], switch, bound))
             for kind in "$-"

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from railweave.model.state.values import Value
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Reader = Callable[[Value], Any]
+_RowReader = Callable[[Value, tuple[str, ...]], Any]
+"""A reader of a field of a row, with the keys on the way to it."""
 T = TypeVar("T")
 
 
@@ -82,7 +85,7 @@ class Fields(Generic[T]):
     def __init__(self, made: Callable[..., T], words: str = "", /, **readers: Reader) -> None:
         types = {field.name: str(field.type) for field in dataclasses.fields(made)}  # pyright: ignore[reportArgumentType]
         known, self._made = READERS | readers, made
-        self._fields: list[tuple[str, bool, list[list[list[str]]], Reader]] = []
+        self._fields: list[tuple[str, bool, _RowReader]] = []
         for word in words.split():
             name, _, place = word.partition("=")
             if not place:
@@ -96,42 +99,47 @@ class Fields(Generic[T]):
             read = known[reader] if reader else readers.get(field) or usual
             if read is None:
                 raise TypeError(f"{word}: nothing reads a {types[field]}")
-            self._fields.append((field, name.endswith("!"), choices, read))
+            self._fields.append((field, name.endswith("!"), _row_reader(choices, read)))
         mentioned = {field for field, *_ in self._fields}
-        self._fields += [
-            (name, False, [[["."]]], read) for name, read in readers.items() if name in types and name not in mentioned
-        ]
+        for name, read in readers.items():
+            if name in types and name not in mentioned:
+                self._fields.append((name, False, _row_reader([[["."]]], read)))
 
     def __call__(self, row: Value, *keys: str, **given: Any) -> T:  # noqa: ANN401 - any field's
         """Return the value that a row describes. ``given`` are fields that are known from elsewhere, and not read."""
-        read = {name: self._read(places, row, keys) for name, _, *places in self._fields if name not in given}
-        return self._made(**read, **given)
+        fields = {name: read(row, keys) for name, _, read in self._fields if name not in given}
+        return self._made(**fields, **given)
 
     def maybe(self, row: Value, *keys: str, **given: Any) -> T | None:  # noqa: ANN401
         """Return the same, or None if a necessary field is absent."""
-        for name, necessary, *places in self._fields:
+        for name, necessary, read in self._fields:
             if necessary and name not in given:
-                given[name] = self._read(places, row, keys)
+                given[name] = read(row, keys)
                 if given[name] is None:
                     return None
         return self(row, *keys, **given)
 
     def onto(self, known: T, row: Value, *keys: str) -> T:
         """Return a known value with the fields that a row has besides; what the row lacks stays."""
-        read = {
-            name: value for name, _, *places in self._fields if (value := self._read(places, row, keys)) is not None
-        }
-        return cast("Any", dataclasses.replace)(known, **read)
+        fields = {name: value for name, _, read in self._fields if (value := read(row, keys)) is not None}
+        return cast("Any", dataclasses.replace)(known, **fields)
 
-    @staticmethod
-    def _read(places: list[Any], row: Value, keys: tuple[str, ...]) -> Any:  # noqa: ANN401
-        choices, read = places
+
+def _row_reader(choices: list[list[list[str]]], read: Reader) -> _RowReader:
+    """Return the reader of a field of a row: the first choice that can be read, of the first place in it that is present."""
+    if len(choices) == 1 and len(choices[0]) == 1 and choices[0][0][0][0] not in "$.":
+        place = choices[0][0]
+        return lambda row, _: read(row.get(*place))
+
+    def read_first(row: Value, keys: tuple[str, ...]) -> Any:  # noqa: ANN401 - any field's
         value: Any = None
-        for choice in choices:
-            value = read(_first(row, keys, choice))
+        for places in choices:
+            value = read(_first(row, keys, places))
             if value is not None:
                 break
         return value
+
+    return read_first
 
 
 def _first(row: Value, keys: tuple[str, ...], places: list[list[str]]) -> Value:
@@ -146,6 +154,11 @@ def _first(row: Value, keys: tuple[str, ...], places: list[list[str]]) -> Value:
     return value
 
 
+@lru_cache(maxsize=256)
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(path.split("/"))
+
+
 def rows(answer: Value, path: str) -> list[tuple[Value, tuple[str, ...]]]:
     """Return the rows of an answer, each with the keys on the way to it.
 
@@ -153,7 +166,7 @@ def rows(answer: Value, path: str) -> list[tuple[Value, tuple[str, ...]]]:
     entry of a list, ``..name`` every value under a name at any depth.
     """
     reached: list[tuple[Value, tuple[str, ...]]] = [(answer, ())]
-    for step in path.split("/"):
+    for step in _steps(path):
         if step == "*":
             reached = [(below, (*keys, key)) for here, keys in reached for key, below in here.entries()]
         elif step.startswith(".."):
