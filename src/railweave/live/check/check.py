@@ -127,6 +127,7 @@ class CheckResult(JsonObject):
     - ``rules``: the ids of the rules that were applied.
     - ``since``: True if counters were compared with those of an earlier capture.
     - ``counts``: how much of each subject each device showed.
+    - ``systems``: the operating system that each switch runs.
     - ``not_asked``: by operating system, the subjects that no question asks for, with the reason. They are not expected.
     """
 
@@ -151,6 +152,7 @@ class CheckResult(JsonObject):
     rules: tuple[str, ...]
     since: bool
     counts: list[SubjectCount]
+    systems: dict[str, str]
     not_asked: dict[str, dict[str, str]]
 
     @property
@@ -170,7 +172,7 @@ class CheckResult(JsonObject):
 
     @property
     def seen(self) -> str:
-        """How much of the expected state was seen, as a phrase for people."""
+        """A phrase for people that says how much of the expected state was seen."""
         expected = sum(row.expected for row in self.counts)
         missing = sum(row.not_seen for row in self.counts)
         return f"{expected - missing:,} of {counted(expected, 'expected state')} seen"
@@ -248,8 +250,7 @@ class CheckResult(JsonObject):
 
     @cached_property
     def _blind(self) -> dict[tuple[str, str], str]:
-        """Why a rule could not be applied, by device and rule: nothing of what the rule is about was seen."""
-        systems = {switch.name: switch.nos for switch in self.network.switches}
+        """The reason why a rule could not be applied, by device and rule: nothing of what the rule is about was seen."""
         why = {
             (row.device, rule.id): f"not seen: {SUBJECTS[row.subject].text}"
             for row in self.counts
@@ -257,7 +258,7 @@ class CheckResult(JsonObject):
             for rule in SUBJECTS[row.subject].rules
         }
         for device in self.answered:
-            for subject, reason in self.not_asked.get(systems.get(device, ""), {}).items():
+            for subject, reason in self.not_asked.get(self.systems.get(device, ""), {}).items():
                 why |= {(device, rule.id): f"not asked: {reason}" for rule in SUBJECTS[subject].rules}
         return why
 
@@ -339,6 +340,7 @@ def check(
         rules,
         before is not None,
         rows,
+        systems,
         {nos: subjects for nos, subjects in left_out.items() if nos and subjects},
     )
 

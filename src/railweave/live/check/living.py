@@ -30,7 +30,7 @@ Kinds are a device, a link, the routing session of a link, a NIC, a daemon, the 
 
 @dataclass(frozen=True)
 class Visibility:
-    """What a network can show of itself. Real devices show everything; a lab does not.
+    """The part of its state that a network can show. Real devices show everything; a lab does not.
 
     - ``switch``, ``server``: functions that remove from a state what the device cannot report correctly.
     - ``not_asked``: the names of the subjects that the network cannot show, each with the reason.

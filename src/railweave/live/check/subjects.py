@@ -1,4 +1,4 @@
-"""What a check looked at: for each subject, how much of the expected state the devices reported.
+"""The subjects of a check: how much of the expected state of each kind the devices reported.
 
 A check that finds nothing wrong says nothing of what no device reported. So each subject counts the expected objects, such as BGP
 sessions, and those that the answers show. What they do not show is a finding of its own.
@@ -92,7 +92,7 @@ class SwitchAnswers:
 
     @cached_property
     def routes(self) -> dict[str, bool]:
-        """Whether the answers show the ports of each expected route, by prefix."""
+        """For each expected route, by prefix: True if the answers show its ports."""
         pairs = forwarding.reported_routes(self.living, self.expected, self.state)
         return {str(route.prefix): forwarding.shows(route, reported) for route, reported in pairs}
 
@@ -573,7 +573,7 @@ def not_asked(systems: Iterable[str], visible: Visibility) -> dict[str, dict[str
 
 @dataclass(frozen=True, slots=True)
 class SubjectCount(JsonObject):
-    """How much of a subject a device showed: the numbers of objects that are expected, right, wrong and not seen.
+    """The numbers of objects of a subject on a device: expected, right, wrong and not seen.
 
     Objects that cannot show because something else is wrong are not counted.
     """
@@ -619,7 +619,7 @@ def counts(
             rows.append(SubjectCount(device, subject.name, len(objects), bad, len(objects) - shown))
 
     for expected, state in living.pairs():
-        hidden = left_out.get(expected.identity.nos, ())
+        hidden = left_out.get(state.system, ())
         answers = SwitchAnswers(living, expected, state)
         asked = living.questions.get(expected.device, ())
         add(expected.device, ANSWERS, (_answered(question, answers) for question in asked))

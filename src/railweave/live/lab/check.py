@@ -159,4 +159,4 @@ IN_A_LAB = Visibility(
         "gids": "a lab has no RDMA devices",
     },
 )
-"""What a lab can show, beside what FRR cannot show."""
+"""The visibility of a lab. FRR's readers leave out more."""

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from railweave.model.state.values import Value
 
 NOT_READ = {
+    "interfaces.*.speed_gbps": "no public document shows the leaf of the running speed",
+    "interfaces.*.addresses": "no public document shows the form of addresses in the state of interfaces",
+    "interfaces.*.fec.uncorrected": "no public document shows where codewords are counted",
+    "interfaces.*.errors.in_resource": "no public document shows such a counter",
+    "queues.*.ingress": "no public document shows where drops by priority on input are counted",
     "pfc": "no public document shows where PFC frames are counted",
     "watchdog": "no public document shows where it is counted",
     "pools": "no public document shows where they are counted",

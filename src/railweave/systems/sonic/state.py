@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NOT_READ = {
+    "clock.synchronized": "it is not in SONiC's databases",
+    "interfaces.*.errors.in_resource": "drops for want of a buffer are counted by priority alone",
     "advertising": "`show ipv6 nd ra-interfaces` of FRRouting is text without numbers",
     "commit": "SONiC does not record who changed its configuration",
     "dynamic load balancing": "its state has a design document and no published table",
