@@ -73,6 +73,11 @@ def words_of(codec: Codec) -> st.SearchStrategy[str]:
     return st.from_regex(re.compile(codec.accepts, re.ASCII), fullmatch=True)
 
 
+def is_only_header(row: Row) -> bool:
+    """Whether a row is the header of the lines that say something: of the value itself, or of an element that is one of their slots."""
+    return row.rows is not None and row.made is None and not (row.codecs.keys() - {*row.by})
+
+
 def readable(codec: Codec, text: str) -> bool:
     try:
         codec.read(text)
@@ -118,7 +123,7 @@ def test_what_is_read_is_printed_and_read_again(name: str, data: st.DataObject) 
     reader = SectionReader(printed)
     assert table.read(printed, reader) == value
     assert [path for _, path, known in reader.lines() if not known] == []
-    if not any(slot.startswith("_") for form, _ in place for slot in form.slots):
+    if not is_only_header(place[-1][1]) and not any(slot.startswith("_") for form, _ in place for slot in form.slots):
         assert place[-1][0].accepts.fullmatch(lines[-1])
         assert flat(printed)
 
@@ -129,8 +134,10 @@ def test_what_is_read_is_printed_and_read_again(name: str, data: st.DataObject) 
 def test_another_value_is_another_configuration(name: str, data: st.DataObject) -> None:
     table, place = PLACES[name]
     form, row = place[-1]
-    if row.reason or all(
-        slot.startswith("_") or form.codecs[slot].accepts == form.codecs[slot].says for slot in form.slots
+    if (
+        row.reason
+        or is_only_header(row)
+        or all(slot.startswith("_") or form.codecs[slot].accepts == form.codecs[slot].says for slot in form.slots)
     ):
         return  # it says nothing, or has but one value
     above = [text_of(data, upper)[0] for upper, _ in place[:-1]]
@@ -145,5 +152,5 @@ def test_another_value_is_another_configuration(name: str, data: st.DataObject) 
 
 
 def test_rows_are_there() -> None:
-    assert {name.partition(".")[0] for name in TABLES} >= {"dell_sonic", "frr"}
+    assert {name.partition(".")[0] for name in TABLES} >= {"dell_sonic", "frr", "sonic"}
     assert len(PLACES) > 60

@@ -273,11 +273,12 @@ class SectionReader:
     def _lines(self, sections: Sequence[Section], above: str) -> Iterator[tuple[Section, str, Known]]:
         for block in sections:
             here = f"{above}{block.line}"
-            yield block, here, self._known(id(block))
+            yield block, here, self.known(block)
             if block.body:
                 yield from self._lines(block.body, f"{here} / ")
 
-    def _known(self, section: int) -> Known:
-        if section not in self._understood:
+    def known(self, section: Section) -> Known:
+        """Return if a line was understood, and as what."""
+        if id(section) not in self._understood:
             return ""
-        return "irrelevant" if section in self._passed else "understood"
+        return "irrelevant" if id(section) in self._passed else "understood"

@@ -92,7 +92,7 @@ Changed = Literal["cut", "replaced", "removed"]
 
 @dataclass(frozen=True)
 class Row:
-    """A statement. Use ``line``, ``each``, ``part``, ``fixed`` or ``passed`` to create rows; they document the fields."""
+    """A statement. Use ``line``, ``each``, ``part``, ``under``, ``fixed`` or ``passed`` to create rows; they document the fields."""
 
     forms: tuple[str, ...]
     also: tuple[str, ...] = ()
@@ -169,7 +169,7 @@ def each(
     """Return a statement for each element of ``field``. It sets the fields of the element that are in ``sets``.
 
     - ``made``: the class of the elements; None if an element is the value of the slot ``it`` itself.
-    - ``rows``: if given, each element is a section with these statements inside.
+    - ``rows``: if given, each element is a section with these statements inside. Without ``made``, one of them has the slot ``it``.
     - ``flat``: with ``rows``, each statement of an element has the form in front of it, such as ``neighbor <name> timers 3 9``, and there
       is no section.
     - ``by``: if given, the field is a mapping. The first of these slots that a line has is the key; lines with equal keys describe one
@@ -202,6 +202,16 @@ def part(
     """
     forms = _forms(form) if form else ()
     return Row(forms, source=source, field=field, made=made, rows=tuple(rows), when=when, disrupts=disrupts)
+
+
+def under(
+    form: str, source: str, *rows: Row, when: Callable[[Any], bool] | None = None, since: str = "", **codecs: Codec
+) -> Row:
+    """Return a header with statements about the value itself below it.
+
+    It is printed if ``when`` returns true, and if its slots have values or, without slots, one of the statements is printed.
+    """
+    return Row((form,), codecs=codecs, source=source, rows=rows, when=when, since=since)
 
 
 def fixed(
@@ -355,6 +365,8 @@ class Statements(Generic[T]):
         if row.made is not None or row.rows is not None:
             self._tables[id(row)] = Statements(row.made, row.rows or ())
         inner = self._below(row)
+        if inner is not None and not row.field:
+            self._tables |= inner._tables  # noqa: SLF001 - of its own class
         if inner is not None and not row.forms:  # a part without a header: its lines are among these
             self._tables |= inner._tables  # noqa: SLF001 - of its own class
             for begins, entries in inner._entries.items():  # noqa: SLF001 - of its own class
@@ -403,11 +415,11 @@ class Statements(Generic[T]):
                         write_line(value, key, member, sections)
 
             return write_each
-        if inner is not None:
-            part_of, header = attrgetter(row.field), row.forms[0] if row.forms else None
+        if inner is not None and not row.codecs:
+            part_of, header = attrgetter(row.field) if row.field else None, row.forms[0] if row.forms else None
 
             def write_part(value: Any, sections: list[Section]) -> None:  # noqa: ANN401 - a value of any class
-                member = part_of(value)
+                member = value if part_of is None else part_of(value)
                 if member is None or (when is not None and not when(value)):
                     return
                 body = inner.printed(member)
@@ -417,7 +429,7 @@ class Statements(Generic[T]):
                     sections.append(Section(header, body))
 
             return write_part
-        write_own = self._line(row, None, None)
+        write_own = self._line(row, inner, None)
 
         def write(value: Any, sections: list[Section]) -> None:  # noqa: ANN401 - a value of any class
             if when is None or when(value):
@@ -516,7 +528,8 @@ class Statements(Generic[T]):
             here: dict[str, Any] = here.setdefault(name, {})
         if not row.several:
             if inner is not None:
-                below: dict[str, Any] = here.setdefault(row.field, {})
+                here.update(values)
+                below: dict[str, Any] = here.setdefault(row.field, {}) if row.field else here
                 inner.collect(section.body or (), reader, below)
             elif not row.reason:
                 here.update(values)
@@ -526,11 +539,16 @@ class Statements(Generic[T]):
         names = frozenset({IT}) if row.made is None else self._tables[id(row)].names_of_fields
         here.update({name: word for name, word in values.items() if name not in names and name not in {*row.by, REST}})
         if row.made is None:
-            for name in row.field.split():
+            if inner is not None:  # the element is the slot of a line below
+                below = {}
+                inner.collect(section.body or (), reader, below)
+                values = values | below
+            for name in row.field.split() if IT in values else ():
                 if row.by:
                     here.setdefault(name, {})[keys[0]] = values[IT]
                 else:
-                    here.setdefault(name, []).extend(values[IT] if row.codecs[IT].spreads else (values[IT],))
+                    spreads = IT in row.codecs and row.codecs[IT].spreads
+                    here.setdefault(name, []).extend(values[IT] if spreads else (values[IT],))
             return
         if row.by:
             member: dict[str, Any] = here.setdefault(row.field, {}).setdefault(keys[0], {})
@@ -584,6 +602,8 @@ class Statements(Generic[T]):
     def _built(self, rows: Iterable[Row], values: dict[str, Any]) -> dict[str, Any]:
         built: set[str] = set()
         for row in rows:
+            if not row.field and row.rows is not None:
+                values = self._built(row.rows, values)
             if row.field not in values or row.field in built:
                 continue
             built.add(row.field)
@@ -594,10 +614,11 @@ class Statements(Generic[T]):
                 continue
             table: Statements[Any] = self._tables[id(row)]
             if not row.several:
-                if value:
-                    values[row.field] = table.build(value)
+                given = table._built(table.rows, dict(value))  # noqa: SLF001 - of its own class
+                if given:
+                    values[row.field] = row.made(**given)
                 else:
-                    del values[row.field]  # its header alone says nothing
+                    del values[row.field]  # its headers alone say nothing
             elif row.by:
                 values[row.field] = {key: table.build(inner) for key, inner in value.items()}
             else:
