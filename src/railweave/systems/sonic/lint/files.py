@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import check
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from railweave.model.config.sections import Section
     from railweave.systems.sonic.tables import Row, Tables
+
+fault = partial(check, severity="error", applies="sonic")
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,8 @@ def number(value: str) -> int | None:
     return int(value) if value.isascii() and value.lstrip("-").isdecimal() else None
 
 
-@check(
+@fault(
     "sonic-pool",
-    "error",
-    applies="sonic",
     why="the chip refuses the pool, and the switch runs without lossless buffers",
     fix="let a pool hold its headroom: xoff is part of size",
 )
@@ -59,10 +60,8 @@ def pools(files: Files) -> Iterator[str]:
             yield f"BUFFER_POOL|{name}: xoff {xoff} is over the size {size}"
 
 
-@check(
+@fault(
     "sonic-threshold",
-    "error",
-    applies="sonic",
     why="a profile needs one threshold of the kind that its pool's mode has",
     fix="give it dynamic_th or static_th, not both",
 )
@@ -74,10 +73,8 @@ def thresholds(files: Files) -> Iterator[str]:
             yield f"BUFFER_PROFILE|{name}: {' and '.join(given) or 'no threshold'}"
 
 
-@check(
+@fault(
     "sonic-headroom-twice",
-    "error",
-    applies="sonic",
     why="buffer manager makes priority groups of its own from CABLE_LENGTH, over those that stand here",
     fix="remove CABLE_LENGTH, or the lossless rows of BUFFER_PG",
 )
@@ -89,10 +86,8 @@ def twice(files: Files) -> Iterator[str]:
             yield f"BUFFER_PG|{'|'.join(parts)}: {parts[0]} has a cable length too"
 
 
-@check(
+@fault(
     "sonic-no-daemon",
-    "error",
-    applies="sonic",
     why="vtysh takes such lines without a word, and nothing carries them out",
     fix="set frr_mgmt_framework_config to true, by which SONiC starts bfdd, ospfd, pimd and pathd; it starts no other daemons",
 )
@@ -103,10 +98,8 @@ def daemons(files: Files) -> Iterator[str]:
             yield f"`{line}` of frr.conf: SONiC starts no {daemon} with these tables"
 
 
-@check(
+@fault(
     "sonic-no-container",
-    "error",
-    applies="sonic",
     why="rows that no container reads do nothing; SONiC does not say so",
     fix="enable the container in FEATURE, on an image that has it, or take the rows away",
 )
@@ -116,10 +109,8 @@ def containers(files: Files) -> Iterator[str]:
         yield f"{table}: {feature} is not enabled in FEATURE"
 
 
-@check(
+@fault(
     "sonic-lanes",
-    "error",
-    applies="sonic",
     why="orchagent makes a port of its lanes; a lane in two ports, or none at all, leaves ports away",
     fix="give each port lanes of its own, as the platform's port_config.ini has them",
 )
@@ -135,10 +126,8 @@ def lanes(files: Files) -> Iterator[str]:
                 yield f"PORT|{name}: lane {lane} is also {owners[lane]}'s"
 
 
-@check(
+@fault(
     "sonic-breakout",
-    "error",
-    applies="sonic",
     why="dynamic port breakout takes BREAKOUT_CFG for what the ports are, and would change others than meant",
     fix="let the ports after a parent be as many, and as fast, as its mode says",
 )
@@ -161,10 +150,8 @@ def breakout(files: Files) -> Iterator[str]:
                 yield f"BREAKOUT_CFG|{name}: {mode[0]}, but its ports are {', '.join(f'{one} {s}' for one, s in ports)}"
 
 
-@check(
+@fault(
     "sonic-member",
-    "error",
-    applies="sonic",
     why="a port that is routed is no member of a VLAN, and packets of its servers go nowhere",
     fix="take it out of INTERFACE, or out of VLAN_MEMBER",
 )
@@ -218,10 +205,8 @@ KEYS = {
 _GLOBAL = {"global", "GLOBAL", "CPU"}
 
 
-@check(
+@fault(
     "sonic-reference",
-    "error",
-    applies="sonic",
     why="what refers to nothing does nothing; SONiC does not say so",
     fix="define it, or use a name that is defined; names stand bare, not as [TABLE|NAME]",
 )
@@ -240,10 +225,8 @@ def references(files: Files) -> Iterator[str]:
                 yield f"{table}|{'|'.join(parts)}: there is no {target}|{parts[0]}"
 
 
-@check(
+@fault(
     "sonic-vni",
-    "error",
-    applies="sonic",
     why="routes of the tenant, or of the VLAN, lead into no tunnel",
     fix="map the VNI to a VLAN in VXLAN_TUNNEL_MAP, and give that VLAN's interface to the VRF",
 )

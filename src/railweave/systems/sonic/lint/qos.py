@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.findings.registry import check
-from railweave.systems.sonic.lint.files import Files, number, text
+from railweave.systems.sonic.lint.files import Files, fault, number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +23,8 @@ _MOST_QUEUE = {"QUEUE": 7, "BUFFER_QUEUE": 15, "BUFFER_PG": 7}
 """The highest queue with a scheduler; that with a buffer, multicast's among them; the highest priority group."""
 
 
-@check(
+@fault(
     "sonic-code-point",
-    "error",
-    applies="sonic",
     why="orchagent refuses the whole map, and every packet is best effort",
     fix="use DSCP 0 to 63, traffic classes, queues and priority groups 0 to 7",
 )
@@ -43,10 +40,8 @@ def code_points(files: Files) -> Iterator[str]:
                         yield f"{table}|{name} {key} {value}: the {what} is not 0 to {most}"
 
 
-@check(
+@fault(
     "sonic-queue",
-    "error",
-    applies="sonic",
     why="the queue or group does not exist on the chip, and the row does nothing",
     fix="use queues and priority groups that the chip has: 0 to 7",
 )
@@ -59,10 +54,8 @@ def queues(files: Files) -> Iterator[str]:
                 yield f"{table}|{'|'.join(parts)}: {parts[-1]!r} is not 0 to {most}"
 
 
-@check(
+@fault(
     "sonic-scheduler",
-    "error",
-    applies="sonic",
     why="the queue is then served otherwise than meant",
     fix="DWRR or WRR with a weight, or STRICT without one; weights of a port's queues at most 100 together",
 )
@@ -86,10 +79,8 @@ def schedulers(files: Files) -> Iterator[str]:
             yield f"QUEUE|{port}: the weights of its queues are {total} together"
 
 
-@check(
+@fault(
     "sonic-marking",
-    "error",
-    applies="sonic",
     why="packets are then not marked, or all at once, and senders do not slow down in time",
     fix="enable WRED for the colors that are marked, with a lower threshold below the upper one",
 )
@@ -106,10 +97,8 @@ def marking(files: Files) -> Iterator[str]:
                 yield f"WRED_PROFILE|{name}: {color} thresholds {low} and {high} do not rise"
 
 
-@check(
+@fault(
     "sonic-pfc",
-    "error",
-    applies="sonic",
     why="a priority that is paused needs headroom and its own queue, or packets are lost, or others are paused with it",
     fix="give the priority a BUFFER_PG with xoff, and the map from priority to queue",
 )
@@ -140,10 +129,8 @@ def _numbers(words: str) -> range:
     return range(low, high + 1) if low is not None and high is not None else range(0)
 
 
-@check(
+@fault(
     "sonic-watchdog",
-    "error",
-    applies="sonic",
     why="the watchdog daemon refuses the row and does not look at the port",
     fix="let detection and restoration be at least the polling interval",
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import TYPE_CHECKING
 
-from railweave.model.findings.registry import check
-from railweave.systems.sonic.lint.files import Files, text
+from railweave.systems.sonic.lint.files import Files, fault, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,10 +15,8 @@ ROUTED = ("INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFA
 """Tables of interfaces that have addresses."""
 
 
-@check(
+@fault(
     "sonic-routing-mode",
-    "error",
-    applies="sonic",
     why="SONiC then writes routing from its own templates over frr.conf, or does not read it",
     fix="set docker_routing_config_mode to split-unified",
 )
@@ -30,10 +27,8 @@ def mode(files: Files) -> Iterator[str]:
         yield f"DEVICE_METADATA|localhost: docker_routing_config_mode is {found or 'not given'}"
 
 
-@check(
+@fault(
     "sonic-frr-interface",
-    "error",
-    applies="sonic",
     why="FRR waits for an interface that never comes, or one without the address that the session needs",
     fix="let frr.conf name ports and VLANs that config_db.json routes",
 )
@@ -90,10 +85,8 @@ def _on_a_link(word: str, networks: list[IPv4Network | IPv6Network]) -> bool:
     return any(address in network for network in networks)
 
 
-@check(
+@fault(
     "sonic-vrf",
-    "error",
-    applies="sonic",
     why="FRR makes no VRF itself: routes of one that SONiC does not have go nowhere",
     fix="add it to VRF, with the same VNI",
 )
