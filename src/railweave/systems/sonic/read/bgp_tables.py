@@ -13,6 +13,8 @@ from railweave.model.config.sections import Section, SectionReader
 from railweave.systems.frr.read.text import address, prefix
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from railweave.systems.frr.statements.ports import Port
     from railweave.systems.sonic.read.rows import Row, Rows
 
@@ -40,6 +42,28 @@ class Lines:
             if id(section) in known:
                 row.known = True
                 row.taken.update(name for name in fields if name in row.fields)
+
+    def fields(self, below: list[Section], row: Row, forms: Mapping[str, Form], name: str = "") -> None:
+        """Add the lines of a row's fields. ``name`` is that of a neighbor."""
+        for field_name, form in forms.items():
+            if field_name in row.fields:
+                value = peek(row, field_name)
+                text = form if isinstance(form, str) else form.get(value.casefold(), form.get(OTHER))
+                if text:
+                    self.add(
+                        below,
+                        text.format(value, name=name, words=" ".join(value.replace(",", " ").split())),
+                        row,
+                        field_name,
+                    )
+                elif text is not None:
+                    row.text(field_name)
+
+
+Form = str | dict[str, str]
+"""The line that a field comes to: for any value, or by the value. An empty one is what holds without the field."""
+OTHER = "*"
+"""Any other value; without it such a field is not understood."""
 
 
 def peek(row: Row, name: str) -> str:
@@ -198,6 +222,15 @@ def _family(key: str) -> str:
     return at.family if at else ""
 
 
+_GLOBALS: dict[str, Form] = {
+    "router_id": "bgp router-id {}",
+    "default_ipv4_unicast": {"true": "bgp default ipv4-unicast", OTHER: "no bgp default ipv4-unicast"},
+    "ebgp_requires_policy": {"false": "no bgp ebgp-requires-policy", OTHER: "bgp ebgp-requires-policy"},
+    "load_balance_mp_relax": {"true": "bgp bestpath as-path multipath-relax", OTHER: ""},
+    "graceful_restart_enable": {"true": "bgp graceful-restart", OTHER: ""},
+}
+
+
 def _framework(tables: Rows, found: Lines) -> None:
     """What frrcfgd makes of the tables, VRF by VRF."""
     for row in tables.rows("BGP_GLOBALS"):
@@ -207,16 +240,7 @@ def _framework(tables: Rows, found: Lines) -> None:
         router = found.add(found.sections, f"router bgp {asn}{vrf}", row, "local_asn")
         body: list[Section] = []
         router.body = body
-        if "router_id" in row.fields:
-            found.add(body, f"bgp router-id {peek(row, 'router_id')}", row, "router_id")
-        _flag(
-            found, body, row, "default_ipv4_unicast", "true", "bgp default ipv4-unicast", "no bgp default ipv4-unicast"
-        )
-        _flag(
-            found, body, row, "ebgp_requires_policy", "false", "no bgp ebgp-requires-policy", "bgp ebgp-requires-policy"
-        )
-        _flag(found, body, row, "load_balance_mp_relax", "true", "bgp bestpath as-path multipath-relax", "")
-        _flag(found, body, row, "graceful_restart_enable", "true", "bgp graceful-restart", "")
+        found.fields(body, row, _GLOBALS)
         if "default_ipv4_unicast" not in row.fields:
             body.append(Section("no bgp default ipv4-unicast"))
         for table in ("BGP_PEER_GROUP", "BGP_NEIGHBOR"):
@@ -226,56 +250,33 @@ def _framework(tables: Rows, found: Lines) -> None:
         _families(tables, found, body, row.key)
 
 
-def _flag(found: Lines, body: list[Section], row: Row, name: str, value: str, yes: str, no: str) -> None:
-    """A line for a field that is on or off; empty: that is what holds without it."""
-    if name in row.fields:
-        text = yes if peek(row, name).casefold() == value else no
-        if text:
-            found.add(body, text, row, name)
-        else:
-            row.text(name)
-
-
-_NEIGHBOR = {
-    "local_asn": "local-as {}",
-    "name": "description {}",
-    "description": "description {}",
-    "local_addr": "update-source {}",
-    "auth_password": "password {}",
-    "bfd_profile": "bfd profile {}",
+_NEIGHBOR: dict[str, Form] = {
+    "peer_group_name": "neighbor {name} peer-group {}",
+    "asn": "neighbor {name} remote-as {}",
+    "local_asn": "neighbor {name} local-as {}",
+    "name": "neighbor {name} description {}",
+    "description": "neighbor {name} description {}",
+    "local_addr": "neighbor {name} update-source {}",
+    "auth_password": "neighbor {name} password {}",
+    "bfd_profile": "neighbor {name} bfd profile {}",
+    "bfd": {"true": "neighbor {name} bfd", OTHER: ""},
+    "ebgp_multihop": {"true": "neighbor {name} ebgp-multihop", OTHER: ""},
+    "capability_ext_nexthop": {"true": "neighbor {name} capability extended-nexthop", OTHER: ""},
+    "admin_status": {"false": "neighbor {name} shutdown", "down": "neighbor {name} shutdown", OTHER: ""},
+    "ttl_security_hops": "neighbor {name} ttl-security hops {}",
 }
+_KINDS = {"external": "neighbor {name} remote-as external", "internal": "neighbor {name} remote-as internal"}
 
 
 def _neighbor(found: Lines, body: list[Section], row: Row, *, group: bool) -> None:
     name = row.parts()[1]
-    on_port = not group and address(name) is None
     if group:
         found.add(body, f"neighbor {name} peer-group", row)
-    elif on_port:
+    elif address(name) is None:
         found.add(body, f"neighbor {name} interface", row)
-    if "peer_group_name" in row.fields:
-        found.add(body, f"neighbor {name} peer-group {peek(row, 'peer_group_name')}", row, "peer_group_name")
-    if "asn" in row.fields:
-        found.add(body, f"neighbor {name} remote-as {peek(row, 'asn')}", row, "asn")
-    elif "peer_type" in row.fields:
-        found.add(body, f"neighbor {name} remote-as {peek(row, 'peer_type').casefold()}", row, "peer_type")
-    for field_name, text in _NEIGHBOR.items():
-        if field_name in row.fields:
-            found.add(body, f"neighbor {name} {text.format(peek(row, field_name))}", row, field_name)
-    for field_name, value, text in (
-        ("bfd", "true", "bfd"),
-        ("ebgp_multihop", "true", "ebgp-multihop"),
-        ("capability_ext_nexthop", "true", "capability extended-nexthop"),
-        ("admin_status", "false", "shutdown"),
-        ("admin_status", "down", "shutdown"),
-    ):
-        if field_name in row.fields:
-            if peek(row, field_name).casefold() == value:
-                found.add(body, f"neighbor {name} {text}", row, field_name)
-            elif not any(section.line == f"neighbor {name} {text}" for section in body):
-                row.text(field_name)
-    if "ttl_security_hops" in row.fields:
-        found.add(body, f"neighbor {name} ttl-security hops {peek(row, 'ttl_security_hops')}", row, "ttl_security_hops")
+    if "asn" not in row.fields:
+        found.fields(body, row, {"peer_type": _KINDS}, name)
+    found.fields(body, row, _NEIGHBOR, name)
 
 
 def _families(tables: Rows, found: Lines, body: list[Section], vrf: str) -> None:
@@ -291,7 +292,7 @@ def _families(tables: Rows, found: Lines, body: list[Section], vrf: str) -> None
     for row in tables.rows("BGP_GLOBALS_AF"):
         own, _, word = row.key.partition("|")
         if own == vrf:
-            _family_globals(found, family(word, row), row)
+            found.fields(family(word, row), row, _FAMILY)
             if word == "l2vpn_evpn":
                 _vnis(tables, found, family(word, row), vrf)
     for row in tables.rows("ROUTE_REDISTRIBUTE"):
@@ -307,48 +308,32 @@ def _families(tables: Rows, found: Lines, body: list[Section], vrf: str) -> None
         for row in tables.rows(table):
             parts = row.parts()
             if parts[0] == vrf and len(parts) == 3:
-                _neighbor_family(found, family(parts[2], row), row, parts[1])
+                found.fields(family(parts[2], row), row, _NEIGHBOR_FAMILY, parts[1])
 
 
-def _family_globals(found: Lines, body: list[Section], row: Row) -> None:
-    for name, text in (("max_ebgp_paths", "maximum-paths {}"), ("max_ibgp_paths", "maximum-paths ibgp {}")):
-        if name in row.fields:
-            found.add(body, text.format(peek(row, name)), row, name)
-    for name, text in (
-        ("advertise-all-vni", "advertise-all-vni"),
-        ("advertise-ipv4-unicast", "advertise ipv4 unicast"),
-        ("advertise-ipv6-unicast", "advertise ipv6 unicast"),
-    ):
-        if row.says(name, "true"):
-            found.add(body, text, row, name)
-    for name, text in (
-        ("route-distinguisher", "rd {}"),
-        ("import-rts", "route-target import {}"),
-        ("export-rts", "route-target export {}"),
-    ):
-        if name in row.fields:
-            found.add(body, text.format(" ".join(row.words(name))), row, name)
-
-
-def _neighbor_family(found: Lines, body: list[Section], row: Row, name: str) -> None:
-    for flag in ("admin_status", "activate"):
-        if flag in row.fields:
-            on = peek(row, flag).casefold() in {"true", "up"}
-            found.add(body, f"{'' if on else 'no '}neighbor {name} activate", row, flag)
-    for field_name, direction in (("route_map_in", "in"), ("route_map_out", "out")):
-        words = row.words(field_name)
-        row.leave(field_name)
-        if len(words) == 1:
-            found.add(body, f"neighbor {name} route-map {words[0]} {direction}", row, field_name)
-    for field_name, value, text in (
-        ("rrclient", "true", "route-reflector-client"),
-        ("unchanged_nexthop", "true", "attribute-unchanged next-hop"),
-    ):
-        if field_name in row.fields:
-            if peek(row, field_name).casefold() == value:
-                found.add(body, f"neighbor {name} {text}", row, field_name)
-            else:
-                row.text(field_name)
+_FAMILY: dict[str, Form] = {
+    "max_ebgp_paths": "maximum-paths {}",
+    "max_ibgp_paths": "maximum-paths ibgp {}",
+    "advertise-all-vni": {"true": "advertise-all-vni", OTHER: ""},
+    "advertise-ipv4-unicast": {"true": "advertise ipv4 unicast", OTHER: ""},
+    "advertise-ipv6-unicast": {"true": "advertise ipv6 unicast", OTHER: ""},
+    "route-distinguisher": "rd {words}",
+    "import-rts": "route-target import {words}",
+    "export-rts": "route-target export {words}",
+}
+_ACTIVE: Form = {
+    "true": "neighbor {name} activate",
+    "up": "neighbor {name} activate",
+    OTHER: "no neighbor {name} activate",
+}
+_NEIGHBOR_FAMILY: dict[str, Form] = {
+    "admin_status": _ACTIVE,
+    "activate": _ACTIVE,
+    "route_map_in": "neighbor {name} route-map {words} in",
+    "route_map_out": "neighbor {name} route-map {words} out",
+    "rrclient": {"true": "neighbor {name} route-reflector-client", OTHER: ""},
+    "unchanged_nexthop": {"true": "neighbor {name} attribute-unchanged next-hop", OTHER: ""},
+}
 
 
 def _vnis(tables: Rows, found: Lines, body: list[Section], vrf: str) -> None:
