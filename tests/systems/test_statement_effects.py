@@ -29,6 +29,9 @@ def rows(those: Iterable[Row]) -> Iterator[Row]:
         yield from rows(row.rows or ())
 
 
+BY_PATTERNS = {"sonic.management.SYSTEM", "sonic.vlans.VLANS"}
+"""Tables whose disruptions are still patterns of the ``changes.py`` of their system."""
+
 PRINTED = [
     (name, row, table.disrupts if row.disrupts is None else row.disrupts)
     for name, table in TABLES.items()

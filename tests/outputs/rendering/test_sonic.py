@@ -18,7 +18,7 @@ from railweave.model.device.model import DeviceConfig
 from railweave.model.network.model import Network
 from railweave.systems.frr.tree import to_text as to_frr
 from railweave.systems.sonic import render as sonic
-from railweave.systems.sonic.render.names import vrf_names
+from railweave.systems.sonic.names import vrf_names
 from railweave.systems.sonic.tables import Tables, parse, to_text
 from tests.conftest import SMALL, designed
 from tests.retarget import retargeted

@@ -15,7 +15,7 @@ from railweave.systems.dell_sonic import render as dell_sonic
 from railweave.systems.dell_sonic.lint import lint as lint_dell
 from railweave.systems.sonic import render as sonic
 from railweave.systems.sonic.lint import lint
-from railweave.systems.sonic.render.names import routed_name
+from railweave.systems.sonic.names import routed_name
 from tests.conftest import EXAMPLES, example
 from tests.retarget import STAND_IN, retargeted
 

@@ -17,7 +17,7 @@ from railweave.model.network.model import Network
 from railweave.outputs.folder import steps as build_pages
 from railweave.systems import system, systems
 from railweave.systems.frr import runbook as frr
-from railweave.systems.sonic.render.names import vrf_names
+from railweave.systems.sonic.names import vrf_names
 from tests.conftest import EXAMPLES, example
 from tests.dual_stack import dual
 from tests.external_port import shared_port

@@ -19,12 +19,12 @@ from railweave.model.config.sections import parse as parse_frr
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
 from railweave.operations.deploy.changes import change
-from railweave.systems import system
+from railweave.systems import statement_tables, system
 from railweave.systems.sonic import render as sonic
-from railweave.systems.sonic.branches import MASTER, NUMBERED, OLDEST, SINCE, branch, keep, lacking, newer
+from railweave.systems.sonic.branches import MASTER, NUMBERED, OLDEST, branch, newer
 from railweave.systems.sonic.changes import config_tree
 from railweave.systems.sonic.daemons import idle_sections, idle_tables, running
-from railweave.systems.sonic.render.by_release import LOST, designed
+from railweave.systems.sonic.render.by_release import LOST, designed, keep, lacking
 from railweave.systems.sonic.tables import Tables
 from railweave.systems.sonic.validator import Conversion, SonicModels, load, validate
 from tests.conftest import SMALL
@@ -59,19 +59,6 @@ def wholes() -> Iterator[Tables]:
         more = {**raw, "management": {**raw.get("management", {}), **MORE}}
         for config in trial(more, "sonic").configs:
             yield sonic.tables(replace(config, release="209911"))
-
-
-def test_every_rendered_field_has_its_first_branch() -> None:
-    missing: set[tuple[str, str]] = set()
-    for tables in wholes():
-        for table, rows in tables.items():
-            since = SINCE.get(table)
-            fields = {field for row in rows.values() for field in row}
-            if since is None:
-                missing.add((table, ""))
-            elif since.fields != "*":
-                missing |= {(table, one) for one in fields - {*since.fields.split(), *since.later}}
-    assert missing == set()
 
 
 @pytest.mark.parametrize(
@@ -141,9 +128,11 @@ def test_the_default_release_is_the_models() -> None:
 
 def test_what_an_older_release_loses_is_said_of_every_table() -> None:
     newer_than_all = {
-        table
-        for table, since in SINCE.items()
-        if since.branch != OLDEST or since.later or any(first != OLDEST for first in since.rows.values())
+        form.raw.split()[0]
+        for table in statement_tables.tables("sonic").values()
+        for row, forms, inner in table.statements()
+        for form in forms
+        if row.since or (inner and inner.releases)
     }
     assert newer_than_all == LOST.keys()
 

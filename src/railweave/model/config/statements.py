@@ -614,7 +614,7 @@ class Statements(Generic[T]):
                 continue
             table: Statements[Any] = self._tables[id(row)]
             if not row.several:
-                given = table._built(table.rows, dict(value))  # noqa: SLF001 - of its own class
+                given = table._built(table.rows, dict(value))
                 if given:
                     values[row.field] = row.made(**given)
                 else:

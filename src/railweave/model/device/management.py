@@ -96,8 +96,8 @@ class Syslog:
 class SnmpUser:
     """An SNMPv3 user, with references to its SHA-256 authentication key and its AES-128 privacy key."""
 
-    auth: str
-    privacy: str
+    auth: str = "secret:?"
+    privacy: str = "secret:?"
 
 
 @dataclass(frozen=True, slots=True)

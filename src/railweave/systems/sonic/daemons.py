@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.sonic.meaning.management import system_of
 from railweave.systems.sonic.render.frr import parts
-from railweave.systems.sonic.render.system import metadata
-from railweave.systems.sonic.tables import Tables, merge
+from railweave.systems.sonic.statements.management import SYSTEM
+from railweave.systems.sonic.tables import Tables, merge, of_sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,7 +78,7 @@ def running(tables: Tables) -> frozenset[str]:
 
 def started(config: DeviceConfig) -> frozenset[str]:
     """FRRouting's daemons that SONiC starts for a device, the operator's own rows counted in."""
-    tables = metadata(config)
+    tables = of_sections(SYSTEM.printed(system_of(config)))
     merge(tables, parts(config.extra)[0])
     return running(tables)
 

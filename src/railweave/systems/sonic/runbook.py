@@ -15,7 +15,7 @@ from railweave.model.catalog import catalog
 from railweave.systems import runbook
 from railweave.systems.frr.runbook import ROUTING
 from railweave.systems.sonic.daemons import started
-from railweave.systems.sonic.render.names import vrf_names
+from railweave.systems.sonic.names import vrf_names
 from railweave.systems.sonic.render.ports import ETHERNET_HEADER
 from railweave.systems.sonic.render.qos import lossless_profile, profile_name
 from railweave.systems.sonic.render.system import ecmp_fields

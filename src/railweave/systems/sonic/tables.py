@@ -7,9 +7,11 @@ from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, cast
 
 from railweave.errors import RenderError
+from railweave.model.config.sections import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
 
 Value = str | list[str]
 Row = dict[str, Value]
@@ -64,6 +66,34 @@ def merge(into: Tables, extra: Tables) -> None:
         table = into.setdefault(name, {})
         for key, row in rows.items():
             table[key] = {**table.get(key, {}), **row}
+
+
+LISTED = frozenset({("DNS_OPTIONS", "search"), ("NTP", "src_intf"), ("SWITCH_HASH", "ecmp_hash")})
+"""Fields whose values are lists."""
+
+
+def of_sections(sections: Iterable[Section]) -> Tables:
+    """Return the rows of statements (``statements``)."""
+    tables: Tables = {}
+    for section in sections:
+        table, _, key = section.line.partition(" ")
+        row = tables.setdefault(table, {}).setdefault(key.replace(" ", "|"), {})
+        for line in section.body or ():
+            name, _, value = line.line.partition(" ")
+            row[name] = value.split(",") if (table, name) in LISTED else value
+    return {table: _ordered(rows) for table, rows in tables.items()}
+
+
+def _ordered(rows: dict[str, Row]) -> dict[str, Row]:
+    """Return rows in order, those of addresses behind the row of their interface."""
+    places = {key: place for place, key in enumerate(rows)}
+    return {key: rows[key] for key in sorted(rows, key=lambda key: places.get(key.partition("|")[0], places[key]))}
+
+
+def to_section(table: str, key: str, row: Row) -> Section:
+    """Return a row as a statement: a header with a line for each field. A key with spaces is none that a statement has."""
+    fields = [Section(f"{name} {value if isinstance(value, str) else ','.join(value)}") for name, value in row.items()]
+    return Section(f"{table} {key if ' ' in key else key.replace('|', ' ')}", fields or None)
 
 
 def lines(tables: Tables) -> list[str]:

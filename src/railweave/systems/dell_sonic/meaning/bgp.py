@@ -11,7 +11,7 @@ from railweave.systems.frr.meaning import bgp
 from railweave.systems.frr.statements.bgp import Evpn, UnicastFamily
 from railweave.systems.frr.statements.bgp import Peer as FrrPeer
 from railweave.systems.frr.statements.bgp import Router as FrrRouter
-from railweave.systems.sonic.render.names import vrf_names
+from railweave.systems.sonic.names import vrf_names
 
 if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.model.device.management import Aaa, EdgePorts, Login, Management, Security, Services
 from railweave.systems.dell_sonic.statements.management import Limits, ManagementPort, System
 from railweave.systems.dell_sonic.words import fewest
-from railweave.systems.sonic.render.names import vrf_names
+from railweave.systems.sonic.names import vrf_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

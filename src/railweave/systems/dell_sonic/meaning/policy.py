@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.systems.frr.meaning.policy import external_policies, fabric_policies, overlay_policies
-from railweave.systems.sonic.render.names import vrf_names
+from railweave.systems.sonic.names import vrf_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,8 +19,9 @@ from railweave.systems.dell_sonic.statements.ports import (
     Tunnel,
 )
 from railweave.systems.frr.meaning.ports import DISCOVERY, advertised_of
-from railweave.systems.sonic.render.names import ETHERNET_HEADER, transit_vlan, vrf_names
-from railweave.systems.sonic.render.system import STORMS, kbps
+from railweave.systems.sonic.meaning.management import kbps
+from railweave.systems.sonic.names import ETHERNET_HEADER, transit_vlan, vrf_names
+from railweave.systems.sonic.statements.management import STORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -14,7 +14,7 @@ from railweave.systems.dell_sonic.read.routing import tenant
 from railweave.systems.dell_sonic.statements.ports import Lines
 from railweave.systems.frr.meaning.ports import sent
 from railweave.systems.frr.statements.ports import Advertised
-from railweave.systems.sonic.render.names import ETHERNET_HEADER
+from railweave.systems.sonic.names import ETHERNET_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -9,7 +9,6 @@ from railweave.model.config.codecs import needed, whole
 from railweave.model.config.statements import Codec
 from railweave.systems.dell_sonic import words
 from railweave.systems.dell_sonic.tree import quoted
-from railweave.systems.sonic.render.system import secret as printed_secret
 
 ADDRESS_FORM = r"[0-9a-f.:]+"
 
@@ -18,7 +17,7 @@ HOST = Codec(r"\S+", says="text")
 TEXT = Codec(r'(?:"[^"]*"|\S+)', words.unquoted, quoted, word=r".+", says="text")
 ADDRESS = Codec(ADDRESS_FORM, Address.read, says="address")
 INTERFACE_ADDRESS = Codec(r"[0-9a-f.:]+/\d+", InterfaceAddress.read, says="prefix")
-SECRET = Codec(r"\S+", words.secret, printed_secret, says="secret")
+SECRET = Codec(r"\S+", words.secret, "<{}>".format, says="secret")
 
 
 def _asn(text: str) -> int:

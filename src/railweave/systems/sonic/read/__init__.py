@@ -24,11 +24,15 @@ from railweave.systems.frr.read.text import sections
 from railweave.systems.frr.statements.ports import INTERFACES
 from railweave.systems.frr.tree import to_text as to_frr
 from railweave.systems.sonic.changes import TableTree
-from railweave.systems.sonic.read import bgp_tables, management, ports
-from railweave.systems.sonic.read.management import control_plane
+from railweave.systems.sonic.meaning import management
+from railweave.systems.sonic.meaning import vlans as meaning
+from railweave.systems.sonic.meaning.control_plane import control_plane_of
+from railweave.systems.sonic.read import bgp_tables
 from railweave.systems.sonic.read.ports import Uses, addressed, interfaces, model_of, splits
 from railweave.systems.sonic.read.qos import paused, qos
-from railweave.systems.sonic.read.rows import Rows, nodes, rows
+from railweave.systems.sonic.read.rows import Rows, TableReader, nodes, rows
+from railweave.systems.sonic.statements.management import SYSTEM, System
+from railweave.systems.sonic.statements.vlans import VLANS, Vlans
 from railweave.systems.sonic.tables import Tables, to_text
 
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
 _TABLES = "config_db.json"
 """The file that is a JSON document, whatever stands in it."""
 
+_METADATA = "DEVICE_METADATA localhost"
 _ROLES: Mapping[str, Literal["leaf", "spine", "super-spine"]] = {
     "LeafRouter": "leaf",
     "ToRRouter": "leaf",
@@ -130,12 +135,13 @@ def _config(
     loopbacks = [row.key for row in tables.rows("LOOPBACK_INTERFACE") if "|" not in row.key]
     loopbacks += [one for one in known if one.startswith("Loopback") and one not in loopbacks]
     routing = Routing(taking, known, loopbacks)
-    meta = tables.row("DEVICE_METADATA", "localhost")
-    model = model_of(meta.text("hwsku"))
-    meta.text("platform")
-    tunnels = ports.tunnels(tables)
+    reader = TableReader(tables)
+    system = SYSTEM.read(reader.sections, reader)
+    model = model_of(system.sku)
+    vlans = VLANS.read(reader.sections, reader)
+    tunnels = meaning.tunnels(vlans)
     outside = _outside(tables, routing)
-    on_vlans = ports.members(tables)
+    on_vlans = meaning.members(vlans, reader)
     fabric = routing.on_fabric()
     local = {row.key for row in tables.rows("INTERFACE") if "|" not in row.key and _link_local(row.key, tables)}
     routed = [
@@ -143,27 +149,30 @@ def _config(
     ]
     uses = Uses(fabric | local, outside, routed, on_vlans, paused(tables))
     found = with_parts(interfaces(tables, known, uses))
-    gateways = tuple(ports.gateways(tables, known, tunnels, routed))
+    gateways = tuple(meaning.gateways(vlans, tables, reader, known, tunnels, routed))
     of_vrf: dict[str, list[Prefix]] = {}
     for gateway in gateways:
         of_vrf.setdefault(gateway.vrf, []).extend(gateway.prefixes)
     bgp, isis = routing.bgp(), routing.isis()
     if bgp:
-        for field, value in (("bgp_asn", str(bgp.asn)), ("bgp_router_id", bgp.router_id)):
-            if meta.text(field) != value:
-                meta.leave(field)
-    names = ports.vrf_names(tables, tunnels)
+        for field, own, value in (
+            ("bgp_asn", system.asn, str(bgp.asn)),
+            ("bgp_router_id", system.router_id, bgp.router_id),
+        ):
+            if own != value:
+                reader.leave_field(_METADATA, field)
+    names = meaning.designed_names(vlans, tunnels, reader)
     switch = catalog().switches.get(model)
-    address, gateway_address = management.port(tables)
+    address, gateway_address = management.management_port(system)
     used: set[Family] = {one.family for each in gateways for one in each.addresses}
     used |= {*(bgp.families if bgp else ()), *(isis.families if isis else ())}
     config = DeviceConfig(
-        name=meta.text("hostname") or routing.general.name,
-        role=_ROLES.get(meta.text("type"), "leaf"),
+        name=system.name or routing.general.name,
+        role=_ROLES.get(system.role, "leaf"),
         model=model,
         nos="sonic",
         release=catalog().release_of("sonic", model),
-        management=management.management(tables, found),
+        management=management.management_of(system, found, reader),
         management_address=address,
         management_gateway=gateway_address,
         loopback=routing.loopback(),
@@ -171,25 +180,28 @@ def _config(
         interfaces=tuple(_renamed(one, names) for one in found),
         gateways=tuple(replace(one, vrf=names.get(one.vrf, one.vrf)) for one in gateways),
         bgp=bgp,
-        qos=qos(tables, found, switch),
-        balancing=BalancingConfig("ecmp", tuple(sorted(used)), hash=_hash(tables), fast_reroute=routing.fast_reroute()),
+        qos=qos(tables, found, switch, monitored=system.watermarks),
+        balancing=BalancingConfig(
+            "ecmp", tuple(sorted(used)), hash=system.hash or Hash(), fast_reroute=routing.fast_reroute()
+        ),
         extra="",
         overlay=_overlay(routing.overlay(), tunnels),
-        vrfs=tuple(_vrf(one, tables, names, outside) for one in routing.vrfs(of_vrf)),
-        mac_vrf=ports.mac_vrf(routing.mac_vrf(), tunnels, bgp, found),
+        vrfs=tuple(_vrf(one, vlans, reader, names, outside) for one in routing.vrfs(of_vrf)),
+        mac_vrf=meaning.mac_vrf(routing.mac_vrf(), tunnels, bgp, found),
         isis=isis,
         ospf=routing.ospf(bgp),
     )
-    _common(tables, files=files, lines=made is None)
+    _common(system, tables, reader, files=files, lines=made is None)
     for name in fabric:
         row = tables.row("INTERFACE", name)
         if row.says("ipv6_use_link_local_only", "disable") and not known[name].addresses:
             row.leave("ipv6_use_link_local_only")
-    if tables.row("FEATURE", "bgp").says("state", *_DISABLED):
+    if not system.features.get("bgp", True):
         config = _without_sessions(config)
-    if tables.has("DEVICE_METADATA") and meta.fields.get("frr_mgmt_framework_config") != "true":
+    if tables.has("DEVICE_METADATA") and system.framework != "true":
         config = _without_bfd(config)
-    return replace(config, protection=control_plane(tables, config)), taking, made
+    reader.note()
+    return replace(config, protection=control_plane_of(tables, config)), taking, made
 
 
 def _without_sessions(config: DeviceConfig) -> DeviceConfig:
@@ -214,10 +226,6 @@ def _without_bfd(config: DeviceConfig) -> DeviceConfig:
         overlay=replace(overlay, bfd=None) if overlay else None,
         isis=replace(isis, bfd=None) if isis else None,
     )
-
-
-_DISABLED = ("disabled", "always_disabled")
-"""States of a container that does not run."""
 
 
 def _renamed(one: Interface, names: Mapping[str, str]) -> Interface:
@@ -251,12 +259,17 @@ def _outside(tables: Rows, routing: Routing) -> dict[str, list[tuple[str, int | 
     return found
 
 
-def _vrf(one: Vrf, tables: Rows, names: Mapping[str, str], outside: Mapping[str, list[tuple[str, int | None]]]) -> Vrf:
+def _vrf(
+    one: Vrf,
+    vlans: Vlans,
+    reader: TableReader,
+    names: Mapping[str, str],
+    outside: Mapping[str, list[tuple[str, int | None]]],
+) -> Vrf:
     """A VRF as the design calls it, with the VNI of its row, and interfaces called by their ports."""
-    row = tables.row("VRF", one.name)
-    vni = row.number("vni") if "vni" in row.fields else None
+    vni = vlans.vrfs.get(one.name)
     if vni is not None and one.vni and vni != one.vni:
-        row.leave("vni")
+        reader.leave_field(f"VRF {one.name}", "vni")
     units = {name: f"{port}.{tag or 0}" for port, parts in outside.items() for name, tag in parts}
 
     def called(peer: ExternalPeer) -> ExternalPeer:
@@ -269,7 +282,7 @@ def _vrf(one: Vrf, tables: Rows, names: Mapping[str, str], outside: Mapping[str,
     )
 
 
-def _overlay(found: OverlayConfig | None, tunnels: ports.Tunnels) -> OverlayConfig | None:
+def _overlay(found: OverlayConfig | None, tunnels: meaning.Tunnels) -> OverlayConfig | None:
     """The overlay with the tunnel's own source as its first endpoint."""
     if found is None or tunnels.source is None:
         return found
@@ -277,44 +290,20 @@ def _overlay(found: OverlayConfig | None, tunnels: ports.Tunnels) -> OverlayConf
     return replace(found, endpoints=(TunnelEndpoint(tunnels.source, None), *others))
 
 
-def _hash(tables: Rows) -> Hash:
-    """Fields that next-hop groups are shared by; SONiC's own where it does not say."""
-    row = tables.row("SWITCH_HASH", "GLOBAL")
-    fields = set(row.words("ecmp_hash"))
-    layer3, layer4 = {"SRC_IP", "DST_IP"}, {"IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"}
-    if fields not in (layer3, layer4, layer3 | layer4):
-        row.leave("ecmp_hash")
-    return Hash(layer3 <= fields, layer4 <= fields) if row.line else Hash()
-
-
-def _common(tables: Rows, *, files: bool, lines: bool) -> None:
-    """Take what says how SONiC itself is to run, where that is as we write it.
+def _common(system: System, tables: Rows, reader: TableReader, *, files: bool, lines: bool) -> None:
+    """Leave what says how SONiC itself is to run, if that is not as we write it.
 
     ``lines``: BGP is in lines of FRR; ``files``: those are of a file. SONiC keeps such a file in the split modes, and writes its own in
     the others. Of tables, frrcfgd reads those of its framework, and bgpcfgd the others (sonic-buildimage, dockers/docker-fpm-frr).
     """
-    meta = tables.row("DEVICE_METADATA", "localhost")
     kept = ("split-unified", "split")
     framework, plain = tables.has("BGP_GLOBALS"), tables.has("BGP_NEIGHBOR")
     owners = {(False, True, True): ("true",), (False, True, False): ("true",), (False, False, True): ("false",)}
-    for name, words in (
-        ("docker_routing_config_mode", kept if files and lines else (*kept, "separated", "unified")),
-        ("frr_mgmt_framework_config", owners.get((lines, framework, plain), ("true", "false"))),
-        ("default_bgp_status", ("up", "down")),
-        ("buffer_model", ("traditional",)),
-        ("default_pfcwd_status", ("disable",)),
-    ):
-        if not meta.says(name, *words):
-            meta.leave(name)
-    for row in tables.rows("FEATURE"):
-        if row.key in {"bgp", "lldp", "snmp", "gnmi", "radv", "macsec"}:
-            row.text("state")
-        if (
-            row.key == "macsec"
-            and row.says("state", *_DISABLED)
-            and any("macsec" in p.fields for p in tables.rows("PORT"))
-        ):
-            row.leave("state")
-    for row in tables.rows("FLEX_COUNTER_TABLE"):
-        if row.text("FLEX_COUNTER_STATUS") != "enable" and row.key == "PFCWD":
-            row.leave("FLEX_COUNTER_STATUS")  # the watchdog counts nothing
+    if system.mode not in (kept if files and lines else (*kept, "separated", "unified")):
+        reader.leave_field(_METADATA, "docker_routing_config_mode")
+    if system.framework not in owners.get((lines, framework, plain), ("true", "false")):
+        reader.leave_field(_METADATA, "frr_mgmt_framework_config")
+    if system.features.get("macsec") is False and any("macsec" in port.fields for port in tables.rows("PORT")):
+        reader.leave_field("FEATURE macsec", "state")
+    if system.counters.get("PFCWD") is False:
+        reader.leave_field("FLEX_COUNTER_TABLE PFCWD", "FLEX_COUNTER_STATUS")  # the watchdog counts nothing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,10 @@ from railweave.model.device.model import Interface, Marking, QosConfig
 from railweave.model.device.qos_model import Buffers, Ecn, PfcProfile, TrafficClass, Watchdog, pfc_profiles
 from railweave.systems.frr.read.text import number
 from railweave.systems.sonic.render.qos import EGRESS_LOSSLESS, EGRESS_LOSSY, LOSSLESS, LOSSY, NO_OFFSET, reserve_bytes
+from railweave.systems.sonic.statements.management import WATERMARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.systems.sonic.read.rows import Row, Rows
@@ -93,18 +95,8 @@ def _threshold(row: Row) -> int | None:
 
 def _queue_thresholds(tables: Rows, found: Buffering) -> None:
     """Thresholds of queues, and which are lossless, by the profile that most ports have there."""
-    kinds: dict[int, dict[str, list[Row]]] = {}
-    for row in tables.rows("BUFFER_QUEUE"):
-        name = _name(row.text("profile"))
-        low, _, high = row.parts()[-1].partition("-")
-        if low.isdecimal() and (high or low).isdecimal() and len(low + high) <= 4:
-            for queue in range(int(low), int(high or low) + 1):
-                kinds.setdefault(queue, {}).setdefault(name, []).append(row)
-    for queue, names in sorted(kinds.items()):
-        most = max(names, key=lambda name: len(names[name]))
-        for name, rows in names.items():
-            for row in rows if name != most else ():
-                row.leave("profile")
+    for queue, rows in _by_queue(tables, "BUFFER_QUEUE"):
+        (most,) = _usual(rows, "profile")
         profile = tables.row("BUFFER_PROFILE", most)
         _plain(profile)
         index = _threshold(profile)
@@ -112,6 +104,29 @@ def _queue_thresholds(tables: Rows, found: Buffering) -> None:
             found.thresholds[queue] = index
         if _name(profile.text("pool")) == EGRESS_LOSSLESS:
             found.lossless_queues.append(queue)
+
+
+def _usual(rows: Iterable[Row], *fields: str) -> tuple[str, ...]:
+    """Return the names or words that most rows have in these fields. A field of a row that has another is not understood."""
+    values = [(tuple(_name(row.text(name)) for name in fields), row) for row in rows]
+    most = Counter(value for value, _ in values).most_common(1)[0][0]
+    for value, row in values:
+        for name, word, usual in zip(fields, value, most, strict=True):
+            if word != usual:
+                row.leave(name)
+    return most
+
+
+def _by_queue(tables: Rows, table: str) -> list[tuple[int, list[Row]]]:
+    """Return the rows of a table by the queues of their keys, such as ``3`` or ``3-4``."""
+    queues: dict[int, list[Row]] = {}
+    for row in tables.rows(table):
+        low, _, high = row.parts()[-1].partition("-")
+        first, last = number(low), number(high or low)
+        if first is not None and last is not None and last < _COUNTED:
+            for queue in range(first, last + 1):
+                queues.setdefault(queue, []).append(row)
+    return sorted(queues.items())
 
 
 def _plain(row: Row) -> None:
@@ -204,7 +219,6 @@ _BOUND = {
 }
 """The field by which a port has each map."""
 
-_WATERMARKS = ("QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK")
 _COUNTED = 64
 
 
@@ -222,7 +236,9 @@ def paused(tables: Rows) -> set[str]:
     return {name for row in rows for name in row.key.split(",")}
 
 
-def qos(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None) -> QosConfig | None:
+def qos(
+    tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None, *, monitored: Mapping[str, bool]
+) -> QosConfig | None:
     """Quality of service; None where no port has any."""
     bound = {name: row for row in tables.rows("PORT_QOS_MAP") if row.key != "global" for name in row.key.split(",")}
     _global(tables)
@@ -245,7 +261,7 @@ def qos(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None
         profiles=buffers.profiles,
         xon_offset_cells=buffers.xon_offset_cells,
         watchdog=_watchdog(tables, bound),
-        buffer_monitor=_counted(tables),
+        buffer_monitor=monitored.keys() >= set(WATERMARKS) and all(monitored.values()),
         ports=tuple(name for name in names if name in bound),
     )
 
@@ -260,12 +276,9 @@ def _global(tables: Rows) -> None:
 def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
     """The map that ports have; where ports have several, the most used, and others are not understood."""
     field = _BOUND[table]
-    names = [name for row in bound.values() if (name := _name(row.text(field)))]
     rows = {row.key: row for row in tables.rows(table)}
-    most = max(dict.fromkeys(names), key=names.count, default=next(iter(rows), ""))
-    for row in bound.values():
-        if _name(row.text(field)) not in {most, ""}:
-            row.leave(name)
+    named = [row for row in bound.values() if row.text(field)]
+    most = _usual(named, field)[0] if named else next(iter(rows), "")
     found: dict[int, int] = {}
     row = rows.get(most)
     for word in row.fields if row else ():
@@ -277,29 +290,8 @@ def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
 
 def _queues(tables: Rows) -> dict[int, _Queue]:
     """Queues as most ports have them; a port that has a queue otherwise is not understood there."""
-    counts: dict[int, dict[tuple[str, str], list[Row]]] = {}
-    for row in tables.rows("QUEUE"):
-        for queue in _range(row.parts()[-1]):
-            kind = (_name(row.text("scheduler")), _name(row.text("wred_profile")))
-            counts.setdefault(queue, {}).setdefault(kind, []).append(row)
-    found: dict[int, _Queue] = {}
-    for queue, kinds in sorted(counts.items()):
-        most = max(kinds, key=lambda kind: len(kinds[kind]))
-        found[queue] = _Queue(*most)
-        for kind, rows in kinds.items():
-            for row in rows if kind != most else ():
-                for at, name in enumerate(("scheduler", "wred_profile")):
-                    if kind[at] != most[at]:
-                        row.leave(name)
-    return found
-
-
-def _range(text: str) -> Iterator[int]:
-    """Queues of a key: ``3``, or ``3-4``."""
-    low, _, high = text.partition("-")
-    first, last = number(low), number(high or low)
-    if first is not None and last is not None and last < _COUNTED:
-        yield from range(first, last + 1)
+    by_queue = _by_queue(tables, "QUEUE")
+    return {queue: _Queue(*_usual(rows, "scheduler", "wred_profile")) for queue, rows in by_queue}
 
 
 _PRIORITIES = frozenset(map(str, range(8)))
@@ -390,20 +382,8 @@ def _watchdog(tables: Rows, bound: dict[str, Row]) -> Watchdog | None:
             row.leave("pfcwd_sw_enable")
     if poll is None or not rows:
         return None
-    names = ("action", "detection_time", "restoration_time")
-    values = [tuple(row.text(name) for name in names) for row in rows]
-    most = max(dict.fromkeys(values), key=values.count)
-    for row, value in zip(rows, values, strict=True):
-        for at, name in enumerate(names):
-            if value[at] != most[at]:
-                row.leave(name)
-    detection, recovery = number(most[1]), number(most[2])
+    action, *times = _usual(rows, "action", "detection_time", "restoration_time")
+    detection, recovery = map(number, times)
     if detection is None or recovery is None or not poll:
         return None
-    return Watchdog(poll, max(1, round(detection / poll)), recovery, "forward" if most[0] == "forward" else "drop")
-
-
-def _counted(tables: Rows) -> bool:
-    """Whether peaks of buffers are recorded."""
-    counted = {row.key for row in tables.rows("FLEX_COUNTER_TABLE") if row.says("FLEX_COUNTER_STATUS", "enable")}
-    return counted.issuperset(_WATERMARKS)
+    return Watchdog(poll, max(1, round(detection / poll)), recovery, "forward" if action == "forward" else "drop")

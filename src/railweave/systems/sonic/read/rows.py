@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from railweave.errors import RenderError
+from railweave.model.config.sections import Section, SectionReader
 from railweave.model.config.tree import Node
 from railweave.systems.frr.read.text import number
+from railweave.systems.sonic.tables import to_section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from railweave.model.config.sections import Known
     from railweave.systems.sonic.tables import Value
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"(\s*:)?', re.DOTALL)
@@ -40,6 +43,7 @@ class Row:
     fields: dict[str, Value]
     lines: dict[str, int]
     taken: set[str] = field(default_factory=set[str])
+    passed: set[str] = field(default_factory=set[str])
     known: bool = False
     """Whether the row itself was understood: it counts where it has no fields."""
 
@@ -100,7 +104,7 @@ class Rows:
         """Whether a table has rows."""
         return bool(self.tables.get(table))
 
-    def statements(self) -> Iterator[tuple[int, str, str, bool]]:
+    def statements(self) -> Iterator[tuple[int, str, str, bool | Known]]:
         """Every field, and every row without fields: line, table, path, and whether it was understood. No secret is in it."""
         for table, rows in self.tables.items():
             for row in rows.values():
@@ -108,10 +112,46 @@ class Rows:
                 if not row.fields:
                     yield row.line, table, here, row.known
                 for name, value in row.fields.items():
-                    said = value if isinstance(value, str) else ",".join(value)
-                    yield row.lines[name], table, f"{here} {name} {_shown(name, said)}".rstrip(), name in row.taken
+                    known = "irrelevant" if name in row.passed else name in row.taken
+                    yield row.lines[name], table, f"{here} {name} {_shown(name, _joined(value))}".rstrip(), known
         for line, name in self.strange:
             yield line, name, name, False
+
+
+class TableReader(SectionReader):
+    """A reader of rows as statements (``statements``): each row is a header, and each of its fields a line below it."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = [row for table in rows.tables.values() for row in table.values()]
+        self._of: dict[str, tuple[Row, Section]] = {}
+        for row in self._rows:
+            section = to_section(row.table, row.key, row.fields)
+            self._of[section.line] = row, section
+        super().__init__([section for _, section in self._of.values()])
+
+    def leave_field(self, header: str, name: str) -> None:
+        """Give a field of a row back, because its value is not understood after all."""
+        row, section = self._of.get(header, (None, None))
+        if row is not None and section is not None:
+            row.leave(name)
+            for field_line in section.body or ():
+                if field_line.line.partition(" ")[0] == name:
+                    self.give_back(field_line)
+
+    def note(self) -> None:
+        """Note in the rows what was understood."""
+        for row, section in zip(self._rows, self.sections, strict=True):
+            row.known = row.known or bool(self.known(section))
+            for name, field_line in zip(row.fields, section.body or (), strict=True):
+                known = self.known(field_line)
+                if known:
+                    row.taken.add(name)
+                if known == "irrelevant":
+                    row.passed.add(name)
+
+
+def _joined(value: Value) -> str:
+    return value if isinstance(value, str) else ",".join(value)
 
 
 def _shown(name: str, said: str) -> str:

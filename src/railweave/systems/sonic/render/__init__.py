@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import flat
 from railweave.systems.frr.tree import to_text as to_frr
-from railweave.systems.sonic.branches import branch, keep
+from railweave.systems.sonic.branches import branch
+from railweave.systems.sonic.meaning import control_plane
 from railweave.systems.sonic.render import by_release, frr
 from railweave.systems.sonic.render.frr import parts
 from railweave.systems.sonic.render.gaps import gaps
 from railweave.systems.sonic.render.ports import interfaces, loopback, macsec, ports
 from railweave.systems.sonic.render.qos import buffers, maps, port_maps, queues, watchdog
-from railweave.systems.sonic.render.system import control_plane
 from railweave.systems.sonic.tables import Tables, merge, to_text
 from railweave.systems.sonic.tables import lines as flat_tables
 
@@ -30,12 +30,12 @@ def tables(config: DeviceConfig) -> Tables:
     """The tables of a device as far as its release has them, the operator's own merged in. Raises ``RenderError`` where those cannot be read."""
     qos = config.qos
     found = by_release.designed(config)
-    made = [ports(config), loopback(config), interfaces(config), macsec(config), control_plane(config)]
+    made = [ports(config), loopback(config), interfaces(config), macsec(config), control_plane.tables_of(config)]
     if qos is not None:
         made += [maps(qos), port_maps(config, qos), queues(config, qos), watchdog(config, qos), buffers(config, qos)]
     for one in made:
         merge(found, one)
-    keep(found, branch(config.release))
+    by_release.keep(found, branch(config.release))
     merge(found, parts(config.extra)[0])
     return found
 

@@ -2,51 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railweave.model.catalog import catalog
-from railweave.systems.sonic.branches import FRR, MASTER, NEWEST, OLDEST, branch, known, lacking, newer
-from railweave.systems.sonic.render import rules, system
-from railweave.systems.sonic.render.names import transit_vlan, vrf_names
-from railweave.systems.sonic.render.ports import vlans
-from railweave.systems.sonic.render.system import access
-from railweave.systems.sonic.tables import Row, Tables, merge
+from railweave.systems.sonic.branches import FRR, MASTER, NEWEST, NUMBERED, OLDEST, branch, known, newer
+from railweave.systems.sonic.meaning.management import system_of
+from railweave.systems.sonic.meaning.vlans import vlans_of
+from railweave.systems.sonic.render import rules
+from railweave.systems.sonic.statements.management import SYSTEM
+from railweave.systems.sonic.statements.vlans import VLANS
+from railweave.systems.sonic.tables import Tables, of_sections, to_section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from railweave.model.config.statements import Statements
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
-
-
-TUNNEL, NVO = "vtep", "nvo"
-
-
-def overlay(config: DeviceConfig) -> Tables:
-    """``VRF``, ``VXLAN_TUNNEL`` and its map, ``VXLAN_EVPN_NVO``, the VLAN of each VRF's VNI, and VNIs of VLANs."""
-    found = config.overlay
-    if found is None or not config.vrfs or not found.endpoints:
-        return {}
-    names = vrf_names(config)
-    numbers = {vrf.name: transit_vlan(config, vrf.name) for vrf in config.vrfs}
-    tables: Tables = {
-        "VRF": {names[vrf.name]: {"vni": str(vrf.vni)} for vrf in config.vrfs},
-        "VXLAN_TUNNEL": {TUNNEL: {"src_ip": found.endpoints[0].address}},
-        "VXLAN_EVPN_NVO": {NVO: {"source_vtep": TUNNEL}},
-        "VXLAN_TUNNEL_MAP": {},
-        "VLAN": {},
-        "VLAN_INTERFACE": {},
-    }
-    for vrf in config.vrfs:
-        name = f"Vlan{numbers[vrf.name]}"
-        mapped: Row = {"vlan": name, "vni": str(vrf.vni)}
-        tables["VXLAN_TUNNEL_MAP"][f"{TUNNEL}|map_{vrf.vni}_{name}"] = mapped
-        tables["VLAN"][name] = {"vlanid": str(numbers[vrf.name]), "description": f"VNI of {vrf.name}"}
-        tables["VLAN_INTERFACE"][name] = {"vrf_name": names[vrf.name]}
-    for one in config.mac_vrf.vlans if config.mac_vrf else ():
-        name = f"Vlan{one.vlan}"
-        tables["VXLAN_TUNNEL_MAP"][f"{TUNNEL}|map_{one.vni}_{name}"] = {"vlan": name, "vni": str(one.vni)}
-    return tables
 
 
 _TRIED_FRR = (10, 3)
@@ -67,22 +39,32 @@ LOST = {
 _GRAVE = {"GNMI": rules.RELEASE_LACKS, "SAG": rules.NO_ANYCAST, "VLAN_INTERFACE": rules.NO_ANYCAST}
 
 
+_TABLES: dict[Statements[Any], Callable[[DeviceConfig], Any]] = {SYSTEM: system_of, VLANS: vlans_of}
+
+
 def designed(config: DeviceConfig) -> Tables:
-    """The tables that the newest release would have, but for ports and their quality of service, which every release has."""
-    found: Tables = {}
-    for one in (
-        system.metadata(config),
-        system.features(config),
-        system.management(config),
-        system.services(config),
-        access(config),
-        system.counters(config),
-        system.hashing(config),
-        vlans(config),
-        overlay(config),
-    ):
-        merge(found, one)
-    return found
+    """Return the tables that the newest release would have, but for ports and their quality of service, which every release has."""
+    return of_sections(section for table, value_of in _TABLES.items() for section in table.printed(value_of(config)))
+
+
+def lacking(tables: Tables, on: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield rows and fields that a branch does not have: table, row, field (empty: the whole row), and the first branch that has it."""
+    late = {first for first in (*NUMBERED, MASTER) if newer(first, on)}
+    for table, row, fields in ((name, row, fields) for name in LOST for row, fields in tables.get(name, {}).items()):
+        section = to_section(table, row, fields)
+        for path, first in (found for statements in _TABLES for found in statements.since([section], late)):
+            yield table, row, path.partition(" / ")[2].partition(" ")[0], first
+
+
+def keep(tables: Tables, on: str) -> None:
+    """Take out of tables what a branch does not have."""
+    for table, row, field, _ in list(lacking(tables, on)):
+        if field:
+            tables[table][row].pop(field, None)
+        else:
+            tables[table].pop(row, None)
+            if not tables[table]:
+                del tables[table]
 
 
 def gaps(config: DeviceConfig) -> Iterator[Finding]:
@@ -94,7 +76,7 @@ def gaps(config: DeviceConfig) -> Iterator[Finding]:
         yield rules.RELEASE.finding(name, what)
     found: dict[str, tuple[str, str, str]] = {}
     for table, row, field, first in lacking(designed(config), on):
-        place = f"{table} {field}" if field else f"{table}|{row}" if row else table
+        place = f"{table} {field}" if field else f"{table}|{row}"
         found.setdefault(LOST[table], (table, place, first))
     for lost, (table, place, first) in found.items():
         since = "is on master alone, and so in releases after it" if first == MASTER else f"is there from {first} on"

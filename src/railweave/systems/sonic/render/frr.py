@@ -19,7 +19,7 @@ from railweave.systems.frr.render import routing
 from railweave.systems.frr.statements.general import GENERAL
 from railweave.systems.frr.statements.ports import INTERFACES, Port, Ports
 from railweave.systems.sonic.branches import branch, newer
-from railweave.systems.sonic.render.names import LOOPBACK, routed_name, vrf_names
+from railweave.systems.sonic.names import LOOPBACK, routed_name, vrf_names
 from railweave.systems.sonic.tables import Tables
 from railweave.systems.sonic.tables import parse as parse_tables
 

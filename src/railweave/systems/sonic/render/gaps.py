@@ -12,7 +12,7 @@ from railweave.systems.sonic.render import by_release, rules
 from railweave.systems.sonic.render.frr import parts
 from railweave.systems.sonic.render.ports import KEY_NAME_DIGITS
 from railweave.systems.sonic.render.qos import lossless
-from railweave.systems.sonic.render.system import LEAST_ATTEMPTS
+from railweave.systems.sonic.statements.management import LEAST_ATTEMPTS
 from railweave.systems.sonic.tables import lines
 
 if TYPE_CHECKING:

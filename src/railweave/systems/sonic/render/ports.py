@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.number_ranges import numbers
-from railweave.systems.sonic.render.names import ETHERNET_HEADER, LOOPBACK, routed_name, vrf_names
+from railweave.systems.sonic.names import ETHERNET_HEADER, LOOPBACK, routed_name, vrf_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,41 +117,9 @@ def interfaces(config: DeviceConfig) -> Tables:
     return {"INTERFACE": table, "VLAN_SUB_INTERFACE": tagged}
 
 
-def vlans(config: DeviceConfig) -> Tables:
-    """``VLAN``, its members and its gateway: one for each segment of servers."""
-    bridged = [one for one in config.gateways if one.vlan is not None]
-    names = vrf_names(config)
-    return {
-        "VLAN": {
-            **{
-                one.name: {"vlanid": str(one.vlan), "description": one.description, "mtu": str(one.mtu)}
-                for one in bridged
-            },
-            **{f"Vlan{one}": {"vlanid": str(one)} for one in config.bare_vlans()},
-        },
-        "VLAN_MEMBER": {
-            f"Vlan{vlan}|{port.name}": {"tagging_mode": "tagged" if vlan in port.tagged else "untagged"}
-            for port in sorted(config.interfaces, key=lambda one: numbers(one.name))
-            for vlan in config.carried(port)
-        },
-        "VLAN_INTERFACE": {key: row for one in bridged for key, row in _addressed(one, names).items()},
-        **_anycast(bridged),
-    }
-
-
-def _anycast(bridged: list[Gateway]) -> Tables:
-    """``SAG``: the MAC address that gateways of layer-2 networks have on every leaf; a fabric has one."""
-    mac = next((one.mac for one in bridged if one.mac), "")
-    return {"SAG": {"GLOBAL": {"gateway_mac": mac}}} if mac else {}
-
-
 def _addressed(gateway: Gateway, names: dict[str, str]) -> dict[str, Row]:
     name = gateway.name
     row: Row = {"vrf_name": names[gateway.vrf]} if gateway.vrf else {}
-    if gateway.mac:
-        row["static_anycast_gateway"] = "true"
-    if gateway.proxy_arp and not gateway.port:
-        row["proxy_arp"] = "enabled"
     return {name: row, **{f"{name}|{address}": {} for address in gateway.addresses}}
 
 

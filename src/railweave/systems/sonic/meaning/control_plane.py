@@ -1,0 +1,143 @@
+"""Access lists of the control plane: ``ACL_TABLE`` and ``ACL_RULE`` of a device, and the rules that such tables are those of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.model.config.number_ranges import numbers
+from railweave.model.device import protection
+from railweave.model.device.protection import LINK_LOCAL
+from railweave.systems.frr.read.text import prefix as prefix_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.device.control_plane import ControlPlane, ControlRule, Sources
+    from railweave.model.device.model import DeviceConfig
+    from railweave.systems.sonic.read.rows import Rows
+    from railweave.systems.sonic.tables import Row, Tables
+
+
+SERVICES = {"ssh": "SSH", "snmp": "SNMP", "ntp-replies": "NTP", "grpc": "EXTERNAL_CLIENT"}
+"""Services that a table can be for, by our rules."""
+
+SESSIONS = "ANY"
+"""The service of rules that are for every protocol and port."""
+
+_IP: dict[Family, str] = {"ipv4": "IP", "ipv6": "IPV6"}
+_TYPE: dict[Family, str] = {"ipv4": "L3", "ipv6": "L3V6"}
+_PROTOCOL = {"tcp": "6", "udp": "17"}
+_HIGHEST = 9999
+
+
+def tables_of(config: DeviceConfig) -> Tables:
+    """``ACL_TABLE`` and ``ACL_RULE``; no rows where nothing is protected."""
+    wanted = config.protection
+    if wanted is None:
+        return {}
+    tables: dict[str, Row] = {}
+    rules: dict[str, Row] = {}
+    for family in _IP:
+        made = list(_services(wanted, family))
+        made.append((SESSIONS, list(_peers(wanted, family))))
+        for service, rows in made:
+            if rows:
+                name = f"CONTROL_{service}_{family.upper()}"
+                tables[name] = {"policy_desc": f"{service} of the switch", "type": "CTRLPLANE", "services": [service]}
+                rules |= _numbered(name, rows)
+        drops = list(_drops(wanted, family))
+        if drops:
+            name = f"SERVERS_{family.upper()}"
+            ports = _server_ports(config)
+            about = "from servers to the switch"
+            tables[name] = {"policy_desc": about, "type": _TYPE[family], "stage": "ingress", "ports": ports}
+            rules |= _numbered(name, drops)
+    return {"ACL_TABLE": tables, "ACL_RULE": rules}
+
+
+def _numbered(table: str, rows: Iterable[Row]) -> dict[str, Row]:
+    """Rows with a priority each, the first the highest: equal ones would take each other's place."""
+    return {f"{table}|RULE_{place}": {"PRIORITY": str(_HIGHEST - place), **row} for place, row in enumerate(rows)}
+
+
+def _services(wanted: ControlPlane, family: Family) -> Iterator[tuple[str, list[Row]]]:
+    for rule in wanted.of("management", family):
+        service = SERVICES.get(rule.name.rpartition("-")[0])
+        if service:
+            more = _port(rule) if service == "EXTERNAL_CLIENT" else {}
+            yield service, [_accepted(family, prefix, more) for prefix in wanted.source(rule).prefixes]
+
+
+def _port(rule: ControlRule) -> Row:
+    return {"L4_DST_PORT": str(rule.destination_ports[0][0])}
+
+
+def _accepted(family: Family, prefix: Prefix, more: Row) -> Row:
+    return {f"SRC_{_IP[family]}": prefix, **more, "PACKET_ACTION": "ACCEPT"}
+
+
+def _peers(wanted: ControlPlane, family: Family) -> Iterator[Row]:
+    """Peers that FRR has BFD with. Those that are known by link-local addresses alone are named with their ports."""
+    sessions = [rule for rule in wanted.of("network", family) if rule.protocol == "udp" and rule.sources]
+    found: dict[str, Sources] = {rule.sources: wanted.source(rule) for rule in sessions}
+    for source in found.values():
+        for prefix in source.prefixes:
+            if prefix == LINK_LOCAL:
+                yield from (_accepted(family, prefix, {"IN_PORTS": port}) for port in source.interfaces)
+            else:
+                yield _accepted(family, prefix, {})
+
+
+def _server_ports(config: DeviceConfig) -> list[str]:
+    return sorted((one.name for one in config.interfaces if one.kind == "server"), key=numbers)
+
+
+def _drops(wanted: ControlPlane, family: Family) -> Iterator[Row]:
+    for rule in wanted.server_ports:
+        if rule.family != family:
+            continue
+        for prefix in rule.destinations:
+            for first, last in rule.destination_ports:
+                ports: Row = {"L4_DST_PORT": str(first)}
+                if first != last:
+                    ports = {"L4_DST_PORT_RANGE": f"{first}-{last}"}
+                row: Row = {f"DST_{_IP[family]}": prefix, "IP_PROTOCOL": _PROTOCOL[rule.protocol]}
+                yield {**row, **ports, "PACKET_ACTION": "DROP"}
+
+
+_SOURCES = ("SRC_IP", "SRC_IPV6")
+
+
+def control_plane_of(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
+    """The rules of the design that the lists' rows are those of; None where there are no lists of the control plane."""
+    services = {row.key: row.words("services") for row in tables.rows("ACL_TABLE") if row.text("type") == "CTRLPLANE"}
+    managers: dict[Prefix, None] = {}
+    for row in tables.rows("ACL_RULE"):
+        if "SSH" in services.get(row.parts()[0], ()):
+            found = [prefix_of(row.text(name)) for name in _SOURCES if name in row.fields]
+            managers.update({one: None for one in found if one is not None})
+    for row in (*tables.rows("ACL_TABLE"), *tables.rows("ACL_RULE")):
+        row.taken.clear()
+    if not managers:
+        return None
+    rules = protection.control_plane(
+        config, tuple(managers), sees_interfaces=False, holds_sessions=False, in_kernel=False
+    )
+    wanted = tables_of(replace(config, protection=rules))
+    missing = _compare(tables, "ACL_TABLE", wanted["ACL_TABLE"]) + _compare(tables, "ACL_RULE", wanted["ACL_RULE"])
+    return replace(rules, rules=(), server_ports=()) if missing else rules
+
+
+def _compare(tables: Rows, table: str, wanted: dict[str, Row]) -> int:
+    """Take the fields that are as wanted; how many are missing or otherwise."""
+    missing = 0
+    for key, fields in wanted.items():
+        row = tables.row(table, key)
+        for name, value in fields.items():
+            if row.fields.get(name) == value:
+                row.taken.add(name)
+            else:
+                missing += 1
+    return missing

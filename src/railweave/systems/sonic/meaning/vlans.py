@@ -1,0 +1,181 @@
+"""VLANs, VRFs and the tunnel of a device and of its tables (``statements.vlans``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from railweave.model.config.number_ranges import numbers
+from railweave.model.device.model import Bgp, BridgedVlan, MacVrf
+from railweave.model.device.model import Gateway as DeviceGateway
+from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
+from railweave.systems.frr.meaning.ports import advertisements, prefixes
+from railweave.systems.frr.read.text import number
+from railweave.systems.frr.statements.ports import Port
+from railweave.systems.sonic.names import transit_vlan, vrf_names
+from railweave.systems.sonic.statements.vlans import Assigned, Gateway, Mapped, Vlan, Vlans
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from railweave.model.config.addresses import Address
+    from railweave.model.device.model import DeviceConfig, Interface
+    from railweave.systems.sonic.read.rows import Rows, TableReader
+
+TUNNEL, ENDPOINT = "vtep", "nvo"
+_TRANSIT = "VNI of "
+
+
+def vlans_of(config: DeviceConfig) -> Vlans:
+    """Return VLANs, one for each segment of servers and for the VNI of each VRF, and the tunnel, as tables have them."""
+    names, bridged = vrf_names(config), [each for each in config.gateways if each.vlan is not None]
+    vlans = {each.name: Vlan(each.vlan, each.description, each.mtu) for each in bridged}
+    vlans |= {f"Vlan{vlan}": Vlan(vlan) for vlan in config.bare_vlans()}
+    gateways = {
+        each.name: Gateway(names[each.vrf] if each.vrf else "", bool(each.mac) or None, each.proxy_arp or None)
+        for each in bridged
+    }
+    made = Vlans(
+        vlans=vlans,
+        members={
+            f"Vlan{vlan} {port.name}": vlan in port.tagged
+            for port in sorted(config.interfaces, key=lambda port: numbers(port.name))
+            for vlan in config.carried(port)
+        },
+        gateways=gateways,
+        addresses=tuple(Assigned(each.name, address) for each in bridged for address in each.addresses),
+        mac=next((each.mac for each in bridged if each.mac), ""),
+    )
+    if config.overlay is None or not config.vrfs or not config.overlay.endpoints:
+        return made
+    transit = {vrf.name: transit_vlan(config, vrf.name) for vrf in config.vrfs}
+    vlans |= {f"Vlan{vlan}": Vlan(vlan, f"{_TRANSIT}{vrf}") for vrf, vlan in transit.items()}
+    gateways |= {f"Vlan{vlan}": Gateway(names[vrf]) for vrf, vlan in transit.items()}
+    mapped = [(transit[vrf.name], vrf.vni) for vrf in config.vrfs]
+    mapped += [(each.vlan, each.vni) for each in config.mac_vrf.vlans] if config.mac_vrf else []
+    return replace(
+        made,
+        vrfs={names[vrf.name]: vrf.vni for vrf in config.vrfs},
+        tunnels={TUNNEL: config.overlay.endpoints[0].address},
+        endpoints={ENDPOINT: TUNNEL},
+        mapped=tuple(Mapped(TUNNEL, f"map_{vni}_Vlan{vlan}", f"Vlan{vlan}", vni) for vlan, vni in mapped),
+    )
+
+
+@dataclass(frozen=True)
+class Membership:
+    """The VLANs of a port: ``vlan``, the one without a tag, else the first; and the numbers of those with a tag."""
+
+    vlan: str
+    tagged: tuple[int, ...] = ()
+
+
+def members(vlans: Vlans, reader: TableReader) -> dict[str, Membership]:
+    """Return the VLANs of each port that is in any."""
+    untagged: dict[str, str] = {}
+    tagged: dict[str, dict[str, int]] = {}
+    for member, has_tag in vlans.members.items():
+        name, _, port = member.partition(" ")
+        vlan = number(name.removeprefix("Vlan"))
+        if not has_tag and untagged.setdefault(port, name) == name:
+            continue
+        if has_tag and vlan is not None:
+            tagged.setdefault(port, {})[name] = vlan
+        else:
+            reader.leave_field(f"VLAN_MEMBER {member}", "tagging_mode")
+    return {
+        port: Membership(
+            untagged[port] if port in untagged else next(iter(tagged[port])), tuple(tagged.get(port, {}).values())
+        )
+        for port in (*untagged, *(port for port in tagged if port not in untagged))
+    }
+
+
+@dataclass(frozen=True)
+class Tunnels:
+    """The tunnel's source; VNIs of bridged VLANs by the VLAN; VLANs that stand for the VNI of a VRF, with that VRF."""
+
+    source: Address | None
+    bridged: dict[str, int]
+    transit: dict[str, str]
+
+
+def tunnels(vlans: Vlans) -> Tunnels:
+    """Return the tunnel. The VLAN of a VRF's VNI has no ports: SONiC routes between tunnels by way of it."""
+    of_vni = {vni: vrf for vrf, vni in vlans.vrfs.items() if vni}
+    mapped = [each for each in vlans.mapped if each.vni is not None]
+    return Tunnels(
+        source=next(reversed(vlans.tunnels.values()), None),
+        bridged={each.vlan: each.vni for each in mapped if each.vni is not None and each.vni not in of_vni},
+        transit={each.vlan: of_vni[each.vni] for each in mapped if each.vni in of_vni},
+    )
+
+
+def designed_names(vlans: Vlans, found: Tunnels, reader: TableReader) -> dict[str, str]:
+    """Return the names of VRFs in the design, by their names here: the VLAN of a VRF's VNI says so in our configurations."""
+    for vlan, vrf in found.transit.items():
+        if vlans.gateways.get(vlan, Gateway()).vrf != vrf:
+            reader.leave_field(f"VLAN_INTERFACE {vlan}", "vrf_name")
+    about = {vrf: vlans.vlans[vlan].description for vlan, vrf in found.transit.items() if vlan in vlans.vlans}
+    return {vrf: text.removeprefix(_TRANSIT) for vrf, text in about.items() if text.startswith(_TRANSIT)}
+
+
+def gateways(
+    vlans: Vlans, tables: Rows, reader: TableReader, ports: Mapping[str, Port], found: Tunnels, routed: Collection[str]
+) -> Iterator[DeviceGateway]:
+    """Yield gateways of VLANs, and ports of servers that route by themselves."""
+    for name, vlan in vlans.vlans.items():
+        gateway = vlans.gateways.get(name)
+        if vlan.up is False and (name in found.transit or gateway is None):
+            reader.leave_field(f"VLAN {name}", "admin_status")
+        if name in found.transit or vlan.number is None or gateway is None or vlan.up is False:
+            reader.leave_field(f"VLAN {name}", "mtu")
+            continue
+        port = ports.get(name, Port(name))
+        if not port.shut:
+            mac = vlans.mac if gateway.anycast else ""
+            made = _gateway(port, vlan.description, vlan.mtu)
+            yield replace(made, vlan=vlan.number, vlan_name=name, proxy_arp=bool(gateway.proxy_arp), mac=mac)
+    for name in routed:
+        row = tables.row("PORT", name)
+        yield replace(_gateway(ports[name], row.text("description"), row.number("mtu")), port=name)
+
+
+def _gateway(port: Port, description: str, mtu: int | None) -> DeviceGateway:
+    return DeviceGateway(
+        name=port.name,
+        vlan=None,
+        vlan_name="",
+        description=description or port.description,
+        mtu=mtu or 0,
+        addresses=port.addresses,
+        prefixes=prefixes(port),
+        advertisements=advertisements(port),
+        vrf=port.vrf,
+    )
+
+
+def mac_vrf(
+    from_frr: MacVrf | None, found: Tunnels, bgp: Bgp | None, interfaces: Collection[Interface]
+) -> MacVrf | None:
+    """The bridging instance: VLANs that have a VNI, with the route targets that FRR has for those."""
+    known = {one.vni: one for one in from_frr.vlans} if from_frr else {}
+    if not known and not found.bridged:
+        return None
+    asn = bgp.asn & 0xFFFF if bgp else 0
+    of_vni = {vni: vlan for vlan, vni in found.bridged.items()}
+    vlans: list[BridgedVlan] = []
+    for vni in dict.fromkeys((*known, *of_vni)):
+        name = of_vni.get(vni) or (f"Vlan{known[vni].vlan}" if vni in known else "")
+        number = int(name[4:]) if name[4:].isdecimal() and name[4:].isascii() and len(name) <= 8 else 0
+        one = known.get(vni) or BridgedVlan(number, name, vni, f"target:{asn}:{vni}")
+        vlans.append(replace(one, vlan=number, name=name))
+    names, numbers = {one.name for one in vlans}, {one.vlan for one in vlans}
+    router = bgp.router_id if bgp else ""
+    return MacVrf(
+        name=MAC_VRF,
+        route_distinguisher=from_frr.route_distinguisher if from_frr else f"{router}:{MAC_VRF_NUMBER}",
+        route_target="",
+        vlans=tuple(vlans),
+        ports=tuple(one.name for one in interfaces if one.vlan in names or not numbers.isdisjoint(one.tagged)),
+    )

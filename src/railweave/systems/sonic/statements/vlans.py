@@ -1,0 +1,120 @@
+"""VLANs, the ports in them and their gateways; VRFs, and the tunnel with the VNIs that it carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from railweave.model.config.codecs import choice, number
+from railweave.model.config.statements import Codec, Statements, line
+from railweave.systems.sonic.branches import MASTER
+from railweave.systems.sonic.statements import words
+from railweave.systems.sonic.statements.words import ADDRESS, INTERFACE_ADDRESS, TEXT
+
+if TYPE_CHECKING:
+    from railweave.model.config.addresses import Address, InterfaceAddress
+
+
+@dataclass(frozen=True, slots=True)
+class Vlan:
+    """A VLAN."""
+
+    number: int | None = None
+    description: str = ""
+    mtu: int | None = None
+    up: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """The routed interface of a VLAN."""
+
+    vrf: str = ""
+    anycast: bool | None = None
+    proxy_arp: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """An address of the routed interface of a VLAN."""
+
+    name: str
+    address: InterfaceAddress
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A VLAN and its VNI on a tunnel."""
+
+    tunnel: str
+    name: str
+    vlan: str = ""
+    vni: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vlans:
+    """VLANs, VRFs with their VNIs, and tunnels with their source addresses. ``mac`` is the address of gateways on every leaf."""
+
+    vlans: dict[str, Vlan] = field(default_factory=dict[str, Vlan])
+    members: dict[str, bool] = field(default_factory=dict[str, bool])
+    """True if the port has a tag, by VLAN and port."""
+    gateways: dict[str, Gateway] = field(default_factory=dict[str, Gateway])
+    addresses: tuple[Assigned, ...] = ()
+    mac: str = ""
+    vrfs: dict[str, int] = field(default_factory=dict[str, int])
+    tunnels: dict[str, Address] = field(default_factory=dict[str, "Address"])
+    endpoints: dict[str, str] = field(default_factory=dict[str, str])
+    mapped: tuple[Mapped, ...] = ()
+
+
+TWO = Codec(r"[A-Za-z]+\d+ [A-Za-z]+\d+", word=r"\S+ \S+", says="VLAN port")
+TAGGED = choice({True: "tagged", False: "untagged"})
+VNI = number(0, 16_777_215)
+row = partial(
+    words.row,
+    codecs={
+        "number": number(1, 4094),
+        "description": TEXT,
+        "mtu": number(1, 9216),
+        "up": choice({True: "up", False: "down"}),
+        "proxy_arp": choice({True: "enabled", False: "disabled"}),
+        "address": INTERFACE_ADDRESS,
+        "vni": VNI,
+    },
+)
+ANYCAST = line(
+    "static_anycast_gateway <anycast>", words.MODELS, since=MASTER, anycast=choice({True: "true", False: "false"})
+)
+"""Models, ``intfmgrd`` and orchagent have it, and ``SAG``, on master alone."""
+
+VLANS = Statements(
+    Vlans,
+    (
+        row(
+            "VLAN <name>",
+            "vlanid <number>; description <description>; mtu <mtu>; admin_status <up>",
+            into="vlans",
+            made=Vlan,
+            by="name",
+        ),
+        row("VLAN_MEMBER <name>", "tagging_mode <it>", into="members", by="name", name=TWO, it=TAGGED),
+        row(
+            "VLAN_INTERFACE <name>",
+            "vrf_name <vrf>",
+            ANYCAST,
+            "proxy_arp <proxy_arp>",
+            into="gateways",
+            made=Gateway,
+            by="name",
+        ),
+        row("VLAN_INTERFACE <name> <address>", into="addresses", made=Assigned),
+        row("SAG GLOBAL", "gateway_mac <mac>", since=MASTER),
+        row("VRF <name>", "vni <it>", into="vrfs", by="name", it=VNI),
+        row("VXLAN_TUNNEL <name>", "src_ip <it>", into="tunnels", by="name", it=ADDRESS),
+        row("VXLAN_EVPN_NVO <name>", "source_vtep <it>", into="endpoints", by="name"),
+        row("VXLAN_TUNNEL_MAP <tunnel> <name>", "vlan <vlan>; vni <vni>", into="mapped", made=Mapped),
+    ),
+)
+"""VLANs, VRFs and the tunnel."""
