@@ -657,6 +657,11 @@ class Statements(Generic[T]):
                 yield from ((row, form, inner) for form in forms)
 
     @cached_property
+    def begins(self) -> frozenset[str]:
+        """The first words of the lines at the top, except of forms that begin with a slot."""
+        return frozenset(self._entries)
+
+    @cached_property
     def releases(self) -> frozenset[str]:
         """The releases before which a row of the table, or one below, is not accepted."""
         here = frozenset(row.since for row in self.rows if row.since)

@@ -135,7 +135,7 @@ def _config(
     loopbacks = [row.key for row in tables.rows("LOOPBACK_INTERFACE") if "|" not in row.key]
     loopbacks += [one for one in known if one.startswith("Loopback") and one not in loopbacks]
     routing = Routing(taking, known, loopbacks)
-    reader = TableReader(tables)
+    reader = TableReader(tables, SYSTEM.begins | VLANS.begins)
     system = SYSTEM.read(reader.sections, reader)
     model = model_of(system.sku)
     vlans = VLANS.read(reader.sections, reader)

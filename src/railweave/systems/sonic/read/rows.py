@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from railweave.errors import RenderError
@@ -113,7 +114,8 @@ class Rows:
                     yield row.line, table, here, row.known
                 for name, value in row.fields.items():
                     known = "irrelevant" if name in row.passed else name in row.taken
-                    yield row.lines[name], table, f"{here} {name} {_shown(name, _joined(value))}".rstrip(), known
+                    said = value if isinstance(value, str) else ",".join(value)
+                    yield row.lines[name], table, f"{here} {name} {_shown(name, said)}".rstrip(), known
         for line, name in self.strange:
             yield line, name, name, False
 
@@ -121,8 +123,8 @@ class Rows:
 class TableReader(SectionReader):
     """A reader of rows as statements (``statements``): each row is a header, and each of its fields a line below it."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = [row for table in rows.tables.values() for row in table.values()]
+    def __init__(self, rows: Rows, tables: frozenset[str]) -> None:
+        self._rows = [row for name, table in rows.tables.items() if name in tables for row in table.values()]
         self._of: dict[str, tuple[Row, Section]] = {}
         for row in self._rows:
             section = to_section(row.table, row.key, row.fields)
@@ -150,13 +152,14 @@ class TableReader(SectionReader):
                     row.passed.add(name)
 
 
-def _joined(value: Value) -> str:
-    return value if isinstance(value, str) else ",".join(value)
+@lru_cache(maxsize=512)
+def _is_secret(name: str) -> bool:
+    return _SECRETS.search(name) is not None
 
 
 def _shown(name: str, said: str) -> str:
     """A value that may be shown: no secret's, and none with objects in it."""
-    if _SECRETS.search(name) and not said.startswith("<secret:"):
+    if _is_secret(name) and not said.startswith("<secret:"):
         return "<secret:?>"
     return "{...}" if "{" in said else said
 
