@@ -41,7 +41,10 @@ PRINTED = [
 
 
 def test_every_printed_row_says_what_its_change_disrupts() -> None:
-    assert [f"{name}: {row.forms[0]}" for name, row, effects in PRINTED if effects is None] == []
+    silent = [
+        f"{name}: {row.forms[0]}" for name, row, effects in PRINTED if effects is None and name not in BY_PATTERNS
+    ]
+    assert silent == []
     assert sum(bool(effects) for _, _, effects in PRINTED) > 15
 
 

@@ -101,8 +101,8 @@ def section_of(lines: list[str]) -> Section:
     return Section(head, [section_of(rest)] if rest else None)
 
 
-def read(table: Statements[Any], lines: list[str]) -> tuple[Any, bool]:
-    """The value of lines each below the one before, and whether the last of them was understood."""
+def read(table: Statements[Any], lines: list[str]) -> tuple[Any, str]:
+    """The value of lines each below the one before, and how the last of them was taken."""
     section = section_of(lines)
     reader = SectionReader([section])
     value = table.read([section], reader)

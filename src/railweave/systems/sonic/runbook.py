@@ -18,7 +18,7 @@ from railweave.systems.sonic.daemons import started
 from railweave.systems.sonic.names import vrf_names
 from railweave.systems.sonic.render.ports import ETHERNET_HEADER
 from railweave.systems.sonic.render.qos import lossless_profile, profile_name
-from railweave.systems.sonic.render.system import ecmp_fields
+from railweave.systems.sonic.statements.management import hash_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -171,7 +171,7 @@ VALUES: runbook.Values = {
     "vlan_ports": _vlan_ports,
     # orchagent leaves the fields as they are on a chip that cannot have them, with a line in syslog alone.
     # Source: sonic-swss, orchagent/switchorch.cpp (setSwitchHash).
-    "hashed": lambda switch: ", ".join(ecmp_fields(switch.config)),
+    "hashed": lambda switch: ", ".join(hash_fields(switch.config.balancing.hash)),
     "detection": lambda switch: switch["dog"] and switch["dog"].poll_interval * switch["dog"].detection,
 }
 
