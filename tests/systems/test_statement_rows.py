@@ -152,5 +152,5 @@ def test_another_value_is_another_configuration(name: str, data: st.DataObject) 
 
 
 def test_rows_are_there() -> None:
-    assert {name.partition(".")[0] for name in TABLES} >= {"dell_sonic", "frr", "sonic"}
+    assert {name.partition(".")[0] for name in TABLES} >= {"dell_sonic", "frr", "junos", "sonic"}
     assert len(PLACES) > 60

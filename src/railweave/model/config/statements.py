@@ -363,7 +363,7 @@ class Statements(Generic[T]):
 
     def _add(self, row: Row) -> None:
         if row.made is not None or row.rows is not None:
-            self._tables[id(row)] = Statements(row.made, row.rows or ())
+            self._tables[id(row)] = type(self)(row.made, row.rows or ())  # type: ignore[arg-type] - of another class than this one
         inner = self._below(row)
         if inner is not None and not row.field:
             self._tables |= inner._tables  # noqa: SLF001 - of its own class

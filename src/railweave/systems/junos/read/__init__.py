@@ -18,7 +18,8 @@ from railweave.model.config.tree import ConfigTree, Node, Step
 from railweave.model.device.model import DeviceConfig, loopback_among
 from railweave.model.device.reading import Kind, Reading, ReadStatement, classify_statements
 from railweave.systems.junos.changes import JunosTree, config_tree
-from railweave.systems.junos.read import management, overlay, shape
+from railweave.systems.junos.meaning import management
+from railweave.systems.junos.read import overlay, shape
 from railweave.systems.junos.read.balancing import balancing, runs
 from railweave.systems.junos.read.bgp import Group, groups, underlay
 from railweave.systems.junos.read.forms import Lines, lines
@@ -26,14 +27,15 @@ from railweave.systems.junos.read.instances import Instance, vrf, with_loopback
 from railweave.systems.junos.read.instances import instances as instances_of
 from railweave.systems.junos.read.interfaces import Kind as PortKind
 from railweave.systems.junos.read.interfaces import in_order, interfaces, kinds, macsec, splits
-from railweave.systems.junos.read.management import protection
 from railweave.systems.junos.read.overlay import gateways, vlan_numbers
 from railweave.systems.junos.read.policies import policy_options, unused
-from railweave.systems.junos.read.ports import Owners, Port, ports
+from railweave.systems.junos.read.ports import Owners, Port, own_address, ports
+from railweave.systems.junos.read.protection import protection
 from railweave.systems.junos.read.qos import qos
 from railweave.systems.junos.read.shape import inherit, isis, isis_links, of_paths, shaped
-from railweave.systems.junos.read.words import NO_ADDRESS, Word, address, asn, network, statements
+from railweave.systems.junos.statements.management import SYSTEM
 from railweave.systems.junos.tree import Statement, quoted, to_curly
+from railweave.systems.junos.words import NO_ADDRESS, Word, address, asn, network, statements
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -81,7 +83,7 @@ def configuration(top: Word) -> DeviceConfig:
     )
     marks = frozenset(name for name, word in options.communities.items() if word.kind == "understood")
     cos = qos(top, in_order(kind))
-    name, release = management.identity(top)
+    system, own_port = SYSTEM.value(top), own_address(named)
     found = underlay(
         top,
         below,
@@ -96,16 +98,15 @@ def configuration(top: Word) -> DeviceConfig:
     cut = splits(top, named)
     shared = balancing(top, named.values())
     unused(options, top)
-    own_port = management.own_address(named)
     return DeviceConfig(
-        name=name,
+        name=system.name,
         role="leaf" if "server" in kind.values() or vrfs else "spine",
         model="",
         nos="junos",
-        release=release,
-        management=management.management(top, named.values(), protected=rules is not None),
+        release=system.release,
+        management=management.management_of(system, top, named.values(), own_port, protected=rules is not None),
         management_address=own_port,
-        management_gateway=management.gateway(top, own_port),
+        management_gateway=management.gateway_of(system, top, own_port),
         loopback=loopback_among(own, router_id),
         splits=cut,
         interfaces=interfaces(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash, Reassignment
-from railweave.systems.junos.read.words import FAMILIES, Word, whole
+from railweave.systems.junos.words import FAMILIES, Word, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,7 +13,7 @@ from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.policies import AND, PolicyOptions
-from railweave.systems.junos.read.words import FAMILIES, Word, address, asn, secret, statements, unprinted
+from railweave.systems.junos.words import FAMILIES, Word, address, asn, secret, statements, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

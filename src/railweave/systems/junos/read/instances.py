@@ -9,7 +9,7 @@ from railweave.model.device.model import ExternalPeer, Gateway, NumberedSession,
 from railweave.model.device.port_model import neighbor_of
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.bgp import Group, groups, leave_bfd, peer_of, watching
-from railweave.systems.junos.read.words import Word, prefix
+from railweave.systems.junos.words import Word, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.device.model import Interface, Macsec, Split
 from railweave.model.device.port_model import far_end, router_of, with_parts
 from railweave.systems.junos.read.ports import PORT, Port, Unit
-from railweave.systems.junos.read.words import Word, gbps, secret, unprinted
 from railweave.systems.junos.render.interfaces import port_order
+from railweave.systems.junos.words import Word, gbps, secret, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -10,7 +10,7 @@ from railweave.model.device.port_model import neighbor_of
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.bgp import Group, agreed, watching
-from railweave.systems.junos.read.words import Word, address, network, prefix, statements, unprinted
+from railweave.systems.junos.words import Word, address, network, prefix, statements, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

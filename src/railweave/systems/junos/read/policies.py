@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.config.addresses import BITS, Prefix
 from railweave.model.device.bgp_model import is_well_known
 from railweave.model.device.model import Action, Community, EntryList, Match, Policy, PrefixEntry, Term
-from railweave.systems.junos.read.words import Word, asn, prefix, statements
+from railweave.systems.junos.words import Word, asn, prefix, statements
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import BITS, Address, Family, InterfaceAddress
-from railweave.systems.junos.read.words import FAMILIES, Word, address, gbps, interface_address, network, whole
+from railweave.systems.junos.words import FAMILIES, Word, address, gbps, interface_address, network, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 PORT = re.compile(r"(?:et|xe|ge|mge|fte|te|fe)-\d+/\d+/\d+(?::\d+)?|ae\d+")
@@ -198,3 +198,9 @@ def _bridged(family: Word, unit: Unit) -> None:
     unit.trunk = (family.value("interface-mode") or family.value("port-mode")) == "trunk"
     unit.vlans = tuple(family.block("vlan").block("members").below.values())
     unit.storm = family.value("storm-control")
+
+
+def own_address(ports: Mapping[str, Port]) -> InterfaceAddress:
+    """Return the address of the management port; 0.0.0.0/0 if it has none."""
+    units = (unit for port in ports.values() if MANAGEMENT.fullmatch(port.name) for unit in port.units.values())
+    return next((own for unit in units for own in unit.every_address()), InterfaceAddress("0.0.0.0/0"))

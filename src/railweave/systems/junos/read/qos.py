@@ -10,7 +10,7 @@ from railweave.model.device.model import PfcProfile, QosConfig
 from railweave.model.device.qos_model import Buffers, Ecn, TrafficClass, Watchdog
 from railweave.systems.junos.names import BUILT_IN_CLASSES, EGRESS_PARTITION
 from railweave.systems.junos.read.ports import PORT
-from railweave.systems.junos.read.words import Word, whole
+from railweave.systems.junos.words import Word, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from railweave.model.device.model import Isis, IsisPort, Ospf, OspfPort
 from railweave.systems.junos import changes
 from railweave.systems.junos.parse import KEYED, NAMES_BELOW
 from railweave.systems.junos.read.bgp import agreed, liveness, peer_of
-from railweave.systems.junos.read.words import FAMILIES, Word, secret, unprinted
 from railweave.systems.junos.tree import Statement
+from railweave.systems.junos.words import FAMILIES, Word, secret, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

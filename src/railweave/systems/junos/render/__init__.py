@@ -9,15 +9,23 @@ from railweave.model.catalog.systems import release_key
 from railweave.model.device.qos_model import Ecn
 from railweave.model.findings.registry import Rule
 from railweave.systems.common_gaps import extra_findings, left_out_findings
+from railweave.systems.junos.meaning.management import edge_of, system_of
 from railweave.systems.junos.names import FAMILIES, SELECTIVE_FILTER, SPRAYING_FILTER
 from railweave.systems.junos.parse import merge, parse
-from railweave.systems.junos.render.access import bpdu_block
 from railweave.systems.junos.render.cos import class_of_service
-from railweave.systems.junos.render.interfaces import MANAGEMENT_PORT, firewall, interfaces, router_advertisement, vlans
+from railweave.systems.junos.render.interfaces import (
+    MANAGEMENT_PORT,
+    field_profile,
+    firewall,
+    interfaces,
+    router_advertisement,
+    vlans,
+)
 from railweave.systems.junos.render.overlay import routing_instances, tunnel_source
 from railweave.systems.junos.render.routing import bgp, forwarding_options, isis, policy_options, routing_options
 from railweave.systems.junos.render.spraying import instance, spraying_firewall
-from railweave.systems.junos.render.system import chassis, lldp, management_instance, security, snmp, system
+from railweave.systems.junos.render.system import chassis, security
+from railweave.systems.junos.statements.management import NEIGHBORS, SYSTEM
 from railweave.systems.junos.tree import Statement, block, choices, entry, leaf, set_paths, to_curly, to_set
 
 if TYPE_CHECKING:
@@ -239,14 +247,33 @@ ROUTING = ("protocols bgp", "protocols isis", "policy-options", "routing-options
 """Hierarchies that decide what ``routes`` computes."""
 
 
+ORDER = (
+    "system",
+    "snmp",
+    "chassis",
+    "security",
+    "interfaces",
+    "forwarding-options",
+    "firewall",
+    "class-of-service",
+    "policy-options",
+    "routing-instances",
+    "routing-options",
+    "protocols",
+    "switch-options",
+    "vlans",
+)
+"""The hierarchies at the top, in the order in which they are printed."""
+
+
 def tree(config: DeviceConfig) -> list[Statement]:
     """The configuration of a device, the operator's own statements merged in.
 
     Raises ``RenderError`` where those cannot be read.
     """
+    statements = SYSTEM.tree(system_of(config))
     parts = [
-        system(config),
-        snmp(config),
+        field_profile(config),
         chassis(config),
         security(config),
         interfaces(config),
@@ -254,21 +281,15 @@ def tree(config: DeviceConfig) -> list[Statement]:
         spraying_firewall(config) or firewall(config),
         class_of_service(config),
         policy_options(config),
-        block("routing-instances", management_instance(config), instance(config), routing_instances(config)),
+        block("routing-instances", instance(config), routing_instances(config)),
         routing_options(config),
-        block(
-            "protocols",
-            router_advertisement(config),
-            bgp(config),
-            isis(config),
-            lldp(config),
-            bpdu_block(config),
-            block("rstp", leaf("disable")),
-        ),
+        block("protocols", router_advertisement(config), bgp(config), isis(config)),
         tunnel_source(config),
         vlans(config),
     ]
-    statements = [part for part in parts if part is not None]
+    merge(statements, [part for part in parts if part is not None])
+    NEIGHBORS.add(statements, edge_of(config))
+    statements.sort(key=lambda statement: ORDER.index(statement.words[0]))
     add_control_plane(config, statements)
     if config.extra.strip():
         merge(statements, parse(config.extra))

@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.names import FAMILIES, SELECTIVE_FILTER
-from railweave.systems.junos.render.access import STORM_PROFILE
 from railweave.systems.junos.render.spraying import spraying_filter
 from railweave.systems.junos.tree import Statement, block, choices, entry, leaf
 
@@ -50,7 +49,7 @@ def firewall(config: DeviceConfig) -> Statement | None:
 
 
 def field_profile(config: DeviceConfig) -> Statement | None:
-    """``system packet-forwarding-options``: room for user-defined fields in filters, bridged and routed.
+    """Return ``system packet-forwarding-options``: room for user-defined fields in filters, bridged and routed.
 
     A change of it restarts the forwarding engine (description in the published 23.4R2 models).
     """
@@ -58,7 +57,7 @@ def field_profile(config: DeviceConfig) -> Statement | None:
         return None
     kinds = dict.fromkeys("inet" if family.startswith("inet") else family for family in _bound(config))
     profiles = [block(kind, leaf("udf-profile1")) for kind in kinds]
-    return block("packet-forwarding-options", block("firewall", block("profiles", profiles)))
+    return block("system", block("packet-forwarding-options", block("firewall", block("profiles", profiles))))
 
 
 def _bound(config: DeviceConfig) -> list[str]:
@@ -113,6 +112,7 @@ def _filter(config: DeviceConfig, family: str) -> Statement | None:
 
 
 MANAGEMENT_PORT = "re0:mgmt-0"
+STORM_PROFILE = "server-ports"
 
 
 def _family(address: Addressed) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.systems.junos.names import FAMILIES
 from railweave.systems.junos.render import overlay
-from railweave.systems.junos.render.access import storm_profile
+from railweave.systems.junos.render.interfaces import STORM_PROFILE
 from railweave.systems.junos.render.spraying import exported, policies
 from railweave.systems.junos.tree import Statement, block, choices, entry, leaf
 
@@ -219,7 +219,7 @@ def forwarding_options(config: model.DeviceConfig) -> Statement | None:
             leaf("hash-seed", intent.hash.seed) if intent.hash.seed is not None else None,
             _ecmp_dlb(config),
         ),
-        storm_profile(config),
+        _storm_profile(config),
         block("hash-key", [block(("family", FAMILIES[family]), fields) for family in config.balancing.ether_types]),
         leaf("vxlan-tos-copy-filter") if config.overlay and config.overlay.tunnel_dscp else None,
     )
@@ -254,3 +254,11 @@ def _ecmp_dlb(config: model.DeviceConfig) -> Statement | None:
             leaf("rate-weightage", knobs.egress_quantization.rate_weightage),
         ),
     )
+
+
+def _storm_profile(config: model.DeviceConfig) -> Statement | None:
+    """Of ``forwarding-options``: the share of a server port that floods may take."""
+    percent = config.storm_control()
+    if percent is None:
+        return None
+    return block(("storm-control-profiles", STORM_PROFILE), block("all", leaf("bandwidth-percentage", percent)))

@@ -1,0 +1,225 @@
+"""The management plane of a device and of its statements (``statements.management``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.device.management import (
+    Aaa,
+    EdgePorts,
+    Login,
+    LoginServer,
+    Management,
+    Security,
+    Services,
+    Snmp,
+    SnmpUser,
+    User,
+)
+from railweave.systems.junos.names import MANAGEMENT_INSTANCE
+from railweave.systems.junos.statements.management import (
+    GRPC_CERTIFICATE,
+    NEIGHBORS,
+    Account,
+    Agent,
+    Asker,
+    Clients,
+    Community,
+    Edge,
+    Key,
+    Server,
+    System,
+)
+from railweave.systems.junos.words import NO_ADDRESS, address, unprinted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.model.config.addresses import Address, InterfaceAddress
+    from railweave.model.device.model import DeviceConfig
+    from railweave.systems.junos.read.ports import Port
+    from railweave.systems.junos.words import Word
+
+REMOTE_USER = "remote"
+"""The user that Junos takes for users whom only a login server knows. Without it Junos lets none of them in."""
+
+
+def system_of(config: DeviceConfig) -> System:
+    """Return the management plane as statements have it. Without ``password`` in the order, users of the device are a fallback."""
+    management = config.management
+    aaa, login, services = management.aaa(), management.login(), management.services
+    users = {
+        name: Account(user.role, user.password, tuple(Key(key.partition(" ")[0], key) for key in user.ssh_keys))
+        for name, user in management.users.items()
+    }
+    if aaa is not None:
+        users.setdefault(REMOTE_USER, Account(aaa.role))
+    certificate = services.grpc_certificate
+    return System(
+        name=config.name,
+        domain=management.domain,
+        root_password=management.root_password,
+        banner=management.banner,
+        attempts=login.attempts if login else None,
+        lockout=login.lockout if login else None,
+        idle=login.idle if login else None,
+        users=users,
+        order=aaa.groups() if aaa else (),
+        radius=tuple(map(_server, aaa.radius)) if aaa else (),
+        tacacs=tuple(map(_server, aaa.tacacs)) if aaa else (),
+        netconf=services.netconf,
+        netconf_rfc_compliant=services.netconf and services.netconf_rfc_compliant,
+        grpc_port=services.grpc_port,
+        certificate=GRPC_CERTIFICATE if certificate else None,
+        time_zone=management.time_zone,
+        dns=management.dns,
+        syslog=management.syslog,
+        ntp=management.ntp,
+        snmp=_agent(management.snmp) if management.snmp else None,
+        certificates={GRPC_CERTIFICATE: certificate} if certificate else {},
+        gateway=config.management_gateway,
+    )
+
+
+def _server(server: LoginServer) -> Server:
+    return Server(server.host, server.key, server.port or None, server.timeout)
+
+
+def _agent(snmp: Snmp) -> Agent:
+    inside = {MANAGEMENT_INSTANCE: Clients(snmp.clients)}
+    communities = (Community(snmp.community, "read-only", snmp.clients, inside),) if snmp.community else ()
+    users = {name: Asker(user.auth, user.privacy) for name, user in snmp.users.items()}
+    return Agent(snmp.location, snmp.contact, communities, users, snmp.trap_targets)
+
+
+def edge_of(config: DeviceConfig) -> Edge:
+    """Return LLDP and the guard of server ports as statements have them."""
+    ports = tuple(port.name for port in config.edge_ports()) if config.bpdu_guard() else ()
+    lldp = config.management.lldp
+    return Edge(lldp, config.management_address.address if lldp else None, ports)
+
+
+def management_of(
+    system: System, top: Word, ports: Iterable[Port], own: InterfaceAddress, *, protected: bool
+) -> Management:
+    """Return the management plane of a device. ``own``: the address of its management port. ``protected``: filters say what may reach it."""
+    edge = NEIGHBORS.value(top)
+    if edge.address is not None and edge.address != own.address:
+        top.add(("protocols", "lldp", "management-address", edge.address), 0, 0).leave()
+    for name in system.certificates.keys() - {system.certificate}:  # a certificate of another service
+        top.add(("security", "certificates", "local", name), 0, 0).leave()
+    users = {
+        name: User(user.role, user.password, tuple(key.key for key in user.keys)) for name, user in system.users.items()
+    }
+    aaa, login, guard = _aaa(system, users), _login(system), _edge_ports(top, ports)
+    certificate = system.certificates.get(system.certificate or "")
+    return Management(
+        domain=system.domain,
+        dns=system.dns,
+        ntp=system.ntp,
+        time_zone=system.time_zone,
+        root_password=system.root_password,
+        users=users,
+        syslog=system.syslog,
+        snmp=_snmp(system.snmp) if system.snmp else None,
+        services=Services(
+            netconf=system.netconf,
+            netconf_rfc_compliant=system.netconf_rfc_compliant,
+            grpc_certificate=certificate,
+            grpc_port=_usual(system.grpc_port, "services.grpc_port"),
+        ),
+        lldp=edge.lldp,
+        banner=system.banner,
+        security=Security(login, aaa, guard) if protected or login or aaa or guard else None,
+    )
+
+
+def _usual(value: int | None, name: str) -> int:
+    return unprinted(f"management.{name}") if value is None else value
+
+
+def _login(system: System) -> Login | None:
+    limits = {name: getattr(system, name) for name in ("attempts", "lockout", "idle")}
+    if not any(limit is not None for limit in limits.values()):
+        return None
+    return Login(**{name: _usual(limit, f"security.login.{name}") for name, limit in limits.items()})
+
+
+def _aaa(system: System, users: dict[str, User]) -> Aaa | None:
+    """Return the login servers that are asked. Take the template of their users out of ``users``."""
+    tacacs, radius = (
+        tuple(
+            LoginServer(one.host, one.key or "", one.port, _usual(one.timeout, "security.aaa.radius.timeout"))
+            for one in servers
+            if kind in system.order
+        )
+        for kind, servers in (("tacacs+", system.tacacs), ("radius", system.radius))
+    )
+    if not tacacs and not radius:
+        return None
+    template = users.get(REMOTE_USER)
+    if template is None or template.password is not None or template.ssh_keys:
+        return Aaa(tacacs, radius, "read-only")
+    del users[REMOTE_USER]
+    return Aaa(tacacs, radius, template.role)
+
+
+def _snmp(agent: Agent) -> Snmp:
+    """Return the agent with the community that may be read with.
+
+    Another community, one that may write, and users without keys are not understood.
+    """
+    first = next((one for one in agent.communities if one.access != "read-write"), None)
+    users = {name: SnmpUser(one.auth, one.privacy) for name, one in agent.users.items() if one.auth and one.privacy}
+    others = (
+        *(one for one in agent.communities if one is not first),
+        *(one for name, one in agent.users.items() if name not in users),
+    )
+    for other in others:
+        if other.section is not None:
+            other.section.leave()
+    inside = [client for one in (first.instances.values() if first else ()) for client in one.clients]
+    return Snmp(
+        location=agent.location,
+        contact=agent.contact,
+        community=first.name if first else None,
+        users=users,
+        trap_targets=agent.trap_targets,
+        clients=tuple(dict.fromkeys((*first.clients, *inside))) if first else (),
+    )
+
+
+def gateway_of(system: System, top: Word, own: InterfaceAddress) -> Address:
+    """Return the next hop of the default route of the management port, whose address is ``own``; 0.0.0.0 if there is none.
+
+    A route in the main table counts if the port itself reaches its next hop. Other static routes there are the fabric's, and not understood.
+    """
+    if system.gateway is not None:
+        return system.gateway
+    options = top.block("routing-options")
+    for place in (options.at_path("rib", f"{MANAGEMENT_INSTANCE}.inet6.0"), options):
+        for everything in ("0.0.0.0/0", "::/0"):
+            route = place.at_path("static", "route", everything) if place is not None else None
+            hop = route.holds("next-hop") if route is not None else None
+            found = _address(hop.text) if hop is not None else None
+            if hop is not None and found and (place is not options or (own.length and own.prefix.holds(found))):
+                hop.take()
+                return found
+    return NO_ADDRESS
+
+
+def _address(text: str) -> Address | None:
+    try:
+        return address(text)
+    except ValueError:
+        return None
+
+
+def _edge_ports(top: Word, ports: Iterable[Port]) -> EdgePorts | None:
+    """Return how layer-2 server ports are protected: those that hear a bridge are shut, and floods are limited."""
+    guarded = top.at_path("protocols", "layer2-control", "bpdu-block") is not None
+    profiles = {unit.storm for port in ports for unit in port.units.values() if unit.storm is not None}
+    storm: int | None = None
+    for name in sorted(profiles):
+        storm = top.number("forwarding-options", "storm-control-profiles", name, "all", "bandwidth-percentage") or storm
+    return EdgePorts(guarded, storm) if guarded or storm is not None else None

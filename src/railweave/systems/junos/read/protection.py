@@ -1,0 +1,259 @@
+"""Filters that protect the device and the gateways of servers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, PortRange, ServerPortRule, Sources
+from railweave.systems.junos.read import policies
+from railweave.systems.junos.read.balancing import bind
+from railweave.systems.junos.read.ports import MANAGEMENT, Port
+from railweave.systems.junos.words import FAMILIES, Word, prefix, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from railweave.model.config.addresses import Family
+    from railweave.systems.junos.read.policies import PolicyOptions
+
+
+Protocol = Literal["tcp", "udp", "icmp"]
+_PROTOCOLS: dict[str, Protocol] = {"tcp": "tcp", "udp": "udp", "icmp": "icmp", "icmp6": "icmp"}
+_PORTS = {
+    "ssh": 22,
+    "telnet": 23,
+    "tacacs": 49,
+    "domain": 53,
+    "bootps": 67,
+    "bootpc": 68,
+    "dhcp": 67,
+    "http": 80,
+    "ntp": 123,
+    "snmp": 161,
+    "snmptrap": 162,
+    "bgp": 179,
+    "https": 443,
+    "radius": 1812,
+    "radacct": 1813,
+    "ldp": 646,
+}
+_ICMP = {
+    "echo-reply": 0,
+    "unreachable": 3,
+    "redirect": 5,
+    "echo-request": 8,
+    "router-advertisement": 9,
+    "router-solicit": 10,
+    "time-exceeded": 11,
+    "parameter-problem": 12,
+}
+_ICMP6 = {
+    "membership-query": 130,
+    "membership-report": 131,
+    "membership-termination": 132,
+    "destination-unreachable": 1,
+    "packet-too-big": 2,
+    "time-exceeded": 3,
+    "parameter-problem": 4,
+    "echo-request": 128,
+    "echo-reply": 129,
+    "router-solicit": 133,
+    "router-advertisement": 134,
+    "neighbor-solicit": 135,
+    "neighbor-advertisement": 136,
+}
+_PREFIX = "from-"
+_DROP = "drop-"
+
+
+@dataclass
+class Filters:
+    """The rules of filters by where they are bound, and the prefix lists that they have taken."""
+
+    rules: list[ControlRule] = field(default_factory=list[ControlRule])
+    drops: dict[str, ServerPortRule] = field(default_factory=dict[str, ServerPortRule])
+    lists: dict[str, Family] = field(default_factory=dict[str, "Family"])
+
+
+def protection(
+    top: Word, ports: Mapping[str, Port], options: PolicyOptions, served: Collection[str]
+) -> tuple[ControlPlane | None, frozenset[str]]:
+    """The rules of a device, and the names of the prefix lists that they refer to; None without filters on ``lo0``.
+
+    ``served`` are the ports through which servers reach their gateways: others have no filter of theirs.
+    """
+    own = list(_bound(top, ports, lambda name: name == "lo0"))
+    if not own:
+        return None, frozenset()
+    found = Filters()
+    managed = [
+        rule
+        for family, word in _bound(top, ports, lambda name: bool(MANAGEMENT.fullmatch(name)))
+        for rule in _rules(word, family, "management", found)
+    ]
+    for family, word in own:
+        found.rules += _rules(word, family, "network", found)
+    known = {(one.family, one.name) for one in managed}
+    network = [one for one in found.rules if (one.family, one.name) not in known]
+    others = [replace(one, plane="management") for one in network if _of_management(one)]
+    network = [one for one in network if not _of_management(one)]
+    of_device = {word.text for word in _filters(top) if word.kind == "understood"}
+    for family, word in _bound(top, ports, lambda name: name in served):
+        if word.text not in of_device:
+            _drops(word, family, found)
+    understood = [word.text for word in _filters(top) if word.kind == "understood"]
+    bind([port for name, port in ports.items() if name == "lo0" or MANAGEMENT.fullmatch(name)], of_device)
+    bind([port for name, port in ports.items() if name in served], set(understood) - of_device)
+    return (
+        ControlPlane(
+            (*network, *managed, *others),
+            tuple(_sources(options, found)),
+            tuple(_policers(top)),
+            tuple(found.drops.values()),
+        ),
+        frozenset(found.lists),
+    )
+
+
+def _filters(top: Word) -> Iterator[Word]:
+    """The filters of the families that are routed."""
+    for family in FAMILIES:
+        yield from (top.at_path("firewall", "family", family, "filter") or Word("")).below.values()
+
+
+def _of_management(rule: ControlRule) -> bool:
+    """Whether a rule of the loopback's filter is there for what comes in by the management port."""
+    return rule.sources.startswith("management")
+
+
+def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) -> Iterator[tuple[Family, Word]]:
+    """Filters on what comes in, once each, by family."""
+    seen: set[tuple[str, str]] = set()
+    for port in ports.values():
+        if not wanted(port.name):
+            continue
+        for unit in port.units.values():
+            for family in unit.families:
+                bound = unit.word.at_path("family", family, "filter", "input")
+                for name in bound.below.values() if bound is not None else ():
+                    word = top.at_path("firewall", "family", family, "filter", name.text)
+                    if word is None and family == "inet":
+                        word = top.at_path("firewall", "filter", name.text)
+                    if word is not None and family in FAMILIES and (family, name.text) not in seen:
+                        seen.add((family, name.text))
+                        yield FAMILIES[family], word
+
+
+def _rules(
+    word: Word, family: Family, plane: Literal["network", "management"], found: Filters
+) -> Iterator[ControlRule]:
+    """The terms of a filter that let packets in; the last one drops the rest."""
+    word.take()
+    terms = list(word.entries("term"))
+    for term in terms:
+        asked, then = term.at_path("from"), term.block("then")
+        if asked is None and term is terms[-1] and then.flag("discard"):
+            then.value("count")
+            continue
+        if asked is None or "accept" not in then.below:
+            continue
+        rule = _rule(term.text, asked, family, plane, found)
+        if rule is None:
+            continue
+        then.flag("accept")
+        policer = then.value("policer")
+        then.value("count")
+        yield replace(rule, policer=policer or "")
+
+
+def _rule(
+    name: str, asked: Word, family: Family, plane: Literal["network", "management"], found: Filters
+) -> ControlRule | None:
+    protocol = _PROTOCOLS.get(asked.value("next-header" if family == "ipv6" else "protocol") or "")
+    if protocol is None:
+        return None
+    sources = asked.names("source-prefix-list")
+    for one in sources:
+        found.lists.setdefault(one, family)
+    return ControlRule(
+        name=name,
+        plane=plane,
+        family=family,
+        protocol=protocol,
+        sources=sources[0].removeprefix(_PREFIX) if sources else "",
+        source_ports=tuple(_ranges(asked, "source-port")),
+        destination_ports=tuple(_ranges(asked, "destination-port")),
+        icmp_types=tuple(low for low, _ in _ranges(asked, "icmp-type", _ICMP6 if family == "ipv6" else _ICMP)),
+        hop_limit=asked.number("hop-limit" if family == "ipv6" else "ttl"),
+        established=asked.flag("tcp-established"),
+    )
+
+
+def _number(text: str, names: Mapping[str, int]) -> int:
+    return names[text] if text in names else whole(text)
+
+
+def _ranges(asked: Word, word: str, names: Mapping[str, int] = _PORTS) -> Iterator[PortRange]:
+    found = asked.at_path(word)
+    for one in found.below.values() if found is not None else ():
+        low, _, high = (one.text, "", "") if one.text in names else one.text.partition("-")
+        try:
+            yield _number(low, names), _number(high or low, names)
+        except ValueError:
+            continue
+        one.take()
+
+
+def _drops(word: Word, family: Family, found: Filters) -> None:
+    """Add the rules of a filter at servers' gateways to ``found``. A filter that does not pass all other packets is not understood."""
+    passes = False
+    for term in word.entries("term"):
+        asked, then = term.at_path("from"), term.at_path("then") or Word("")
+        if asked is None:
+            if set(then.below) == {"accept"}:
+                then.flag("accept")
+                word.take()
+                passes = True
+            continue
+        protocol = _PROTOCOLS.get(asked.value("next-header" if family == "ipv6" else "protocol") or "")
+        if "discard" not in then.below or protocol not in {"tcp", "udp"}:
+            continue
+        then.flag("discard")
+        then.value("count")
+        word.take()
+        name = term.text.removeprefix(_DROP)
+        to = tuple(prefix(one) for one in asked.names("destination-address"))
+        found.drops.setdefault(
+            name,
+            ServerPortRule(
+                name, family, "tcp" if protocol == "tcp" else "udp", to, tuple(_ranges(asked, "destination-port"))
+            ),
+        )
+    if not passes:
+        word.leave()
+
+
+def _sources(options: PolicyOptions, found: Filters) -> Iterable[Sources]:
+    """The prefix lists of filters, in the order of the text."""
+    for name, word in options.prefix_lists.items():
+        if name in found.lists:
+            yield Sources(name.removeprefix(_PREFIX), found.lists[name], policies.prefix_list(word))
+
+
+def _policers(top: Word) -> Iterator[Policer]:
+    for one in top.entries("firewall", "policer"):
+        rate, burst = (
+            one.read(_bits, "if-exceeding", "bandwidth-limit"),
+            one.read(_bits, "if-exceeding", "burst-size-limit"),
+        )
+        if rate is None or burst is None or not one.flag("then", "discard"):
+            one.leave()
+            continue
+        yield Policer(one.text, rate, burst)
+
+
+def _bits(text: str) -> int:
+    """A number with ``k``, ``m`` or ``g`` behind it. Raises ``ValueError``."""
+    factor = {"k": 1000, "m": 1_000_000, "g": 1_000_000_000}.get(text[-1:].lower())
+    return whole(text) if factor is None else whole(text[:-1]) * factor

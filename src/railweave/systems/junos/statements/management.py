@@ -1,0 +1,329 @@
+"""Management of Junos: ``system``, ``snmp``, certificates, the instance of the management port, LLDP and layer-2 server ports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from railweave.model.config.codecs import choice
+from railweave.model.config.statements import Codec, each, fixed, line, part, passed
+from railweave.model.device.management import Syslog
+from railweave.systems.junos.names import MANAGEMENT_INSTANCE
+from railweave.systems.junos.statements.words import ADDRESS, ADDRESSES, MODEL, PREFIX, SECRET, TEXT, WORD, whole
+from railweave.systems.junos.table import Tree
+
+if TYPE_CHECKING:
+    from railweave.model.config.addresses import Address, Prefix
+    from railweave.model.config.statements import Row
+    from railweave.systems.junos.words import Word
+
+GRPC_CERTIFICATE = "railweave-grpc"
+SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "any")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A login server. ``timeout`` is None if Junos' own holds."""
+
+    host: str
+    key: str | None = None
+    port: int | None = None
+    timeout: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A public key, with its kind apart."""
+
+    kind: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A user. A class that railweave does not have is that of the fewest rights."""
+
+    role: Literal["super-user", "operator", "read-only"] = "read-only"
+    password: str | None = None
+    keys: tuple[Key, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """The prefixes that may ask with a community in a routing instance."""
+
+    clients: tuple[Prefix, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Community:
+    """A community of SNMP: its access, the prefixes that may ask with it, and those of routing instances."""
+
+    name: str
+    access: str = ""
+    clients: tuple[Prefix, ...] = ()
+    instances: dict[str, Clients] = field(default_factory=dict[str, Clients])
+    section: Word | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A user of SNMP version 3: its keys."""
+
+    auth: str | None = None
+    privacy: str | None = None
+    section: Word | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """The SNMP agent."""
+
+    location: str = ""
+    contact: str = ""
+    communities: tuple[Community, ...] = ()
+    users: dict[str, Asker] = field(default_factory=dict[str, Asker])
+    trap_targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The management plane as the statements have it. ``order`` is the order in which logins ask servers."""
+
+    name: str = ""
+    release: str = ""
+    domain: str = ""
+    root_password: str | None = None
+    banner: str = ""
+    attempts: int | None = None
+    lockout: int | None = None
+    idle: int | None = None
+    users: dict[str, Account] = field(default_factory=dict[str, Account])
+    order: tuple[str, ...] = ()
+    radius: tuple[Server, ...] = ()
+    tacacs: tuple[Server, ...] = ()
+    netconf: bool = False
+    netconf_rfc_compliant: bool = False
+    grpc_port: int | None = None
+    certificate: str | None = None
+    time_zone: str = "UTC"
+    dns: tuple[str, ...] = ()
+    syslog: tuple[Syslog, ...] = ()
+    ntp: tuple[str, ...] = ()
+    snmp: Agent | None = None
+    certificates: dict[str, str] = field(default_factory=dict[str, str])
+    gateway: Address | None = None
+
+
+def _has_traps(agent: Agent) -> bool:
+    return bool(agent.trap_targets)
+
+
+def _has_users(agent: Agent) -> bool:
+    return bool(agent.users)
+
+
+def _has_grpc(system: System) -> bool:
+    return system.certificate is not None
+
+
+INSTANCE = (
+    passed("routing-instance <_name>", "the instance by which the server is reached", _name=WORD),
+    fixed(f"routing-instance = {MANAGEMENT_INSTANCE}", MODEL),
+)
+LOGIN_SERVER = (
+    *INSTANCE,
+    line("port <port>", MODEL, port=whole(1, 65535)),
+    line("secret <key>", MODEL, key=SECRET),
+    line("timeout <timeout>", MODEL, timeout=whole(1, 1000)),
+)
+USER = (
+    line(
+        "class <role>",
+        MODEL,
+        role=choice({role: role for role in ("super-user", "operator", "read-only")}, superuser="super-user"),
+    ),
+    line("authentication / encrypted-password <password>", MODEL, password=SECRET),
+    each(
+        "authentication / <kind> <key>",
+        "keys",
+        MODEL,
+        Key,
+        kind=choice({kind: kind for kind in ("ssh-rsa", "ssh-ed25519", "ssh-ecdsa", "ssh-dsa")}),
+        key=TEXT,
+    ),
+)
+GRPC = "system / services / extension-service / request-response / grpc"
+CLIENTS = each("clients / <it>", "clients", MODEL, it=PREFIX)
+SNMP = (
+    line("location <location>", MODEL, usual="", location=TEXT),
+    line("contact <contact>", MODEL, usual="", contact=TEXT),
+    each(
+        "community <name>",
+        "communities",
+        MODEL,
+        Community,
+        (
+            line(
+                "authorization <access>",
+                MODEL,
+                usual="",
+                access=choice({"read-only": "read-only", "read-write": "read-write"}),
+            ),
+            CLIENTS,
+            each("routing-instance <instance>", "instances", MODEL, Clients, (CLIENTS,), by="instance", instance=WORD),
+        ),
+        name=SECRET,
+    ),
+    each(
+        "v3 / usm local-engine / user <name>",
+        "users",
+        MODEL,
+        Asker,
+        (
+            line("authentication-sha256 / authentication-key <auth>", MODEL, auth=SECRET),
+            line("privacy-aes128 / privacy-key <privacy>", MODEL, privacy=SECRET),
+        ),
+        by="name",
+        name=WORD,
+    ),
+    each(
+        "v3 / vacm / security-to-group / security-model usm / security-name <name> / group = railweave",
+        "users",
+        "",
+        Asker,
+        by="name",
+        name=WORD,
+    ),
+    fixed(
+        "v3 / vacm / access / group railweave / default-context-prefix / security-model usm / security-level privacy / read-view = all",
+        MODEL,
+        _has_users,
+    ),
+    fixed("view all / oid .1 : include", MODEL, _has_users),
+    fixed("routing-instance-access", MODEL),
+    fixed("trap-group railweave / version = v2", MODEL, _has_traps),
+    fixed(f"trap-group railweave / routing-instance = {MANAGEMENT_INSTANCE}", MODEL, _has_traps),
+    each(
+        "trap-group railweave / targets / <it>",
+        "trap_targets",
+        MODEL,
+        also=("trap-group <_group> / targets / <it>",),
+        it=WORD,
+        _group=Codec(r"\S+", word="(?!railweave$).+"),
+    ),
+)
+ROWS: tuple[Row, ...] = (
+    line("version <release>", "", prints=False, release=WORD),
+    line("system / host-name <name>", MODEL, name=WORD),
+    line("system / domain-name <domain>", MODEL, usual="", domain=WORD),
+    line("system / root-authentication / encrypted-password <root_password>", MODEL, root_password=SECRET),
+    line("system / login / message <banner>", MODEL, usual="", banner=TEXT),
+    line("system / login / retry-options / tries-before-disconnect <attempts>", MODEL, attempts=whole(2, 10)),
+    line("system / login / retry-options / lockout-period <lockout>", MODEL, lockout=whole(1, 43200)),
+    line("system / login / idle-timeout <idle>", MODEL, idle=whole(0, 60)),
+    each("system / login / user <user>", "users", MODEL, Account, USER, by="user", user=WORD),
+    passed("system / authentication-order password", "users of the device itself, who log in too"),
+    each(
+        "system / authentication-order [ <it> ]",
+        "order",
+        MODEL,
+        it=choice({"tacacs+": "tacplus", "radius": "radius"}),
+    ),
+    each("system / radius-server <host>", "radius", MODEL, Server, LOGIN_SERVER, host=WORD),
+    each("system / tacplus-server <host>", "tacacs", MODEL, Server, LOGIN_SERVER, host=WORD),
+    fixed("system / services / ssh / root-login = deny", MODEL),
+    line("system / services / netconf / ssh", MODEL, sets={"netconf": True}),
+    line(
+        "system / services / netconf / rfc-compliant",
+        MODEL,
+        sets={"netconf_rfc_compliant": True},
+    ),
+    line(f"{GRPC} / ssl / port <grpc_port>", MODEL, when=_has_grpc, grpc_port=whole(1, 65535)),
+    line(f"{GRPC} / ssl / local-certificate <certificate>", MODEL, certificate=WORD),
+    passed(f"{GRPC} / routing-instance <_name>", "the instance by which the server is reached", _name=WORD),
+    fixed(f"{GRPC} / routing-instance = {MANAGEMENT_INSTANCE}", MODEL, _has_grpc),
+    line("system / time-zone <time_zone>", MODEL, time_zone=WORD),
+    fixed("system / management-instance", MODEL),
+    each("system / name-server / <it> :", "dns", MODEL, rows=INSTANCE, it=WORD),
+    each(
+        "system / syslog / host <host>",
+        "syslog",
+        MODEL,
+        Syslog,
+        (
+            line("any : <severity>", MODEL, severity=choice({severity: severity for severity in SEVERITIES})),
+            line("port <port>", MODEL, port=whole(0, 65535)),
+            *INSTANCE,
+            fixed("structured-data", MODEL),
+        ),
+        host=WORD,
+    ),
+    fixed("system / syslog / file messages / any : notice", MODEL),
+    fixed("system / syslog / file messages / authorization : info", MODEL),
+    each(
+        "system / ntp / server <it> :",
+        "ntp",
+        MODEL,
+        rows=(
+            *INSTANCE,
+            passed("prefer", "the clock that is asked first"),
+            passed("version <_number>", "the version of NTP", _number=WORD),
+        ),
+        it=WORD,
+    ),
+    part("snmp", Agent, SNMP, "snmp", MODEL),
+    each("security / certificates / local / <name> / <it>", "certificates", MODEL, by="name", name=WORD, it=SECRET),
+    passed(f"routing-instances / {MANAGEMENT_INSTANCE} / description <_text>", "a name", _text=TEXT),
+    fixed(f"routing-instances / {MANAGEMENT_INSTANCE} / description = management", MODEL),
+    line(
+        f"routing-instances / {MANAGEMENT_INSTANCE} / routing-options / rib {MANAGEMENT_INSTANCE}.inet6.0 / static / route ::/0 / next-hop <gateway>",
+        "Juniper documentation, static: hierarchy levels",
+        also=(
+            f"routing-instances / {MANAGEMENT_INSTANCE} / routing-options / static / route ::/0 / next-hop <gateway>",
+        ),
+        when=lambda system: system.gateway is not None and system.gateway.family == "ipv6",
+        gateway=ADDRESSES["ipv6"],
+    ),
+    line(
+        f"routing-instances / {MANAGEMENT_INSTANCE} / routing-options / static / route 0.0.0.0/0 / next-hop <gateway>",
+        MODEL,
+        when=lambda system: system.gateway is not None and system.gateway.family == "ipv4",
+        gateway=ADDRESSES["ipv4"],
+    ),
+)
+SYSTEM = Tree(System, ROWS, disrupts=())
+"""The management plane, without protocols."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """What is sent to neighbors and servers at every port: LLDP, and the ports that a bridge must not be at."""
+
+    lldp: bool = False
+    address: Address | None = None
+    guarded: tuple[str, ...] = ()
+
+
+def _runs_lldp(edge: Edge) -> bool:
+    return edge.lldp
+
+
+NEIGHBORS = Tree(
+    Edge,
+    (
+        fixed("protocols / lldp / port-id-subtype = interface-name", MODEL, _runs_lldp),
+        fixed("protocols / lldp / port-description-type = interface-description", MODEL, _runs_lldp),
+        line("protocols / lldp / management-address <address>", MODEL, address=ADDRESS),
+        line("protocols / lldp / interface all", MODEL, sets={"lldp": True}),
+        line("protocols / lldp / interface all / disable", "", sets={"lldp": False}, prints=False),
+        line("protocols / lldp / disable", "", sets={"lldp": False}, prints=False),
+        each("protocols / layer2-control / bpdu-block / interface <it>", "guarded", MODEL, it=WORD),
+        fixed(
+            "protocols / layer2-control / bpdu-block / disable-timeout = 300", MODEL, lambda edge: bool(edge.guarded)
+        ),
+        fixed("protocols / rstp / disable", MODEL),
+    ),
+    disrupts=(),
+)
+"""LLDP with interface names as port IDs, so that cabling can be checked against the plan, and the guard of server ports."""

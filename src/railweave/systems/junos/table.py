@@ -1,0 +1,364 @@
+"""Statement tables of a tree: the rows of ``model.config.statements``, whose forms are the words of ``set`` lines.
+
+Marks in a form say how the statement is printed. Reading ignores them, because ``set`` lines do not have them:
+
+- ``system / login / user <name>``: a block ends at each `` / ``. Blocks of equal words are one block.
+- ``class <role>``: the last slot of a row about one value is the statement's value. ``version = v2``: the words behind the
+  mark are the value.
+- ``fill-level [ <low> <high> ]``: a list by places. In a row of several elements, the list holds all of them.
+- ``class <name> : queue-num <queue>``: the words before the mark name a statement of one line. If a form ends with the mark, the
+  statements below its row are on that line.
+
+A part with a header is there if its header is. An element without statements below it is printed as its words.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from railweave.model.config.sections import Section
+from railweave.model.config.statements import IT, SECTION, Statements
+from railweave.systems.junos.tree import Statement, set_paths
+from railweave.systems.junos.words import Word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from railweave.model.config.sections import SectionReader
+    from railweave.model.config.statements import Codec, Row
+
+T = TypeVar("T")
+
+MARKS = frozenset({"/", ":", "=", "[", "]"})
+ANY_WORD = frozenset({r"\S+", ".+"})
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Path:
+    """A form as words: the blocks around a statement, the words that name it, and its values.
+
+    ``key`` is the number of words that name a statement of one line; 0: it is no such statement. ``inline``: so are those below it.
+    """
+
+    blocks: tuple[Words, ...]
+    words: Words
+    values: Words = ()
+    listed: bool = False
+    key: int = 0
+    inline: bool = False
+
+    @property
+    def every(self) -> Words:
+        """All words of the path; the values of a list are no words of it."""
+        head = tuple(word for block in self.blocks for word in block) + self.words
+        return head if self.listed else head + self.values
+
+
+def _slot(word: str) -> str:
+    """Return the name of a slot, or an empty text for a plain word."""
+    return word[1:-1] if word.startswith("<") and word.endswith(">") else ""
+
+
+def _path(form: str, row: Row) -> Path:
+    *blocks, last = (tuple(part.split()) for part in form.split(" / "))
+    plain, above = tuple(word for word in last if word not in MARKS), tuple(blocks)
+    if ":" in last:
+        return Path(above, plain, key=last.index(":"), inline=last[-1] == ":")
+    at = next((last.index(mark) for mark in ("=", "[") if mark in last), None)
+    if at is None and not row.several and _slot(last[-1]) and len(last) > 1:
+        at = len(plain) - 1
+    at = len(plain) if at is None else at
+    return Path(above, plain[:at], plain[at:], listed="[" in last)
+
+
+@lru_cache(maxsize=1024)
+def _fits(codec: Codec, word: str) -> bool:
+    return codec.word in ANY_WORD or re.fullmatch(codec.word, word) is not None
+
+
+def _ends(word: Word, path: Words, codecs: Mapping[str, Codec], *, held: bool) -> Iterator[tuple[Word, dict[str, Any]]]:
+    """Yield each word at the end of a path, with the values of the path's slots. ``held``: of several words in the last slot, the one in force."""
+    if not path:
+        yield word, {}
+        return
+    first, rest = path[0], path[1:]
+    slot = _slot(first)
+    if not slot:
+        below = word.below.get(first)
+        if below is not None:
+            yield from _ends(below, rest, codecs, held=held)
+        return
+    holds = word.holds() if held and not rest else None
+    for below in [holds] if holds is not None else [] if held and not rest else list(word.below.values()):
+        codec = codecs[slot]
+        if not _fits(codec, below.text):
+            continue
+        try:
+            value = codec.read(below.text)
+        except (ValueError, KeyError):
+            continue
+        for end, values in _ends(below, rest, codecs, held=held):
+            yield end, values if slot.startswith("_") else {slot: value, **values}
+
+
+class _There(dict[str, Any]):
+    """The fields of a part that is there, even if no statement sets a field."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class Tree(Statements[T]):
+    """A table of rows that describe values of the class ``made`` as statements of a tree."""
+
+    def _inner(self, row: Row) -> Tree[Any] | None:
+        return cast("Tree[Any] | None", self._below(row))
+
+    # Printing
+
+    def tree(self, value: T) -> list[Statement]:
+        """Return the statements of a value, in the order of the rows."""
+        statements: list[Statement] = []
+        self.add(statements, value)
+        return statements
+
+    def add(self, statements: list[Statement], value: T) -> None:
+        """Put the statements of a value behind others. Blocks that exist already are filled."""
+        for write in self._prints:
+            write(value, statements)
+
+    @cached_property
+    def _prints(self) -> list[Callable[[Any, list[Statement]], None]]:
+        return [self._print_of(row) for row in self.rows if row.prints]
+
+    def _print_of(self, row: Row) -> Callable[[Any, list[Statement]], None]:
+        """Return the function that prints a row's statements about a value."""
+        inner, when, write = self._inner(row), row.when, self._writer_of(row)
+        of = attrgetter(row.field) if row.field else None
+
+        def write_all(value: Any, into: list[Statement]) -> None:  # noqa: ANN401 - a value of any class
+            assert of is not None  # noqa: S101 - a row of several elements has their field
+            members = of(value)
+            for key, member in members.items() if row.by else enumerate(members):
+                if when is None or when(member):
+                    write(value, key, member, into)
+
+        def write_one(value: Any, into: list[Statement]) -> None:  # noqa: ANN401 - a value of any class
+            member = value if inner is None or of is None else of(value)
+            if member is None or (when is not None and not when(value)):
+                return
+            if inner is None or row.forms:
+                write(value, None, member, into)
+            else:
+                inner.add(into, member)
+
+        return write_all if row.several else write_one
+
+    def _writer_of(self, row: Row) -> Callable[[Any, object, Any, list[Statement]], None]:
+        """Return the function that prints the statement of a value, or of an element with its key, in the first form that fits."""
+        inner, several, constants = self._inner(row), row.several, tuple(row.sets.items())
+        own = self._tables[id(row)].names_of_fields if row.made is not None else frozenset[str]()
+        forms = [
+            (path, [self._filler(row, words, own) for words in (*path.blocks, path.words, path.values)])
+            for path in (_path(form, row) for form in row.forms)
+        ]
+
+        def write(value: Any, key: object, member: Any, into: list[Statement]) -> None:  # noqa: ANN401 - a value of any class
+            if any(getattr(member, name) != constant for name, constant in constants):
+                return
+            for path, fillers in forms:
+                filled = [fill(value, key, member) for fill in fillers]
+                if None in filled:
+                    continue
+                *blocks, words, values = cast("list[Words]", filled)
+                body = None if inner is None else inner.tree(member)
+                if not several and body == []:
+                    return  # a part of which nothing is printed
+                for block in blocks:
+                    into = _block(into, block)
+                if path.inline:
+                    words, body = (*words, *(word for one in body or () for word in (*one.words, *one.values))), None
+                same = path.listed and several and next((one for one in into if one.words == words), None)
+                if same:
+                    same.values += values
+                else:
+                    into.append(Statement(words, values, body or None, path.listed, path.key))
+                return
+
+        return write
+
+    def _filler(self, row: Row, words: Words, own: frozenset[str]) -> Callable[[Any, object, Any], Words | None]:
+        """Return the function that puts values into words. It returns None if a value is None or usual."""
+        if not any(map(_slot, words)):
+            return lambda value, key, member: words  # noqa: ARG005 - a value, its key and an element, as below
+        places = [(word, _slot(word), self._origin(row, _slot(word), own)) for word in words]
+        usual, codecs = row.usual, row.codecs
+
+        def fill(value: Any, key: object, member: Any) -> Words | None:  # noqa: ANN401 - a value of any class
+            texts: list[str] = []
+            for word, slot, origin in places:
+                if not slot:
+                    texts.append(word)
+                    continue
+                held = (
+                    getattr(member, slot)
+                    if origin == "member"
+                    else member
+                    if origin == IT
+                    else key
+                    if origin == "key"
+                    else getattr(value, slot)
+                )
+                if held is None or held == usual:
+                    return None
+                texts.append(codecs[slot].write(held))
+            return tuple(texts)
+
+        return fill
+
+    def printed(self, value: T) -> list[Section]:
+        """Return the ``set`` lines of a value, without ``set``."""
+        return [Section(" ".join(path)) for statement in self.tree(value) for path in set_paths(statement)]
+
+    # Reading
+
+    def value(self, top: Word) -> T:
+        """Return the value that the words below ``top`` describe, and take the words that are understood."""
+        return self.build(self.of_words(top, {}))
+
+    @cached_property
+    def _reads(self) -> list[tuple[Row, Path, Tree[Any] | None, frozenset[str]]]:
+        """Each form that is read, with its row, the table below, and the fields that an element must have."""
+        needed = {id(entry.row): entry.needed for entries in self._entries.values() for entry in entries}
+        return [
+            (row, _path(form, row), self._inner(row), needed.get(id(row), frozenset()))
+            for row in self.rows
+            for form in (*row.forms, *row.also) or ("",)
+        ]
+
+    def of_words(self, top: Word, collected: dict[str, Any]) -> dict[str, Any]:
+        """Return ``collected`` with the fields that words describe, in the form that ``build`` takes."""
+        for row, path, inner, needed in self._reads:
+            if not row.forms and inner is not None:
+                below = inner.of_words(top, collected.get(row.field) or {})
+                if below:
+                    collected[row.field] = below
+                continue
+            for end, values in _ends(top, path.every, row.codecs, held=not row.several and inner is None):
+                if path.listed and not row.several:
+                    _by_places(row, path, end, collected)
+                elif path.listed:
+                    for member, found in _ends(end, path.values, row.codecs, held=False):
+                        self._keep(row, None, member, found, needed, collected)
+                else:
+                    if path.inline and inner is not None:
+                        end.spread(inner.on_line)
+                    self._keep(row, inner, end, values, needed, collected)
+        return collected
+
+    @cached_property
+    def on_line(self) -> dict[str, int]:
+        """The words that begin the statements of a line, with the number of words behind each."""
+        return {path.every[0]: len(path.every) - 1 for _, path, _, _ in self._reads}
+
+    def _keep(
+        self,
+        row: Row,
+        inner: Tree[Any] | None,
+        end: Word,
+        values: dict[str, Any],
+        needed: frozenset[str],
+        collected: dict[str, Any],
+    ) -> None:
+        """Take the last word of a statement, and store what the statement says."""
+        if row.reason:
+            end.take("irrelevant")
+        elif not row.several:
+            end.take()
+            if inner is not None:
+                inner.of_words(end, collected.setdefault(row.field, _There()))
+            collected.update(values)
+            collected.update({} if inner is not None else row.sets)
+        else:
+            names = frozenset({IT}) if row.made is None else self._tables[id(row)].names_of_fields
+            key = next((values[slot] for slot in row.by if slot in values), None)
+            collected.update(
+                {slot: value for slot, value in values.items() if slot not in names and slot not in row.by}
+            )
+            end.take()
+            if row.made is None:
+                if inner is not None:
+                    inner.of_words(end, {})
+                if row.by:
+                    collected.setdefault(row.field, {})[key] = values[IT]
+                else:
+                    collected.setdefault(row.field, []).append(values[IT])
+                return
+            member: dict[str, Any] = dict(collected.get(row.field, {}).get(key, {})) if row.by else {}
+            member |= {slot: value for slot, value in values.items() if slot in names}
+            member |= row.sets
+            if SECTION in names:
+                member.setdefault(SECTION, end)
+            if inner is not None:
+                inner.of_words(end, member)
+            if not needed <= member.keys():
+                end.leave()
+            elif row.by:
+                collected.setdefault(row.field, {})[key] = member
+            else:
+                collected.setdefault(row.field, []).append(member)
+
+    def read(self, sections: Iterable[Section], reader: SectionReader) -> T:
+        """Return the value of lines, each section behind its header as on one ``set`` line."""
+        top = Word("")
+        ends: list[tuple[Section, Word]] = []
+
+        def add(those: Iterable[Section], above: Word) -> None:
+            for section in those:
+                words = [word for word in shlex.split(section.line) if word not in MARKS]
+                ends.append((section, above.add(words, 0, 0)))
+                add(section.body or (), ends[-1][1])
+
+        add(sections, top)
+        value = self.value(top)
+        for section, end in ends:
+            if end.kind == "understood":
+                reader.take(section)
+            elif end.kind == "irrelevant":
+                reader.pass_over(section)
+        return value
+
+
+def _by_places(row: Row, path: Path, end: Word, collected: dict[str, Any]) -> None:
+    """Read a list whose values have a meaning by their places. A list that does not fit is unknown."""
+    members = list(end.below.values())
+    found: dict[str, Any] = {}
+    if len(members) != len(path.values):
+        return
+    for word, member in zip(path.values, members, strict=True):
+        slot = _slot(word)
+        if not slot and word != member.text:
+            return
+        if slot:
+            try:
+                found[slot] = row.codecs[slot].read(member.text)
+            except (ValueError, KeyError):
+                return
+    end.take_all()
+    collected.update(found)
+
+
+def _block(into: list[Statement], words: Words) -> list[Statement]:
+    """Return the statements of the block of these words, which is added if it does not exist."""
+    for statement in reversed(into):
+        if statement.words == words and statement.children is not None:
+            return statement.children
+    children: list[Statement] = []
+    into.append(Statement(words, children=children))
+    return children
