@@ -401,6 +401,23 @@ def test_what_cannot_be_held_is_said_with_its_line(line: str, path: str) -> None
     assert [one.line for one in found.not_understood if path in one.path] == [OTHERS.strip().count("\n") + 2]
 
 
+@pytest.mark.parametrize(("number", "known"), [(65000, True), (65001, False)])
+def test_sessions_of_an_overlay_have_the_number_of_the_device(number: int, known: bool) -> None:
+    text = f"""set routing-options autonomous-system 65000
+set interfaces lo0 unit 0 family inet address 10.0.0.1/32
+set protocols bgp group overlay type internal
+set protocols bgp group overlay local-as {number}
+set protocols bgp group overlay family evpn signaling
+set protocols bgp group overlay neighbor 10.0.0.2
+set protocols bgp group overlay bfd-liveness-detection minimum-interval 300
+set protocols bgp group overlay bfd-liveness-detection session-mode automatic
+"""
+    kinds = {one.path: one.kind for one in read({"junos.set": text}).statements}
+    assert (kinds[f"protocols bgp group overlay local-as {number}"] == "understood") is known
+    assert kinds["protocols bgp group overlay bfd-liveness-detection session-mode automatic"] == "unknown"
+    assert kinds["protocols bgp group overlay neighbor 10.0.0.2"] == "understood"
+
+
 def test_bfd_at_some_groups_alone_is_theirs(leaf: DeviceConfig) -> None:
     bgp = leaf.bgp
     assert bgp is not None

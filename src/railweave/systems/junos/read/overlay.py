@@ -209,6 +209,9 @@ def overlay(
     reflects = exported.adds or (passes and not exported.refuses and not tunnels)
     for one in found:
         one.word.flag("vpn-apply-export")
+        if one.local_as not in {None, own_as}:  # sessions of the overlay have the device's AS number
+            for place in (one.word, *one.word.entries("neighbor")):
+                place.block("local-as").leave()
     source = top.at_path("switch-options", "vtep-source-interface")
     if source is not None:
         source.take_all()
