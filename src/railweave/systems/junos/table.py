@@ -5,7 +5,7 @@ Marks in a form say how the statement is printed. Reading ignores them, because 
 - ``system / login / user <name>``: a block ends at each `` / ``. Blocks of equal words are one block.
 - ``class <role>``: the last slot of a row about one value is the statement's value. ``version = v2``: the words behind the
   mark are the value.
-- ``fill-level [ <low> <high> ]``: a list by places. In a row of several elements, the list holds all of them.
+- ``authentication-order [ <it> ]``: a list, which holds all elements of the row.
 - ``class <name> : queue-num <queue>``: the words before the mark name a statement of one line. If a form ends with the mark, the
   statements below its row are on that line.
 
@@ -71,7 +71,7 @@ def _path(form: str, row: Row) -> Path:
     if ":" in last:
         return Path(above, plain, key=last.index(":"), inline=last[-1] == ":")
     at = next((last.index(mark) for mark in ("=", "[") if mark in last), None)
-    if at is None and not row.several and _slot(last[-1]) and len(last) > 1:
+    if at is None and not row.several and len(last) > 1 and _slot(last[-1]):
         at = len(plain) - 1
     at = len(plain) if at is None else at
     return Path(above, plain[:at], plain[at:], listed="[" in last)
@@ -251,9 +251,7 @@ class Tree(Statements[T]):
                     collected[row.field] = below
                 continue
             for end, values in _ends(top, path.every, row.codecs, held=not row.several and inner is None):
-                if path.listed and not row.several:
-                    _by_places(row, path, end, collected)
-                elif path.listed:
+                if path.listed:
                     for member, found in _ends(end, path.values, row.codecs, held=False):
                         self._keep(row, None, member, found, needed, collected)
                 else:
@@ -333,25 +331,6 @@ class Tree(Statements[T]):
             elif end.kind == "irrelevant":
                 reader.pass_over(section)
         return value
-
-
-def _by_places(row: Row, path: Path, end: Word, collected: dict[str, Any]) -> None:
-    """Read a list whose values have a meaning by their places. A list that does not fit is unknown."""
-    members = list(end.below.values())
-    found: dict[str, Any] = {}
-    if len(members) != len(path.values):
-        return
-    for word, member in zip(path.values, members, strict=True):
-        slot = _slot(word)
-        if not slot and word != member.text:
-            return
-        if slot:
-            try:
-                found[slot] = row.codecs[slot].read(member.text)
-            except (ValueError, KeyError):
-                return
-    end.take_all()
-    collected.update(found)
 
 
 def _block(into: list[Statement], words: Words) -> list[Statement]:

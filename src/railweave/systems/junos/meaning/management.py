@@ -69,7 +69,7 @@ def system_of(config: DeviceConfig) -> System:
         tacacs=tuple(map(_server, aaa.tacacs)) if aaa else (),
         netconf=services.netconf,
         netconf_rfc_compliant=services.netconf and services.netconf_rfc_compliant,
-        grpc_port=services.grpc_port,
+        grpc_port=services.grpc_port if certificate else None,
         certificate=GRPC_CERTIFICATE if certificate else None,
         time_zone=management.time_zone,
         dns=management.dns,

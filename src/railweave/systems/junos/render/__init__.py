@@ -271,7 +271,7 @@ def tree(config: DeviceConfig) -> list[Statement]:
 
     Raises ``RenderError`` where those cannot be read.
     """
-    statements = SYSTEM.tree(system_of(config))
+    made = {statement.words: statement for statement in SYSTEM.tree(system_of(config))}
     parts = [
         field_profile(config),
         chassis(config),
@@ -287,7 +287,11 @@ def tree(config: DeviceConfig) -> list[Statement]:
         tunnel_source(config),
         vlans(config),
     ]
-    merge(statements, [part for part in parts if part is not None])
+    for part in filter(None, parts):
+        same = made.setdefault(part.words, part)
+        if same is not part:
+            same.children = [*(same.children or ()), *(part.children or ())]
+    statements = list(made.values())
     NEIGHBORS.add(statements, edge_of(config))
     statements.sort(key=lambda statement: ORDER.index(statement.words[0]))
     add_control_plane(config, statements)
