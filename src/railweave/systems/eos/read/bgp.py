@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from railweave.model.config.sections import SectionReader, SelectedLine
     from railweave.model.device.timers import Bfd
-    from railweave.systems.eos.read.policies import Policies
+    from railweave.systems.eos.meaning.policy import Lists
     from railweave.systems.eos.read.ports import Port
 
 
@@ -253,7 +253,7 @@ def is_underlay(one: Settings, found: Neighbors, links: Links, peer: Address) ->
     return found.is_routed(one) and (links.to(peer) is not None or not found.is_active(one, "evpn"))
 
 
-def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: Policies, elsewhere: set[str]) -> Bgp:
+def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: Lists, elsewhere: set[str]) -> Bgp:
     """The BGP of the default VRF. ``elsewhere`` are the route maps that only the overlay and VRFs use."""
     links = Links(one for one in ports.values() if not one.vrf)
     groups, watched = _groups(taking, own, ports, links, lists)
@@ -263,11 +263,11 @@ def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: P
     families = _families(taking, own, settings)
     redistributed, made = _redistributed(taking, own, lists, families)
     wide = taking.last("maximum-paths <value> **", below=own.header)
-    known = (*lists.without(set()), _EVERY, replace(_EVERY, name=""))
-    policies = (*made, *lists.without(elsewhere), *own.neighbors.joint.policies(known))
+    known = (*lists.policies(set()), _EVERY, replace(_EVERY, name=""))
+    policies = (*made, *lists.policies(elsewhere), *own.neighbors.joint.policies(known))
     if redistributed == PERMIT_ALL or any(PERMIT_ALL in {one.import_policy, one.export_policy} for one in groups):
         policies = (*policies, _EVERY)
-    unused = lists.named(elsewhere)
+    unused = lists.of_maps(elsewhere)
     keys = {one.key for one in settings}
     made = Bgp(
         asn=own.asn,
@@ -287,7 +287,7 @@ def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: P
         graceful_restart=taking.last("graceful-restart", below=own.header) is not None,
         ttl_security=bool(settings) and all(one.one_hop for one in settings),
         authentication=next(iter(keys)) if len(keys) == 1 else None,
-        entry_lists=lists.lists.entry_lists({term.match.prefix_list for one in policies for term in one.terms}),
+        entry_lists=lists.prefixes.entry_lists({term.match.prefix_list for one in policies for term in one.terms}),
     )
     return of_one_family(made)
 
@@ -335,7 +335,7 @@ def _on(taking: SectionReader, *forms: str) -> bool:
 
 
 def _groups(
-    taking: SectionReader, own: Process, ports: Mapping[str, Port], links: Links, lists: Policies
+    taking: SectionReader, own: Process, ports: Mapping[str, Port], links: Links, lists: Lists
 ) -> tuple[tuple[BgpGroup, ...], list[list[Settings]]]:
     """Groups in the order of the text, and what holds for the sessions of each; neighbors with other policies are a group of their own."""
     found: dict[tuple[str, str, str], list[Session]] = {}
@@ -392,7 +392,7 @@ def _groups(
     return tuple(groups), watched
 
 
-def _listening(own: Process, ports: Mapping[str, Port], lists: Policies) -> Iterator[tuple[str, list[Session]]]:
+def _listening(own: Process, ports: Mapping[str, Port], lists: Lists) -> Iterator[tuple[str, list[Session]]]:
     """Sessions that neighbors open: on links of two addresses the neighbor has the other one."""
     for one in own.neighbors.listening:
         sessions: list[Session] = []
@@ -405,7 +405,7 @@ def _listening(own: Process, ports: Mapping[str, Port], lists: Policies) -> Iter
         yield one.group, sessions
 
 
-def discovered(own: Process, ports: Mapping[str, Port], lists: Policies) -> Iterator[tuple[str, str]]:
+def discovered(own: Process, ports: Mapping[str, Port], lists: Lists) -> Iterator[tuple[str, str]]:
     """The groups and ports of neighbors that no line names: those that are found on a link, and those that open a session."""
     for one in own.neighbors.found:
         if one.interface in ports and ports[one.interface].speaks_six:
@@ -424,7 +424,7 @@ def other_end(own: InterfaceAddress) -> Address | None:
     return Address(str(type(value)(flipped)))
 
 
-def only_as(lists: Policies, name: str | None) -> int:
+def only_as(lists: Lists, name: str | None) -> int:
     """The AS number that a peer filter lets in, where it is one alone; else 0."""
     ranges = lists.as_lists.get(name or "", ())
     return ranges[0][0] if len(ranges) == 1 and ranges[0][0] == ranges[0][1] else 0
@@ -438,7 +438,7 @@ def _session(peer: Address, said: Settings, settings: Settings, links: Links) ->
 
 
 def _redistributed(
-    taking: SectionReader, own: Process, lists: Policies, routed: Sequence[Family]
+    taking: SectionReader, own: Process, lists: Lists, routed: Sequence[Family]
 ) -> tuple[str | None, tuple[Policy, ...]]:
     """The policy by which connected routes are advertised, and those that are made up for it.
 
@@ -451,9 +451,9 @@ def _redistributed(
         for section in taking.each(f"address-family {family}", below=own.header):
             names[family] = _connected(taking, section, networks) or names.get(family)
     said: dict[Family, str | None] = {family: names.get(family) or general for family in routed}
-    name, made = of_families(said, (*lists.without(set()), _EVERY)) if routed else (general, ())
+    name, made = of_families(said, (*lists.policies(set()), _EVERY)) if routed else (general, ())
     if name is None and networks:
-        lists.lists.hold(NETWORKS, networks)
+        lists.prefixes.hold(NETWORKS, networks)
         term = Term(NETWORKS, Match(prefix_list=NETWORKS), Action(accept=True))
         return NETWORKS, (Policy(NETWORKS, (term,)),)
     return name, made

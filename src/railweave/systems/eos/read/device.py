@@ -21,11 +21,11 @@ from railweave.model.device.model import (
     loopback_among,
 )
 from railweave.model.device.port_model import with_parts
+from railweave.systems.eos.meaning.policy import read_policies
 from railweave.systems.eos.read import overlay
 from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, bgp, is_underlay, other_end, process
 from railweave.systems.eos.read.management import control_plane, management
 from railweave.systems.eos.read.overlay import gateway, vlans
-from railweave.systems.eos.read.policies import policies
 from railweave.systems.eos.read.ports import PORT, Port, ports, vlans_of
 from railweave.systems.eos.read.qos import QosProfiles, balancing, profiles, qos
 from railweave.systems.eos.read.settings import EOS_BFD, bfd_of
@@ -210,7 +210,7 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
     _channels(found)
     named = taking.last("hostname <value>")
     port, way_out = _management_port(taking, found)
-    lists = policies(taking)
+    lists = read_policies(taking)
     own = process(taking, _router_id(found))
     ends = overlay.tunnels(stanzas)
     names = vlans(taking)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from railweave.model.config.sections import SectionReader, SelectedLine
-    from railweave.systems.eos.read.policies import Policies
+    from railweave.systems.eos.meaning.policy import Lists
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.eos.read.settings import Settings
 
@@ -170,7 +170,7 @@ def tunnels(stanzas: Stanzas) -> Tunnels:
 
 
 def overlay(
-    taking: SectionReader, own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Policies
+    taking: SectionReader, own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Lists
 ) -> model.OverlayConfig | None:
     """The sessions that carry EVPN, and what tunnels end on; None where nothing does."""
     peers = {
@@ -250,9 +250,9 @@ def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tupl
     return tuple(model.TunnelEndpoint(one, None) for one in found)
 
 
-def _from_spine(maps: Iterable[str], lists: Policies) -> str:
+def _from_spine(maps: Iterable[str], lists: Lists) -> str:
     """The community that spines add, and that leaves do not send back; empty if a term is not known."""
-    terms = [term for name in sorted(maps) for term in lists.maps.get(name, ())]
+    terms = [term for name in sorted(maps) for term in lists.terms(name)]
     for term in terms if not any(term.unknown for term in terms) else ():
         named = (*term.action.add_communities, *([term.match.community] if term.match.community else []))
         for community in named:
@@ -315,7 +315,7 @@ def vrfs(
     own: Process,
     ports: Mapping[str, Port],
     ends: Tunnels,
-    lists: Policies,
+    lists: Lists,
 ) -> tuple[tuple[model.Vrf, ...], set[str], dict[str, str]]:
     """The VRFs of tenants, without the prefixes of their gateways; the route maps of their external routers; and which router each of their ports leads to."""
     found: list[model.Vrf] = []
@@ -337,7 +337,7 @@ def vrfs(
                 continue
             imports, exports = there.policies(settings)
             maps |= {imports, exports} - {""}
-            passed = [lists.lists.passed(lists.maps.get(policy, ())) for policy in (imports, exports)]
+            passed = [lists.prefixes.passed(lists.terms(policy)) for policy in (imports, exports)]
             external.append(_external(Address(peer), settings, link, passed))
             outside[link[0].name] = external[-1].router
         targets = _targets(taking, one, "import"), _targets(taking, one, "export")

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, flat, merge, parse
 from railweave.systems.eos.avd import structured_config
+from railweave.systems.eos.meaning.policy import policies_of
 from railweave.systems.eos.render import routing
 from railweave.systems.eos.render.gaps import gaps
 from railweave.systems.eos.render.keys import macsec
 from railweave.systems.eos.render.management import control_plane, management, management_port
 from railweave.systems.eos.render.ports import interfaces
 from railweave.systems.eos.render.qos import balancing, class_of_service
+from railweave.systems.eos.statements.policy import POLICIES
 from railweave.systems.eos.tree import to_text
 
 if TYPE_CHECKING:
@@ -41,8 +43,7 @@ def tree(config: DeviceConfig) -> list[Section]:
         *routing.tunnels(config),
         *routing.shared_gateways(config),
         *balancing(config),
-        *routing.policies(config),
-        *routing.overlay_policies(config),
+        *(section for policies in policies_of(config) for section in POLICIES.printed(policies)),
         *control_plane(config),
         *routing.router_bgp(config),
         *routing.router_isis(config),

@@ -18,19 +18,6 @@ def _six(peer: model.ExternalPeer) -> bool:
     return peer.session.local_address.family == "ipv6"
 
 
-def external_policies(config: model.DeviceConfig) -> Iterator[Section]:
-    """What is accepted from external routers, and what is advertised to them: only what is listed, in either direction."""
-    for vrf in config.vrfs:
-        for peer in {one.router: one for one in vrf.external}.values():
-            family, most = ("ipv6", 128) if _six(peer) else ("ip", 32)
-            for direction, prefixes in (("from", peer.accept), ("to", peer.advertise)):
-                name = names.external_policy(direction, vrf.name, peer.router)
-                longer = f" le {most}" if direction == "to" else ""
-                numbered = [f"seq {5 * place} permit {one}{longer}" for place, one in enumerate(prefixes, 1)]
-                yield section(f"{family} prefix-list {name}", numbered)
-                yield section(f"route-map {name} permit 10", f"match {family} address prefix-list {name}")
-
-
 def external_neighbors(vrf: model.Vrf) -> list[str]:
     """Lines of ``vrf`` in ``router bgp`` for the sessions."""
     lines: list[str] = []
@@ -116,11 +103,6 @@ def families(vrf: model.Vrf) -> tuple[str, ...]:
     return tuple({"ipv4": "ip", "ipv6": "ipv6"}[one] for one in vrf.families())
 
 
-def community_word(value: str) -> str:
-    """What EOS calls a community of three numbers, or of two."""
-    return "large-community" if value.count(":") == 2 else "community"
-
-
 def tunnel_source(config: model.DeviceConfig) -> str:
     """The loopback that tunnels begin on; empty where there are none."""
     overlay = config.overlay
@@ -158,22 +140,6 @@ def tunnels(config: model.DeviceConfig) -> Iterator[Section]:
             "vxlan qos ecn propagation",
             "vxlan qos dscp propagation encapsulation" if config.overlay.tunnel_dscp else None,
         )
-
-
-def overlay_policies(config: model.DeviceConfig) -> Iterator[Section]:
-    """What overlay neighbors are sent, and external routers."""
-    yield from external_policies(config)
-    overlay = config.overlay
-    if overlay is None:
-        return
-    word = community_word(overlay.from_spine)
-    if overlay.reflects:
-        mark = f"set {word} {overlay.from_spine} additive"
-        yield section(f"route-map {names.TO_NEIGHBORS} permit 10", "description forward", mark)
-        return
-    yield line(f"ip {word}-list {names.FROM_SPINE} permit {overlay.from_spine}")
-    yield section(f"route-map {names.TO_NEIGHBORS} deny 10", "description returned", f"match {word} {names.FROM_SPINE}")
-    yield section(f"route-map {names.TO_NEIGHBORS} permit 20", "description own")
 
 
 def overlay_neighbors(config: model.DeviceConfig) -> list[str]:
@@ -276,84 +242,6 @@ def router_isis(config: model.DeviceConfig) -> list[Section]:
     ]
     body = (f"net {found.net}", f"router-id ipv4 {found.router_id}", "is-type level-2", "log-adjacency-changes")
     return [section(f"router isis {names.ISIS_INSTANCE}", body, key, families)]
-
-
-def used_lists(bgp: model.Bgp) -> list[tuple[str, bool]]:
-    """The prefix lists that policies name, and whether longer prefixes match too. One name is used one way."""
-    used = {(t.match.prefix_list, t.match.orlonger) for p in bgp.policies for t in p.terms if t.match.prefix_list}
-    return sorted((name or "", longer) for name, longer in used)
-
-
-def entries(bgp: model.Bgp, name: str, version: int, *, orlonger: bool) -> list[tuple[int, str]]:
-    """The numbered entries of a prefix list, of one address family."""
-    found = [one for one in bgp.prefix_lists.get(name, ()) if (one.family == "ipv6") == (version == 6)]
-    most = (" le 128" if version == 6 else " le 32") if orlonger else ""
-    return [(5 * place, f"permit {prefix}{most}") for place, prefix in enumerate(found, 1)]
-
-
-def matched_communities(bgp: model.Bgp) -> dict[str, str]:
-    """Communities that policies look for, and their values."""
-    matched = {term.match.community for policy in bgp.policies for term in policy.terms if term.match.community}
-    return bgp.values(sorted(matched))
-
-
-def matches(bgp: model.Bgp, term: model.Term) -> list[str]:
-    """What a term asks of a route."""
-    found: list[str] = []
-    if term.match.prefix_list:
-        word = "ipv6" if bgp.family_of(term.match) == "ipv6" else "ip"
-        found.append(f"{word} address prefix-list {term.match.prefix_list}")
-    if term.match.community:
-        value = bgp.values([term.match.community]).get(term.match.community, "")
-        found.append(f"{community_word(value)} {term.match.community}")
-    return found
-
-
-def sets(bgp: model.Bgp, term: model.Term) -> list[str]:
-    """What a term does to a route that it takes."""
-    action = term.action
-    found: list[str] = []
-    if action.local_preference is not None:
-        found.append(f"local-preference {action.local_preference}")
-    added = list(bgp.values(action.add_communities).values())
-    if added:
-        additive = "" if action.replace_communities else " additive"
-        found.append(f"{community_word(added[0])} {' '.join(added)}{additive}")
-    if action.prepend:
-        found.append(f"as-path prepend {' '.join(map(str, action.prepend))}")
-    return found
-
-
-def policies(config: model.DeviceConfig) -> Iterator[Section]:
-    """Lists and route maps; what no term of a map takes is denied."""
-    bgp = config.bgp
-    if bgp is None:
-        return
-    for version, word in ((4, "ip"), (6, "ipv6")):
-        for name, longer in used_lists(bgp):
-            body = [f"seq {number} {text}" for number, text in entries(bgp, name, version, orlonger=longer)]
-            if body:
-                yield section(f"{word} prefix-list {name}", body)
-    for name, value in matched_communities(bgp).items():
-        yield line(f"ip {community_word(value)}-list {name} permit {value}")
-    for policy in bgp.policies:
-        for place, term in enumerate(policy.terms, 1):
-            yield section(
-                f"route-map {policy.name} {'permit' if term.action.accept else 'deny'} {10 * place}",
-                f"description {term.name}",
-                [f"match {one}" for one in matches(bgp, term)],
-                [f"set {one}" for one in sets(bgp, term)],
-            )
-    for name, ranges in bgp.as_lists.items():
-        yield section(f"peer-filter {name}", [f"{number} match {text}" for number, text in peer_filter(ranges)])
-
-
-def peer_filter(ranges: tuple[tuple[int, int], ...]) -> list[tuple[int, str]]:
-    """The numbered entries of a peer filter: AS numbers that a discovered neighbor may have."""
-    return [
-        (10 * place, f"as-range {low}{f'-{high}' if high != low else ''} result accept")
-        for place, (low, high) in enumerate(ranges, 1)
-    ]
 
 
 def routing(config: model.DeviceConfig) -> Iterator[Section]:

@@ -22,7 +22,7 @@ from railweave.systems.frr.statements.policy import (
 from railweave.systems.frr.statements.words import FAMILY
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from railweave.model.config.addresses import Family, Prefix
     from railweave.model.config.sections import Section, SectionReader
@@ -256,6 +256,39 @@ def _unheld(entry: MapEntry) -> Iterator[str]:
 
 def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool) -> Lists:
     """Return the lists and route-maps of a device. Statements that mean more than these fields hold are given back to the reader."""
+    prefixes, communities = _values(policies, reader)
+    maps: dict[str, dict[int, MapEntry]] = {}
+    bodies: dict[tuple[str, int], list[Section]] = {}
+    for entry in policies.maps:
+        places = maps.setdefault(entry.name, {})
+        places[entry.number] = _together(places[entry.number], entry) if entry.number in places else entry
+        bodies.setdefault((entry.name, entry.number), []).extend((entry.section and entry.section.body) or ())
+    unknown: dict[tuple[str, int], tuple[str, ...]] = {}
+    irrelevant = is_irrelevant(nos)
+    for (name, number), body in bodies.items():
+        unheld = set(_unheld(maps[name][number]))
+        for section in body:
+            if section.line in unheld:
+                reader.give_back(section)
+        unknown[name, number] = reader.untaken(body, f"route-map {name} permit {number}", irrelevant)
+    strange: set[str] = set()
+    for line in _untaken(reader, irrelevant):
+        match [word for word in line.split() if word not in {"standard", "expanded", "regexp"}]:
+            case ["bgp" | "ip", "community-list" | "large-community-list", name, *_]:
+                strange.add(name)
+            case ["ip" | "ipv6" as word, "prefix-list", name, *_]:
+                prefixes.strange.add((name, FAMILY.read(word)))
+            case ["route-map", name, *_]:  # an entry whose place is not understood
+                maps.setdefault(name, {}).setdefault(0, MapEntry(name, permits=False, number=0, description=""))
+                unknown[name, 0] = (*unknown.get((name, 0), ()), line)
+            case _:
+                pass
+    ordered = {name: tuple(places[number] for number in sorted(places)) for name, places in maps.items()}
+    return Lists(prefixes, communities, frozenset(strange), ordered, unknown, numbered)
+
+
+def _values(policies: Policies, reader: SectionReader) -> tuple[PrefixLists, dict[str, str]]:
+    """Return the prefix lists, and the value of each community list. Entries that these do not hold are given back to the reader."""
     prefixes, communities = PrefixLists(), dict[str, str]()
     given_back: list[PrefixEntry | CommunityEntry] = []
     for entry in policies.prefixes:
@@ -272,31 +305,17 @@ def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool
     for entry in given_back:
         if entry.section is not None:
             reader.give_back(entry.section)
-    maps: dict[str, dict[int, MapEntry]] = {}
-    bodies: dict[tuple[str, int], list[Section]] = {}
-    for entry in policies.maps:
-        places = maps.setdefault(entry.name, {})
-        places[entry.number] = _together(places[entry.number], entry) if entry.number in places else entry
-        bodies.setdefault((entry.name, entry.number), []).extend((entry.section and entry.section.body) or ())
-    unknown: dict[tuple[str, int], tuple[str, ...]] = {}
-    irrelevant = is_irrelevant(nos)
-    for (name, number), body in bodies.items():
-        unheld = set(_unheld(maps[name][number]))
-        for section in body:
-            if section.line in unheld:
-                reader.give_back(section)
-        unknown[name, number] = reader.untaken(body, f"route-map {name} permit {number}", irrelevant)
-    strange: set[str] = set()
-    for line in reader.untaken(reader.sections, "", irrelevant):
-        match [word for word in line.split() if word not in {"standard", "expanded"}]:
-            case ["bgp", "community-list" | "large-community-list", name, *_]:
-                strange.add(name)
-            case ["ip" | "ipv6" as word, "prefix-list", name, *_]:
-                prefixes.strange.add((name, FAMILY.read(word)))
-            case _:
-                pass
-    ordered = {name: tuple(places[number] for number in sorted(places)) for name, places in maps.items()}
-    return Lists(prefixes, communities, frozenset(strange), ordered, unknown, numbered)
+    return prefixes, communities
+
+
+def _untaken(reader: SectionReader, irrelevant: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the lines at the top that are not understood, and such entries below the header of a list, with that header."""
+    yield from reader.untaken(reader.sections, "", irrelevant)
+    for section in reader.sections:
+        if " prefix-list " in section.line:
+            yield from (
+                f"{section.line} {line}" for line in reader.untaken(section.body or (), section.line, irrelevant)
+            )
 
 
 def _together(entry: MapEntry, later: MapEntry) -> MapEntry:

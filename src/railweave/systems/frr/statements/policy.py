@@ -203,29 +203,51 @@ def set_communities(source: str) -> Iterator[Row]:
         yield line(form, source, sets={"additive": additive}, usual=(), communities=COMMUNITIES)
 
 
-FILTERING, ROUTE_MAPS, BFD = "FRR manual, Filtering", "FRR manual, Route Maps", "FRR manual, BFD, Profile Configuration"
-COMMUNITY = Codec(r"\d+:\d+(?::\d+)?", word=r"\d+:\d+(?::\d+)?", says="community")
-ENTRY = (
-    line("description <description>", ROUTE_MAPS, description=TEXT),
-    *matched(ROUTE_MAPS),
-    line("match large-community <large_community>", ROUTE_MAPS, large_community=refers("community-list")),
-    line("match interface <interface>", ROUTE_MAPS, interface=NAME),
-    line("match source-protocol <protocol>", ROUTE_MAPS, protocol=choice({"direct": "connected", "bgp": "bgp"})),
-    line("set local-preference <local_preference>", ROUTE_MAPS, local_preference=NUMBER),
-    line("set aigp-metric <aigp>", ROUTE_MAPS, since="10.3", aigp=NUMBER),
-    *set_communities(ROUTE_MAPS),
-    *(
-        line(
+def steps(source: str, *lines: Row) -> Iterator[Row]:
+    """Yield the statements of a route-map's entry that FRR and EOS have. ``lines`` are those of one of them."""
+    yield line("description <description>", source, description=TEXT)
+    yield from matched(source)
+    yield line("match large-community <large_community>", source, large_community=refers("community-list"))
+    yield line("match source-protocol <protocol>", source, protocol=choice({"direct": "connected", "bgp": "bgp"}))
+    yield line("set local-preference <local_preference>", source, local_preference=NUMBER)
+    yield from lines
+    yield from set_communities(source)
+    for word in (" additive", ""):
+        yield line(
             f"set large-community <large_communities>{word}",
-            ROUTE_MAPS,
+            source,
             sets={"large_additive": bool(word)},
             usual=(),
             large_communities=LARGE,
         )
-        for word in (" additive", "")
-    ),
-    line("set as-path prepend <prepends>", ROUTE_MAPS, usual=(), prepends=as_path(" ")),
+    yield line("set as-path prepend <prepends>", source, usual=(), prepends=as_path(" "))
+
+
+FILTERING, ROUTE_MAPS, BFD = "FRR manual, Filtering", "FRR manual, Route Maps", "FRR manual, BFD, Profile Configuration"
+COMMUNITY = Codec(r"\d+:\d+(?::\d+)?", word=r"\d+:\d+(?::\d+)?", says="community")
+ENTRY = tuple(
+    steps(
+        ROUTE_MAPS,
+        line("match interface <interface>", ROUTE_MAPS, interface=NAME),
+        line("set aigp-metric <aigp>", ROUTE_MAPS, since="10.3", aigp=NUMBER),
+    )
 )
+
+
+def community_entries(form: str, source: str, *also: str) -> Row:
+    """Return the row of entries of community lists."""
+    return each(
+        form,
+        "communities",
+        source,
+        CommunityEntry,
+        also=also,
+        large=choice({False: "community-list", True: "large-community-list"}),
+        name=defines("community-list"),
+        sequence=NUMBER,
+        permits=VERDICT,
+        value=COMMUNITY,
+    )
 
 
 def _everything() -> Iterator[Row]:
@@ -258,16 +280,8 @@ POLICIES = Statements(
             _name=NAME,
             _text=TEXT,
         ),
-        each(
-            "bgp <large>[ standard] <name>[ seq <sequence>] <permits> <value>",
-            "communities",
-            "FRR manual, BGP, Communities Attribute",
-            CommunityEntry,
-            large=choice({False: "community-list", True: "large-community-list"}),
-            name=defines("community-list"),
-            sequence=NUMBER,
-            permits=VERDICT,
-            value=COMMUNITY,
+        community_entries(
+            "bgp <large>[ standard] <name>[ seq <sequence>] <permits> <value>", "FRR manual, BGP, Communities Attribute"
         ),
         map_entries(ROUTE_MAPS, ENTRY),
     ),

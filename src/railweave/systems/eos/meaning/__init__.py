@@ -1,0 +1,1 @@
+"""Inference between EOS' statements and the configuration."""

@@ -1,0 +1,100 @@
+"""Routing policy of a device and of its statements (``statements.policy``): that of FRR, with lists below headers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from railweave.model.device.model import Community
+from railweave.systems.eos.statements.policy import POLICIES, ListEntry, PeerFilter, Policies, PrefixList
+from railweave.systems.frr.meaning import policy as frr
+from railweave.systems.frr.statements.policy import Policies as Entries
+from railweave.systems.frr.statements.policy import PrefixEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.sections import SectionReader
+    from railweave.model.device.model import Bgp, DeviceConfig, Policy
+
+FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
+
+
+def policies_of(config: DeviceConfig) -> Iterator[Policies]:
+    """Yield the policies of a device: the fabric's, one for each direction of a tenant's external routers, and the overlay's."""
+    if config.bgp is not None:
+        yield _listed(frr.fabric_policies(config, config.bgp), _filters(config.bgp))
+    for vrf in config.vrfs:
+        yield from map(_listed, frr.external_policies(vrf))
+    if config.overlay is not None:
+        yield _listed(frr.overlay_policies(config.overlay))
+
+
+def _filters(bgp: Bgp) -> dict[str, PeerFilter]:
+    return {
+        name: PeerFilter({10 * place: numbers for place, numbers in enumerate(ranges, 1)})
+        for name, ranges in bgp.as_lists.items()
+    }
+
+
+def _listed(policies: Entries, filters: dict[str, PeerFilter] | None = None) -> Policies:
+    """Return policies with their prefix lists in sections, those of IPv4 first."""
+    lists: dict[tuple[Family, str], list[ListEntry]] = {}
+    for entry in sorted(policies.prefixes, key=lambda entry: FAMILIES.index(entry.family)):
+        entries = lists.setdefault((entry.family, entry.name), [])
+        entries.append(ListEntry(entry.prefix, 5 * len(entries) + 5, entry.permits, entry.ge, entry.le))
+    sections = (PrefixList(name, family, tuple(entries)) for (family, name), entries in lists.items())
+    return Policies(tuple(sections), policies.communities, policies.maps, filters or {})
+
+
+@dataclass(frozen=True, slots=True)
+class Lists(frr.Lists):
+    """Lists and route maps by name. ``as_lists`` are peer filters."""
+
+    as_lists: dict[str, tuple[tuple[int, int], ...]]
+
+    def used(self, policies: Sequence[Policy], unused: Collection[str]) -> dict[str, tuple[Prefix, ...]]:
+        """Return the prefix lists that policies name, and all others but ``unused``."""
+        named = {term.match.prefix_list for policy in policies for term in policy.terms}
+        names = (name for name in self.prefixes.names() if name in named or name not in unused)
+        return {name: self.prefixes.prefixes(name) for name in names}
+
+    def of_maps(self, maps: Collection[str]) -> set[str]:
+        """Return the names of the prefix lists and community lists that route maps name."""
+        entries = chain.from_iterable(map(self.entries, maps))
+        names = ((entry.prefix_list, entry.community or entry.large_community) for entry in entries)
+        return {name for name in chain.from_iterable(names) if name}
+
+    def listed(self, policies: Sequence[Policy], unused: Collection[str]) -> tuple[Community, ...]:
+        """Return the communities that policies name, and those of all other lists but ``unused``."""
+        named = self.named(policies)
+        names = {community.name for community in named}
+        kept = {name: value for name, value in self.communities.items() if name in names or name not in unused}
+        others = sorted((community for community in named if community.name not in kept), key=lambda each: each.name)
+        return (*(Community(name, frr.kind(value), value) for name, value in kept.items()), *others)
+
+
+def read_policies(reader: SectionReader) -> Lists:
+    """Return the lists and route maps of a text."""
+    stated = POLICIES.read(reader.sections, reader)
+    prefixes = tuple(
+        PrefixEntry(
+            listed.name,
+            entry.prefix,
+            listed.family,
+            entry.sequence,
+            entry.permits,
+            entry.eq or entry.ge,
+            entry.eq or entry.le,
+            entry.section,
+        )
+        for listed in stated.lists
+        for entry in listed.entries
+    )
+    read = frr.lists(Entries((), prefixes, stated.communities, stated.maps), reader, "eos", numbered=True)
+    as_lists = {
+        name: tuple(numbers for _, numbers in sorted(each.ranges.items())) for name, each in stated.filters.items()
+    }
+    return Lists(read.prefixes, read.communities, read.strange, read.maps, read.unknown, read.numbered, as_lists)

@@ -1,0 +1,1 @@
+"""The statement tables of EOS."""
