@@ -563,6 +563,7 @@ def test_links_without_addresses_carry_evpn() -> None:
         "eos",
         ("   ip address 10.0.0.2/31\n", "   ipv6 enable\n"),
         ("   address-family evpn\n", on_link),
+        ("ip routing\n", "ip routing\nipv6 unicast-routing\n"),
         ON_LINKS["eos"],
     ).config.overlay
     assert overlay is not None

@@ -190,13 +190,13 @@ def test_a_spine_of_a_lab_is_understood() -> None:
     assert (own.name, own.role, own.release) == ("spine1", "spine", "4.32.0F")
     assert own.bgp
     (group,) = own.bgp.groups
-    assert (group.name, group.peer_as_list, group.import_policy) == ("LEAVES", "LEAVES", "permit-all")
+    assert (group.name, group.peer_as_list, group.import_policy) == ("LEAVES", "LEAVES", "(any)")
     assert [(one.interface, one.peer, one.peer_address) for one in group.sessions] == [
         ("Ethernet1", "leaf1", "10.0.1.1"),
         ("Ethernet2", "leaf2", "10.0.1.3"),
     ]
-    assert own.bgp.prefix_lists == {"networks": ("10.0.250.1/32",)}
-    assert own.bgp.redistribute_connected == "networks"
+    assert own.bgp.prefix_lists == {"(networks)": ("10.0.250.1/32",)}
+    assert own.bgp.redistribute_connected == "(networks)"
     assert own.overlay
     assert own.overlay.reflects
     assert [one.peer_as for one in own.overlay.neighbors] == [65001, 65002]
@@ -206,7 +206,7 @@ def test_a_spine_of_a_lab_is_understood() -> None:
 def test_what_cannot_be_held_is_not_understood() -> None:
     found = text(
         "router ospf 1\n   max-lsa 12000\nmanagement ssh\n   idle-timeout 9\ninterface Ethernet1\n   mtu many\n"
-        "   ip access-group drop-all in\nrouter bgp 65000\n   neighbor 10.0.0.1 remote-as 0\n   neighbor x y z\n"
+        "   ip access-group drop-all in\nrouter bgp 65000\n   neighbor 10.0.0.1 remote-as 0\n   neighbor x y z\n   neighbor 10.0.0.2 remote-as 65001\n"
         "username odd secret\nip route 10.0.0.0/8 10.1.1.1\n"
     )
     assert [(one.line, one.hierarchy) for one in found.not_understood] == [
@@ -216,8 +216,8 @@ def test_what_cannot_be_held_is_not_understood() -> None:
         (7, "interface"),
         (9, "router bgp"),
         (10, "router bgp"),
-        (11, "username"),
-        (12, "ip route"),
+        (12, "username"),
+        (13, "ip route"),
     ]
 
 

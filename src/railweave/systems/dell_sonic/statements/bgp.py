@@ -24,6 +24,8 @@ from railweave.systems.frr.statements import bgp
 from railweave.systems.frr.statements.bgp import UNICAST, Evpn, UnicastFamily, redistribution, targets, vnis
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from railweave.model.config.addresses import Address, Family
     from railweave.systems.frr.statements.bgp import AddressFamily
 
@@ -54,7 +56,7 @@ class Router:
     router_id: Address | None = None
     graceful_restart: bool = False
     relaxed: bool = False
-    unicast: dict[Family, UnicastFamily] = field(default_factory=dict["Family", UnicastFamily])
+    unicast: Mapping[Family, UnicastFamily] = field(default_factory=dict["Family", UnicastFamily])
     evpn: Evpn = field(default_factory=Evpn)
     peers: dict[object, Peer] = field(default_factory=dict[object, Peer])
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, select
+from railweave.model.config.statements import Name
 from railweave.model.findings.registry import check
+from railweave.systems.eos.statements.bgp import ROUTING
+from railweave.systems.eos.statements.policy import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,29 +19,6 @@ BGP = ("router bgp *", "**")
 """Lines of BGP, in VRFs and address families too."""
 
 REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
-    "route map": (
-        (("route-map <name> permit|deny *",),),
-        ((*BGP, "** route-map <name>"), (*BGP, "** route-map <name> in|out")),
-    ),
-    "prefix list": (
-        (("ip|ipv6 prefix-list <name> **",),),
-        (("route-map **", "match ip|ipv6 address prefix-list <name>"),),
-    ),
-    "community list": (
-        (("ip community-list|large-community-list <name> permit **",),),
-        (("route-map **", "match community|large-community <name>"),),
-    ),
-    "peer filter": (
-        (("peer-filter <name>",),),
-        ((*BGP, "neighbor interface ** peer-filter <name>"),),
-    ),
-    "peer group": (
-        (("router bgp *", "neighbor <name> peer group"),),
-        (
-            ("router bgp *", "neighbor interface * peer-group <name> **"),
-            ("router bgp *", "neighbor * peer group <name>"),
-        ),
-    ),
     "QoS profile": (
         (("qos profile <name>",),),
         (("interface *", "service-profile <name>"),),
@@ -56,11 +36,10 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
             ("router bgp *", "vlan <name>"),
         ),
     ),
-    "VRF": (
+    "vrf": (
         (("vrf instance <name>",),),
         (
             ("interface *", "vrf <name>"),
-            ("router bgp *", "vrf <name>"),
             ("interface Vxlan1", "vxlan vrf <name> vni *"),
             ("ip|ipv6 route vrf <name> **",),
             ("ntp server vrf <name> **",),
@@ -72,7 +51,6 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
     "interface": (
         (("interface <name>",),),
         (
-            (*BGP, "** update-source <name>"),
             ("interface Vxlan1", "vxlan source-interface <name>"),
             ("router bgp *", "neighbor interface <name> **"),
         ),
@@ -90,7 +68,7 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
         (("management api **", "**", "ssl profile <name>"),),
     ),
 }
-"""By kind of name: the lines that define one, and those that use one."""
+"""By kind of name: the lines that define one, and those that use one. The rows of statement tables say the same of their names."""
 
 
 @check(
@@ -102,12 +80,15 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
 )
 def undefined(root: list[Section]) -> Iterator[str]:
     """Every name that is used is there."""
+    names = [name for table in (POLICIES, ROUTING) for name in table.names(root)]
+    known = {(name.kind, name.name) for name in names if not name.refers}
+    used = [name for name in names if name.refers]
     for kind, (defining, using) in REFERENCES.items():
-        known = {one["name"] for forms in defining for one in select(root, *forms)}
-        for forms in using:
-            for one in select(root, *forms):
-                if one["name"] not in known:
-                    yield f"{kind} {one['name']} is not defined: {one.path}"
+        known |= {(kind, line["name"]) for forms in defining for line in select(root, *forms)}
+        used += [Name(kind, line["name"], line.path, refers=True) for forms in using for line in select(root, *forms)]
+    for name in used:
+        if (name.kind, name.name) not in known:
+            yield f"{name.kind} {name.name} is not defined: {name.path}"
 
 
 @check(

@@ -15,7 +15,7 @@ from railweave.systems.frr.statements.policy import PrefixEntry
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.addresses import Family
     from railweave.model.config.sections import SectionReader
     from railweave.model.device.model import Bgp, DeviceConfig, Policy
 
@@ -54,12 +54,6 @@ class Lists(frr.Lists):
     """Lists and route maps by name. ``as_lists`` are peer filters."""
 
     as_lists: dict[str, tuple[tuple[int, int], ...]]
-
-    def used(self, policies: Sequence[Policy], unused: Collection[str]) -> dict[str, tuple[Prefix, ...]]:
-        """Return the prefix lists that policies name, and all others but ``unused``."""
-        named = {term.match.prefix_list for policy in policies for term in policy.terms}
-        names = (name for name in self.prefixes.names() if name in named or name not in unused)
-        return {name: self.prefixes.prefixes(name) for name in names}
 
     def of_maps(self, maps: Collection[str]) -> set[str]:
         """Return the names of the prefix lists and community lists that route maps name."""

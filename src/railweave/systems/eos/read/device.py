@@ -23,13 +23,14 @@ from railweave.model.device.model import (
 from railweave.model.device.port_model import with_parts
 from railweave.systems.eos.meaning.policy import read_policies
 from railweave.systems.eos.read import overlay
-from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, bgp, is_underlay, other_end, process
+from railweave.systems.eos.read.bgp import NO_ADDRESS, Process, bgp, process
 from railweave.systems.eos.read.management import control_plane, management
 from railweave.systems.eos.read.overlay import gateway, vlans
 from railweave.systems.eos.read.ports import PORT, Port, ports, vlans_of
 from railweave.systems.eos.read.qos import QosProfiles, balancing, profiles, qos
-from railweave.systems.eos.read.settings import EOS_BFD, bfd_of
+from railweave.systems.eos.read.settings import bfd_of
 from railweave.systems.eos.read.values import Stanzas, address, number, peer_of, prefix, secret
+from railweave.systems.eos.statements.bgp import EOS_BFD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -211,16 +212,14 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
     named = taking.last("hostname <value>")
     port, way_out = _management_port(taking, found)
     lists = read_policies(taking)
-    own = process(taking, _router_id(found))
     ends = overlay.tunnels(stanzas)
     names = vlans(taking)
     under, lines = ospf(stanzas, found, _router_id(found))
-    fabric = _fabric(stanzas, found, own) | {one.interface for one in (under.ports if under else ())}
     _pair(taking, found)
+    own = process(taking, found, lists, _router_id(found))
+    fabric = _fabric(stanzas, found, own) | {one.interface for one in (under.ports if under else ())}
     known = profiles(taking)
-    tenants, maps, outside = (
-        overlay.vrfs(taking, own, found, ends, lists) if own else ((), set[str](), dict[str, str]())
-    )
+    tenants, maps, outside = overlay.vrfs(taking, own, ends, lists) if own else ((), set[str](), dict[str, str]())
     gateways = _gateways(taking, stanzas, found, fabric, outside, names)
     routes = _enabled(taking, {one.name for one in tenants})
     by_vrf = [
@@ -229,7 +228,7 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
     cabled = _interfaces(found, fabric, outside, known, names)
     routed = isis(taking, stanzas, found, _router_id(found), [one.name for one in cabled], gateways)
     maps |= overlay.maps_of(own) if own else set()
-    speaks = bgp(taking, own, found, lists, maps) if own else None
+    speaks = bgp(taking, own, lists, maps) if own else None
     if speaks and speaks.groups:  # routes by both are more than a configuration holds
         for one in lines:
             taking.leave(one)
@@ -303,7 +302,7 @@ def _enabled(taking: SectionReader, tenants: set[str]) -> dict[str, set[Family]]
 
 def _silent(stanzas: Stanzas, routing: Process | None) -> None:
     """Leave lines by which a neighbor that is found on a link would not be found."""
-    names = {neighbor.interface for neighbor in routing.neighbors.found} if routing else set[str]()
+    names = routing.found_on if routing else set[str]()
     for form in ("ipv6 nd ra disabled", "ipv6 nd ra disabled all"):
         for name, line in stanzas.each(form):
             if name in names:
@@ -381,20 +380,7 @@ def _pair(taking: SectionReader, found: dict[str, Port]) -> None:
 def _fabric(stanzas: Stanzas, found: Mapping[str, Port], own: Process | None) -> set[str]:
     """The interfaces towards other switches: those that the underlay's routing runs on."""
     names = {name for name in running(stanzas)[0] if name in found}
-    if own is None:
-        return names
-    names |= {one.interface for one in own.neighbors.found}
-    for port in found.values():
-        ends = (other_end(one) for one in port.addresses if not port.vrf)
-        if any(far and listen.holds(far) for far in ends for listen in own.neighbors.listening):
-            names.add(port.name)
-    links = Links(one for one in found.values() if not one.vrf)
-    for name in own.neighbors.peers:
-        peer = Address(name)
-        link = links.to(peer)
-        if link is not None and is_underlay(own.neighbors.effective(name), own.neighbors, links, peer):
-            names.add(link[0].name)
-    return names
+    return names | own.found_on | {*own.sessions.fabric_ports()} if own else names
 
 
 def _gateways(

@@ -7,19 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, Prefix
+from railweave.model.config.sections import select
 from railweave.model.device import model
 from railweave.model.device.timers import RouterAdvertisements
-from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, common_bfd, discovered, neighbors, width
+from railweave.systems.eos.read.bgp import NO_ADDRESS, Process, Sessions
 from railweave.systems.eos.read.values import Stanzas, neighbor, number, numbers, prefix
 from railweave.systems.eos.render.ports import FIRST_VRF_LOOPBACK
+from railweave.systems.eos.statements.bgp import Evpn, Peer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from railweave.model.config.sections import SectionReader, SelectedLine
     from railweave.systems.eos.meaning.policy import Lists
     from railweave.systems.eos.read.ports import Port
-    from railweave.systems.eos.read.settings import Settings
+    from railweave.systems.frr.statements.bgp import Peer as AnyPeer
 
 
 VLAN = "Vlan"
@@ -127,7 +129,6 @@ def shared_mac(taking: SectionReader) -> str:
 MAC_VRF = "evpn-1"
 """Stands for the bridging instance, of which EOS has one for each VLAN."""
 
-_CONNECTED = ("redistribute connected", "redistribute connected route-map *")
 _EXTERNAL = "external router "
 _LOOPBACK = "Loopback"
 _VALUE = re.compile(r"\S+:\d+")
@@ -170,74 +171,72 @@ def tunnels(stanzas: Stanzas) -> Tunnels:
 
 
 def overlay(
-    taking: SectionReader, own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Lists
+    taking: SectionReader, process: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Lists
 ) -> model.OverlayConfig | None:
     """The sessions that carry EVPN, and what tunnels end on; None where nothing does."""
-    peers = {
-        name: settings
-        for name in own.neighbors.peers
-        if own.neighbors.is_active(settings := own.neighbors.effective(name), "evpn")
-        and not own.neighbors.is_shut(settings)
-    }
-    groups = [one for one in own.neighbors.groups.values() if one.active.get("evpn")]
+    sessions, here = process.sessions, process.here
+    evpn = here.evpn or Evpn()
+    peers = [peer for peer in sessions.peers if sessions.evpn(peer)]
+    groups = [peer for peer in here.neighbors.values() if peer.is_group and sessions.evpn(peer)]
     if not peers and not groups:
         return None
-    settings = [*groups, *peers.values()]
-    for name, session in peers.items():
-        for selected in (
-            line
-            for holder in (name, session.group)
-            for line in own.neighbors.evpn_lines.get(holder, ())
-            if not session.extended
-        ):
-            taking.leave(selected)  # without route targets no route of EVPN is taken
-    source = next((one.source for one in settings if one.source), "")
-    family = Address(next(iter(peers))).family if peers else "ipv4"
-    there = source in ports and not ports[source].vrf
-    on_source = [one.address for one in ports[source].addresses] if there else []
-    local = next((one for one in reversed(on_source) if one.family == family), NO_ADDRESS if source else own.router_id)
-    links = Links(port for port in ports.values() if not port.vrf)
-    near = {name: link[0].name for name, one in peers.items() if not one.source and (link := links.to(Address(name)))}
-    shared = {name: port for name, port in near.items() if own.neighbors.is_routed(peers[name])}
-    on_links = [port for group, port in discovered(own, ports, lists) if own.neighbors.groups[group].active.get("evpn")]
-    between = [one for name, one in peers.items() if name not in shared]
-    waiting = [one for one in groups if not own.neighbors.is_routed(one)]
-    for name, session in peers.items():
-        if name not in shared and own.neighbors.is_routed(session):  # routes of IPv4 and IPv6 on it are not held
-            for holder in (name, own.neighbors.peers[name].group):
-                for selected in own.neighbors.routed_lines.get(holder, ()):
-                    taking.leave(selected)
+    named = [peer for peer in peers if not peer.on_interface]
+    settings = [*groups, *named]
+    source = next((peer.update_source for peer in settings if peer.update_source), "")
+    family = Address(named[0].name).family if named else "ipv4"
+    of_source = ports[source].addresses if source in ports and not ports[source].vrf else []
+    usual = NO_ADDRESS if source else process.router_id
+    local = next((each.address for each in reversed(of_source) if each.family == family), usual)
+    shared = [peer for peer in named if _on_link(sessions, peer) and sessions.unicast(peer)]
+    between = [peer for peer in named if peer not in shared]
+    for peer in between:
+        if sessions.unicast(peer):  # routes of IPv4 and IPv6 on the session are not held
+            leave_family(
+                taking, sessions, peer, ("ipv4", "ipv6"), "neighbor <name> activate", "neighbor <name> route-map * *"
+            )
+    for peer in peers:
+        if isinstance(peer, Peer) and not peer.extended:  # without route targets no route of EVPN is taken
+            leave_family(taking, sessions, peer, ("evpn",), "neighbor <name> activate")
+    found = [(peer, sessions.numbered(peer)) for peer in between]
+    waiting = [peer for peer in groups if not sessions.unicast(peer)]
+    on_links = [sessions.links[peer.name].interface for peer in (*(p for p in peers if p.on_interface), *shared)]
+    levels = [level for peer in settings for level in here.within(peer, "evpn")]
     return model.OverlayConfig(
         loopback=local,
         neighbors=tuple(
-            model.NumberedSession(
-                "", "", _peer(own, name), one.remote_as or 0, _local(one, local, links, name), Address(name)
-            )
-            for name, one in peers.items()
-            if name not in shared
+            session if _on_link(sessions, peer) else replace(session, local_address=local)
+            for peer, session in found
+            if session is not None
         ),
         endpoints=_endpoints(ports, ends, local),
-        reflects=own.neighbors.unchanged or any(one.unchanged for one in settings),
-        from_spine=_from_spine(maps_of(own), lists),
-        bfd=common_bfd(taking, between or waiting, own.usual[1]),
+        reflects=evpn.unchanged
+        or any(level.next_hop_unchanged for level in levels)
+        or any(isinstance(peer, Peer) and peer.next_hop_unchanged for peer in settings),
+        from_spine=_from_spine(maps_of(process), lists),
+        bfd=sessions.common_bfd(between or waiting, taking),
         tunnel_dscp=ends.dscp,
-        links=tuple(dict.fromkeys([*on_links, *shared.values()])),
+        links=tuple(dict.fromkeys(on_links)),
     )
 
 
-def _local(one: Settings, source: Address, links: Links, peer: str) -> Address:
-    """The address that a session is from: of its source, else of the link to the neighbor."""
-    link = None if one.source else links.to(Address(peer))
-    return link[1] if link else source
+def _on_link(sessions: Sessions, peer: AnyPeer) -> bool:
+    """Return whether a session is from the address of a link to the neighbor."""
+    return not peer.update_source and bool(sessions.links[peer.name].interface)
 
 
-def maps_of(own: Process) -> set[str]:
+def leave_family(
+    taking: SectionReader, sessions: Sessions, peer: AnyPeer, families: Collection[str], *forms: str
+) -> None:
+    """Give back lines of these forms that families have about a neighbor or its group."""
+    for line in sessions.lines(*forms):
+        if line["name"] in {peer.name, peer.group} and line.chain[-2].line.removeprefix("address-family ") in families:
+            taking.leave(line)
+
+
+def maps_of(process: Process) -> set[str]:
     """The route maps of EVPN's sessions."""
-    return {one.evpn_out for one in (*own.neighbors.groups.values(), *own.neighbors.peers.values()) if one.evpn_out}
-
-
-def _peer(own: Process, name: str) -> str:
-    return neighbor(own.neighbors.peers[name].description)
+    peers = (process.here.evpn or Evpn()).peers
+    return {level.exports for name, level in peers.items() if level.exports and name in process.here.neighbors}
 
 
 def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tuple[model.TunnelEndpoint, ...]:
@@ -261,101 +260,72 @@ def _from_spine(maps: Iterable[str], lists: Lists) -> str:
 
 
 def mac_vrf(
-    taking: SectionReader, own: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
+    taking: SectionReader, process: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
 ) -> model.MacVrf | None:
     """The VLANs that EVPN stretches, as one instance; ``members`` are ports with their VLANs."""
     found: list[model.BridgedVlan] = []
-    first = ""
-    name = MAC_VRF
-    whole = ""
-    for form in ("vlan <vlans>", "vlan-aware-bundle <name>"):
-        for one in taking.each(form, below=own.header):
-            bundle = form.startswith("vlan-aware")
-            inner = taking.last("vlan <vlans>", below=one) if bundle else one
-            vlans = numbers(inner["vlans"]) if inner else None
-            if vlans is None:
-                taking.leave(one)
-                continue
-            learned = taking.last("redistribute learned", below=one) is not None
-            distinguisher, target = _distinguisher(taking, one), _target(taking, one)
-            first = first or distinguisher
-            if bundle:
-                name, whole = one["name"], target
-            found += [
-                model.BridgedVlan(vlan, names.get(vlan, f"VLAN{vlan:04d}"), ends.vlans[vlan], target)
-                for vlan in vlans
-                if learned and vlan in ends.vlans
-            ]
+    first, name, whole = "", MAC_VRF, ""
+    sections = (("vlan", process.here.vlans), ("vlan-aware-bundle", process.here.bundles))
+    for word, header, bridge in ((word, key, bridge) for word, some in sections for key, bridge in some.items()):
+        vlans, form = numbers(bridge.vlans), ("router bgp *", f"{word} {header}")
+        if vlans is None:
+            leave(taking, *form)
+            continue
+        target = next(iter(bridge.targets.values()), "")
+        if len(set(bridge.targets.values())) > 1:
+            leave(taking, *form, "route-target * *")
+        first = first or bridge.distinguisher
+        if word != "vlan":
+            name, whole = header, f"target:{target}"
+        found += [
+            model.BridgedVlan(vlan, names.get(vlan, f"VLAN{vlan:04d}"), ends.vlans[vlan], target and f"target:{target}")
+            for vlan in vlans
+            if bridge.learned and vlan in ends.vlans
+        ]
     if not found:
         return None
-    here = {one.vlan for one in found}
+    here = {each.vlan for each in found}
     ports = tuple(port for port, vlan in members if vlan in here)
     return model.MacVrf(name, f"{first.rpartition(':')[0]}:65534" if not whole else first, whole, tuple(found), ports)
 
 
-def _distinguisher(taking: SectionReader, below: SelectedLine) -> str:
-    found = taking.last("rd <value>", below=below)
-    return found["value"] if found else ""
-
-
-def _target(taking: SectionReader, below: SelectedLine) -> str:
-    """The route target of a VLAN, both ways."""
-    found = ""
-    for one in taking.each("route-target both|import|export <value>", below=below):
-        value = f"target:{one['value']}"
-        if not _VALUE.fullmatch(one["value"]) or found not in {"", value}:
-            taking.leave(one)
-        else:
-            found = value
-    return found
+def leave(taking: SectionReader, *forms: str) -> None:
+    """Mark the lines of these forms as not understood."""
+    for line in select(taking.sections, *forms):
+        taking.leave(line)
 
 
 def vrfs(
-    taking: SectionReader,
-    own: Process,
-    ports: Mapping[str, Port],
-    ends: Tunnels,
-    lists: Lists,
+    taking: SectionReader, process: Process, ends: Tunnels, lists: Lists
 ) -> tuple[tuple[model.Vrf, ...], set[str], dict[str, str]]:
     """The VRFs of tenants, without the prefixes of their gateways; the route maps of their external routers; and which router each of their ports leads to."""
     found: list[model.Vrf] = []
     maps: set[str] = set()
     outside: dict[str, str] = {}
-    everyone = map(own.neighbors.effective, own.neighbors.peers)
-    ways = sum(own.neighbors.is_active(one, "evpn") for one in everyone)
-    for one in taking.each("vrf <name>", below=own.header):
-        name = one["name"]
-        there = neighbors(taking, one, own.neighbors)
-        links = Links(port for port in ports.values() if port.vrf == name)
+    ways = sum(map(process.sessions.evpn, process.sessions.peers))
+    for name, sessions in process.vrfs.items():
+        here = sessions.here
+        sessions.leave_bfd({*here.neighbors}, taking)  # a VRF has no BFD in the model
         external: list[model.ExternalPeer] = []
-        for peer, said in there.peers.items():
-            settings = there.effective(peer)
-            for line in said.bfd_lines:  # a VRF has no BFD in the model
-                taking.leave(line)
-            link = links.to(Address(peer))
-            if link is None or settings.remote_as is None or there.is_shut(settings) or not there.is_routed(settings):
+        for peer in sessions.peers:
+            session = sessions.links[peer.name]
+            if not session.interface or peer.asn is None or not sessions.unicast(peer):
                 continue
-            imports, exports = there.policies(settings)
-            maps |= {imports, exports} - {""}
-            passed = [lists.prefixes.passed(lists.terms(policy)) for policy in (imports, exports)]
-            external.append(_external(Address(peer), settings, link, passed))
-            outside[link[0].name] = external[-1].router
-        targets = _targets(taking, one, "import"), _targets(taking, one, "export")
+            policies = sessions.policies(peer)
+            maps |= {*policies}
+            external.append(_external(peer, session, [lists.prefixes.passed(lists.terms(each)) for each in policies]))
+            outside[session.interface] = external[-1].router
         vrf = model.Vrf(
             name=name,
             vni=ends.vrfs.get(name, 0),
-            route_distinguisher=_distinguisher(taking, one),
-            import_targets=targets[0],
-            export_targets=targets[1],
+            route_distinguisher=here.distinguisher,
+            import_targets=_targets(here.imports, *(family.imports for family in here.unicast.values())),
+            export_targets=_targets(here.exports, *(family.exports for family in here.unicast.values())),
             prefixes=(),
             external=tuple(external),
         )
-        for form in ("router-id <value>", *_CONNECTED):
-            for _ in taking.each(form, below=one):
-                pass  # as the default VRF has them
-        for line in taking.each("maximum-paths <value> **", below=one):
-            if width(taking, line) < ways:  # fewer than EVPN's sessions bring
-                taking.leave(line)
+        if min(filter(None, (here.ways, here.ecmp)), default=ways) < ways:  # fewer than EVPN's sessions bring
+            leave(taking, "router bgp *", f"vrf {name}", "maximum-paths **")
         if vrf.vni or vrf.route_distinguisher:
             found.append(vrf)
     return tuple(found), maps, outside
@@ -372,27 +342,15 @@ def with_loopback(found: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
     return replace(found, loopbacks=addresses, unit=unit)
 
 
-def _targets(taking: SectionReader, below: SelectedLine, direction: str) -> tuple[str, ...]:
+def _targets(*levels: Iterable[str]) -> tuple[str, ...]:
     """The targets of a VRF, which stand in it or in its address families."""
-    found: list[str] = []
-    families = [one for name in ("ipv4", "ipv6") for one in taking.each(f"address-family {name}", below=below)]
-    forms = [f"route-target {word}{kind} <value>" for word in (direction, "both") for kind in (" evpn", "")]
-    for form in forms:
-        for place in (below, *families):
-            for one in taking.each(form, below=place):
-                if _VALUE.fullmatch(one["value"]):
-                    found.append(f"target:{one['value']}")
-                else:
-                    taking.leave(one)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(f"target:{target}" for level in levels for target in level))
 
 
-def _external(
-    peer: Address, settings: Settings, link: tuple[Port, Address], passed: list[tuple[Prefix, ...]]
-) -> model.ExternalPeer:
-    port, local = link
-    said = settings.description
-    router = neighbor(said.removeprefix(_EXTERNAL))
-    unit = port.name if "." in port.name else f"{port.name}.0"
-    session = model.NumberedSession(unit, "", router, settings.remote_as or 0, local, peer)
-    return model.ExternalPeer(router, session, *passed)
+def _external(peer: AnyPeer, session: model.Session, passed: list[tuple[Prefix, ...]]) -> model.ExternalPeer:
+    router = neighbor(peer.description.removeprefix(_EXTERNAL))
+    unit = session.interface if "." in session.interface else f"{session.interface}.0"
+    numbered = model.NumberedSession(
+        unit, "", router, peer.asn or 0, session.local_address or NO_ADDRESS, Address(peer.name)
+    )
+    return model.ExternalPeer(router, numbered, *passed)

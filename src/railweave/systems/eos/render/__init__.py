@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, flat, merge, parse
 from railweave.systems.eos.avd import structured_config
+from railweave.systems.eos.meaning.bgp import routing_of
 from railweave.systems.eos.meaning.policy import policies_of
 from railweave.systems.eos.render import routing
 from railweave.systems.eos.render.gaps import gaps
@@ -18,6 +19,7 @@ from railweave.systems.eos.render.keys import macsec
 from railweave.systems.eos.render.management import control_plane, management, management_port
 from railweave.systems.eos.render.ports import interfaces
 from railweave.systems.eos.render.qos import balancing, class_of_service
+from railweave.systems.eos.statements.bgp import ROUTING
 from railweave.systems.eos.statements.policy import POLICIES
 from railweave.systems.eos.tree import to_text
 
@@ -45,7 +47,7 @@ def tree(config: DeviceConfig) -> list[Section]:
         *balancing(config),
         *(section for policies in policies_of(config) for section in POLICIES.printed(policies)),
         *control_plane(config),
-        *routing.router_bgp(config),
+        *ROUTING.printed(routing_of(config)),
         *routing.router_isis(config),
     ]
     if config.extra.strip():

@@ -10,7 +10,7 @@ from railweave.systems.eos.names import KEY_PROFILE, MACSEC_PROFILE, secret
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.device.model import Bgp, DeviceConfig, Macsec
+    from railweave.model.device.model import DeviceConfig, Macsec
 
 
 CIPHERS = {
@@ -39,19 +39,6 @@ def macsec(config: DeviceConfig) -> list[Section]:
         return []
     body = (f"cipher {CIPHERS[found.cipher_suite]}", key_line(found))
     return [section("mac security", section(f"profile {MACSEC_PROFILE}", *body))]
-
-
-_AO = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha1-96"}
-
-
-def keyed(bgp: Bgp, group: str) -> list[str]:
-    """The key of a peer group's sessions, given in the clear (type 0): EOS stores it in its own form."""
-    key = bgp.authentication
-    if key is None:
-        return []
-    if key.algorithm == "md5":
-        return [f"neighbor {group} password 0 {secret(key.key)}"]
-    return [f"neighbor {group} password shared-secret profile {KEY_PROFILE} algorithm {_AO[key.algorithm]}"]
 
 
 def key_profile(config: DeviceConfig) -> Iterator[Section]:

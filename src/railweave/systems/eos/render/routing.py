@@ -1,4 +1,4 @@
-"""Prefix lists, community lists, route maps, ``router bgp``, ``router isis``, and the EVPN overlay."""
+"""Routing of the device and of VRFs, ``router isis``, and tunnels."""
 
 from __future__ import annotations
 
@@ -6,48 +6,11 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, line, section
 from railweave.systems.eos import names
-from railweave.systems.eos.render.keys import keyed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.device import model
-
-
-def _six(peer: model.ExternalPeer) -> bool:
-    return peer.session.local_address.family == "ipv6"
-
-
-def external_neighbors(vrf: model.Vrf) -> list[str]:
-    """Lines of ``vrf`` in ``router bgp`` for the sessions."""
-    lines: list[str] = []
-    for one in vrf.external:
-        name = f"neighbor {one.session.peer_address}"
-        lines += [
-            f"{name} remote-as {one.session.peer_as}",
-            f"{name} description external router {one.router}",
-            f"{name} route-map {names.external_policy('from', vrf.name, one.router)} in",
-            f"{name} route-map {names.external_policy('to', vrf.name, one.router)} out",
-            f"{name} maximum-routes 0",
-        ]
-    return lines
-
-
-def of_family(vrf: model.Vrf, family: str) -> list[str]:
-    """The addresses of external routers whose links are of a family."""
-    return [one.session.peer_address for one in vrf.external if _six(one) == (family == "ipv6")]
-
-
-def external_families(vrf: model.Vrf) -> Iterator[Section]:
-    """The families that sessions carry: without them a neighbor is sent nothing."""
-    for family in ("ipv4", "ipv6"):
-        active = [f"neighbor {one} activate" for one in of_family(vrf, family)]
-        if active:
-            yield section(f"address-family {family}", active)
-
-
-FIRST_BRIDGED = 60000
-"""Second half of the route distinguishers of bridged VLANs, less the VLAN: tenants' own count from 1. As in FRR."""
 
 
 def virtual_mac(config: model.DeviceConfig) -> str:
@@ -60,12 +23,6 @@ def bridged(config: model.DeviceConfig) -> tuple[model.BridgedVlan, ...]:
     return config.mac_vrf.vlans if config.mac_vrf else ()
 
 
-def distinguisher(config: model.DeviceConfig, vlan: int) -> str:
-    """The route distinguisher of a bridged VLAN."""
-    own = config.mac_vrf.route_distinguisher if config.mac_vrf else ""
-    return f"{own.rpartition(':')[0]}:{FIRST_BRIDGED + vlan}"
-
-
 def shared_gateways(config: model.DeviceConfig) -> list[Section]:
     """The MAC address that gateways of stretched VLANs answer with."""
     mac = virtual_mac(config)
@@ -75,27 +32,6 @@ def shared_gateways(config: model.DeviceConfig) -> list[Section]:
 def vxlan_lines(config: model.DeviceConfig) -> list[str]:
     """Lines of ``interface Vxlan1``."""
     return [f"vxlan vlan {one.vlan} vni {one.vni}" for one in bridged(config)]
-
-
-def vlan_instances(config: model.DeviceConfig) -> Iterator[Section]:
-    """Sections of ``router bgp``: what the switch learns on a VLAN goes out with the VLAN's route target."""
-    for one in bridged(config):
-        target = one.route_target.removeprefix("target:")
-        yield section(
-            f"vlan {one.vlan}",
-            f"rd {distinguisher(config, one.vlan)}",
-            f"route-target both {target}",
-            "redistribute learned",
-        )
-
-
-HOPS = 2
-"""Loopbacks of neighbors are one hop behind the link."""
-
-
-def target(value: str) -> str:
-    """A route target without the word Junos has before it."""
-    return value.removeprefix("target:")
 
 
 def families(vrf: model.Vrf) -> tuple[str, ...]:
@@ -139,60 +75,6 @@ def tunnels(config: model.DeviceConfig) -> Iterator[Section]:
             [f"vxlan vrf {vrf.name} vni {vrf.vni}" for vrf in config.vrfs],
             "vxlan qos ecn propagation",
             "vxlan qos dscp propagation encapsulation" if config.overlay.tunnel_dscp else None,
-        )
-
-
-def overlay_neighbors(config: model.DeviceConfig) -> list[str]:
-    """Lines of ``router bgp`` for the overlay's sessions."""
-    overlay = config.overlay
-    if overlay is None:
-        return []
-    name = f"neighbor {names.OVERLAY_GROUP}"
-    lines = [f"{name} peer group", f"{name} description EVPN, loopback to loopback"]
-    lines += [f"{name} next-hop-unchanged"] if overlay.reflects else []
-    lines += [f"{name} update-source {names.ROUTER_LOOPBACK}", f"{name} ebgp-multihop {HOPS}"]
-    if overlay.bfd:
-        every = overlay.bfd.minimum_interval
-        lines += [f"{name} bfd", f"{name} bfd interval {every} min-rx {every} multiplier {overlay.bfd.multiplier}"]
-    lines += keyed(config.bgp, names.OVERLAY_GROUP) if config.bgp else []
-    lines += [f"{name} send-community", f"{name} maximum-routes 0"]
-    for one in overlay.neighbors:
-        lines += [
-            f"neighbor {one.peer_address} peer group {names.OVERLAY_GROUP}",
-            f"neighbor {one.peer_address} remote-as {one.peer_as}",
-            f"neighbor {one.peer_address} description {one.peer}",
-        ]
-    return lines
-
-
-def overlay_family(config: model.DeviceConfig) -> Section | None:
-    """``address-family evpn``."""
-    if config.overlay is None:
-        return None
-    lines = (
-        f"neighbor {names.OVERLAY_GROUP} activate",
-        f"neighbor {names.OVERLAY_GROUP} route-map {names.TO_NEIGHBORS} out",
-    )
-    return section("address-family evpn", *lines)
-
-
-def vrf_routers(config: model.DeviceConfig) -> Iterator[Section]:
-    """Stretched VLANs; a tenant's connected prefixes as type-5 routes, and those of its external routers."""
-    if config.bgp is None or config.overlay is None:
-        return
-    yield from vlan_instances(config)
-    width = max(1, len(config.overlay.neighbors))
-    for vrf in config.vrfs:
-        yield section(
-            f"vrf {vrf.name}",
-            f"rd {vrf.route_distinguisher}",
-            [f"route-target import evpn {target(one)}" for one in vrf.import_targets],
-            [f"route-target export evpn {target(one)}" for one in vrf.export_targets],
-            f"router-id {config.bgp.router_id}",
-            f"maximum-paths {width} ecmp {width}",
-            external_neighbors(vrf),
-            "redistribute connected",
-            *external_families(vrf),
         )
 
 
@@ -252,75 +134,3 @@ def routing(config: model.DeviceConfig) -> Iterator[Section]:
     # IPv4 is routed over links that have none: the VTEP's and the tenants' prefixes.
     yield line("ip routing ipv6 interfaces")
     yield line("ipv6 unicast-routing")
-
-
-def router_bgp(config: model.DeviceConfig) -> Iterator[Section]:
-    """``router bgp``: a peer group per path color."""
-    bgp = config.bgp
-    if bgp is None:
-        return
-    peers: list[str] = []
-    for group in bgp.groups:
-        peers += _group(bgp, group)
-    yield section(
-        f"router bgp {bgp.asn}",
-        f"router-id {bgp.router_id}",
-        "no bgp default ipv4-unicast",
-        f"maximum-paths {bgp.maximum_ecmp} ecmp {bgp.maximum_ecmp}",
-        "graceful-restart" if bgp.graceful_restart else None,
-        peers,
-        overlay_neighbors(config),
-        f"redistribute connected route-map {bgp.redistribute_connected}" if bgp.redistribute_connected else None,
-        overlay_family(config),
-        [_family(bgp, one) for one in bgp.families],
-        vrf_routers(config),
-    )
-
-
-def _group(bgp: model.Bgp, group: model.BgpGroup) -> list[str]:
-    name = f"neighbor {group.name}"
-    found = [f"{name} peer group", f"{name} description {group.description}"]
-    if bgp.bfd:
-        every = bgp.bfd.minimum_interval
-        found += [f"{name} bfd", f"{name} bfd interval {every} min-rx {every} multiplier {bgp.bfd.multiplier}"]
-    found += [f"{name} ttl maximum-hops 1"] if bgp.ttl_security else []
-    found += keyed(bgp, group.name)
-    found += [
-        f"{name} route-map {group.import_policy} in",
-        f"{name} route-map {group.export_policy} out",
-        f"{name} send-community",
-        f"{name} maximum-routes 0",
-    ]
-    for session in group.sessions:
-        if session.peer_address:
-            found += [
-                f"neighbor {session.peer_address} peer group {group.name}",
-                f"neighbor {session.peer_address} remote-as {session.peer_as}",
-                f"neighbor {session.peer_address} description {session.peer}",
-            ]
-            found += [
-                f"neighbor {session.peer_address} route-map {policy} {way}"
-                for policy, way in ((session.import_policy, "in"), (session.export_policy, "out"))
-                if policy
-            ]
-        elif group.peer_as_list:
-            found.append(
-                f"neighbor interface {session.interface} peer-group {group.name} peer-filter {group.peer_as_list}"
-            )
-    return found
-
-
-def _family(bgp: model.Bgp, family: str) -> Section:
-    lines: list[str] = []
-    for group in bgp.groups:
-        lines.append(f"neighbor {group.name} activate")
-        if over_link_local(group, family):
-            lines.append(f"neighbor {group.name} next-hop address-family ipv6 originate")
-    return section(f"address-family {family}", lines)
-
-
-def over_link_local(group: model.BgpGroup, family: str) -> bool:
-    """Whether IPv4 routes of a group have IPv6 next hops (RFC 8950)."""
-    return family == "ipv4" and all(
-        one.peer_address is None or one.peer_address.family == "ipv6" for one in group.sessions
-    )

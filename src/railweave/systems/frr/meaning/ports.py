@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from railweave.model.config.addresses import FAMILIES, InterfaceAddress
 from railweave.model.device.timers import RouterAdvertisements
@@ -12,7 +12,7 @@ from railweave.systems.frr.statements.ports import Advertised, Port, Ports, Told
 from railweave.systems.frr.statements.words import unprinted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Address, Addressed, Family, Prefix
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
@@ -131,17 +131,41 @@ def prefixes(port: Port) -> tuple[Prefix, ...]:
     return (*(prefix for prefix in held if prefix.family == "ipv4"), *told) if told else held
 
 
+class WithSubnets(Protocol):
+    """An interface with addresses, of any system."""
+
+    @property
+    def name(self) -> str:
+        """The name of the interface."""
+        ...
+
+    @property
+    def vrf(self) -> str:
+        """The VRF of the interface; empty: the default one."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """The description of the interface."""
+        ...
+
+    @property
+    def addresses(self) -> Sequence[InterfaceAddress]:
+        """The addresses of the interface."""
+        ...
+
+
 class Subnets:
     """The interfaces by which addresses are reached."""
 
-    def __init__(self, ports: Mapping[str, Port]) -> None:
+    def __init__(self, ports: Mapping[str, WithSubnets]) -> None:
         self._of = {(port.vrf, held.prefix): (port, held) for port in ports.values() for held in port.addresses}
         self._lengths: dict[Family, list[int]] = {
             family: sorted({prefix.length for _, prefix in self._of if prefix.family == family}, reverse=True)
             for family in FAMILIES
         }
 
-    def port(self, peer: Address, vrf: str = "") -> tuple[Port, InterfaceAddress] | None:
+    def port(self, peer: Address, vrf: str = "") -> tuple[WithSubnets, InterfaceAddress] | None:
         """Return the interface whose subnet has an address, and its own address in it."""
         for length in self._lengths[peer.family]:
             reached = self._of.get((vrf, InterfaceAddress(f"{peer}/{length}").prefix))

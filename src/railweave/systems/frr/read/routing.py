@@ -79,7 +79,7 @@ def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.T
 
 def evpn_maps(router: Router) -> set[str]:
     """Route-maps of EVPN routes."""
-    peers = router.evpn.peers if router.evpn else {}
+    peers = (router.evpn or Evpn()).peers
     return {peer.exports for name, peer in peers.items() if peer.exports and name in router.neighbors}
 
 

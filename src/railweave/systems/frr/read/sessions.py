@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from railweave.model.config.sections import SectionReader, SelectedLine
     from railweave.systems.frr.meaning.policy import Lists
-    from railweave.systems.frr.meaning.ports import Subnets
+    from railweave.systems.frr.meaning.ports import Subnets, WithSubnets
     from railweave.systems.frr.statements.bgp import AddressFamily, Peer, Router
-    from railweave.systems.frr.statements.ports import Port
 
 
 ANY, NOTHING = "(any)", "(nothing)"
@@ -67,10 +66,13 @@ def statements_of(router: Router, taking: SectionReader, *forms: str) -> Iterato
 class Sessions:
     """The sessions of an instance. ``open_``: a session without a route-map passes everything."""
 
+    neighbor_of = staticmethod(neighbor_of)
+    far_end = staticmethod(far_end)
+
     def __init__(
         self,
         here: Router,
-        ports: Mapping[str, Port],
+        ports: Mapping[str, WithSubnets],
         subnets: Subnets,
         profiles: Mapping[str, Bfd],
         syntax: Syntax,
@@ -114,10 +116,10 @@ class Sessions:
         return {peer.name: self._on_link(peer) for peer in self.peers}
 
     def _on_link(self, peer: Peer) -> model.Session:
-        at, asn, named = address(peer.name), self.peer_as(peer), neighbor_of(peer.description)
+        at, asn, named = address(peer.name), self.peer_as(peer), self.neighbor_of(peer.description)
         link = self._subnets.port(at, self.here.vrf) if at else None
         port = link[0] if link else None if at else self._ports.get(peer.name)
-        far = named or (far_end(port.description)[0] if port else "")
+        far = named or (self.far_end(port.description)[0] if port else "")
         if at is None:
             return model.Session(peer.name, "", far, asn, None, None)
         return model.Session(port.name if port else "", "", far, asn, link[1].address if link else None, at)
@@ -127,7 +129,9 @@ class Sessions:
         at = address(peer.name)
         if at is None:
             return None
-        return model.NumberedSession("", "", neighbor_of(peer.description), self.peer_as(peer), self.source(peer), at)
+        return model.NumberedSession(
+            "", "", self.neighbor_of(peer.description), self.peer_as(peer), self.source(peer), at
+        )
 
     def source(self, peer: Peer) -> Address:
         """The address that a session comes from: of the link to the neighbor, where the text leaves that to the way it goes."""
@@ -163,6 +167,19 @@ class Sessions:
             return None
         return self._profiles.get(peer.profile or "") or default()
 
+    def key(self, peer: Peer) -> Authentication | None:
+        """Return the key of a session."""
+        return Authentication(peer.password) if peer.password else None
+
+    def underlay(self) -> list[Peer]:
+        """Return the neighbors of the underlay: all but those that have EVPN's routes only."""
+        return [peer for peer in self.peers if self.unicast(peer) or not self.evpn(peer)]
+
+    def families(self, peers: Sequence[Peer]) -> tuple[Family, ...]:
+        """Return the families of sessions; those of the instance if it has no session."""
+        used = {family for peer in peers for family in self.unicast(peer)}
+        return tuple(family for family in FAMILIES if family in used or (not peers and family in self.here.unicast))
+
     def common_bfd(self, peers: Collection[Peer], taking: SectionReader) -> Bfd | None:
         """BFD that all of these sessions have; where only some have it, their lines are not understood."""
         watched = {self.bfd(peer) for peer in peers}
@@ -171,10 +188,14 @@ class Sessions:
         self.leave_bfd({name for peer in peers for name in (peer.name, peer.group)}, taking)
         return None
 
+    def statements(self, taking: SectionReader, *forms: str) -> Iterator[SelectedLine]:
+        """Yield the lines of these forms in the instance."""
+        return statements_of(self.here, taking, *forms)
+
     def leave_bfd(self, names: Container[str | None], taking: SectionReader) -> None:
         """Give back what is said of BFD for these neighbors and groups."""
         for forms in self.syntax.bfd:
-            for line in statements_of(self.here, taking, *forms):
+            for line in self.statements(taking, *forms):
                 if line["name"].removeprefix("interface ") in names:
                     taking.leave(line)
 
@@ -182,10 +203,10 @@ class Sessions:
 def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Collection[str]) -> model.Bgp:
     """The BGP configuration. ``without`` are route-maps that are for something else."""
     here = sessions.here
-    on_links = [peer for peer in sessions.peers if sessions.unicast(peer) or not sessions.evpn(peer)]
+    on_links = sessions.underlay()
     groups, bfd = with_bfd(*_groups(sessions, on_links, taking))
     found = policies.policies(without)
-    families = _families(sessions, on_links)
+    families = sessions.families(on_links)
     connected, more = _originated(here, found, families)
     named = {name for group in groups for name in (group.import_policy, group.export_policy)}
     accepted = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))
@@ -200,7 +221,7 @@ def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Col
     lists = {name: policies.prefixes.prefixes(name) for name in names}
     networks = tuple(dict.fromkeys(one for family in here.unicast.values() for one in family.networks))
     width = min(_widths(sessions, on_links), default=unprinted("bgp.maximum_ecmp", sessions.syntax.nos))
-    keys = {peer.password for peer in on_links}
+    keys = {sessions.key(peer) for peer in on_links}
     made = model.Bgp(
         asn=here.asn,
         router_id=here.router_id or UNKNOWN,
@@ -218,7 +239,7 @@ def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Col
         bfd=bfd,
         graceful_restart=here.graceful_restart,
         ttl_security=bool(on_links) and all(peer.ttl_security for peer in on_links),
-        authentication=Authentication(key) if len(keys) == 1 and (key := keys.pop()) else None,
+        authentication=keys.pop() if len(keys) == 1 else None,
         entry_lists=policies.prefixes.entry_lists(names),
     )
     return of_one_family(made)
@@ -230,11 +251,6 @@ def _widths(sessions: Sessions, peers: Iterable[Peer]) -> list[int]:
     families = sessions.here.unicast.values()
     widths = [family.inner_paths if way else family.maximum_paths for family in families for way in inside]
     return [width for width in widths if width]
-
-
-def _families(sessions: Sessions, peers: Sequence[Peer]) -> tuple[Family, ...]:
-    used = {family for peer in peers for family in sessions.unicast(peer)}
-    return tuple(family for family in FAMILIES if family in used or (not peers and family in sessions.here.unicast))
 
 
 def _groups(

@@ -16,7 +16,7 @@ from railweave.systems.frr.statements import effects
 from railweave.systems.frr.statements.words import PREFIX, SECRET, TEXT, WORD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Family, Prefix
     from railweave.model.config.statements import Row
@@ -82,7 +82,7 @@ class UnicastFamily:
     maximum_paths: int | None = None
     networks: tuple[Prefix, ...] = ()
     inner_paths: int | None = None
-    peers: dict[str, PeerFamily] = field(default_factory=dict[str, PeerFamily])
+    peers: Mapping[str, PeerFamily] = field(default_factory=dict[str, PeerFamily])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Evpn:
     imports: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
     vnis: dict[int, Evpn] = field(default_factory=dict[int, "Evpn"])
-    peers: dict[str, PeerFamily] = field(default_factory=dict[str, PeerFamily])
+    peers: Mapping[str, PeerFamily] = field(default_factory=dict[str, PeerFamily])
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ class Router:
     compare_aigp: bool = False
     fast: bool = False
     graceful_restart: bool = False
-    neighbors: dict[str, Peer] = field(default_factory=dict[str, Peer])
-    unicast: dict[Family, UnicastFamily] = field(default_factory=dict["Family", UnicastFamily])
+    neighbors: Mapping[str, Peer] = field(default_factory=dict[str, Peer])
+    unicast: Mapping[Family, UnicastFamily] = field(default_factory=dict["Family", UnicastFamily])
     evpn: Evpn | None = None
 
     @cached_property
@@ -136,7 +136,7 @@ class Router:
     def within(self, peer: Peer, name: AddressFamily) -> list[PeerFamily]:
         """Return what a neighbor has in a family: its own statements, then those of its group."""
         family = self.evpn if name == "evpn" else self.unicast.get(name)
-        return [family.peers[level] for level in (peer.name, peer.group) if family and level in family.peers]
+        return [family.peers[level] for level in (peer.name, peer.group) if family and level and level in family.peers]
 
     def is_active(self, peer: Peer, name: AddressFamily) -> bool:
         """Return whether routes of a family go over a neighbor's session."""

@@ -1,0 +1,374 @@
+"""BGP of EOS: instances, peer groups and neighbors, address families, EVPN's VLANs and VRFs. The values are those of FRR, with more fields."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from railweave.model.config.codecs import choice, defines, number, refers
+from railweave.model.config.statements import Codec, Statements, each, fixed, line, part
+from railweave.model.device.timers import Bfd
+from railweave.systems.eos.statements.policy import as_number
+from railweave.systems.frr.statements import bgp as frr
+from railweave.systems.frr.statements.bgp import ADDRESS, UNICAST, UnicastFamily, redistribution
+from railweave.systems.frr.statements.words import PREFIX, SECRET, TEXT, WORD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from railweave.model.config.addresses import Address, Prefix
+    from railweave.model.config.addresses import Family as AddressFamily
+    from railweave.model.config.statements import Row
+
+INTERFACE = "interface "
+"""The beginning of the name of neighbors that are found on interfaces."""
+EOS_BFD = Bfd(minimum_interval=300, multiplier=3)
+"""The timers that EOS has without statements (EOS user manual, "bfd interval")."""
+HOPS = 2
+"""Hops that a session between loopbacks may take: loopbacks of neighbors are one hop behind the link."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFamily(frr.PeerFamily):
+    """A neighbor or a peer group in an address family. ``over_six``: IPv4 routes have next hops of IPv6 (RFC 8950)."""
+
+    over_six: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Peer(frr.Peer):
+    """A peer group, or a neighbor by its address, or neighbors that are found on interfaces (``INTERFACE`` and a range).
+
+    - ``peer_filter``: the filter of the AS numbers that a discovered neighbor may have.
+    - ``timers``: the timers of BFD, if they are not the usual ones.
+    - ``algorithm``: that of the key in ``profile``, a profile of shared secrets.
+    - ``imports`` and ``exports``: the route maps of families without their own.
+    - ``extended``: True if extended communities are sent. EVPN needs them: route targets are such communities (RFC 8365, 5.1.2).
+    """
+
+    peer_filter: str | None = None
+    timers: Bfd | None = None
+    algorithm: Literal["ao-aes-128-cmac", "ao-hmac-sha-1"] | None = None
+    next_hop_unchanged: bool = False
+    imports: str | None = None
+    exports: str | None = None
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Neighbors that may open a session, from addresses of a prefix."""
+
+    prefix: Prefix
+    group: str
+    peer_filter: str | None = None
+    asn: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """VLANs that EVPN stretches: the targets of their routes by direction, and whether what a VLAN learns is advertised.
+
+    ``vlans`` are those of a bundle.
+    """
+
+    distinguisher: str = ""
+    targets: dict[str, str] = field(default_factory=dict[str, str])
+    vlans: str = ""
+    learned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Family(UnicastFamily):
+    """A unicast family. In a VRF it may have the targets of the VRF's routes."""
+
+    imports: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evpn(frr.Evpn):
+    """``address-family evpn``. ``unchanged``: its routes keep their next hop to all neighbors."""
+
+    unchanged: bool = False
+
+
+@dataclass(frozen=True)
+class Router(frr.Router):
+    """The instance, or what a VRF has in it.
+
+    - ``ways`` and ``ecmp``: the paths of a next-hop group, of which ``ecmp`` may allow fewer.
+    - ``activates``: whether sessions carry IPv4 without a statement; None in a VRF: as in the instance.
+    - ``redistributes`` and ``networks``: those of families that do not say it themselves.
+    - ``shut``: True if BGP is shut as a whole.
+    """
+
+    asn: int = 0
+    activates: bool | None = None
+    ways: int | None = None
+    ecmp: int | None = None
+    shut: bool = False
+    listening: tuple[Listening, ...] = ()
+    redistributes: str | None = None
+    networks: tuple[Prefix, ...] = ()
+    vlans: dict[str, Bridge] = field(default_factory=dict[str, Bridge])
+    bundles: dict[str, Bridge] = field(default_factory=dict[str, Bridge])
+    distinguisher: str = ""
+    imports: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+    vrfs: dict[str, Router] = field(default_factory=dict[str, "Router"])
+
+    neighbors: Mapping[str, Peer] = field(default_factory=dict[str, Peer])
+    unicast: Mapping[AddressFamily, Family] = field(default_factory=dict["AddressFamily", Family])
+    evpn: Evpn | None = None
+
+    def within(self, peer: frr.Peer, name: frr.AddressFamily) -> list[frr.PeerFamily]:
+        """Return what a neighbor has in a family: its own statements, those of its group, and those for all unicast families."""
+        levels = super().within(peer, name)
+        if name != "evpn" and isinstance(peer, Peer):
+            levels.append(PeerFamily(imports=peer.imports, exports=peer.exports))
+        return levels
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """BGP instances by AS number. A switch has one."""
+
+    routers: dict[int, Router] = field(default_factory=dict[int, Router])
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The timers of BFD for neighbors that say nothing else: on a link, and over some hops."""
+
+    near: Bfd | None = None
+    far: Bfd | None = None
+    router: Detection | None = None
+
+
+_TIMERS = re.compile(r"(\d{1,6}) (?:min-rx|min_rx) (\d{1,6}) multiplier (\d{1,3})")
+
+
+def _timers(text: str) -> Bfd:
+    """Read timers of BFD. One interval must hold for both directions: a configuration has one."""
+    match = _TIMERS.fullmatch(text)
+    every, times = (int(match[1]), int(match[3])) if match and match[1] == match[2] else (0, 0)
+    if not (0 < every <= 100_000 and 0 < times <= 255):
+        raise ValueError(text)
+    return Bfd(minimum_interval=every, multiplier=times)
+
+
+def _written(bfd: Bfd) -> str:
+    return f"{bfd.minimum_interval} min-rx {bfd.minimum_interval} multiplier {bfd.multiplier}"
+
+
+def _ipv4(text: str) -> Address:
+    address = ADDRESS.read(text)
+    if address.family != "ipv4":
+        raise ValueError(text)
+    return address
+
+
+def noted(form: str, source: str, reason: str, when: Callable[[Any], bool]) -> Row:
+    """Return a constant statement that is printed, and that is irrelevant when it is read, for the ``reason``."""
+    return replace(fixed(form, source, when), reason=reason)
+
+
+MANUAL, AVD = "EOS user manual, BGP", "AVD, router_bgp"
+ASN = Codec(r"\d+", as_number, says="number")
+TIMERS = Codec(
+    r"(?P<every>[1-9]\d{1,4}) min-rx (?P=every) multiplier [1-9]\d?", _timers, _written, word=r"\d.+", says="timers"
+)
+NEIGHBOR = Codec(r"\S+", word=r"(?:interface )?\S+", says="word")
+ALGORITHM = choice({"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha1-96"})
+TARGET = Codec(r"\d{1,5}:\d{1,5}", word=r"\S+:\d+", says="target")
+WIDTH = number(1, 4096)
+ROUTE_MAPS = (
+    line("route-map <imports> in", MANUAL, changed="replaced", imports=refers("route-map")),
+    line("route-map <exports> out", MANUAL, changed="replaced", exports=refers("route-map")),
+)
+SENDS_EXTENDED = tuple(
+    f"send-community {kinds}"
+    for kinds in ("extended", "extended large", "standard extended", "standard extended large")
+)
+PEER = (
+    line("peer group", MANUAL, sets={"is_group": True}),
+    line(
+        ("peer-group <group> peer-filter <peer_filter>", "peer group <group>"),
+        MANUAL,
+        also=("peer-group <group>",),
+        group=refers("peer group"),
+        peer_filter=refers("peer-filter"),
+    ),
+    line("peer-group <group> remote-as <asn>", "", prints=False, group=refers("peer group"), asn=ASN),
+    line("remote-as <asn>", MANUAL, asn=ASN),
+    # The words behind it are about the paths of routes: the session opens with the number in any case.
+    line("local-as <local_as>", "", also=("local-as <local_as> <_how>",), prints=False, local_as=ASN, _how=TEXT),
+    line("description <description>", MANUAL, usual="", description=TEXT),
+    line("next-hop-unchanged", MANUAL, sets={"next_hop_unchanged": True}),
+    line("update-source <update_source>", MANUAL, usual="", update_source=replace(WORD, refers="interface")),
+    noted(
+        f"ebgp-multihop {HOPS}",
+        MANUAL,
+        "sessions of the overlay go over some hops",
+        lambda peer: peer.is_group and peer.update_source,
+    ),
+    line("bfd", MANUAL, sets={"bfd": True}),
+    line("bfd interval <timers>", MANUAL, timers=TIMERS),
+    line("ttl maximum-hops 1", AVD, sets={"ttl_security": True}),
+    line(
+        "password 0 <password>",
+        MANUAL,
+        also=("password 7 <password>", "password 8a <password>", "password <password>"),
+        password=SECRET,
+    ),
+    line("password shared-secret profile <profile> algorithm <algorithm>", AVD, profile=WORD, algorithm=ALGORITHM),
+    *ROUTE_MAPS,
+    line("shutdown", "", also=("shutdown reason <_text>",), prints=False, sets={"shut": True}, _text=TEXT),
+    line("send-community", MANUAL, also=SENDS_EXTENDED, sets={"extended": True}),
+    noted(
+        "maximum-routes 0", MANUAL, "a limit that is not below EOS's own", lambda peer: peer.is_group or not peer.group
+    ),
+)
+
+
+def _peers(*rows: Row) -> Iterator[Row]:
+    """Yield the rows of neighbors and groups in an address family."""
+    stated = (line("activate", MANUAL, sets={"active": True}), *rows)
+    yield each("neighbor <name>", "peers", MANUAL, PeerFamily, stated, by="name", flat=True, name=WORD)
+    yield each(
+        "no neighbor <name> activate",
+        "peers",
+        "",
+        PeerFamily,
+        by="name",
+        also=("default neighbor <name> activate",),
+        sets={"active": False},
+        prints=False,
+        name=WORD,
+    )
+
+
+def _targets() -> Iterator[Row]:
+    """Yield the rows of the targets of a VRF's routes."""
+    for word, names in (("import", "imports"), ("export", "exports"), ("both", "imports exports")):
+        yield each(
+            f"route-target {word} evpn <it>",
+            names,
+            MANUAL if word != "both" else "",
+            also=(f"route-target {word} <it>",),
+            prints=word != "both",
+            it=TARGET,
+        )
+
+
+KEPT = line("next-hop-unchanged", "", sets={"next_hop_unchanged": True}, prints=False)
+ORIGINS = (*redistribution(MANUAL), each("network <it>", "networks", "", it=PREFIX, prints=False))
+FAMILY = tuple(_peers(line("next-hop address-family ipv6 originate", AVD, sets={"over_six": True}), *ROUTE_MAPS, KEPT))
+EVPN = (
+    *_peers(ROUTE_MAPS[1], KEPT),  # routing does not know what tenants refuse
+    line("bgp next-hop-unchanged", "", sets={"unchanged": True}, prints=False),
+)
+BRIDGE = (
+    line("rd <distinguisher>", MANUAL, usual="", distinguisher=WORD),
+    each(
+        "route-target <direction> <it>",
+        "targets",
+        MANUAL,
+        by="direction",
+        direction=choice({word: word for word in ("both", "import", "export")}),
+        it=TARGET,
+    ),
+    line("redistribute learned", MANUAL, sets={"learned": True}),
+)
+
+
+def _instance(neighbor: Codec, family: Sequence[Row], *rows: Row) -> Iterator[Row]:
+    """Yield the statements that the instance and its VRFs have, and ``rows`` before the families."""
+    yield line("router-id <router_id>", MANUAL, router_id=replace(ADDRESS, read=_ipv4))
+    yield line("no bgp default ipv4-unicast", MANUAL, sets={"activates": False})
+    yield line(
+        "bgp default ipv4-unicast",
+        "",
+        also=("default bgp default ipv4-unicast",),
+        sets={"activates": True},
+        prints=False,
+    )
+    yield line("maximum-paths <ways>[ ecmp <ecmp>]", MANUAL, ways=WIDTH, ecmp=WIDTH)
+    yield line("graceful-restart", MANUAL, sets={"graceful_restart": True})
+    yield each(
+        "neighbor <name> peer group",
+        "neighbors",
+        "",
+        Peer,
+        by="name",
+        also=("neighbor <name> peer-group",),
+        sets={"is_group": True},
+        prints=False,
+        name=defines("peer group"),
+    )
+    yield each("neighbor <name>", "neighbors", MANUAL, Peer, PEER, by="name", flat=True, name=neighbor)
+    yield from redistribution(MANUAL)
+    yield from rows
+    yield each("address-family <family>", "unicast", MANUAL, Family, family, by="family", family=UNICAST)
+
+
+ROUTER = (
+    *_instance(
+        NEIGHBOR,
+        (*FAMILY, *ORIGINS),
+        ORIGINS[-1],
+        each(
+            "bgp listen range <prefix> peer-group <group> peer-filter <peer_filter>",
+            "listening",
+            "",
+            Listening,
+            also=("bgp listen range <prefix> peer-group <group> remote-as <asn>",),
+            prints=False,
+            prefix=PREFIX,
+            group=refers("peer group"),
+            peer_filter=refers("peer-filter"),
+            asn=ASN,
+        ),
+        line("shutdown", "", sets={"shut": True}, prints=False),
+        part("evpn", Evpn, EVPN, "address-family evpn", MANUAL),
+    ),
+    each("vlan <vlans>", "vlans", MANUAL, Bridge, BRIDGE, by="vlans", vlans=WORD),
+    each(
+        "vlan-aware-bundle <name>",
+        "bundles",
+        "",
+        Bridge,
+        (*BRIDGE, line("vlan <vlans>", "", usual="", prints=False, vlans=WORD)),
+        by="name",
+        prints=False,
+        name=WORD,
+    ),
+    each(
+        "vrf <name>",
+        "vrfs",
+        MANUAL,
+        Router,
+        (
+            line("rd <distinguisher>", MANUAL, usual="", distinguisher=WORD),
+            *_targets(),
+            *_instance(WORD, (*FAMILY, *_targets())),
+        ),
+        by="name",
+        name=refers("vrf"),
+    ),
+)
+_WATCHED = tuple(
+    line(form, "", also=also, prints=False, near=TIMERS, far=TIMERS)
+    for form, also in (
+        ("bfd interval <near> default", ("interval <near> default",)),
+        ("bfd multihop interval <far>", ("multihop interval <far>",)),
+    )
+)
+DETECTION = Statements(Detection, (*_WATCHED, part("router", Detection, _WATCHED, "router bfd")), disrupts=())
+"""``router bfd``, and the same at the top of older releases."""
+ROUTING = Statements(
+    Routing, (each("router bgp <asn>", "routers", MANUAL, Router, ROUTER, by="asn", asn=ASN),), disrupts=()
+)
+"""``router bgp``. Changes of its lines disrupt sessions as the patterns of ``changes`` have it."""
