@@ -26,6 +26,11 @@ from railweave.systems.eos import validator as avd
 pyavd: Any = pytest.importorskip("pyavd")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 RENDERER = "railweave.systems.eos.render"
+MEANINGS = tuple(
+    f"railweave.systems.{part}"
+    for part in ("eos.meaning.bgp", "eos.meaning.policy", "frr.meaning.bgp", "frr.meaning.policy")
+)
+"""Modules that compute what statement tables print. Rows only print it."""
 
 
 class Mutation(NamedTuple):
@@ -40,8 +45,8 @@ class Mutation(NamedTuple):
 POLICIES = [
     Mutation(
         "local preference",
-        "local-preference {action.local_preference}",
-        "local-preference {action.local_preference + 1}",
+        "local_preference=action.local_preference,",
+        "local_preference=action.local_preference and action.local_preference + 1,",
         "only in eos.conf: route-map from-green permit 10 / set local-preference 201",
     ),
     Mutation(
@@ -52,15 +57,15 @@ POLICIES = [
     ),
     Mutation(
         "length of a prefix",
-        '" le 128" if version',
-        '" le 127" if version',
+        "BITS[prefix.family] if longer",
+        "BITS[prefix.family] - 1 if longer",
         "only in eos.conf: ipv6 prefix-list local / seq 5 permit fc00::/16 le 127",
     ),
-    Mutation("sequence of a prefix list", "[(5 * place, f", "[(7 * place, f", "/ seq 7 permit"),
+    Mutation("sequence of a prefix list", "5 * len(entries) + 5", "7 * len(entries) + 7", "/ seq 7 permit"),
     Mutation(
         "sequence of a route map",
-        "'deny'} {10 * place}",
-        "'deny'} {20 * place}",
+        "policy.name, 10 * place",
+        "policy.name, 20 * place",
         "only in eos.conf: route-map connected permit 20",
     ),
     Mutation(
@@ -71,65 +76,77 @@ POLICIES = [
     ),
     Mutation(
         "permit and deny",
-        "'permit' if term",
-        "'deny' if term",
+        "permits=action.accept",
+        "permits=not action.accept",
         "only in eos.conf: route-map connected deny 10",
     ),
     Mutation(
         "community that is set",
-        "{' '.join(added)}{additive}",
-        "{' '.join(added)}0{additive}",
+        "large_communities=large,",
+        'large_communities=tuple(f"{value}0" for value in large),',
         "set large-community 4200000001:1:10 additive",
     ),
     Mutation(
         "community that is matched",
-        "return bgp.values(sorted(matched))",
-        "return {name: value + '0' for name, value in bgp.values(sorted(matched)).items()}",
+        "bgp.values(matched).items()",
+        '{name: value + "0" for name, value in bgp.values(matched).items()}.items()',
         "only in eos.conf: ip large-community-list path-blue permit 4200000001:1:20",
     ),
     Mutation("kind of a community", 'value.count(":") == 2', 'value.count(":") == 1', " community "),
 ]
 BGP = [
-    Mutation("AS number", "router bgp {bgp.asn}", "router bgp {bgp.asn + 1}", "router bgp 4200001002"),
-    Mutation("peer filter", "as-range {low}", "as-range {low + 1}", "as-range 4200000002-"),
-    Mutation("maximum paths", "maximum-paths {bgp.maximum_ecmp}", "maximum-paths 1", "maximum-paths 1 ecmp"),
     Mutation(
-        "route maps of a group",
-        "{group.import_policy} in",
-        "{group.export_policy} in",
-        "route-map to-spines in",
+        "AS number",
+        "asn=bgp.asn,\n        router_id=bgp.router_id,\n        activates",
+        "asn=bgp.asn + 1,\n        router_id=bgp.router_id,\n        activates",
+        "router bgp 4200001002",
+    ),
+    Mutation(
+        "peer filter",
+        "{10 * place: numbers for",
+        "{10 * place: (numbers[0] + 1, numbers[1]) for",
+        "as-range 4200000002-",
+    ),
+    Mutation("maximum paths", "ways=bgp.maximum_ecmp", "ways=1", "maximum-paths 1 ecmp"),
+    Mutation(
+        "route maps of a group", "imports=group.import_policy", "imports=group.export_policy", "route-map to-spines in"
     ),
     Mutation(
         "IPv4 over IPv6 next hops",
-        'family == "ipv4" and',
-        'family == "ipv6" and',
+        'over_six=family == "ipv4"',
+        'over_six=family == "ipv6"',
         "next-hop address-family ipv6 originate",
     ),
-    Mutation("hops of overlay sessions", "{HOPS}", "{HOPS + 1}", "ebgp-multihop 3"),
+    Mutation(
+        "source of overlay sessions",
+        "update_source=names.ROUTER_LOOPBACK",
+        "update_source=names.TUNNEL_LOOPBACK",
+        "update-source Loopback1",
+    ),
     Mutation(
         "what a router outside is sent",
-        'if direction == "to"',
-        'if direction == "from"',
+        'longer=way == "to"',
+        'longer=way == "from"',
         "only in eos.conf: ip prefix-list from-jobs-wan / seq 5 permit 0.0.0.0/0 le 32",
     ),
 ]
 VXLAN = [
     Mutation("VNI of a VRF", "vni {vrf.vni}", "vni {vrf.vni + 1}", "vxlan vrf tenant-1 vni 20002"),
     Mutation("VNI of a VLAN", "vni {one.vni}", "vni {one.vlan}", "vxlan vlan 3 vni 3"),
-    Mutation("RD of a VRF", "rd {vrf.route_distinguisher}", "rd {vrf.route_distinguisher}0", " / rd "),
-    Mutation("RD of a VLAN", "FIRST_BRIDGED + vlan", "FIRST_BRIDGED - vlan", ":59997"),
+    Mutation(
+        "RD of a VRF",
+        "distinguisher=vrf.route_distinguisher,\n        imports",
+        'distinguisher=vrf.route_distinguisher + "0",\n        imports',
+        " / rd ",
+    ),
+    Mutation("RD of a VLAN", "FIRST_BRIDGED + vlan.vlan", "FIRST_BRIDGED - vlan.vlan", ":59997"),
     Mutation(
         "route target of a VRF",
-        'return value.removeprefix("target:")',
-        'return value.removeprefix("target:") + "9"',
+        'return target.removeprefix("target:")',
+        'return target.removeprefix("target:") + "9"',
         "route-target import evpn ",
     ),
-    Mutation(
-        "route target of a VLAN",
-        "route-target both {target}",
-        "route-target both {target}9",
-        "route-target both 64512:100019",
-    ),
+    Mutation("route target of a VLAN", '{"both": target}', '{"both": target + "9"}', "route-target both 64512:100019"),
     Mutation(
         "source interface",
         ".address in own else",
@@ -137,7 +154,7 @@ VXLAN = [
         "only in eos.conf: interface Vxlan1 / vxlan source-interface Loopback0",
     ),
     Mutation("families of a VRF", '"ipv6": "ipv6"}[one]', '"ipv6": "ip"}[one]', "ipv6 unicast-routing vrf tenant-1"),
-    Mutation("paths of a VRF", "max(1, len(", "max(1, 1 + len(", " / maximum-paths "),
+    Mutation("paths of a VRF", "ways = max(1, len(", "ways = max(1, 1 + len(", " / maximum-paths "),
     Mutation("MAC address of gateways", "(one.mac for", "(one.mac[::-1] for", "ip virtual-router mac-address"),
 ]
 QOS = [
@@ -239,7 +256,7 @@ def once() -> Iterator[None]:
 def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mutation:
     mutation: Mutation = request.param
     parts = [f"{RENDERER}.{path.stem}" for path in sorted(Path(inspect.getfile(eos)).parent.glob("[!_]*.py"))]
-    modules = [importlib.import_module(part) for part in (RENDERER, *parts)]
+    modules = [importlib.import_module(part) for part in (RENDERER, *parts, *MEANINGS)]
     [(module, source)] = [(one, text) for one in modules if mutation.old in (text := inspect.getsource(one))]
     assert source.count(mutation.old) == 1
     made: dict[str, Any] = {"__name__": module.__name__}

@@ -40,23 +40,6 @@ def number(text: str, low: int = 0, high: int = 2**32 - 1) -> int | None:
     return found if low <= found <= high else None
 
 
-def as_number(text: str) -> int | None:
-    """An AS number, also as two halves with a dot between them (RFC 5396)."""
-    high, dot, low = text.partition(".")
-    if not dot:
-        return number(text, 1)
-    left, right = number(high, 0, 65535), number(low, 0, 65535)
-    return None if left is None or right is None else 65536 * left + right
-
-
-def as_range(text: str) -> tuple[int, int] | None:
-    """AS numbers from one to another, or one alone."""
-    first, dash, last = text.partition("-")
-    low = as_number(first)
-    high = as_number(last) if dash else low
-    return None if low is None or high is None or low > high else (low, high)
-
-
 @lru_cache(maxsize=1 << 14)
 def address(text: str) -> Address | None:
     """An address."""
