@@ -12,8 +12,7 @@ import time
 from pathlib import Path
 
 from railweave.api import tune_run
-from railweave.operations.tune.distributed import LOCAL
-from railweave.operations.tune.studying import JOURNAL
+from railweave.operations.tune.studying import JOURNAL, LOCAL
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "tune.md"

@@ -32,7 +32,7 @@ ALLOWED = {
     "operations/deploy/journal.py": "the lock and the database in a folder of mode 700, made for their owner alone",
     "operations/watch/store.py": "the store of samples: SQLite writes its own file, which is made through no link",
     "operations/tune/search.py": "the database of a search: SQLite writes its own file, which is made through no link",
-    "operations/store/sqlite.py": "the store: SQLite writes its own file, which is made through no link",
+    "operations/store/database.py": "the store: SQLite writes its own file, which is made through no link",
     "live/lab/state.py": "the lock of a lab, below /run, where only root writes; through no link",
     "live/lab/logins.py": "the log of sshd, in a folder that root has just made below /run",
     "live/lab/lldp.py": "the log of lldpd, in a folder that root has just made below /run",

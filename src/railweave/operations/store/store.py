@@ -51,10 +51,10 @@ _FIX = "`railweave bench import FILE --store STORE` makes one"
 
 def _database(where: str, *, make: bool) -> Database:
     if where.startswith(("postgresql://", "postgres://")):
-        from railweave.operations.store.postgres import Postgres
+        from railweave.operations.store.database import Postgres
 
         return Postgres(where)
-    from railweave.operations.store.sqlite import Sqlite
+    from railweave.operations.store.database import Sqlite
 
     path = Path(where)
     if not make and not path.exists():

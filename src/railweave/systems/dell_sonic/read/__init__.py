@@ -7,6 +7,7 @@ not understood. Defaults, and what no line says, are in system.yaml (``reads``).
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,15 +24,16 @@ from railweave.systems.dell_sonic.meaning.control_plane import protected
 from railweave.systems.dell_sonic.meaning.management import management_of
 from railweave.systems.dell_sonic.meaning.ports import unheld_at_ports
 from railweave.systems.dell_sonic.meaning.qos import qos_config_of, unheld
-from railweave.systems.dell_sonic.read import devices, ports
+from railweave.systems.dell_sonic.read import devices
 from railweave.systems.dell_sonic.read.routing import Routing
 from railweave.systems.dell_sonic.statements.bgp import ROUTING
 from railweave.systems.dell_sonic.statements.control_plane import LISTS
 from railweave.systems.dell_sonic.statements.management import SYSTEM, ManagementPort
 from railweave.systems.dell_sonic.statements.policy import POLICIES
-from railweave.systems.dell_sonic.statements.ports import INTERFACES, SHARED, SPLITS, Lines, Tunnel
+from railweave.systems.dell_sonic.statements.ports import INTERFACES, MOST_VLAN, SHARED, SPLITS, Lines, Tunnel
 from railweave.systems.dell_sonic.statements.qos import BALANCING, QOS, Balancing
 from railweave.systems.dell_sonic.tree import to_text
+from railweave.systems.dell_sonic.words import interface, numbers
 from railweave.systems.frr.meaning.policy import lists, profiles
 from railweave.systems.frr.read.sessions import UNKNOWN
 
@@ -40,6 +42,48 @@ if TYPE_CHECKING:
 
     from railweave.model.config.sections import Known
     from railweave.model.config.tree import ConfigTree, Node
+
+
+def spelled(taking: SectionReader) -> list[Section]:
+    """Sections at the top. Those of interfaces have the headers of statements: one for each interface of a range."""
+    every: list[Section] = []
+    for header in taking.sections:
+        names = _names(header.line.removeprefix("interface ")) if header.line.startswith("interface ") else ()
+        lines = [f"interface {_spelled(name)}" for name in names]
+        if lines in ([], [header.line]):
+            every.append(header)
+        else:
+            taking.take(header)
+            every += [Section(line, header.body) for line in lines]
+    return every
+
+
+def _spelled(name: str) -> str:
+    """``Vlan 10``, as statements have it; names of ports are one word."""
+    return re.sub(r"(?<=^Vlan)|(?<=^Loopback)|(?<=^Management)", " ", name)
+
+
+def _names(words: str) -> Iterator[str]:
+    """The interfaces that a header is of."""
+    if not words.startswith("range "):
+        name = interface(words)
+        if name:
+            yield name
+        return
+    words = words.removeprefix("range ").removeprefix("create ")
+    kind = re.match(r"[A-Za-z-]+", words)
+    for part in words[kind.end() :].split(",") if kind else ():
+        yield from _range(kind[0] if kind else "", part.strip())
+
+
+def _range(kind: str, part: str) -> Iterator[str]:
+    """``Eth 1/1-1/4`` as four names."""
+    first, dash, last = part.partition("-")
+    last = re.sub(r"^[A-Za-z]+", "", last) if dash else first
+    stem, slash, low = first.rpartition("/")
+    with suppress(ValueError):
+        every = numbers(f"{low}-{last.rpartition('/')[2]}", MOST_VLAN)
+        yield from filter(None, (interface(f"{kind}{stem}{slash}{number}") for number in every))
 
 
 SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -235,7 +279,7 @@ def _named(lines: Sequence[tuple[Section, str, Known]]) -> Iterator[tuple[Sectio
 
 
 def _config(taking: SectionReader) -> DeviceConfig:
-    sections = ports.spelled(taking)
+    sections = spelled(taking)
     interfaces = INTERFACES.read(sections, taking)
     lines, shared = interfaces.every, SHARED.read(sections, taking)
     policies = POLICIES.read(taking.sections, taking)

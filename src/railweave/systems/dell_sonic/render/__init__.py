@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from railweave.model.config.sections import Section, flat, line, merge
 from railweave.systems.common_gaps import release_findings
 from railweave.systems.dell_sonic.meaning.balancing import NAME, adaptive, balancing_of
-from railweave.systems.dell_sonic.meaning.bgp import routing_of
+from railweave.systems.dell_sonic.meaning.bgp import policies_of, routing_of
 from railweave.systems.dell_sonic.meaning.control_plane import lists_of
 from railweave.systems.dell_sonic.meaning.management import system_of
-from railweave.systems.dell_sonic.meaning.policy import policies_of
 from railweave.systems.dell_sonic.meaning.ports import interfaces_of, shared_of, splits_of
 from railweave.systems.dell_sonic.meaning.qos import preparation_of, qos_of
 from railweave.systems.dell_sonic.render.gaps import unsaid

@@ -14,8 +14,8 @@ from railweave.systems.dell_sonic import words
 from railweave.systems.dell_sonic.statements import effects
 from railweave.systems.dell_sonic.statements.qos import PORT_QOS, PortQos
 from railweave.systems.dell_sonic.statements.words import ADDRESS_FORM, PORT_NAME, PREFIX, TEXT
+from railweave.systems.frr.statements import FAMILY, IPV4, IPV6
 from railweave.systems.frr.statements.ports import Advertised, advertised, told
-from railweave.systems.frr.statements.words import FAMILY, IPV4, IPV6
 from railweave.systems.sonic.statements.management import STORMS
 
 if TYPE_CHECKING:

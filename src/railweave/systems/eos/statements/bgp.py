@@ -10,9 +10,9 @@ from railweave.model.config.codecs import choice, defines, number, refers
 from railweave.model.config.statements import Codec, Statements, each, fixed, line, part
 from railweave.model.device.timers import Bfd
 from railweave.systems.eos.statements.policy import as_number
+from railweave.systems.frr.statements import PREFIX, SECRET, TEXT, WORD
 from railweave.systems.frr.statements import bgp as frr
 from railweave.systems.frr.statements.bgp import ADDRESS, UNICAST, UnicastFamily, redistribution
-from railweave.systems.frr.statements.words import PREFIX, SECRET, TEXT, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.codecs import NUMBER, defines
 from railweave.model.config.statements import Codec, Statements, each
-from railweave.systems.frr.statements import bgp
+from railweave.systems.frr.statements import FAMILY, PREFIX, bgp
 from railweave.systems.frr.statements.policy import (
     VERDICT,
     CommunityEntry,
@@ -16,7 +16,6 @@ from railweave.systems.frr.statements.policy import (
     map_entries,
     steps,
 )
-from railweave.systems.frr.statements.words import FAMILY, PREFIX
 
 if TYPE_CHECKING:
     from railweave.model.config.addresses import Family, Prefix

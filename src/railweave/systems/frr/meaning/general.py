@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import has
+from railweave.systems.frr.statements import FAMILY
 from railweave.systems.frr.statements.general import General
 from railweave.systems.frr.statements.ports import LOOPBACKS
-from railweave.systems.frr.statements.words import FAMILY
 
 if TYPE_CHECKING:
     from railweave.model.config.sections import Section, SectionReader

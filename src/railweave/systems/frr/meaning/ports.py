@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from railweave.model.config.addresses import FAMILIES, InterfaceAddress
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.frr.meaning.igp import on_isis
+from railweave.systems.frr.statements import unprinted
 from railweave.systems.frr.statements.ports import Advertised, Port, Ports, Told
-from railweave.systems.frr.statements.words import unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

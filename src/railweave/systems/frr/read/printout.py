@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, has, select
 from railweave.systems.frr.meaning.igp import ISIS_METRIC
-from railweave.systems.frr.statements.words import unprinted
+from railweave.systems.frr.statements import unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -14,8 +14,8 @@ from railweave.model.device.management import Authentication
 from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
 from railweave.systems.frr.read.text import address
+from railweave.systems.frr.statements import unprinted
 from railweave.systems.frr.statements.bgp import INTERNAL
-from railweave.systems.frr.statements.words import unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence

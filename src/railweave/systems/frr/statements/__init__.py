@@ -2,3 +2,50 @@
 
 A row's source is a section of FRR's manual.
 """
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+from railweave.model.config.addresses import InterfaceAddress, Prefix
+from railweave.model.config.codecs import choice
+from railweave.model.config.secret_words import REFERENCE
+from railweave.model.config.statements import Codec
+
+if TYPE_CHECKING:
+    from railweave.model.config.addresses import Family
+
+
+@cache
+def unprinted(field: str, nos: str = "frr") -> int:
+    """Return the number that a field has if no statement gives it. Raises ``KeyError`` if ``system.yaml`` has none."""
+    return int(catalog().systems[nos].reads.defaults[field].value or 0)
+
+
+def secret(text: str) -> str:
+    """Return a secret by its name, ``secret:NAME``. A value in its place is not repeated: ``secret:?``."""
+    reference = REFERENCE.fullmatch(text)
+    return f"secret:{reference[1]}" if reference else "secret:?"
+
+
+def _prefix(text: str) -> Prefix:
+    """Read a prefix. Bits beyond its length do not count, as they do not for FRR."""
+    return InterfaceAddress.read(text).prefix
+
+
+def _address(text: str, family: Family) -> InterfaceAddress:
+    address = InterfaceAddress.read(text)
+    if address.family != family:
+        raise ValueError(text)
+    return address
+
+
+FAMILY = choice({"ipv4": "ip", "ipv6": "ipv6"})
+TEXT = Codec(r"\S+(?: \S+)*", word=r".+", says="text")
+WORD = Codec(r"\S+", says="word")
+SECRET = Codec(r"\S+", secret, "<{}>".format, says="secret")
+PREFIX = Codec(r"[0-9a-f.:]+/\d+", _prefix, says="prefix")
+IPV4 = Codec(r"[0-9a-f.:]+/\d+", partial(_address, family="ipv4"), says="prefix")
+IPV6 = Codec(r"[0-9a-f.:]+/\d+", partial(_address, family="ipv6"), says="prefix")

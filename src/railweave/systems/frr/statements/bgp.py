@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.config.addresses import Address
 from railweave.model.config.codecs import NUMBER, choice, defines, in_range, number, refers, whole
 from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
-from railweave.systems.frr.statements import effects
-from railweave.systems.frr.statements.words import PREFIX, SECRET, TEXT, WORD
+from railweave.systems.frr.statements import PREFIX, SECRET, TEXT, WORD, effects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from railweave.model.config.codecs import choice
 from railweave.model.config.statements import Statements, fixed, line, passed
-from railweave.systems.frr.statements.words import FAMILY, WORD
+from railweave.systems.frr.statements import FAMILY, WORD
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import Address
 from railweave.model.config.codecs import choice, defines, number, refers, whole
 from railweave.model.config.statements import Codec, Statements, each, fixed, line, passed
-from railweave.systems.frr.statements.words import FAMILY, PREFIX, SECRET, TEXT, WORD
+from railweave.systems.frr.statements import FAMILY, PREFIX, SECRET, TEXT, WORD
 
 if TYPE_CHECKING:
     from railweave.model.config.addresses import Family, Prefix

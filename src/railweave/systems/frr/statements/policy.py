@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import BITS, Prefix
 from railweave.model.config.codecs import NAME, NUMBER, choice, defines, number, refers
 from railweave.model.config.statements import Codec, Statements, each, line, passed
-from railweave.systems.frr.statements.words import FAMILY, PREFIX, TEXT
+from railweave.systems.frr.statements import FAMILY, PREFIX, TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

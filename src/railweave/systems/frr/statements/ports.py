@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.codecs import NUMBER, choice, number, refers
 from railweave.model.config.statements import Codec, Statements, each, line, part
-from railweave.systems.frr.statements import effects
+from railweave.systems.frr.statements import IPV4, IPV6, PREFIX, TEXT, WORD, effects
 from railweave.systems.frr.statements.igp import ISIS_ON_PORT, OSPF_ON_PORT, OnIsis, OnOspf
-from railweave.systems.frr.statements.words import IPV4, IPV6, PREFIX, TEXT, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

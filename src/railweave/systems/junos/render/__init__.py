@@ -21,10 +21,9 @@ from railweave.systems.junos.render.interfaces import (
     router_advertisement,
     vlans,
 )
-from railweave.systems.junos.render.overlay import routing_instances, tunnel_source
+from railweave.systems.junos.render.overlay import key_chain, routing_instances, tunnel_source
 from railweave.systems.junos.render.routing import bgp, forwarding_options, isis, policy_options, routing_options
 from railweave.systems.junos.render.spraying import instance, spraying_firewall
-from railweave.systems.junos.render.system import chassis, security
 from railweave.systems.junos.statements.management import NEIGHBORS, SYSTEM
 from railweave.systems.junos.tree import Statement, block, choices, entry, leaf, set_paths, to_curly, to_set
 
@@ -35,6 +34,42 @@ if TYPE_CHECKING:
     from railweave.model.device.control_plane import ControlRule, PortRange, ServerPortRule
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
+
+
+ASSOCIATION = "interconnect"
+
+
+def macsec(config: DeviceConfig) -> Statement | None:
+    """``macsec``: one association with the pre-shared key, bound to every link between sites; None without."""
+    ports = [one for one in config.interfaces if one.macsec is not None]
+    wanted = ports[0].macsec if ports else None
+    if wanted is None:
+        return None
+    return block(
+        "macsec",
+        block(
+            ("connectivity-association", ASSOCIATION),
+            leaf("cipher-suite", wanted.cipher_suite),
+            leaf("security-mode", "static-cak"),
+            block("pre-shared-key", leaf("ckn", wanted.key_name), leaf("cak", f"<{wanted.key}>")),
+        ),
+        block("interfaces", [block((one.name,), leaf("connectivity-association", ASSOCIATION)) for one in ports]),
+    )
+
+
+def security(config: DeviceConfig) -> Statement | None:
+    """``security``: keys of BGP sessions, and MACsec."""
+    return block("security", key_chain(config), macsec(config))
+
+
+def chassis(config: DeviceConfig) -> Statement | None:
+    """``chassis``: width of next-hop groups, buffer monitoring."""
+    monitor = config.qos is not None and config.qos.buffer_monitor
+    return block(
+        "chassis",
+        leaf("maximum-ecmp", config.maximum_ecmp()) if config.bgp or config.isis else None,
+        block("fpc 0", block("traffic-manager", leaf("buffer-monitor-enable") if monitor else None)),
+    )
 
 
 NO_SPRAY = Rule(

@@ -5,3 +5,60 @@ it ``tagging_mode untagged`` (``tables.to_sections``). A list is its parts with 
 
 The source of a row is its model in ``src/sonic-yang-models`` of sonic-net/sonic-buildimage, unless another is named.
 """
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.model.config.addresses import Address, InterfaceAddress
+from railweave.model.config.codecs import choice, number
+from railweave.model.config.statements import Codec, Row, each, line, under
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+TEXT = Codec(r"[\s\S]*", word=r"[\s\S]*", says="text")
+WORD = Codec(r"\S+", says="word")
+ADDRESS = Codec(r"[0-9a-f.:]+", Address.read, says="address")
+INTERFACE_ADDRESS = Codec(r"[0-9a-f.:]+/\d+", InterfaceAddress.read, says="prefix")
+STATE = choice({True: "enabled", False: "disabled"}, always_enabled=True, always_disabled=False)
+ON = choice({True: "enable", False: "disable"})
+PORT_NUMBER = number(1, 65535)
+
+
+MODELS = "sonic-net/sonic-buildimage src/sonic-yang-models"
+
+
+def row(
+    form: str,
+    *fields: str | Row,
+    into: str = "",
+    made: type | None = None,
+    by: str = "",
+    also: tuple[str, ...] = (),
+    when: Callable[[Any], bool] | None = None,
+    since: str = "",
+    codecs: Mapping[str, Codec],
+    **more: Codec,
+) -> Row:
+    """Return a row of a table, with the forms of its fields, also several in one text with ``; `` between them.
+
+    A slot without a codec is a word; an empty text is not printed. With ``into`` there is a row for each element of that field, as in
+    ``statements.each``; else there is one row, about the value itself.
+    """
+
+    def of(*forms: str) -> dict[str, Codec]:
+        return {slot: more.get(slot) or codecs.get(slot, WORD) for slot in re.findall(r"<(\w+)>", " ".join(forms))}
+
+    rows: list[Row] = []
+    for part in fields:
+        texts = part.split("; ") if isinstance(part, str) else []
+        rows += [replace(line(text, MODELS, usual=""), codecs=of(text)) for text in texts] or [cast("Row", part)]
+    if not into:
+        header = under(form, MODELS, *rows, when=when, since=since)
+    else:
+        header = each(form, into, MODELS, made, rows, by=by or (), also=also, when=when, since=since)
+    return replace(header, codecs=of(form, *also))

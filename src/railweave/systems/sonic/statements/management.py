@@ -11,10 +11,10 @@ from railweave.model.config.codecs import choice, number
 from railweave.model.config.statements import Codec, Row, Statements, fixed, line, part, passed
 from railweave.model.device.balancing import Hash
 from railweave.model.device.management import Login, Management, Security, Snmp, SnmpUser, Syslog
-from railweave.systems.frr.statements.words import SECRET
+from railweave.systems.frr.statements import SECRET
+from railweave.systems.sonic import statements
 from railweave.systems.sonic.branches import MASTER
-from railweave.systems.sonic.statements import words
-from railweave.systems.sonic.statements.words import INTERFACE_ADDRESS, ON, STATE, TEXT, WORD
+from railweave.systems.sonic.statements import INTERFACE_ADDRESS, ON, STATE, TEXT, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,7 +115,7 @@ IDLE = number(0, 35000)
 LEAST_ATTEMPTS = 3
 """The fewest wrong passwords that hostcfgd takes (sonic-host-services, ``SSH_MIN_VALUES``)."""
 IN_VRF = passed("vrf <_vrf>", "the VRF in which the switch reaches a server", _vrf=WORD)
-ASKED_FROM = fixed(f"src_intf {PORT}", words.MODELS, when=lambda system: bool(system.tacacs))
+ASKED_FROM = fixed(f"src_intf {PORT}", statements.MODELS, when=lambda system: bool(system.tacacs))
 FROM_PORT = passed("src_intf <_port>", "the port from which the switch asks", _port=WORD)
 
 
@@ -124,7 +124,7 @@ def _named(names: Iterable[str]) -> Codec:
 
 
 row = partial(
-    words.row,
+    statements.row,
     codecs={
         "asn": Codec(r"\d+", says="number"),
         "shut_neighbors": choice({True: "down", False: "up"}),
@@ -155,7 +155,10 @@ SERVER = "priority <priority>; timeout <timeout>; passkey <key>; vrf mgmt"
 
 SSH = row(
     "SSH_SERVER POLICIES",
-    *("authentication_retries <attempts>", line("inactivity_timeout <idle>", words.MODELS, since="202411", idle=IDLE)),
+    *(
+        "authentication_retries <attempts>",
+        line("inactivity_timeout <idle>", statements.MODELS, since="202411", idle=IDLE),
+    ),
 )
 MANAGEMENT = (
     row("DNS_NAMESERVER <it>", into="dns"),
@@ -217,7 +220,7 @@ SYSTEM = Statements(
         ),
         row(
             "GNMI gnmi",
-            *("port <grpc_port>; client_auth true", line("vrf mgmt", words.MODELS, since=MASTER)),
+            *("port <grpc_port>; client_auth true", line("vrf mgmt", statements.MODELS, since=MASTER)),
             when=lambda system: system.grpc_port is not None,
         ),
         row("SWITCH_HASH GLOBAL", "ecmp_hash <hash>"),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.codecs import choice, number
 from railweave.model.config.statements import Codec, Statements, line
+from railweave.systems.sonic import statements
 from railweave.systems.sonic.branches import MASTER
-from railweave.systems.sonic.statements import words
-from railweave.systems.sonic.statements.words import ADDRESS, INTERFACE_ADDRESS, TEXT
+from railweave.systems.sonic.statements import ADDRESS, INTERFACE_ADDRESS, TEXT
 
 if TYPE_CHECKING:
     from railweave.model.config.addresses import Address, InterfaceAddress
@@ -73,7 +73,7 @@ TWO = Codec(r"[A-Za-z]+\d+ [A-Za-z]+\d+", word=r"\S+ \S+", says="VLAN port")
 TAGGED = choice({True: "tagged", False: "untagged"})
 VNI = number(0, 16_777_215)
 row = partial(
-    words.row,
+    statements.row,
     codecs={
         "number": number(1, 4094),
         "description": TEXT,
@@ -85,7 +85,7 @@ row = partial(
     },
 )
 ANYCAST = line(
-    "static_anycast_gateway <anycast>", words.MODELS, since=MASTER, anycast=choice({True: "true", False: "false"})
+    "static_anycast_gateway <anycast>", statements.MODELS, since=MASTER, anycast=choice({True: "true", False: "false"})
 )
 """Models, ``intfmgrd`` and orchagent have it, and ``SAG``, on master alone."""
 
