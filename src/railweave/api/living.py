@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -120,6 +121,7 @@ def check(options: Check) -> CheckResult:
     ``InputError`` if the folder is not a capture or has nothing of this network, for an unknown ID, and as ``load`` does.
     """
     capture = options.capture
+    from railweave.live.check.check import Criteria
     from railweave.live.check.check import check as run  # brings every reader with it
     from railweave.model.state.capture import read_capture
 
@@ -131,22 +133,22 @@ def check(options: Check) -> CheckResult:
     ):
         message = "--access, --ask, --servers, --output and --no-redact say how devices are asked"
         raise InputError([Problem(Argument("check"), message, "add --live, or leave them out")])
+    criteria = Criteria(
+        only=options.only,
+        all_routes=options.all_routes,
+        allow_unseen=options.allow_unseen,
+        line=lines_of(options.source),
+    )
     if options.lab:
         from railweave.live.lab.check import check as of_lab
 
         if options.since is not None or isinstance(options.source, Network) or options.device:
             fix = "collect twice from the lab (`railweave collect --lab`), or leave --since and --device out"
             raise InputError([Problem(Argument("--lab"), "a lab is asked once, as it was brought up", fix)])
-        return of_lab(
-            Path(options.source),
-            only=options.only,
-            all_routes=options.all_routes,
-            allow_unseen=options.allow_unseen,
-            line=lines_of(options.source),
-            progress=options.progress,
-        )
+        return of_lab(Path(options.source), criteria, progress=options.progress)
     network = options.network()
-    before = None if options.since is None else read_capture(Path(options.since))
+    if options.since is not None:
+        criteria = replace(criteria, before=read_capture(Path(options.since)))
     with TemporaryDirectory() as place, in_force(network.catalog):
         if capture is None:
             capture = Path(place) / "capture" if options.output is None else Path(options.output)
@@ -165,16 +167,7 @@ def check(options: Check) -> CheckResult:
             from railweave.live.lab.check import (
                 check_capture as run,  # its slice and its timers, with what a lab cannot say
             )
-        return run(
-            network,
-            captured,
-            before=before,
-            only=options.only,
-            all_routes=options.all_routes,
-            allow_unseen=options.allow_unseen,
-            line=lines_of(options.source),
-            progress=options.progress,
-        )
+        return run(network, captured, criteria, progress=options.progress)
 
 
 @verb(FillInventory)

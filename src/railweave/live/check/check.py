@@ -268,37 +268,52 @@ class CheckResult(JsonObject):
         return [device for device in self.devices if device not in self.answered]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Criteria:
+    """The criteria of a check.
+
+    - ``before``: an earlier capture, to compare counters with.
+    - ``only``: ids of the findings to keep; empty keeps all.
+    - ``all_routes``: True to compare every route, not only examples.
+    - ``allow_unseen``: the names of subjects that may stay unseen.
+    - ``line``: a function that returns the file and line of a part of the fabric file.
+    """
+
+    before: Capture | None = None
+    only: Sequence[str] = ()
+    all_routes: bool = False
+    allow_unseen: Sequence[str] = ()
+    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)
+
+
+USUAL = Criteria()
+"""The criteria of a check without options."""
+
+
 def check(
     network: Network,
     capture: Capture,
+    criteria: Criteria = USUAL,
     *,
-    before: Capture | None = None,
-    only: Sequence[str] = (),
-    all_routes: bool = False,
-    allow_unseen: Sequence[str] = (),
     configs: Mapping[str, DeviceConfig] | None = None,
     devices: Collection[str] | None = None,
     visible: Visibility = EVERYTHING,
-    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None],
 ) -> CheckResult:
     """Compare the states of devices in a capture with the design. Devices that ``status:`` marks absent are left out.
 
     Servers are expected to answer only if they were asked.
 
-    - ``before``: an earlier capture, to compare counters with.
-    - ``only``: ids of the findings to keep; empty keeps all.
-    - ``allow_unseen``: the names of subjects that may stay unseen.
     - ``configs``: the configurations that switches run, if not the designed ones.
     - ``devices``: the devices to compare; None compares all.
     - ``visible``: what the network can show of itself.
-    - ``line``: a function that returns the file and line of a part of the fabric file.
 
     Raises ``InputError`` if an id in ``only`` or a subject in ``allow_unseen`` is unknown, or if the capture is of none of the
     network's devices.
     """
-    rules = _rules(only, since=before is not None)
-    _check_subjects(allow_unseen)
+    before = criteria.before
+    rules = _rules(criteria.only, since=before is not None)
+    _check_subjects(criteria.allow_unseen)
     progress("reading the capture")
     configs = configs or {switch.name: device_config(network, switch.name) for switch in network.switches}
     systems = {name: config.nos for name, config in configs.items()}
@@ -306,7 +321,7 @@ def check(
     progress("working out what must hold")
     routes = ControlPlane(configs.values(), network.absent).routes()
     wanted = {
-        name: expected(network, config, routes, all_routes=all_routes)
+        name: expected(network, config, routes, all_routes=criteria.all_routes)
         for name, config in configs.items()
         if name not in network.absent and (devices is None or name in devices)
     }
@@ -322,7 +337,7 @@ def check(
         else {},
         {name: why for name in (*wanted, *asked) if name not in answered and (why := _why(capture, name))},
         {name: dict(entry.failed) for name, entry in capture.meta.devices.items() if name in answered and entry.failed},
-        {name: required(network, configs[name], all_routes=all_routes) for name in wanted if name in states},
+        {name: required(network, configs[name], all_routes=criteria.all_routes) for name in wanted if name in states},
         {name: expected_host(network, name) for name in asked},
         hosts,
         read_hosts(before, _servers(network)) if before is not None else {},
@@ -330,7 +345,7 @@ def check(
     devices_compared = (*wanted, *asked)
     progress(f"comparing {counted(len(devices_compared), 'device')}")
     left_out = not_asked(sorted({*systems.values()}), visible)
-    findings, rows = compared(living, left_out, allow_unseen, line)
+    findings, rows = compared(living, left_out, criteria.allow_unseen, criteria.line)
     findings += _unknown(network, capture)
     return CheckResult(
         network,

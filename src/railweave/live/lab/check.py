@@ -19,10 +19,9 @@ from railweave.model.state.capture import Capture, LabEntry, read_capture
 from railweave.progress import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
 
     from railweave.live.check.check import CheckResult
-    from railweave.model.device.expected import Keys
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
     from railweave.model.state.device_state import DeviceState
@@ -46,72 +45,40 @@ def plan_of(network: Network, capture: Capture) -> Plan:
 
 
 def check(
-    fabric: Path,
-    *,
-    only: Sequence[str] = (),
-    all_routes: bool = False,
-    allow_unseen: Sequence[str] = (),
-    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
-    progress: Callable[[str], None] = silent,
+    fabric: Path, criteria: live.Criteria = live.USUAL, *, progress: Callable[[str], None] = silent
 ) -> CheckResult:
     """Ask the switches and servers of a fabric file's lab, and compare their answers with the design.
 
-    Raises ``LabError`` if the lab is not running, ``InputError`` for an unknown id in ``only``.
+    Raises ``LabError`` if the lab is not running, ``InputError`` for an unknown id in the criteria.
     """
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
-        ask(fabric, folder, tables=all_routes, progress=progress)
+        ask(fabric, folder, tables=criteria.all_routes, progress=progress)
         with life.attach(fabric)[1] as lab:
-            return compared(
-                lab.plan,
-                read_capture(folder),
-                only=only,
-                all_routes=all_routes,
-                allow_unseen=allow_unseen,
-                line=line,
-                progress=progress,
-            )
+            return compared(lab.plan, read_capture(folder), criteria, progress=progress)
 
 
 def check_capture(
     network: Network,
     capture: Capture,
+    criteria: live.Criteria = live.USUAL,
     *,
-    before: Capture | None = None,
-    only: Sequence[str] = (),
-    all_routes: bool = False,
-    allow_unseen: Sequence[str] = (),
-    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = silent,
 ) -> CheckResult:
     """Compare a capture of a lab with the design. The lab may have run on any machine.
 
     Raises ``InputError`` if the capture is not of a lab of this network.
     """
-    plan = plan_of(network, capture)
-    return compared(
-        plan,
-        capture,
-        before=before,
-        only=only,
-        all_routes=all_routes,
-        allow_unseen=allow_unseen,
-        line=line,
-        progress=progress,
-    )
+    return compared(plan_of(network, capture), capture, criteria, progress=progress)
 
 
 def compared(
     plan: Plan,
     capture: Capture,
+    criteria: live.Criteria = live.USUAL,
     *,
-    before: Capture | None = None,
-    only: Sequence[str] = (),
-    all_routes: bool = False,
-    allow_unseen: Sequence[str] = (),
     configs: dict[str, DeviceConfig] | None = None,
     devices: Collection[str] | None = None,
-    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = silent,
 ) -> CheckResult:
     """Compare a capture of a lab with its design. The parameters are those of ``live.check.check.check``.
@@ -121,14 +88,10 @@ def compared(
     return live.check(
         plan.network,
         capture,
-        before=before,
-        only=only,
-        all_routes=all_routes,
-        allow_unseen=allow_unseen,
+        criteria,
         configs=configs or plan.configs,
         devices=devices,
         visible=IN_A_LAB,
-        line=line,
         progress=progress,
     )
 
