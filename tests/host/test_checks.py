@@ -14,8 +14,9 @@ from railweave.host import host_file
 from railweave.host.checking import RecordedMachine, record
 from railweave.host.checks import counters
 from railweave.host.checks import server as running
-from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, WARNING
+from railweave.host.checks.outcome import ALL, FAILED, NOT_SEEN, WARNING
 from railweave.host.checks.server import Counters, Result, server
+from railweave.host.commands import main
 from railweave.host.files import content, parsed
 from railweave.host.machine import CommandOutput, Machine
 from railweave.model.device.host import host_config
@@ -68,9 +69,36 @@ def test_a_healthy_machine_passes(name: str, vendor_tools: bool, tmp_path: Path)
     file, document = plan(name, tmp_path)
     results = look(file, Written(healthy(document, vendor_tools=vendor_tools)))
     assert wrong(results) == []
-    assert [one for one in results if one.outcome.verdict == COULD_NOT_TELL] == []
+    assert [one for one in results if one.outcome.verdict == NOT_SEEN] == []
     told = {one.check.id for one in results if one.outcome.verdict == "ok"}
     assert len(told) > 40, sorted(set(ALL) - told)
+
+
+def test_what_is_not_seen_is_not_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tool that is not installed: exit 1 unless the check is allowed by name. A scheduler is told of failures only."""
+    file, document = plan(next(iter(PLANS)), tmp_path)
+    parts = healthy(document)
+    for words in [words for words in parts.commands if words[0] == "lspci"]:
+        del parts.commands[words]
+    machine = Written(parts)
+    look(file, machine)
+    record(machine, tmp_path / "recorded")
+
+    def called(*words: str) -> tuple[int, str, str]:
+        code = main(["check", "--capture", str(tmp_path / "recorded"), "--host-file", str(file), *words])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    code, out, _ = called("--json")
+    blind = sorted({row["check"] for row in json.loads(out)["results"] if row["verdict"] == NOT_SEEN})
+    assert (code, bool(blind)) == (1, True)
+    allowed = [word for check in blind for word in ("--allow-unseen", check)]
+    assert called(*allowed)[0] == 0
+    assert called(*allowed[2:])[0] == 1
+    assert called("--slurm") == (0, "", f"railweave: not seen: {', '.join(blind)}\n"[:491])
+    code, out, _ = called("--slurm", "--strict")
+    assert (code, out.startswith("railweave: ")) == (1, True)
+    assert called("--allow-unseen", "no-such-check")[0] == 2
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -10,7 +10,7 @@ import pytest
 
 from railweave.host import host_file
 from railweave.host.checks import server as running
-from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, OK
+from railweave.host.checks.outcome import ALL, FAILED, NOT_SEEN, OK
 from railweave.host.checks.server import server
 from railweave.model.device.host import host_config
 from railweave.outputs.rendering.host.host_json import document
@@ -68,10 +68,10 @@ def test_host_json_has_alias_and_description(plan: Row) -> None:
         (("leaf1", "local", "549", "Ethernet96"), FAILED),
         (("leaf2", "local", "Eth1/12", "H100-01 gpu0_eth"), FAILED),
         (("leaf2", "mac", "02:00:5e:00:00:07"), FAILED),
-        (("leaf1", "mac", "02:00:5e:00:00:07"), COULD_NOT_TELL),
-        (("leaf1", "local", "549"), COULD_NOT_TELL),
-        (("leaf1", "local", "549", "uplink"), COULD_NOT_TELL),
-        (("", "mac", "02:00:5e:00:00:07"), COULD_NOT_TELL),
+        (("leaf1", "mac", "02:00:5e:00:00:07"), NOT_SEEN),
+        (("leaf1", "local", "549"), NOT_SEEN),
+        (("leaf1", "local", "549", "uplink"), NOT_SEEN),
+        (("", "mac", "02:00:5e:00:00:07"), NOT_SEEN),
     ],
 )
 def test_the_port_by_any_of_its_names(plan: Row, tmp_path: Path, said: tuple[str, ...], verdict: str) -> None:
@@ -92,5 +92,5 @@ def test_a_host_json_of_before_cannot_tell_an_alias(plan: Row, tmp_path: Path) -
     for nic in plan["nics"]:
         del nic["leaf_port_names"]
     (tmp_path / "host.json").write_text(json.dumps(plan))
-    assert look(tmp_path, plan, neighbor("leaf1", "local", "Eth1/12"))[0] == COULD_NOT_TELL
+    assert look(tmp_path, plan, neighbor("leaf1", "local", "Eth1/12"))[0] == NOT_SEEN
     assert look(tmp_path, plan, neighbor("leaf1", "ifname", "Ethernet88"))[0] == OK

@@ -9,7 +9,7 @@ import pytest
 
 from railweave.host import host_file
 from railweave.host.checks import server as running
-from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, OK
+from railweave.host.checks.outcome import ALL, FAILED, NOT_SEEN, OK
 from railweave.host.checks.server import Result, server
 from railweave.host.files import content, parsed
 from railweave.host.machine import CommandOutput
@@ -53,7 +53,7 @@ def test_an_option_that_the_tool_does_not_show_is_not_good(tmp_path: Path, said:
     name = next(iter(nic["firmware_per_function"]))
     parts.commands[option(nic, pci_of(parts, nic["netdev"]), name)] = said
     verdict, seen = flash(file, parts, nic)
-    assert verdict == COULD_NOT_TELL
+    assert verdict == NOT_SEEN
     count = len(nic["firmware"])
     assert seen == f"the tool does not show {name} ({count - 1} of {count} planned settings are as planned)"
 
@@ -68,7 +68,7 @@ def test_a_setting_that_mlxconfig_does_not_show_is_not_good(tmp_path: Path) -> N
     lines = parts.commands[words].out.splitlines(keepends=True)
     parts.commands[words] = CommandOutput("".join(line for line in lines if name not in line))
     verdict, seen = flash(file, parts, nic)
-    assert (verdict, name in seen) == (COULD_NOT_TELL, True)
+    assert (verdict, name in seen) == (NOT_SEEN, True)
 
 
 @pytest.mark.parametrize(

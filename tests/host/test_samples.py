@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railweave.host.checking import RecordedMachine, record
-from railweave.host.checks.outcome import COULD_NOT_TELL, FAILED, WARNING
+from railweave.host.checks.outcome import FAILED, NOT_SEEN, WARNING
 from tests.host.machines import Written
 from tests.host.machines.samples import SAMPLES, Sample
 from tests.host.test_checks import look
@@ -26,7 +26,7 @@ def test_all_that_is_wrong_is_said_and_nothing_else(sample: Sample, tmp_path: Pa
         if one.outcome.verdict in {FAILED, WARNING}
     }
     assert said == set(sample.wrong)
-    assert {one.check.id for one in results if one.outcome.verdict == COULD_NOT_TELL} == set(sample.unseen)
+    assert {one.check.id for one in results if one.outcome.verdict == NOT_SEEN} == set(sample.unseen)
     assert all(one.outcome.remedy and one.outcome.wanted for one in results if one.outcome.verdict == FAILED)
     record(machine, tmp_path / "recorded")
     again = look(file, RecordedMachine(tmp_path / "recorded"))

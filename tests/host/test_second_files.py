@@ -10,7 +10,7 @@ import pytest
 
 from railweave.host import host_file
 from railweave.host.checks import server as running
-from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, OK, WARNING, Outcome
+from railweave.host.checks.outcome import ALL, FAILED, NOT_SEEN, OK, WARNING, Outcome
 from railweave.host.checks.server import server
 from railweave.model.device.host import host_config
 from railweave.outputs.rendering.host.netplan import netplan_yaml
@@ -114,10 +114,10 @@ def test_a_file_that_changes_nothing_of_ours_is_no_fault(tmp_path: Path, check: 
 )
 def test_a_file_that_cannot_be_read_is_not_called_good(tmp_path: Path, check: str, path: str) -> None:
     outcomes = _looked(tmp_path, check, {}, {path: "/nowhere"})
-    assert {outcome.verdict for outcome in outcomes} == {COULD_NOT_TELL}
+    assert {outcome.verdict for outcome in outcomes} == {NOT_SEEN}
 
 
 def test_what_is_found_counts_beside_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     files = {"/etc/modprobe.d/x.conf": "blacklist mlx5_ib\n"}
     outcomes = _looked(tmp_path, "second-modprobe", files, {"/etc/modprobe.d/a.conf": "/nowhere"})
-    assert [outcome.verdict for outcome in outcomes] == [FAILED, COULD_NOT_TELL]
+    assert [outcome.verdict for outcome in outcomes] == [FAILED, NOT_SEEN]

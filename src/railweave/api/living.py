@@ -206,6 +206,7 @@ def fleet_check(options: FleetCheck) -> FleetCheckResult:
         ways,
         options.hosts,
         only=options.only,
+        allow_unseen=options.allow_unseen,
         sudo=options.sudo,
         at_once=options.at_once,
         say=options.progress,

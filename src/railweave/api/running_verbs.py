@@ -83,6 +83,12 @@ class FleetCheck(Source):
             "Run only the check with this id, or the checks of this subject, for example link (docs/checks.md). Default: all checks. May be repeated."
         ),
     ] = ()
+    allow_unseen: Annotated[
+        Sequence[str],
+        Opt(
+            "Accept that this check, or the checks of this subject, cannot see what they check. Default: that is an error. May be repeated."
+        ),
+    ] = ()
     sudo: Annotated[bool, SUDO] = False
     at_once: Annotated[int, Opt("Largest number of servers that are checked at the same time.", least=1, most=512)] = 32
     progress: Callable[[str], None] = silent

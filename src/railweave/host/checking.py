@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import sys
 import tarfile
 import tempfile
 import time
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import __version__, files, host_file, options, show
 from .checks import counters
 from .checks import server as running
-from .checks.outcome import ALL, COULD_NOT_TELL, FAILED, NOT_APPLICABLE, OK, VERDICTS, WARNING
+from .checks.outcome import ALL, FAILED, NOT_APPLICABLE, NOT_SEEN, OK, VERDICTS, WARNING
 from .checks.server import Counters, Server, server
 from .failure import HostInputError
 from .machine import CommandOutput, FileMachine, Machine, ThisMachine, objects
@@ -128,24 +129,29 @@ def check(asked: Namespace) -> int:
         print(listed(asked.json))
         return 0
     checks = running.chosen(asked.only)
+    running.chosen(asked.allow_unseen, "--allow-unseen")  # refuses unknown names
+    brief = asked.slurm or asked.nhc
+    allowed = None if brief and not asked.strict else asked.allow_unseen
     earlier = _earlier(asked.since) if asked.since else None
     end = time.monotonic() + asked.wait
     while True:
         looked = looked_at(asked, earlier)
         results = running.run(looked, checks)
         left = end - time.monotonic()
-        if asked.capture or left <= 0 or not running.exit_code(results):
+        if asked.capture or left <= 0 or not running.exit_code(results, allowed):
             break
         time.sleep(min(_POLL_S, left))
-    if asked.slurm or asked.nhc:
-        line = reason(results)
+    if brief:
+        line = reason(results, strict=asked.strict)
+        if not line and (missing := unseen(results)):
+            print(f"railweave: {missing}", file=sys.stderr)
         if line:
             print(f"ERROR:  nhc:  Health check failed:  railweave:  {line}" if asked.nhc else f"railweave: {line}")
     elif asked.json:
         print(json.dumps(document(looked, results), indent=1))
     else:
         print(text(looked, results, everything=asked.all), end="")
-    return running.exit_code(results)
+    return running.exit_code(results, allowed)
 
 
 def capture(asked: Namespace) -> int:
@@ -303,7 +309,7 @@ def text(looked: Server, results: list[Result], *, everything: bool) -> str:
     lines = [
         f"{looked.plan.host}: {show.count(len({result.check.id for result in results}), 'check')}: {summary or 'nothing to check'}"
     ]
-    shown = (FAILED, WARNING, COULD_NOT_TELL, *((NOT_APPLICABLE, OK) if everything else ()))
+    shown = (FAILED, WARNING, NOT_SEEN, *((NOT_APPLICABLE, OK) if everything else ()))
     for verdict in shown:
         for key, of in _alike(results, verdict).items():
             name, seen, wanted, origin, remedy = key
@@ -315,7 +321,7 @@ def text(looked: Server, results: list[Result], *, everything: bool) -> str:
                 lines.append(f"{verdict}: {name}{where}: {seen}")
         if _alike(results, verdict) and verdict in shown[:-1]:
             lines.append("")
-    if not looked.machine.root_user and count.get(COULD_NOT_TELL):
+    if not looked.machine.root_user and count.get(NOT_SEEN):
         lines += ["", "Some things are shown to root only: sudo railweave host check sees them too."]
     while lines[-1] == "":
         lines.pop()
@@ -351,9 +357,19 @@ def _names(of: list[str]) -> str:
     return f"{of[0]} and {len(of) - 1} more ({', '.join(of[1:])})" if len(of) > 3 else ", ".join(of)
 
 
-def reason(results: list[Result]) -> str:
-    """Return the failures on one line, for a scheduler: the first three, and the number of others; empty if nothing failed."""
-    wrong = [result for result in results if result.outcome.verdict == FAILED]
+def unseen(results: list[Result]) -> str:
+    """Return, for the log of a scheduler, the checks that did not see what they check; empty if all did."""
+    names = sorted({result.check.id for result in results if result.outcome.verdict == NOT_SEEN})
+    return f"not seen: {', '.join(names)}"[:480] if names else ""
+
+
+def reason(results: list[Result], *, strict: bool = False) -> str:
+    """Return the failures on one line, for a scheduler: the first three, and the number of others; empty if nothing failed.
+
+    ``strict``: True to include checks that did not see what they check.
+    """
+    bad = {FAILED, NOT_SEEN} if strict else {FAILED}
+    wrong = [result for result in results if result.outcome.verdict in bad]
     reasons = [
         f"{result.check.id}{' ' + result.outcome.of if result.outcome.of else ''}: {result.outcome.seen}"
         for result in wrong[:3]

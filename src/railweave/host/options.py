@@ -178,6 +178,18 @@ def parser() -> ArgumentParser:
     _wait(check)
     check.add_argument("--all", action="store_true", help="also print checks that passed (default: only the others)")
     check.add_argument("--list", action="store_true", help="list all checks without running them")
+    check.add_argument(
+        "--allow-unseen",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="accept that this check, or the checks of this subject, cannot see what they check; may be repeated (default: exit 1 if one cannot)",
+    )
+    check.add_argument(
+        "--strict",
+        action="store_true",
+        help="with --slurm or --nhc: also report, and exit 1, if a check cannot see what it checks (default: only write it to stderr)",
+    )
     form = check.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument(

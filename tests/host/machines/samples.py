@@ -30,7 +30,7 @@ _KERNEL_LOG = ("journalctl", "-k", "-b", "-o", "cat", "--no-pager")
 class Sample:
     """A server: the example that it is of, where its cards stand, what is the matter, and the verdicts that are not good.
 
-    ``wrong`` are failures and warnings, as ``verdict check thing``; ``unseen`` the checks that could not tell.
+    ``wrong`` are failures and warnings, as ``verdict check thing``; ``unseen`` the checks that not seen.
     """
 
     name: str

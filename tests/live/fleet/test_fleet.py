@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import asyncssh
@@ -171,6 +172,18 @@ def test_failures_that_share_a_leaf_or_a_rail_are_told_once() -> None:
     assert [one.what for one in checked("net", one_server, {}, dict.fromkeys(names, "m"), SUBJECTS).shared] == [
         "server s2"
     ]
+
+
+def test_what_a_check_did_not_see_is_not_good() -> None:
+    answers = [
+        _answer("host1", ("link-speed", "nic0", "not seen", "ethtool is not installed", "", "", "")),
+        _answer("host2", ("link-speed", "nic0", "ok", "400G", "", "", "")),
+    ]
+    result = checked("net", answers, {}, {}, SUBJECTS)
+    assert (result.good, result.unseen) == (False, {"link-speed": ["host1"]})
+    assert "not seen: link-speed: host1" in result.to_text()
+    assert result.summary() == "2 servers: 0 with failures, 1 check not seen on some"
+    assert all(replace(result, allowed=frozenset({name})).good for name in ("link-speed", "link"))
 
 
 def test_a_server_that_differs_from_its_like_is_named() -> None:

@@ -88,8 +88,8 @@ def list_of_numbers(text: str) -> list[int]:
     return [int(digits) for digits in re.findall(r"\d+", text)]
 
 
-OK, WARNING, FAILED, NOT_APPLICABLE, COULD_NOT_TELL = "ok", "warning", "failed", "not applicable", "could not tell"
-VERDICTS = (OK, WARNING, FAILED, NOT_APPLICABLE, COULD_NOT_TELL)
+OK, WARNING, FAILED, NOT_APPLICABLE, NOT_SEEN = "ok", "warning", "failed", "not applicable", "not seen"
+VERDICTS = (OK, WARNING, FAILED, NOT_APPLICABLE, NOT_SEEN)
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,9 @@ def not_applicable(why: str, of: str = "") -> Outcome:
     return Outcome(NOT_APPLICABLE, why, of=of)
 
 
-def could_not_tell(why: str, of: str = "") -> Outcome:
+def not_seen(why: str, of: str = "") -> Outcome:
     """Return the outcome for a value that could not be read. It never counts as ok."""
-    return Outcome(COULD_NOT_TELL, why, of=of)
+    return Outcome(NOT_SEEN, why, of=of)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from ..failure import HostInputError
 from ..machine import CannotTellError
 from . import counters, gpus, job, link, log, modules, network, nics, pcie, qos, rdma, second_files, system
-from .outcome import ALL, FAILED, Check, Outcome, could_not_tell, not_applicable
+from .outcome import ALL, FAILED, NOT_SEEN, Check, Outcome, not_applicable, not_seen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from ..host_file import HostFile, Nic
     from ..machine import Machine
@@ -260,14 +260,14 @@ class Result:
     outcome: Outcome
 
 
-def chosen(only: Iterable[str]) -> list[Check]:
+def chosen(only: Iterable[str], option: str = "--only") -> list[Check]:
     """Return the checks with the given IDs or subjects, or all if none are given. Raises HostInputError for an unknown name."""
     wanted = list(only)
     subjects = list(dict.fromkeys(module.__name__.rpartition(".")[2] for module in _MODULES))
     for name in wanted:
         if name not in ALL and name not in subjects:
             raise HostInputError(
-                f"--only {name}: no such check; subjects are {', '.join(subjects)}; ids are in docs/checks.md"
+                f"{option} {name}: no such check; subjects are {', '.join(subjects)}; ids are in docs/checks.md"
             )
     inside = sorted(ALL.values(), key=lambda check: subjects.index(check.subject))
     return [check for check in inside if not wanted or check.id in wanted or check.subject in wanted]
@@ -295,16 +295,29 @@ def _one(server: Server, check: Check, nic: WantedNic | None) -> list[Result]:
         why = check.unless(*arguments) if check.unless else ""
         outcomes.extend([not_applicable(why)] if why else check.look(*arguments))
     except CannotTellError as error:
-        outcomes.append(could_not_tell(str(error)))
+        outcomes.append(not_seen(str(error)))
     except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
         # A tool that answers in a form nobody has seen must not end the other checks.
-        outcomes.append(could_not_tell(f"its answer is not understood ({type(error).__name__}: {error})"))
+        outcomes.append(not_seen(f"its answer is not understood ({type(error).__name__}: {error})"))
     return [Result(check, Outcome(o.verdict, o.seen, o.wanted, o.origin, o.remedy, o.of or of)) for o in outcomes]
 
 
-def exit_code(results: Iterable[Result]) -> int:
-    """Return 1 if any check failed, otherwise 0. Values that could not be read do not count as failures."""
-    return 1 if any(result.outcome.verdict == FAILED for result in results) else 0
+def exit_code(results: Iterable[Result], allowed: Collection[str] | None = ()) -> int:
+    """Return 1 if any check failed, or did not see what it checks; otherwise 0.
+
+    ``allowed``: the checks and subjects of checks that need not see; None for all.
+    """
+    bad = (
+        result.outcome.verdict == FAILED
+        or (
+            result.outcome.verdict == NOT_SEEN
+            and allowed is not None
+            and result.check.id not in allowed
+            and result.check.subject not in allowed
+        )
+        for result in results
+    )
+    return 1 if any(bad) else 0
 
 
 def counted(results: Iterable[Result]) -> dict[str, int]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
+from railweave.host.checks.outcome import NOT_SEEN
 from railweave.host.checks.server import chosen
 from railweave.host.failure import HostInputError
 from railweave.junit import document, suite, suites
@@ -53,7 +54,7 @@ VERDICT_CSS = {
     "failed": "failed",
     "warning": "warning",
     "ok": "ok",
-    "could not tell": "unknown",
+    NOT_SEEN: "unknown",
     "not applicable": "nothing",
 }
 """The CSS classes of verdicts on a page."""
@@ -219,7 +220,7 @@ def _plain(verdict: Verdict) -> str:
     return verdict.seen.partition(" (")[0]
 
 
-_MARKS = {"failed": "FAIL", "warning": "warn", "could not tell": "?", "ok": "ok", "not applicable": "-"}
+_MARKS = {"failed": "FAIL", "warning": "warn", NOT_SEEN: "?", "ok": "ok", "not applicable": "-"}
 """Verdicts and their marks in the matrix, the worst first."""
 
 
@@ -243,7 +244,8 @@ class VerdictGroup:
 class FleetCheckResult:
     """The results of all servers: their answers, the common parts of failures, and servers that differ from their model.
 
-    ``subjects``: the subject of each check, by the check's id.
+    - ``subjects``: the subject of each check, by the check's id.
+    - ``allowed``: the checks and subjects that need not see what they check.
     """
 
     network: str
@@ -251,6 +253,7 @@ class FleetCheckResult:
     shared: tuple[SharedFailure, ...]
     odd: tuple[OddServer, ...]
     subjects: Mapping[str, str]
+    allowed: frozenset[str] = frozenset()
 
     @property
     def silent(self) -> list[Answer]:
@@ -259,14 +262,29 @@ class FleetCheckResult:
 
     @property
     def good(self) -> bool:
-        """True if every server answered and nothing failed."""
-        return not self.silent and not any(v.verdict == "failed" for answer in self.answers for v in answer.verdicts)
+        """True if every server answered, nothing failed, and everything was seen that had to be."""
+        failures = (v for answer in self.answers for v in answer.verdicts if v.verdict == "failed")
+        return not self.silent and not any(failures) and not self.unseen
+
+    @cached_property
+    def unseen(self) -> dict[str, list[str]]:
+        """The servers on which a check did not see what it checks, by check. Allowed checks are left out."""
+        servers: dict[str, dict[str, None]] = {}
+        for answer in self.answers:
+            for verdict in answer.verdicts:
+                if verdict.verdict == NOT_SEEN and not self.allowed & {
+                    verdict.check,
+                    self.subjects.get(verdict.check, ""),
+                }:
+                    servers.setdefault(verdict.check, {})[answer.server] = None
+        return {check: list(names) for check, names in servers.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as the documented JSON object (docs/fleet.md)."""
         return {
             "network": self.network,
             "good": self.good,
+            "unseen": self.unseen,
             "servers": {
                 answer.server: {
                     "address": answer.address,
@@ -285,20 +303,23 @@ class FleetCheckResult:
         """Return a matrix of servers and subjects as text, then each failure with its places, what they share, and the fix."""
         lines = [*self.table.to_text(), ""]
         for finding in self.findings():
-            names = ", ".join(finding.where[:6]) + (
-                f" and {len(finding.where) - 6} more" if len(finding.where) > 6 else ""
-            )
-            lines += [f"{finding.verdict}: {finding.check}: {names}", f"  seen {finding.seen}; wanted {finding.wanted}"]
+            lines += [
+                f"{finding.verdict}: {finding.check}: {_first(finding.where)}",
+                f"  seen {finding.seen}; wanted {finding.wanted}",
+            ]
             if finding.common:
                 lines.append(f"  all of this check at {finding.common}: look there first")
             lines += [f"  do {finding.remedy}", ""]
-        return "\n".join([*lines, *_odd(self), *_silent(self), self.summary()])
+        for check, servers in self.unseen.items():
+            lines.append(f"{NOT_SEEN}: {check}: {_first(servers)}")
+        return "\n".join([*lines, *([""] if self.unseen else []), *_odd(self), *_silent(self), self.summary()])
 
     def summary(self) -> str:
         """Return a summary in one sentence."""
         bad = sum(any(v.verdict == "failed" for v in answer.verdicts) for answer in self.answers)
         quiet = f", {len(self.silent)} did not answer" if self.silent else ""
-        return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}"
+        blind = f", {counted(len(self.unseen), 'check')} not seen on some" if self.unseen else ""
+        return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}{blind}"
 
     def findings(self) -> list[VerdictGroup]:
         """Return the failures, then the warnings. A verdict that several places share is one entry."""
@@ -333,7 +354,7 @@ class FleetCheckResult:
         """Return the cell with a server's worst verdict on a subject, and the number of such verdicts."""
         verdicts = self._verdicts.get((server, subject), Counter())
         worst = next((verdict for verdict in _MARKS if verdicts[verdict]), "not applicable")
-        number = f" {verdicts[worst]}" if worst in {*BAD, "could not tell"} else ""
+        number = f" {verdicts[worst]}" if worst in {*BAD, NOT_SEEN} else ""
         return verdict_cell(_MARKS[worst] + number, worst)
 
     @cached_property
@@ -395,6 +416,11 @@ def _odd(result: FleetCheckResult) -> list[str]:
     return [*lines, ""] if lines else []
 
 
+def _first(names: Sequence[str]) -> str:
+    """Return the first six names, and the number of the others."""
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
 def _silent(result: FleetCheckResult) -> list[str]:
     lines = [
         f"no answer: {answer.server}: {answer.error}" + (f" ({answer.fix})" if answer.fix else "")
@@ -424,6 +450,7 @@ def check_servers(
     hosts: str | None,
     *,
     only: Sequence[str],
+    allow_unseen: Sequence[str],
     sudo: bool,
     at_once: int,
     say: Callable[[str], None],
@@ -431,9 +458,10 @@ def check_servers(
     """Run ``railweave host check`` on servers over SSH, and summarize the results. Raises ``InputError`` for wrong input.
 
     ``ways``: the logins. ``hosts``: the servers as a host list; None: all that are present. ``only``: the checks;
-    empty: all.
+    empty: all. ``allow_unseen``: the checks and subjects that need not see what they check.
     """
     try:
+        chosen(allow_unseen, "--allow-unseen")
         subjects = {host_check.id: host_check.subject for host_check in chosen(only)}
     except (HostInputError, ValueError) as error:
         raise InputError([Problem(Option("fleet check"), str(error), "see docs/checks.md")]) from None
@@ -457,4 +485,5 @@ def check_servers(
         for nic in config.nics
         for path in nic.addresses
     }
-    return checked(network.name, answers, places, {name: there[name].model for name in names}, subjects, tables)
+    result = checked(network.name, answers, places, {name: there[name].model for name in names}, subjects, tables)
+    return replace(result, allowed=frozenset(allow_unseen))

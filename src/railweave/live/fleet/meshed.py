@@ -180,7 +180,7 @@ class MeshResult:
         if bad := every - untried - here[OK]:
             return verdict_cell(f"FAIL {bad}/{every}", "failed")
         if untried:
-            return verdict_cell(f"? {untried}", "could not tell")
+            return verdict_cell(f"? {untried}", "not seen")
         return verdict_cell(f"ok {every}", "ok") if every else verdict_cell("-", "not applicable")
 
     @cached_property

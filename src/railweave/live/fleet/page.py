@@ -35,7 +35,7 @@ _KEY = (
     ("failed", "failed"),
     ("warning", "warning"),
     ("ok", "as designed"),
-    ("unknown", "could not tell, or not tried"),
+    ("unknown", "not seen, or not tried"),
     ("nothing", "not applicable"),
 )
 
