@@ -401,7 +401,7 @@ SWITCH = (
         lambda expected: [gateway for gateway in expected.gateways if gateway.advertisements is not None],
         _advertising,
         (forwarding.NO_ADVERTISEMENTS, forwarding.ADVERTISEMENTS),
-        field="advertising",
+        field="advertising.*.sent",
     ),
     Subject(
         "vrfs",

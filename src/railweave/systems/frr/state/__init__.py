@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from railweave.model.state.values import Answers, Value
 
 NOT_READ = {
+    "advertising.*.sent": "releases up to 10.3 do not show them; where a release does, they are compared",
     "identity.model": "FRRouting does not know the hardware",
     "identity.serial": "FRRouting does not know the hardware",
     "clock.synchronized": "FRRouting does not know whether the clock is synchronized",
