@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction
 
 DEVICE = Opt(
-    "Replace switch models and operating systems: [[FABRIC/]ROLE=]MODEL:NOS[:RELEASE]. ROLE is leaf, spine, super-spine or dci; default: all fabrics and roles. NOS is junos, eos, sonic, dell_sonic or frr. For example, leaf=:eos changes only the system; a model that cannot run it is replaced by the most similar model that can. May be repeated."
+    "Replace switch models and operating systems: [[FABRIC/]ROLE=][MODEL][:NOS][:RELEASE], with at least one of MODEL and NOS. ROLE is leaf, spine, super-spine or dci; default: all fabrics and roles. NOS is junos, eos, sonic, dell_sonic or frr. For example, leaf=:eos changes only the system; a model that cannot run it is replaced by the most similar model that can. May be repeated."
 )
 HARDWARE = Opt(
     "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Without it, only models of the catalog and of `hardware:` in the fabric file are known."
@@ -133,7 +133,7 @@ class Diff:
     device: Annotated[
         Sequence[str],
         Opt(
-            "Replace switch models or operating systems in both fabric files, to show the change on these switches: [[FABRIC/]ROLE=]MODEL:NOS[:RELEASE], for example leaf=:eos. May be repeated."
+            "Replace switch models or operating systems in both fabric files, to show the change on these switches: [[FABRIC/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=:eos. May be repeated."
         ),
     ] = ()
     old_device: Annotated[

@@ -150,9 +150,9 @@ class DeployZtpShown(DeployZtp):
 
 @command(DeployZtpShown)
 def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the files that new switches fetch from a web server at first boot (zero-touch provisioning), and configurations for two DHCP servers, ISC Kea and dnsmasq.
+    """Write the files that new switches fetch from a web server at first boot (zero-touch provisioning), and a DHCP server configuration in two forms: for ISC Kea, or for dnsmasq.
 
-    After their first boot, `deploy apply` can reach the switches. A switch without a serial number in the inventory is left out and reported.
+    After their first boot, `deploy apply` can reach the switches. Switches are left out and reported if they have no serial number in the inventory, an IPv6 management address, or a system without first-boot support.
     """
     from railweave.api.deploying import deploy_ztp, deploy_ztp_serve
 
@@ -330,7 +330,7 @@ class History:
 @app.command(short_help="List every `deploy apply`, or show the log of one.")
 @command(History)
 def history(options: History, *, as_json: bool, quiet: bool) -> None:
-    """List the revisions of a network (every `deploy apply`), newest first: number, result, time, operator and plan. With REVISION, show the full log of that revision."""
+    """List the revisions of a network (every `deploy apply`, trial, campaign turn, and drain of an upgrade), newest first: number, result, time, operator and plan. With REVISION, show the full log of that revision."""
     del quiet  # it says nothing while it works
     from railweave.api.deploying import deploy_history, deploy_log
 
@@ -367,7 +367,7 @@ def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
     """Resume a `deploy apply` that was interrupted, for example by a power failure of this machine.
 
     The plan and the steps so far are read from the journal, the folder NAME.state next to the fabric file NAME.yaml. An unfinished wave that had passed its checks is confirmed; any other unfinished wave is rolled back and started again. Then the later
-    waves follow. Exits 1 if a wave fails, and 2 if nothing was interrupted.
+    waves follow. A trial of `tune` or a turn of `deploy campaign` is rolled back, never continued. Exits 1 if a wave fails, and 2 if nothing was interrupted.
     """
     from railweave.api.deploying import deploy_resume
 

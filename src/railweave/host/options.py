@@ -148,7 +148,7 @@ def parser() -> ArgumentParser:
     check = verb(
         "check",
         "check whether this server is ready for a job: compare its state with host.json, and show a fix for each difference",
-        "Changes nothing.\nExit code 1: a check failed. A value that cannot be read (no root, no tool) is reported, but does not fail the check.",
+        "Changes nothing.\nExit code 1: a check failed, or could not read its values (no root, no tool); --allow-unseen accepts the latter.\nWith --slurm and --nhc it counts only with --strict.",
         "check",
         "check --only link --only rdma-gids",
         "check --json > before.json     ... later: check --since before.json",
@@ -175,7 +175,10 @@ def parser() -> ArgumentParser:
         metavar="DIR",
         help="folder that `capture` wrote: check the server recorded there, instead of this server",
     )
-    _wait(check)
+    _wait(
+        check,
+        "repeat the checks until they pass, for at most this time (default: 0, check once); no effect with --capture",
+    )
     check.add_argument("--all", action="store_true", help="also print checks that passed (default: only the others)")
     check.add_argument("--list", action="store_true", help="list all checks without running them")
     check.add_argument(
@@ -183,12 +186,12 @@ def parser() -> ArgumentParser:
         action="append",
         default=[],
         metavar="ID",
-        help="accept that this check, or the checks of this subject, cannot see what they check; may be repeated (default: exit 1 if one cannot)",
+        help="do not fail if the check with this id, or a check of this subject, cannot read its values; may be repeated (default: exit 1 if any check cannot)",
     )
     check.add_argument(
         "--strict",
         action="store_true",
-        help="with --slurm or --nhc: also report, and exit 1, if a check cannot see what it checks (default: only write it to stderr)",
+        help="with --slurm or --nhc: also report, and exit 1, if a check cannot read its values (default: only write that to stderr)",
     )
     form = check.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
@@ -221,7 +224,7 @@ def parser() -> ArgumentParser:
     )
     support.add_argument("file", type=Path, metavar="FILE", help="archive to write (tar with gzip)")
     _host_file(support)
-    _state(support)
+    _state_file(support)
     support.add_argument("--json", action="store_true", help="print JSON")
 
     env = verb(
@@ -353,13 +356,7 @@ def _state(
     verb: ArgumentParser,
     names_help: str = f"file to write the names of routing tables into, for iproute2 (default: the file of an earlier `apply`, else {files.RT_TABLES_FILE})",
 ) -> None:
-    verb.add_argument(
-        "--state-file",
-        type=Path,
-        default=STATE_FILE,
-        metavar="FILE",
-        help=f"journal file, in which `apply` records its changes so that `undo` can reverse them (default: {STATE_FILE})",
-    )
+    _state_file(verb)
     verb.add_argument(
         "--names-file",
         type=Path,
@@ -368,13 +365,26 @@ def _state(
     )
 
 
-def _wait(verb: ArgumentParser) -> None:
+def _state_file(verb: ArgumentParser) -> None:
+    verb.add_argument(
+        "--state-file",
+        type=Path,
+        default=STATE_FILE,
+        metavar="FILE",
+        help=f"journal file, in which `apply` records its changes so that `undo` can reverse them (default: {STATE_FILE})",
+    )
+
+
+def _wait(
+    verb: ArgumentParser,
+    words: str = "longest time to wait for links and addresses (default: 0); exit 1 if any is missing afterwards",
+) -> None:
     verb.add_argument(
         "--wait",
         type=_seconds,
         default=0.0,
         metavar="SECONDS",
-        help="longest time to wait for links and addresses (default: 0); exit 1 if any is missing afterwards",
+        help=words,
     )
 
 

@@ -46,7 +46,10 @@ class Equipment:
     own_keys: frozenset[str] = frozenset()
 
     def place(self, key: str) -> Location:
-        """Return the place of a key in the fabric file: in the override if the override sets it, or else in the role."""
+        """Return the place of a key in the fabric file: in the override if the override sets it, or else in the role.
+
+        A key that ends in ``_ports`` is also placed in the override if the override sets ``device``.
+        """
         ports_of_another = key.endswith("_ports") and "device" in self.own_keys
         return (*(self.at if key in self.own_keys or ports_of_another else self.role_at), key)
 

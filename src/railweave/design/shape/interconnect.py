@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A switch that connects its site to others, before addresses are allocated. ``number`` counts these switches over all sites.
+    """A switch that connects its site to the other sites. Addresses are not allocated yet.
 
-    The order is that of the sites' slots.
+    ``number`` is unique over all sites and stays the same when switches are added. ``position`` counts the switches of one site.
     """
 
     name: str

@@ -120,7 +120,10 @@ def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None
 
 
 def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedShape]:
-    """Return the size of every shape for a request. Planes of NIC ports are included only for NICs with several ports."""
+    """Return, for each shape, its size for the request, or the reason why the shape is refused.
+
+    ``port-planes`` is included only if the NICs have several ports.
+    """
     planes = catalog.servers[wanted.server].nics["gpu"].ports > 1
     return {shape: size(catalog, wanted, shape) for shape in SHAPES if planes or shape != "port-planes"}
 

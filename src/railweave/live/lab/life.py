@@ -160,7 +160,10 @@ def what_is_missing(size: Size, machine: Machine) -> str:
 
 
 def _part(network: Network, has: Machine) -> str:
-    """Return the option of ``lab up`` for the largest slice that fits, or for the smallest slice if none fits."""
+    """Return, for an error message, the option of ``lab up`` for the largest slice that fits.
+
+    If none fits, the text names the smallest slice and says that it does not fit either.
+    """
     text = ""
     for text in _parts(network):
         if not what_is_missing(size_of(slicing.sliced(network, slicing.parse(text))), has):

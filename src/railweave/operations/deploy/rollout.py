@@ -100,7 +100,8 @@ class Rollout:
     async def rehearse(self, first: int = 1) -> None:
         """Rehearse on every device of the waves from ``first`` on (1-based): the device tries its change, and discards it.
 
-        Raises ``StoppedError`` if a rehearsal fails; in that case nothing was changed.
+        Raises ``StoppedError`` if a device does not answer, has changed since the plan was made, or fails its rehearsal. Nothing was
+        changed then.
         """
         later = sorted({name for wave in self.plan.waves[first - 1 :] for name in wave.devices})
         await self._take_stock(later)
