@@ -10,6 +10,7 @@ import pytest
 
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.routing.paths import queue_pair_paths
+from railweave.live.check.subjects import COLUMNS as SUBJECTS
 from railweave.model.findings import Finding
 from railweave.model.network.model import Network
 from railweave.outputs.report.body import body_of
@@ -454,7 +455,9 @@ def test_the_page_of_a_check_fits_the_window(
         "cables-swapped", "error", "stripe1-leaf1 et-0/0/0:0 and et-0/0/1:0", "f.yaml", 8, said, said, said
     )
     file = tmp_path / "check.html"
-    file.write_text(living_html(h100, [finding], Table(columns("Device"), []), 20, 20), encoding="utf-8")
+    file.write_text(
+        living_html(h100, [finding], Table(columns("Device"), []), Table(SUBJECTS, []), 20, 20), encoding="utf-8"
+    )
     page = chromium.open(file, width=width, height=900)
     assert page.evaluate("getComputedStyle(document.querySelector('.wider')).display") == hint
     beyond = "(() => { const p = document.querySelector('.picture'); return p.scrollWidth > p.clientWidth + 1; })()"
