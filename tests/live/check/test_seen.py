@@ -12,7 +12,7 @@ import pytest
 from railweave import api
 from railweave.errors import InputError
 from railweave.live.check import NetworkStates
-from railweave.live.check.check import required
+from railweave.live.check.check import state_questions
 from railweave.live.check.diagnosis import deviations, explained
 from railweave.live.check.living import EVERYTHING
 from railweave.live.check.subjects import SUBJECTS, counts, not_asked, unseen
@@ -31,13 +31,13 @@ from tests.outputs.folder.fabrics import fabric
 NETWORKS = ("h100-rlb", "evpn-gpu-isolation")
 NOT_EXPECTED = {("eos", "h100-rlb"): {"addresses-ipv4"}, ("eos", "evpn-gpu-isolation"): {"ntp", "addresses-ipv4"}}
 """Optional questions about what a network does not have: gateways with IPv4 addresses, time servers."""
-REFUSED = {"out": None, "empty": "", "refused": "% Invalid input (privileged mode required)\n"}
+REFUSED = {"out": None, "empty": "", "refused": "% Invalid input (privileged mode state_questions)\n"}
 
 
 def _errors(nos: str, name: str, device: str, texts: Mapping[str, str]) -> list[str]:
     """The sentences of the errors about a device that gives these answers."""
     subject, made, perfect = wanted(name, nos)
-    asked = {device: required(subject.network, subject.configs[device], all_routes=False)}
+    asked = {device: state_questions(subject.network, subject.configs[device])}
     states = {device: read_state(device, nos, texts)}
     before = {device: read_state(device, nos, whole(nos, perfect[device]))}
     living = NetworkStates(subject.network, {device: made[device]}, states, before, questions=asked)

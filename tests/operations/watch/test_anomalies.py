@@ -96,7 +96,8 @@ def validator_and_states() -> tuple[Validator, dict[str, DeviceState]]:
     validator = Validator(network, configs, window_s=30, line=lambda keys: ("h100-rlb.yaml", len(keys)))
     asked = validator._questions
     return validator, {
-        name: replace(perfect(one), answered=frozenset(asked[name])) for name, one in validator.expected.items()
+        name: replace(perfect(one), answered=frozenset(question.name for question in asked[name]))
+        for name, one in validator.expected.items()
     }
 
 

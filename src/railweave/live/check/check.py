@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
     from railweave.model.state.capture import Capture
     from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.question import Question
 
 
 HANDS = (
@@ -337,7 +338,11 @@ def check(
         else {},
         {name: why for name in (*wanted, *asked) if name not in answered and (why := _why(capture, name))},
         {name: dict(entry.failed) for name, entry in capture.meta.devices.items() if name in answered and entry.failed},
-        {name: required(network, configs[name], all_routes=criteria.all_routes) for name in wanted if name in states},
+        {
+            name: state_questions(network, configs[name], all_routes=criteria.all_routes)
+            for name in wanted
+            if name in states
+        },
         {name: expected_host(network, name) for name in asked},
         hosts,
         read_hosts(before, _servers(network)) if before is not None else {},
@@ -372,10 +377,10 @@ def _check_subjects(names: Sequence[str]) -> None:
         raise InputError(problems)
 
 
-def required(network: Network, config: DeviceConfig, *, all_routes: bool) -> tuple[str, ...]:
-    """Return the names of the questions about its state that a switch must answer. An optional question may fail."""
+def state_questions(network: Network, config: DeviceConfig, *, all_routes: bool = False) -> tuple[Question, ...]:
+    """Return the questions to a switch about its state, without those about its configuration."""
     asked = questions(network, config, tables=all_routes)
-    return tuple(question.name for question in asked if not question.optional and not question.of_configuration)
+    return tuple(question for question in asked if not question.of_configuration)
 
 
 def _servers(network: Network) -> list[str]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.host_state import HostState
+    from railweave.model.state.question import Question
 
 Kind = Literal["device", "link", "session", "nic", "daemon", "gateways", "answers"]
 Part = tuple[Kind, str]
@@ -52,7 +53,7 @@ class NetworkStates:
     - ``before``, ``hosts_before``: states from an earlier capture, to compare counters with.
     - ``silent``: devices that did not answer, with the reason if it is known.
     - ``unanswered``: for each device, the questions that it did not answer, with the reason.
-    - ``questions``: for each switch, the names of the questions that it must answer.
+    - ``questions``: for each switch, the questions about its state. It must answer those that are not optional.
     """
 
     network: Network
@@ -61,7 +62,7 @@ class NetworkStates:
     before: dict[str, DeviceState] = field(default_factory=dict[str, "DeviceState"])
     silent: dict[str, str] = field(default_factory=dict[str, str])
     unanswered: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
-    questions: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    questions: dict[str, tuple[Question, ...]] = field(default_factory=dict[str, "tuple[Question, ...]"])
 
     servers_expected: dict[str, ExpectedHost] = field(default_factory=dict[str, "ExpectedHost"])
     hosts: dict[str, HostState] = field(default_factory=dict[str, "HostState"])

@@ -17,7 +17,7 @@ from railweave.live.check.living import Deviation, NetworkStates, Part, Visibili
 from railweave.live.check.ports import of_port
 from railweave.live.check.sessions import by_end, far_end
 from railweave.model.findings.registry import Rule
-from railweave.model.state.question import not_running
+from railweave.model.state.question import asked_about, not_running
 from railweave.pages.table import Column, Table
 from railweave.systems import system
 
@@ -91,10 +91,28 @@ class SwitchAnswers:
         return by_end(self.state.bfd or ())
 
     @cached_property
-    def routes(self) -> dict[str, bool]:
-        """For each expected route, by prefix: True if the answers show its ports."""
+    def required(self) -> list[str]:
+        """The names of the questions that the switch must answer."""
+        return [
+            question.name for question in self.living.questions.get(self.expected.device, ()) if not question.optional
+        ]
+
+    @cached_property
+    def routes(self) -> dict[str, bool | None]:
+        """For each expected route, by prefix: True if the answers show its ports, None if no question is about it.
+
+        Questions follow from the design. The expected routes may follow from what the switches run instead (``deploy``).
+        """
+        names = [question.name for question in self.living.questions.get(self.expected.device, ())]
+        asked = {about[2] for name in names if (about := asked_about(name)) is not None}
+        every = not names or any(name.startswith("routes-") for name in names)
         pairs = forwarding.reported_routes(self.living, self.expected, self.state)
-        return {str(route.prefix): forwarding.shows(route, reported) for route, reported in pairs}
+        return {
+            str(route.prefix): forwarding.shows(route, reported)
+            if every or reported is not None or route.prefix in asked
+            else None
+            for route, reported in pairs
+        }
 
 
 def _says(field: str) -> Callable[[object, SwitchAnswers], bool]:
@@ -598,7 +616,8 @@ def counts(
     """Return the counts of every subject for each device that answered.
 
     - ``deviations``: what was found wrong.
-    - ``left_out``: by operating system, the names of subjects that are not expected (``not_asked``). Those of servers are under "".
+    - ``left_out``: by operating system, the names of subjects that are not expected (``not_asked``), those of servers under "". Of such a
+      subject, only what was seen counts.
     """
     wrong: dict[tuple[str, str], dict[str, int]] = {}
     for deviation in deviations:
@@ -608,8 +627,8 @@ def counts(
 
     rows: list[SubjectCount] = []
 
-    def add(device: str, subject: Subject, seen: Iterable[bool | None]) -> None:
-        objects = [each for each in seen if each is not None]
+    def add(device: str, subject: Subject, seen: Iterable[bool | None], hidden: Collection[str] = ()) -> None:
+        objects = [each for each in seen if each or (each is not None and subject.name not in hidden)]
         if objects:
             faults: dict[str, int] = {}
             for rule in subject.rules:
@@ -621,19 +640,17 @@ def counts(
     for expected, state in living.pairs():
         hidden = left_out.get(state.system, ())
         answers = SwitchAnswers(living, expected, state)
-        asked = living.questions.get(expected.device, ())
-        add(expected.device, ANSWERS, (_answered(question, answers) for question in asked))
+        add(expected.device, ANSWERS, (_answered(question, answers) for question in answers.required))
         for subject in SWITCH:
-            if subject.name not in hidden:
-                add(expected.device, subject, (subject.seen(wanted, answers) for wanted in subject.expected(expected)))
+            seen = (subject.seen(wanted, answers) for wanted in subject.expected(expected))
+            add(expected.device, subject, seen, hidden)
         rises = _known_rises(living, expected, state) if living.before else {}
         for counter, known in rises.items():
-            if COUNTERS[counter].name not in hidden:
-                add(expected.device, COUNTERS[counter], known)
+            add(expected.device, COUNTERS[counter], known, hidden)
     for server, host in living.servers():
         for subject in SERVER:
-            if subject.name not in left_out.get("", ()):
-                add(server.device, subject, (subject.seen(wanted, host) for wanted in subject.expected(server)))
+            seen = (subject.seen(wanted, host) for wanted in subject.expected(server))
+            add(server.device, subject, seen, left_out.get("", ()))
     return rows
 
 
@@ -685,8 +702,8 @@ def _refused(living: NetworkStates, device: str) -> dict[str, str]:
     state = living.states.get(device)
     if state is not None:
         refused |= {note.question: note.what for note in state.notes if note.question and not note.place}
-        missing = (name for name in living.questions.get(device, ()) if name not in state.answered)
-        refused |= {name: refused.get(name, "") for name in missing}
+        required = (question.name for question in living.questions.get(device, ()) if not question.optional)
+        refused |= {name: refused.get(name, "") for name in required if name not in state.answered}
     return refused
 
 

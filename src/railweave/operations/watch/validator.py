@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.analysis.expect import expected
 from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.live.check.check import required
+from railweave.live.check.check import state_questions
 from railweave.live.check.living import EVERYTHING, Deviation, NetworkStates, Visibility
 from railweave.live.check.subjects import compared, not_asked
 from railweave.live.reach.failure import cause
@@ -153,7 +153,7 @@ class Validator:
         self._window_s = window_s
         self._visible = visible
         self._not_asked = not_asked({config.nos for config in configs.values()}, visible)
-        self._questions = {name: required(network, configs[name], all_routes=False) for name in self.expected}
+        self._questions = {name: state_questions(network, configs[name]) for name in self.expected}
         self._line = line
         self._earlier: deque[NetworkSnapshot] = deque()
         self._commits: dict[str, float] = {}
