@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from railweave.live.check.check import Criteria
 from railweave.live.lab import hosts, life
 from railweave.live.lab.check import check
 from railweave.live.lab.frr import held_sessions
@@ -46,7 +47,7 @@ class Row:
 
 def seen(fabric: Path) -> list[Finding]:
     """Findings that are no notes."""
-    return [one for one in check(fabric, all_routes=True).findings if one.severity != "info"]
+    return [one for one in check(fabric, Criteria(all_routes=True)).findings if one.severity != "info"]
 
 
 def names(finding: Finding, drawn: Drawn) -> bool:
