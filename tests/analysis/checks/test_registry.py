@@ -50,7 +50,7 @@ def test_every_rule_is_found() -> None:
         made_here = [
             node
             for node in tree.body
-            if isinstance(node, ast.FunctionDef) and isinstance(node.returns, ast.Name) and node.returns.id == "Rule"
+            if file.name == "common_gaps.py" and isinstance(node, ast.FunctionDef) and node.name in {"note", "warning"}
         ]
         makers |= {function.name for function in made_here}
         their_own = {id(node) for function in made_here for node in ast.walk(function)}

@@ -184,7 +184,7 @@ import os, signal, sqlite3, sys
 from pathlib import Path
 from dataclasses import replace
 from tests.operations.bench.test_store import RUN
-from railweave.operations.store import sqlite
+from railweave.operations.store import database
 from railweave.operations.store.store import opened
 left = int(sys.argv[2])
 class Dying(sqlite3.Connection):
@@ -200,7 +200,7 @@ class Dying(sqlite3.Connection):
         self._step()
         return super().executemany(*words)
 real = sqlite3.connect
-sqlite.sqlite3.connect = lambda *words, **named: real(*words, **named, factory=Dying)
+database.sqlite3.connect = lambda *words, **named: real(*words, **named, factory=Dying)
 with opened(sys.argv[1], make=True) as store:
     store.add([replace(RUN, line=line) for line in range(5, 8)])
 print("done")
