@@ -127,14 +127,20 @@ def _port(port: Port, answers: SwitchAnswers) -> bool:
     return interface.admin_up is False or interface.oper_up is not None
 
 
+def _while_up(
+    interface: InterfaceState | None, value: Callable[[InterfaceState], object], *, reported: bool
+) -> bool | None:
+    """Return whether an interface shows a value. None if it is absent or down. ``reported``: True if the device reported interfaces."""
+    if not reported:
+        return False
+    return value(interface) is not None if interface is not None and interface.oper_up else None
+
+
 def _running(value: Callable[[InterfaceState], object]) -> Callable[[Port, SwitchAnswers], bool | None]:
     """Return the function that tells whether a port reports a value. It returns None for a port that is absent or down."""
 
     def seen(port: Port, answers: SwitchAnswers) -> bool | None:
-        if answers.state.interfaces is None:
-            return False
-        interface = answers.interface(port.name)
-        return value(interface) is not None if interface is not None and interface.oper_up else None
+        return _while_up(answers.interface(port.name), value, reported=answers.state.interfaces is not None)
 
     return seen
 
@@ -484,10 +490,7 @@ def _of_nic(value: Callable[[InterfaceState], object]) -> Callable[[Nic, HostSta
     """Return the function that tells whether a NIC reports a value. It returns None for a NIC that is absent or down."""
 
     def seen(nic: Nic, state: HostState) -> bool | None:
-        if state.interfaces is None:
-            return False
-        interface = state.interfaces.get(nic.netdev)
-        return value(interface) is not None if interface is not None and interface.oper_up else None
+        return _while_up((state.interfaces or {}).get(nic.netdev), value, reported=state.interfaces is not None)
 
     return seen
 
