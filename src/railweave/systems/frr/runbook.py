@@ -61,7 +61,7 @@ $ show bgp vrf {external.vrf} {external.family} unicast summary
 - {external_sessions} established, once the routers outside are set up
 | external
 """
-"""What ``vtysh`` is asked about routing, on every system whose routing is FRRouting's."""
+"""Steps of a runbook that ask ``vtysh`` about routing, on every system that runs FRRouting."""
 
 CHECKS = f"""
 # Ports

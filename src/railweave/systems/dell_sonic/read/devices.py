@@ -181,7 +181,7 @@ def _times(one: Lines) -> bool:
 
 
 def _advertisements(one: Lines) -> RouterAdvertisements | None:
-    """What is told in router advertisements."""
+    """Return the contents of router advertisements."""
     given = one.advertised
     if given is None or not given.sends:
         return None

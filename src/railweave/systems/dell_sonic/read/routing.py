@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from railweave.systems.frr.meaning.policy import Lists
 
 MARK = "Vrf-"
-"""What stands before a tenant's name (sonic-vrf.yang wants ``Vrf``)."""
+"""The prefix of a tenant's name in the name of its VRF (sonic-vrf.yang requires ``Vrf``)."""
 SYNTAX = Syntax(
     "dell_sonic",
     bfd=(("neighbor|peer-group <name...>", "bfd **"),),

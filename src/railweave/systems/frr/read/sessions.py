@@ -43,7 +43,7 @@ UNKNOWN = Address("0.0.0.0")  # noqa: S104 - nothing listens there: it stands fo
 
 @dataclass(frozen=True)
 class Syntax:
-    """What systems whose routing is FRR's word differently, or have otherwise.
+    """The differences between systems that share FRR's routing statements.
 
     - ``bfd``: forms of lines about BFD, with the neighbor or group as ``name``.
     - ``exports``: the form of lines that name a route-map for EVPN.

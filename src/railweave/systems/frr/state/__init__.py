@@ -66,7 +66,7 @@ ROUTING = (
     Ask("routes-ipv6@{vrf}", "show ipv6 route {inside}", each="tables"),
     Ask("routes-ipv4@{vrf}", "show ip route {inside}", each="tables"),
 )
-"""What is asked of FRRouting's daemons wherever they run: sessions, routes, EVPN."""
+"""Questions to FRRouting's daemons, on every system that runs them: sessions, routes, EVPN."""
 
 ASKED = (
     Ask("version", "show version", by="text"),
@@ -147,7 +147,7 @@ DAEMONS: dict[str, Part] = {
     "vnis": (vnis, "vnis"),
     "evpn": (evpn, "evpn-prefixes evpn-macs"),
 }
-"""What FRRouting's daemons and the kernel say of routing."""
+"""Parts of the state that FRRouting's daemons and the kernel report about routing."""
 
 PARTS: dict[str, Part] = {
     "identity": (_identity, ""),

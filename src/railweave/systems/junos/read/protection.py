@@ -123,7 +123,7 @@ def _filters(top: Word) -> Iterator[Word]:
 
 
 def _of_management(rule: ControlRule) -> bool:
-    """Whether a rule of the loopback's filter is there for what comes in by the management port."""
+    """Return whether a rule of the loopback's filter is for packets from the management port."""
     return rule.sources.startswith("management")
 
 

@@ -325,7 +325,7 @@ SYSTEM = Tree(System, ROWS, disrupts=())
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """What is sent to neighbors and servers at every port: LLDP, and the ports that a bridge must not be at."""
+    """LLDP, its management address, and the ports that are shut if a bridge is heard there."""
 
     lldp: bool = False
     address: Address | None = None
