@@ -69,25 +69,25 @@ _BOTH_ENDS = re.compile(
 
 def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) -> list[Finding]:
     """A note for every line that was merged in, and warnings where one begins with a word that decides routing, or concerns both ends of a link."""
-    found = [STATEMENT.finding(device, f"own statement: {line}") for line in lines]
+    findings = [STATEMENT.finding(device, f"own statement: {line}") for line in lines]
     if any(line.startswith(routing) for line in lines):
-        found.append(ROUTING.finding(device))
+        findings.append(ROUTING.finding(device))
     texts = (line.partition("description")[0] for line in lines)
     words = list(dict.fromkeys(match[1].lower() for text in texts for match in [_BOTH_ENDS.search(text)] if match))
     if words:
-        found.append(ONE_END.finding(device, f"own statements set {', '.join(words)} at this end alone"))
-    return found
+        findings.append(ONE_END.finding(device, f"own statements set {', '.join(words)} at this end alone"))
+    return findings
 
 
 def left_out_findings(config: DeviceConfig) -> list[Finding]:
     """``platform-lacks``, where something was left out for the platform, and ``queue-moved``."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if config.left_out:
-        found.append(PLATFORM_LACKS.finding(config.name, f"{config.model} has no {', no '.join(config.left_out)}"))
+        findings.append(PLATFORM_LACKS.finding(config.name, f"{config.model} has no {', no '.join(config.left_out)}"))
     if config.qos and config.qos.moved:
         moved = ", ".join(f"{name} has queue {now} for `queue: {asked}`" for name, asked, now in config.qos.moved)
-        found.append(QUEUE_MOVED.finding(config.name, moved))
-    return found
+        findings.append(QUEUE_MOVED.finding(config.name, moved))
+    return findings
 
 
 def release_findings(

@@ -91,7 +91,7 @@ def logins(users: Mapping[str, Login], root_password: str | None, groups: str) -
             lines += [
                 f"home=$(getent passwd {name} | cut -d: -f6)",
                 f'install -d -m 700 -o {name} "$home/.ssh"',
-                f"printf '%s\\n' {' '.join(quoted(one) for one in user.ssh_keys)} > \"$home/.ssh/authorized_keys\"",
+                f"printf '%s\\n' {' '.join(quoted(ssh_key) for ssh_key in user.ssh_keys)} > \"$home/.ssh/authorized_keys\"",
                 f'chown {name} "$home/.ssh/authorized_keys" && chmod 600 "$home/.ssh/authorized_keys"',
             ]
         if user.role == "super-user":
@@ -101,7 +101,7 @@ def logins(users: Mapping[str, Login], root_password: str | None, groups: str) -
             ]
     if root_password:
         lines += [f"usermod -p '<{root_password}>' root"]
-    return "".join(f"{one}\n" for one in lines)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def fetched(image: Image, to: str) -> str:

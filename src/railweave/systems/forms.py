@@ -133,33 +133,33 @@ class Forms:
     @cached_property
     def _by_word(self) -> dict[str, list[Form]]:
         """Forms by their first word; those that begin with a placeholder under an empty word."""
-        found: dict[str, list[Form]] = {}
-        for one in self.forms:
-            word = one.text.split(" ", 1)[0]
-            found.setdefault("" if set("<[") & set(word) else word, []).append(one)
-        return found
+        by_word: dict[str, list[Form]] = {}
+        for form in self.forms:
+            word = form.text.split(" ", 1)[0]
+            by_word.setdefault("" if set("<[") & set(word) else word, []).append(form)
+        return by_word
 
     def of(self, line: str) -> list[Form]:
         """Return the forms that a statement with its headers has: one, if the rows are right."""
         rows = self._by_word
         near = [*rows.get(line.split(" ", 1)[0], ()), *rows.get("", ())]
-        found = [one for one in near if one.pattern.fullmatch(line)]
-        return found or [one for other in self.included for one in other.of(line)]
+        of_line = [form for form in near if form.pattern.fullmatch(line)]
+        return of_line or [form for other in self.included for form in other.of(line)]
 
     @cached_property
     def _looked_at(self) -> Forms:
-        forms = (*self.forms, *(one for other in self.included for one in other.forms))
-        return Forms(self.documents, tuple(one for one in forms if one.look_for))
+        forms = (*self.forms, *(form for other in self.included for form in other.forms))
+        return Forms(self.documents, tuple(form for form in forms if form.look_for))
 
     def to_look_at(self, lines: Iterable[str]) -> list[Form]:
         """Return the forms of lines that a first switch is to be looked at for, in the order of the rows."""
         rows = self._looked_at
-        found = {form for line in lines for form in rows.of(line)}
-        return [one for one in rows.forms if one in found]
+        of_lines = {form for line in lines for form in rows.of(line)}
+        return [form for form in rows.forms if form in of_lines]
 
 
 def _pattern(form: str) -> str:
-    return "".join(_part(one) for one in re.split(r"(<[^>]+>|\[[^\]]+\])", form))
+    return "".join(_part(part) for part in re.split(r"(<[^>]+>|\[[^\]]+\])", form))
 
 
 def _part(part: str) -> str:
@@ -187,7 +187,7 @@ def forms_of(nos: str) -> Forms:
 def read_forms(file: Path) -> Forms:
     """Read a file of forms. Raises ``ValueError`` for a document that the file does not list."""
     data: _File = packaged_yaml(file.read_text(encoding="utf-8"))
-    documents = {key: Document(**one) for key, one in data["documents"].items()}
+    documents = {key: Document(**document) for key, document in data["documents"].items()}
     forms = tuple(form for group in data["forms"] for form in _group(documents, group))
     return Forms(documents, forms, tuple(forms_of(nos) for nos in data.get("includes", ())))
 
@@ -221,13 +221,13 @@ class _File(TypedDict):
 
 def _group(documents: Mapping[str, Document], group: _Group) -> Iterator[Form]:
     for row in group["rows"]:
-        own: _Row = {"form": row} if isinstance(row, str) else row
-        sources = own["sources"] if "sources" in own else group.get("sources", {})
-        places = {key: str(place or "") for key, place in sources.items()} | dict.fromkeys(own.get("also", ()), "")
+        row_of: _Row = {"form": row} if isinstance(row, str) else row
+        sources = row_of["sources"] if "sources" in row_of else group.get("sources", {})
+        places = {key: str(place or "") for key, place in sources.items()} | dict.fromkeys(row_of.get("also", ()), "")
         if missing := places.keys() - documents.keys():
-            raise ValueError(f"{own.get('form')}: no document is called {', '.join(sorted(missing))}")
-        look_for, known = own.get("look_for", group.get("look_for", "")), own.get("known", group.get("known", ""))
-        words = own.get("form", "")
+            raise ValueError(f"{row_of.get('form')}: no document is called {', '.join(sorted(missing))}")
+        look_for, known = row_of.get("look_for", group.get("look_for", "")), row_of.get("known", group.get("known", ""))
+        words = row_of.get("form", "")
         for header in group.get("under", [""]):
             text = f"{header} / {words}" if header else words
             yield Form(group["about"], text, places, documents, look_for, known)

@@ -25,8 +25,8 @@ def read_state(device: str, nos: str, texts: Mapping[str, str]) -> DeviceState:
     try:
         return reader.read(answers)
     except Exception as error:  # noqa: BLE001 - a form that nobody has thought of ends no other device
-        what = f"the answers cannot be read: {type(error).__name__}"
-        return DeviceState(device, nos, notes=(*answers.notes, Note(device, "", "", what)))
+        problem = f"the answers cannot be read: {type(error).__name__}"
+        return DeviceState(device, nos, notes=(*answers.notes, Note(device, "", "", problem)))
 
 
 def read_states(capture: Capture, systems_of: Mapping[str, str]) -> dict[str, DeviceState]:

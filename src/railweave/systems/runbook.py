@@ -291,7 +291,7 @@ TABLES: Tables = {
     ),
     "adjacencies": (
         ("Interface", "Neighbor", "Metric"),
-        lambda switch: ((switch["port"].format(one.interface), one.peer, one.metric) for one in switch.isis.ports),
+        lambda switch: ((switch["port"].format(port.interface), port.peer, port.metric) for port in switch.isis.ports),
     ),
     "routes": (
         ("Prefix", "Path color", "Next hops"),

@@ -107,12 +107,12 @@ class StateTable:
         has = {
             "": True,
             "bgp": config.bgp is not None,
-            "bfd": any(one is not None and one.bfd is not None for one in protocols),
+            "bfd": any(protocol is not None and protocol.bfd is not None for protocol in protocols),
             "isis": config.isis is not None,
             "qos": config.qos is not None,
             "overlay": config.overlay is not None,
         }
-        vrfs = [_words(vrf) for vrf in (DEFAULT_VRF, *(one.name for one in config.vrfs))]
+        vrfs = [_words(vrf) for vrf in (DEFAULT_VRF, *(vrf.name for vrf in config.vrfs))]
         each: dict[str, list[dict[str, str]]] = {
             "": [{}],
             "route": [_words(vrf, prefix) for vrf, prefix in asked],

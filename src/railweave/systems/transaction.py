@@ -26,9 +26,9 @@ Spoken = Literal["ssh", "netconf", "eapi"]
 class RefusedError(RailweaveError):
     """A device does not do what it is told: ``what`` is why, in one line, without the values of secrets."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = CONTROL.sub("?", hidden(" ".join(what.split())))[:300]
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.what = CONTROL.sub("?", hidden(" ".join(reason.split())))[:300]
 
     def __str__(self) -> str:
         return self.what
@@ -186,5 +186,5 @@ async def put(session: Session, start: str, label: str, name: str, text: str) ->
 
 async def pending(session: Session, start: str = FUNCTIONS) -> Pending | None:
     """The change whose way back is armed. ``start`` begins with, or has, ``FUNCTIONS``."""
-    said = (await script(session, start + _PENDING)).split()
-    return Pending(said[0], int(said[1])) if len(said) > 1 else None
+    words = (await script(session, start + _PENDING)).split()
+    return Pending(words[0], int(words[1])) if len(words) > 1 else None
