@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 PORTS = True
-DAEMONS = {one: one for one in ("bgpd", "zebra", "bfdd", "isisd", "ospfd")}
+DAEMONS = {daemon: daemon for daemon in ("bgpd", "zebra", "bfdd", "isisd", "ospfd")}
 _NO_MACHINE = """if [ -n "$RAILWEAVE_LAB" ] || [ ! -d /run/systemd/system ]; then
   echo 'this router has no machine of its own, and nothing that starts its daemons again' >&2; exit 1
 fi
@@ -36,7 +36,7 @@ _OPEN = """if [ -e "$folder/back.sh" ]; then sh "$folder/back.sh" "$label" && di
 
 async def shut(session: Session, label: str, ports: Sequence[str], seconds: int) -> None:
     """Set ports down, by the kernel."""
-    await put(session, START, label, "ports", "".join(f"{one}\n" for one in ports))
+    await put(session, START, label, "ports", "".join(f"{port}\n" for port in ports))
     await put(session, START, label, "back.sh", _BACK.format(START))
     await script(session, START + _SHUT, label, seconds)
 

@@ -55,7 +55,7 @@ _CLEAR = 'armed "$folder" || rm -rf "$folder"'
 
 
 def _lines(commands: Iterable[Command]) -> str:
-    return "".join(f"{one}\n" for one in commands)
+    return "".join(f"{command}\n" for command in commands)
 
 
 def _before(given: Given) -> str:
@@ -66,8 +66,8 @@ def _before(given: Given) -> str:
     """
     text = given.before[_FILE]
     there = set(_INTERFACE.findall(text))
-    new = [one for one in dict.fromkeys(_INTERFACE.findall(given.target[_FILE])) if one not in there]
-    return text + "".join(f"{one}\nexit\n" for one in new)
+    new = [name for name in dict.fromkeys(_INTERFACE.findall(given.target[_FILE])) if name not in there]
+    return text + "".join(f"{name}\nexit\n" for name in new)
 
 
 async def _script(session: Session, text: str, label: str, *more: object) -> str:
@@ -113,8 +113,8 @@ async def _tried(session: Session, label: str, name: str) -> None:
     _raise_complaints(await _script(session, _READ, label, name))
 
 
-def _raise_complaints(said: str) -> None:
-    if complaints := _COMPLAINT.findall(said):
+def _raise_complaints(answer: str) -> None:
+    if complaints := _COMPLAINT.findall(answer):
         raise RefusedError(f"FRR does not take it: {'; '.join(complaints[:3])}")
 
 

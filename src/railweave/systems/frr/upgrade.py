@@ -33,10 +33,10 @@ async def _script(session: Session, text: str) -> str:
 
 async def boot(session: Session) -> str:
     """The name that systemd gives to this start of the service."""
-    found = (await session.tell("systemctl show --property=InvocationID --value frr")).strip()
-    if not found:
+    boot_id = (await session.tell("systemctl show --property=InvocationID --value frr")).strip()
+    if not boot_id:
         raise RefusedError("its service frr does not run under systemd")
-    return found
+    return boot_id
 
 
 async def install(session: Session, image: Image) -> None:

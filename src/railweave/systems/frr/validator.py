@@ -85,7 +85,7 @@ class Tool:
                 check=False,
                 env={**os.environ, "LC_ALL": "C"},
             )
-        lines = [(int(number), f"{what}: {line}") for number, what, line in _REFUSED.findall(done.stderr)]
+        lines = [(int(number), f"{message}: {line}") for number, message, line in _REFUSED.findall(done.stderr)]
         if done.returncode and not lines:
             raise OSError((done.stderr or done.stdout).strip()[-300:] or f"exit status {done.returncode}")
         return lines
@@ -110,10 +110,10 @@ def packaged(root: Path) -> str:
     status = root / "var/lib/dpkg/status"
     if not status.is_file():
         return ""
-    found = re.search(
+    match = re.search(
         r"^Package: frr\n(?:\S.*\n| .*\n)*?Version: (\S+)", status.read_text(encoding="utf-8"), re.MULTILINE
     )
-    return found.group(1) if found else ""
+    return match.group(1) if match else ""
 
 
 def find(frr_root: Path | None) -> Tool | str:
@@ -149,8 +149,8 @@ def validate(files: Files, frr_root: Path | None) -> ValidatorReport:
     if not known:
         return ValidatorReport(NAME, ran=False, reason=reason)
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        found = list(pool.map(_validate_one, [tool] * len(known), known, known.values()))
-    findings = [finding for each in found for finding in each]
+        of_devices = list(pool.map(_validate_one, [tool] * len(known), known, known.values()))
+    findings = [finding for each in of_devices for finding in each]
     return ValidatorReport(NAME, ran=True, reason=reason, validated=len(known), findings=findings)
 
 
@@ -159,10 +159,11 @@ def _validate_one(tool: Tool, device: str, text: str) -> list[Finding]:
     try:
         refused = tool.refused(text)
     except (OSError, subprocess.TimeoutExpired) as error:
-        what = f"vtysh could not validate the file: {error}"
-        return [REFUSED.finding(device, what, why="what is in it is not known to be good", fix="", file=file)]
+        problem = f"vtysh could not validate the file: {error}"
+        return [REFUSED.finding(device, problem, why="what is in it is not known to be good", fix="", file=file)]
     return [
-        REFUSED.finding(device, f"FRR refuses the line: {what}", file=file, line=number) for number, what in refused
+        REFUSED.finding(device, f"FRR refuses the line: {message}", file=file, line=number)
+        for number, message in refused
     ]
 
 

@@ -42,9 +42,9 @@ def read(texts: Mapping[str, str]) -> Reading:
     """The configuration that the texts hold together. Raises ``RenderError`` with the line where one is broken."""
     filters = {file: text for file, text in texts.items() if nftables.is_one(text)}
     files = [(file, sections(text)) for file, text in texts.items() if file not in filters]
-    taking = SectionReader([one for _, found in files for one in found])
-    found = INTERFACES.read(taking.sections, taking).ports
-    config = _config(Routing(taking, found, [name for name in found if LOOPBACK.fullmatch(name)]))
+    taking = SectionReader([section for _, of_file in files for section in of_file])
+    ports = INTERFACES.read(taking.sections, taking).ports
+    config = _config(Routing(taking, ports, [name for name in ports if LOOPBACK.fullmatch(name)]))
     made: list[ReadStatement] = []
     for file, text in filters.items():
         protection, lines = nftables.control_plane(text)
@@ -61,8 +61,8 @@ def parsed(file: str, text: str) -> ConfigTree:
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
     """The nodes of a tree as text."""
-    found = tree_sections(nodes)
-    return nftables.to_text(found) if file == nftables.FILE else to_text(found)
+    parts = tree_sections(nodes)
+    return nftables.to_text(parts) if file == nftables.FILE else to_text(parts)
 
 
 def _config(routing: Routing) -> DeviceConfig:
@@ -78,17 +78,17 @@ def _config(routing: Routing) -> DeviceConfig:
             interfaces.append(_interface(port, "fabric"))
         elif (port.addresses or for_servers(port)) and not port.shut:
             gateways.append(_gateway(port))
-    configured = {one.name for one in (*interfaces, *gateways)}
+    configured = {interface.name for interface in (*interfaces, *gateways)}
     for line in select(routing.taking.sections, "interface <name> **", "shutdown"):
         if _MANAGEMENT.fullmatch(line["name"]) and line["name"] not in configured:
             routing.taking.leave(line)
     bgp = routing.bgp()
     of_vrf: dict[str, list[Prefix]] = {}
-    for one in gateways:
-        of_vrf.setdefault(one.vrf, []).extend(one.prefixes)
+    for gateway in gateways:
+        of_vrf.setdefault(gateway.vrf, []).extend(gateway.prefixes)
     vrfs = routing.vrfs(of_vrf)
     isis = routing.isis()
-    used: set[Family] = {one.family for gateway in gateways for one in gateway.addresses}
+    used: set[Family] = {address.family for gateway in gateways for address in gateway.addresses}
     used |= {*(bgp.families if bgp else ()), *(isis.families if isis else ())}
     return replace(
         blank_config("frr"),
@@ -130,16 +130,16 @@ def _interface(port: Port, kind: Literal["fabric", "external"]) -> Interface:
 
 
 def _gateway(port: Port) -> Gateway:
-    found = _VLAN.fullmatch(port.name)
+    match = _VLAN.fullmatch(port.name)
     return Gateway(
         name=port.name,
-        vlan=int(found[1]) if found else None,
+        vlan=int(match[1]) if match else None,
         vlan_name="",
         description=port.description,
         mtu=(port.advertised and port.advertised.link_mtu) or 0,
         addresses=port.addresses,
         prefixes=prefixes(port),
         advertisements=advertisements(port),
-        port="" if found else port.name,
+        port="" if match else port.name,
         vrf=port.vrf,
     )

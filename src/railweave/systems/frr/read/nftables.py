@@ -59,9 +59,9 @@ def blocks(text: str) -> list[Section]:
     return top.body or []
 
 
-def _put(above: Section, one: Section) -> None:
+def _put(above: Section, section: Section) -> None:
     above.body = above.body if above.body is not None else []
-    above.body.append(one)
+    above.body.append(section)
 
 
 def to_text(sections: Iterable[Section]) -> str:
@@ -70,12 +70,12 @@ def to_text(sections: Iterable[Section]) -> str:
 
 
 def _printed(sections: Iterable[Section], depth: int) -> Iterator[str]:
-    for one in sections:
-        if one.body is None:
-            yield f"{' ' * depth}{one.line}"
+    for section in sections:
+        if section.body is None:
+            yield f"{' ' * depth}{section.line}"
         else:
-            yield f"{' ' * depth}{one.line} {{"
-            yield from _printed(one.body, depth + 1)
+            yield f"{' ' * depth}{section.line} {{"
+            yield from _printed(section.body, depth + 1)
             yield f"{' ' * depth}}}"
 
 
@@ -90,14 +90,16 @@ def control_plane(text: str) -> tuple[ControlPlane | None, list[Line]]:
         lines.append(
             (table.at, "table", table.line, not plain or table.line.startswith(("table inet ", "delete table inet ")))
         )
-        for one in table.body or ():
-            here = f"{table.line} / {one.line}"
-            policer = _policer(one.line)
+        for section in table.body or ():
+            here = f"{table.line} / {section.line}"
+            policer = _policer(section.line)
             if policer:
                 policers.append(policer)
-            chain = one.line == "chain input"
-            lines.append((one.at, "table", here, policer is not None or chain or one.line.startswith("counter ")))
-            for statement in one.body or ():
+            chain = section.line == "chain input"
+            lines.append(
+                (section.at, "table", here, policer is not None or chain or section.line.startswith("counter "))
+            )
+            for statement in section.body or ():
                 rule = _rule(statement.line) if chain else None
                 if rule:
                     rules.append(rule)
@@ -110,8 +112,8 @@ def control_plane(text: str) -> tuple[ControlPlane | None, list[Line]]:
 
 
 def _policer(line: str) -> Policer | None:
-    found = re.fullmatch(r"limit (\S+) \{ rate (\d{1,15}) bytes/second burst (\d{1,15}) bytes;? \}", line)
-    return Policer(found[1], int(found[2]) * 8, int(found[3])) if found else None
+    match = re.fullmatch(r"limit (\S+) \{ rate (\d{1,15}) bytes/second burst (\d{1,15}) bytes;? \}", line)
+    return Policer(match[1], int(match[2]) * 8, int(match[3])) if match else None
 
 
 def _plane(rules: Iterable[tuple[ControlRule, Sources]], policers: Iterable[Policer]) -> ControlPlane:
@@ -148,41 +150,41 @@ _RULE = re.compile(
 
 def _rule(line: str) -> tuple[ControlRule, Sources] | None:
     """A rule that accepts, and the packets that it is for; None if a word of it is not understood."""
-    found = _RULE.fullmatch(line)
-    if found is None:
+    match = _RULE.fullmatch(line)
+    if match is None:
         return None
-    versions = {"6" in word for slot in ("ip", "nfproto", "hops", "icmp") if (word := found[slot])}
-    protocols = {"icmp" if found["icmp"] else None, found["sending"], found["receiving"]} - {None}
-    protocols |= {"tcp"} if found["established"] else set[str]()
+    versions = {"6" in word for slot in ("ip", "nfproto", "hops", "icmp") if (word := match[slot])}
+    protocols = {"icmp" if match["icmp"] else None, match["sending"], match["receiving"]} - {None}
+    protocols |= {"tcp"} if match["established"] else set[str]()
     if len(versions) != 1 or len(protocols) != 1:
         return None
     family: Family = "ipv6" if versions == {True} else "ipv4"
-    name = (found["name"] or "").strip('"')
+    name = (match["name"] or "").strip('"')
     try:
         sources = Sources(
             "",
             family,
             tuple(
                 InterfaceAddress.read(f"{each}{'' if '/' in each else f'/{BITS[family]}'}").prefix
-                for each in _set(found["prefixes"])
+                for each in _set(match["prefixes"])
             ),
-            tuple(each.strip('"') for each in _set(found["interfaces"])),
+            tuple(each.strip('"') for each in _set(match["interfaces"])),
         )
-        ranges = {slot: tuple(map(_range, _set(found[slot]))) for slot in ("types", "sent", "received")}
+        ranges = {slot: tuple(map(_range, _set(match[slot]))) for slot in ("types", "sent", "received")}
     except ValueError:
         return None
     rule = ControlRule(
         name=name,
         plane="network" if _NETWORK.match(name) else "management",
         family=family,
-        protocol="icmp" if found["icmp"] else "udp" if "udp" in protocols else "tcp",
+        protocol="icmp" if match["icmp"] else "udp" if "udp" in protocols else "tcp",
         sources="",
         source_ports=ranges["sent"],
         destination_ports=ranges["received"],
         icmp_types=tuple(low for low, _ in ranges["types"]),
-        hop_limit=int(found["hop_limit"]) if found["hop_limit"] else None,
-        established=bool(found["established"]),
-        policer=found["policer"] or "",
+        hop_limit=int(match["hop_limit"]) if match["hop_limit"] else None,
+        established=bool(match["established"]),
+        policer=match["policer"] or "",
     )
     return rule, sources
 

@@ -28,13 +28,16 @@ def as_given(sections: Sequence[Section]) -> list[Section]:
     """The sections of a text in the words that FRR is given; a text that FRR did not print is left as it is."""
     if not has(sections, PRINTED):
         return list(sections)
-    found = [_section(one) for one in sections if not (_is_general(one) or _says_nothing(one))]
-    _distinguish([one for one in found if one.line.startswith("router bgp ")])
-    return [*_general(sections), *found]
+    converted = [_section(section) for section in sections if not (_is_general(section) or _says_nothing(section))]
+    _distinguish([section for section in converted if section.line.startswith("router bgp ")])
+    return [*_general(sections), *converted]
 
 
-def _is_general(one: Section) -> bool:
-    return one.line.startswith("frr version ") or one.line.removeprefix("no ") in {"ip forwarding", "ipv6 forwarding"}
+def _is_general(section: Section) -> bool:
+    return section.line.startswith("frr version ") or section.line.removeprefix("no ") in {
+        "ip forwarding",
+        "ipv6 forwarding",
+    }
 
 
 def _distinguish(instances: Sequence[Section]) -> None:
@@ -42,57 +45,61 @@ def _distinguish(instances: Sequence[Section]) -> None:
 
     One that is given and is the same is not kept as given, and not printed (FRRouting/frr bgpd/bgp_evpn_vty.c, ``bgp_evpn_vrf_rd``).
     """
-    for number, one in enumerate(instances, 1):
-        own = next((inner["id"] for inner in select(one.body or (), "bgp router-id <id>")), "")
-        for family in select([one], "router bgp * vrf *", "address-family l2vpn evpn"):
-            if own and not has(family.below, "rd *"):
-                family.below.insert(0, Section(f"rd {own}:{number}"))
+    for number, instance in enumerate(instances, 1):
+        router_id = next((inner["id"] for inner in select(instance.body or (), "bgp router-id <id>")), "")
+        for family in select([instance], "router bgp * vrf *", "address-family l2vpn evpn"):
+            if router_id and not has(family.below, "rd *"):
+                family.below.insert(0, Section(f"rd {router_id}:{number}"))
 
 
-def _says_nothing(one: Section) -> bool:
+def _says_nothing(section: Section) -> bool:
     """Whether it is a VRF of the machine's, of which FRR has the name alone."""
-    return one.line.startswith("vrf ") and not one.body
+    return section.line.startswith("vrf ") and not section.body
 
 
 def _general(sections: Sequence[Section]) -> list[Section]:
     """Forwarding: printed where it is off. That of IPv4 is the machine's own where nothing is routed by it, and says nothing."""
-    found = [one for one in sections if one.line == "no ipv6 forwarding"] or [Section("ipv6 forwarding")]
+    lines = [section for section in sections if section.line == "no ipv6 forwarding"] or [Section("ipv6 forwarding")]
     if _routes_ipv4(sections):
-        found += [one for one in sections if one.line == "no ip forwarding"] or [Section("ip forwarding")]
-    return found
+        lines += [section for section in sections if section.line == "no ip forwarding"] or [Section("ip forwarding")]
+    return lines
 
 
 def _routes_ipv4(sections: Sequence[Section]) -> bool:
     return has(sections, "router bgp **", "address-family ipv4 **") or any(
-        has(one.body or (), "ip address|router **")
-        for one in sections
-        if one.line.startswith("interface ") and one.line != "interface lo"
+        has(section.body or (), "ip address|router **")
+        for section in sections
+        if section.line.startswith("interface ") and section.line != "interface lo"
     )
 
 
-def _section(one: Section) -> Section:
-    given = next((body for word, body in _BODIES.items() if one.line.startswith(word)), None)
-    return one if given is None or one.body is None else Section(one.line, list(given(one.body)), one.at)
+def _section(section: Section) -> Section:
+    given = next((body for word, body in _BODIES.items() if section.line.startswith(word)), None)
+    return (
+        section
+        if given is None or section.body is None
+        else Section(section.line, list(given(section.body)), section.at)
+    )
 
 
 def _interface(body: list[Section]) -> Iterable[Section]:
     yield from map(_prefix_option, body)
-    lines = {one.line for one in body}
+    lines = {line.line for line in body}
     if any("ipv6 nd " in line for line in lines) and not has(body, "ipv6 nd ra-interval **"):
         yield Section(f"ipv6 nd ra-interval {unprinted('gateways.advertisements.max_interval')}")
     if has(body, "ip|ipv6 router isis *") and "isis passive" not in lines and not has(body, "isis metric **"):
         yield Section(f"isis metric {ISIS_METRIC}")
 
 
-def _prefix_option(one: Section) -> Section:
+def _prefix_option(section: Section) -> Section:
     """A prefix of router advertisements with its lifetimes in seconds: printed where they are not the usual ones."""
-    words = one.line.split()
+    words = section.line.split()
     if words[:3] != ["ipv6", "nd", "prefix"]:
-        return one
+        return section
     kinds, told = ("valid", "preferred"), [_INFINITE if word == "infinite" else word for word in words[4:]]
     if not (told and told[0].isdecimal()):
         told = [*(str(unprinted(f"gateways.advertisements.prefix_{kind}_lifetime")) for kind in kinds), *told]
-    return Section(" ".join([*words[:4], *told]), at=one.at)
+    return Section(" ".join([*words[:4], *told]), at=section.at)
 
 
 def _bfd(body: list[Section]) -> Iterable[Section]:
@@ -102,45 +109,45 @@ def _bfd(body: list[Section]) -> Iterable[Section]:
         "receive-interval": interval,
         "transmit-interval": interval,
     }
-    for one in body:
-        if not one.line.startswith("profile "):
-            yield one
+    for line in body:
+        if not line.line.startswith("profile "):
+            yield line
             continue
-        inner = one.body or []
+        inner = line.body or []
         more = [Section(f"{word} {value}") for word, value in usual.items() if not has(inner, f"{word} *")]
-        yield Section(one.line, [*inner, *more], one.at)
+        yield Section(line.line, [*inner, *more], line.at)
 
 
 def _bgp(body: list[Section]) -> Iterable[Section]:
     """Neighbors on interfaces with their AS number and their group on the lines that they are usually given on; BFD of a profile once."""
     on_interfaces = {
-        words[1] for one in body if (words := one.line.split())[0] == "neighbor" and words[2:3] == ["interface"]
+        words[1] for line in body if (words := line.line.split())[0] == "neighbor" and words[2:3] == ["interface"]
     }
-    lines = {one.line for one in body}
-    for one in body:
-        match one.line.split():
+    lines = {line.line for line in body}
+    for line in body:
+        match line.line.split():
             case ["neighbor", name, "bfd"] if any(line.startswith(f"neighbor {name} bfd profile ") for line in lines):
                 pass
             case ["neighbor", name, "interface", "peer-group", group]:
-                yield Section(f"neighbor {name} peer-group {group}", at=one.at)
+                yield Section(f"neighbor {name} peer-group {group}", at=line.at)
             case ["neighbor", name, "interface", "v6only", "peer-group", group]:
-                yield Section(f"neighbor {name} interface v6only", at=one.at)
-                yield Section(f"neighbor {name} peer-group {group}", at=one.at)
+                yield Section(f"neighbor {name} interface v6only", at=line.at)
+                yield Section(f"neighbor {name} peer-group {group}", at=line.at)
             case ["neighbor", name, "remote-as", asn] if name in on_interfaces:
-                yield Section(f"neighbor {name} interface remote-as {asn}", at=one.at)
-            case ["address-family", "l2vpn", "evpn"] if one.body is not None:
-                yield Section(one.line, [*one.body, *_next_hops_kept(one.body)], one.at)
+                yield Section(f"neighbor {name} interface remote-as {asn}", at=line.at)
+            case ["address-family", "l2vpn", "evpn"] if line.body is not None:
+                yield Section(line.line, [*line.body, *_next_hops_kept(line.body)], line.at)
             case [word] if word == _OF_10_6:
                 pass
             case _:
-                yield one
+                yield line
 
 
 def _next_hops_kept(body: list[Section]) -> Iterable[Section]:
     """That a switch without VNIs hands next hops on: FRR never prints it of EVPN, given or not."""
     if not has(body, "advertise-all-vni"):
-        for one in select(body, "neighbor <name> activate"):
-            yield Section(f"neighbor {one['name']} attribute-unchanged next-hop")
+        for line in select(body, "neighbor <name> activate"):
+            yield Section(f"neighbor {line['name']} attribute-unchanged next-hop")
 
 
 def _isis(body: list[Section]) -> Iterable[Section]:

@@ -44,18 +44,18 @@ def overlay(
     here = sessions.here
     if here.evpn is None:
         return None
-    peers = [one for one in sessions.peers if sessions.evpn(one)]
-    ports = {one.name: sessions.links[one.name].interface for one in peers}
-    links = [one for one in peers if ports[one.name] and (sessions.unicast(one) or one.on_interface)]
-    own = [one for one in peers if one not in links and sessions.reaches(one)]
-    found = [(one, session) for one in own if (session := sessions.numbered(one)) is not None]
-    neighbors = tuple(session for _, session in found)
-    sources = [at for one, session in found if not ports[one.name] and (at := session.local_address) != UNKNOWN]
+    peers = [peer for peer in sessions.peers if sessions.evpn(peer)]
+    ports = {peer.name: sessions.links[peer.name].interface for peer in peers}
+    links = [peer for peer in peers if ports[peer.name] and (sessions.unicast(peer) or peer.on_interface)]
+    others = [peer for peer in peers if peer not in links and sessions.reaches(peer)]
+    numbered = [(peer, session) for peer in others if (session := sessions.numbered(peer)) is not None]
+    neighbors = tuple(session for _, session in numbered)
+    sources = [at for peer, session in numbered if not ports[peer.name] and (at := session.local_address) != UNKNOWN]
     loopback = next(iter((*sources, *loopbacks)), here.router_id)
     if loopback is None:
         return None
-    said = [level for one in peers for level in here.within(one, "evpn")]
-    mark = policies.mark({sessions.exports(one, "evpn") or "" for one in peers})
+    levels = [level for peer in peers for level in here.within(peer, "evpn")]
+    mark = policies.mark({sessions.exports(peer, "evpn") or "" for peer in peers})
     if mark is None:
         for line in statements_of(here, taking, *sessions.syntax.exports):
             taking.leave(line)
@@ -63,18 +63,18 @@ def overlay(
         loopback=loopback,
         neighbors=neighbors,
         endpoints=_endpoints(loopback, loopbacks) if here.evpn.all_vnis else (),
-        reflects=any(one.next_hop_unchanged or one.reflected for one in said)
+        reflects=any(level.next_hop_unchanged or level.reflected for level in levels)
         or ((has(taking.sections, PRINTED) or bool(links)) and not here.evpn.all_vnis),
         from_spine=mark or "",
-        bfd=sessions.common_bfd([one for one, _ in found], taking),
-        links=tuple(dict.fromkeys(ports[one.name] for one in links)),
+        bfd=sessions.common_bfd([peer for peer, _ in numbered], taking),
+        links=tuple(dict.fromkeys(ports[link.name] for link in links)),
     )
 
 
 def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.TunnelEndpoint, ...]:
     """Addresses that tunnels end on: others than that of the sessions and the device's own, where there are others."""
-    others = [one for one in loopbacks[1:] if one != loopback]
-    return tuple(model.TunnelEndpoint(one, None) for one in others or [loopback])
+    others = [address for address in loopbacks[1:] if address != loopback]
+    return tuple(model.TunnelEndpoint(address, None) for address in others or [loopback])
 
 
 def evpn_maps(router: Router) -> set[str]:
@@ -116,8 +116,8 @@ def _automatic(here: Router, vni: int) -> str:
     return f"{here.asn & _SHORT}:{vni}"
 
 
-def _vrf(name: str, vni: int, own: Sessions | None, policies: Lists, prefixes: Sequence[Prefix]) -> model.Vrf:
-    here = own.here if own else None
+def _vrf(name: str, vni: int, sessions: Sessions | None, policies: Lists, prefixes: Sequence[Prefix]) -> model.Vrf:
+    here = sessions.here if sessions else None
     evpn = (here and here.evpn) or Evpn()
     automatic = (_automatic(here, vni),) if here and vni else ()
     return model.Vrf(
@@ -126,24 +126,28 @@ def _vrf(name: str, vni: int, own: Sessions | None, policies: Lists, prefixes: S
         route_distinguisher=evpn.distinguisher,
         import_targets=tuple(map(_target, evpn.imports or automatic)),
         export_targets=tuple(map(_target, evpn.exports or automatic)),
-        prefixes=tuple(one for one in prefixes if here and _told(here, evpn, one.family)),
-        external=tuple(_external(own, policies)) if own else (),
+        prefixes=tuple(prefix for prefix in prefixes if here and _told(here, evpn, prefix.family)),
+        external=tuple(_external(sessions, policies)) if sessions else (),
     )
 
 
 def _told(here: Router, evpn: Evpn, family: Family) -> bool:
     """Whether connected prefixes of a family go out as routes of type 5."""
-    own = here.unicast.get(family)
-    return family in evpn.advertises and own is not None and (own.redistributes is not None or bool(own.networks))
+    unicast = here.unicast.get(family)
+    return (
+        family in evpn.advertises
+        and unicast is not None
+        and (unicast.redistributes is not None or bool(unicast.networks))
+    )
 
 
-def _external(own: Sessions, policies: Lists) -> Iterator[model.ExternalPeer]:
+def _external(sessions: Sessions, policies: Lists) -> Iterator[model.ExternalPeer]:
     """Sessions with routers outside, and the prefixes that pass in either direction."""
-    for peer in own.peers:
-        session = own.links[peer.name]
-        if session.peer_address is None or session.local_address is None or not own.unicast(peer):
+    for peer in sessions.peers:
+        session = sessions.links[peer.name]
+        if session.peer_address is None or session.local_address is None or not sessions.unicast(peer):
             continue
-        imports, exports = (policies.prefixes.passed(policies.terms(name)) for name in own.policies(peer))
+        imports, exports = (policies.prefixes.passed(policies.terms(name)) for name in sessions.policies(peer))
         router = peer.group or session.peer
         unit = session.interface if "." in session.interface else f"{session.interface}.0"
         numbered = model.NumberedSession(
@@ -154,10 +158,10 @@ def _external(own: Sessions, policies: Lists) -> Iterator[model.ExternalPeer]:
 
 def external_maps(instances: Mapping[str, Sessions]) -> Iterator[str]:
     """Route-maps of sessions in VRFs."""
-    for name, own in instances.items():
+    for name, sessions in instances.items():
         if name:
-            for peer in own.peers:
-                yield from own.policies(peer)
+            for peer in sessions.peers:
+                yield from sessions.policies(peer)
 
 
 SYNTAX = Syntax(
@@ -188,13 +192,13 @@ class Sessioned:
         self._of_vrfs = {
             ports[name].vrf: (name, ports[name].addresses) for name in loopbacks if name in ports and ports[name].vrf
         }
-        self.loopbacks = [one for name in self.loopback_names for one in ports[name].addresses]
-        for vrf, own in self.sessions.items():
-            _leave_unnamed(own.here, taking)
+        self.loopbacks = [address for name in self.loopback_names for address in ports[name].addresses]
+        for vrf, main in self.sessions.items():
+            _leave_unnamed(main.here, taking)
             if vrf:  # a VRF has no BFD in the model, and no AS number of its own
-                own.leave_bfd(own.here.neighbors, taking)
-                if self.default is None or own.here.asn != self.default.here.asn:
-                    for line in statements_of(own.here, taking):
+                main.leave_bfd(main.here.neighbors, taking)
+                if self.default is None or main.here.asn != self.default.here.asn:
+                    for line in statements_of(main.here, taking):
                         taking.leave(line)
 
     @property
@@ -204,8 +208,10 @@ class Sessioned:
 
     def router_id(self) -> Address:
         """The router id: as BGP says it, else the address of the loopback."""
-        own = self.default.here.router_id if self.default else None
-        return own or next((one.address for one in self.loopbacks if one.family == "ipv4"), UNKNOWN)
+        router_id = self.default.here.router_id if self.default else None
+        return router_id or next(
+            (loopback.address for loopback in self.loopbacks if loopback.family == "ipv4"), UNKNOWN
+        )
 
     def loopback(self) -> Prefix:
         """Return the main address of the loopback."""
@@ -213,19 +219,19 @@ class Sessioned:
 
     def bgp(self) -> Bgp | None:
         """BGP of the default VRF; None where there is none."""
-        own = self.default
-        if own is None:
+        main = self.default
+        if main is None:
             return None
-        without = {*evpn_maps(own.here), *external_maps(self.sessions)}
-        levels = [level for family in own.here.unicast.values() for level in family.peers.values()]
+        without = {*evpn_maps(main.here), *external_maps(self.sessions)}
+        levels = [level for family in main.here.unicast.values() for level in family.peers.values()]
         kept = {name for level in levels for name in (level.imports, level.exports)}
-        return bgp(own, self.policies, self.taking, without - kept)
+        return bgp(main, self.policies, self.taking, without - kept)
 
     def overlay(self) -> model.OverlayConfig | None:
         """EVPN; None where it does not run."""
-        own = self.default
-        addresses = [one.address for one in self.loopbacks]
-        return overlay(own, self.policies, addresses, self.taking) if own else None
+        main = self.default
+        addresses = [loopback.address for loopback in self.loopbacks]
+        return overlay(main, self.policies, addresses, self.taking) if main else None
 
     def mac_vrf(self) -> model.MacVrf | None:
         """Bridged VNIs; None where none is named."""
@@ -234,34 +240,34 @@ class Sessioned:
     def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[model.Vrf, ...]:
         """VRFs that route. ``prefixes`` are those of their gateways."""
         main, policies = self.default, self.policies
-        ways = sum(main.evpn(one) for one in main.peers) if main else 0
-        for vrf, own in self.sessions.items():
-            for line in statements_of(own.here, self.taking, "**", "maximum-paths <width>") if vrf else ():
+        ways = sum(main.evpn(peer) for peer in main.peers) if main else 0
+        for vrf, sessions in self.sessions.items():
+            for line in statements_of(sessions.here, self.taking, "**", "maximum-paths <width>") if vrf else ():
                 width = number(line["width"])
                 if width is not None and width < ways:  # fewer than EVPN's sessions bring
                     self.taking.leave(line)
         names = dict.fromkeys(name for name in (*self.vnis, *self.sessions) if name)
-        found = (
+        tenants = (
             _vrf(name, self.vnis.get(name, 0), self.sessions.get(name), policies, prefixes.get(name, ()))
             for name in names
         )
-        return tuple(self._with_loopback(one) for one in found)
+        return tuple(self._with_loopback(tenant) for tenant in tenants)
 
     def is_loopback(self, name: str) -> bool:
         """Whether an interface is a loopback, of the device or of a VRF."""
-        return name in self.loopback_names or any(name == own for own, _ in self._of_vrfs.values())
+        return name in self.loopback_names or any(name == loopback for loopback, _ in self._of_vrfs.values())
 
-    def _with_loopback(self, one: model.Vrf) -> model.Vrf:
-        if one.name not in self._of_vrfs:
-            return one
-        name, addresses = self._of_vrfs[one.name]
+    def _with_loopback(self, vrf: model.Vrf) -> model.Vrf:
+        if vrf.name not in self._of_vrfs:
+            return vrf
+        name, addresses = self._of_vrfs[vrf.name]
         prefixes = tuple(each.address.prefix for each in addresses)
-        return replace(one, loopbacks=prefixes, unit=number(name.lstrip("abcdefghijklmnopqrstuvwxyzL")))
+        return replace(vrf, loopbacks=prefixes, unit=number(name.lstrip("abcdefghijklmnopqrstuvwxyzL")))
 
     def outside(self) -> set[str]:
         """Interfaces that sessions of other VRFs run on."""
-        tenants = (own for vrf, own in self.sessions.items() if vrf)
-        return {session.interface for own in tenants for session in own.links.values()} - {""}
+        tenants = (sessions for vrf, sessions in self.sessions.items() if vrf)
+        return {session.interface for tenant in tenants for session in tenant.links.values()} - {""}
 
 
 class Routing(Sessioned):
@@ -292,7 +298,9 @@ class Routing(Sessioned):
 
     def isis(self) -> Isis | None:
         """IS-IS; None where it does not run."""
-        loopback = next((one.address for one in self.loopbacks if one.family == "ipv4"), self.router_id())
+        loopback = next(
+            (loopback.address for loopback in self.loopbacks if loopback.family == "ipv4"), self.router_id()
+        )
         return isis(self._igp, self.ports, self.profiles, loopback, self.loopback_names)
 
     def ospf(self, bgp: Bgp | None) -> Ospf | None:
@@ -304,9 +312,11 @@ class Routing(Sessioned):
 
     def on_fabric(self) -> set[str]:
         """Interfaces that a session of the default VRF, or IS-IS or OSPF, runs on."""
-        found = {session.interface for session in self.default.links.values()} - {""} if self.default else set[str]()
+        on_sessions = (
+            {session.interface for session in self.default.links.values()} - {""} if self.default else set[str]()
+        )
         running = {port.name for port, _ in on_links(self._igp, self.ports)}
-        return found | running | {one.interface for one in (self._ospf.ports if self._ospf else ())}
+        return on_sessions | running | {port.interface for port in (self._ospf.ports if self._ospf else ())}
 
     def fast_reroute(self) -> bool:
         """Whether next-hop groups are repaired at once; where there is no BGP, nobody says."""
@@ -329,7 +339,7 @@ def _leave_unnamed(router: Router, taking: SectionReader) -> None:
 
 def statements(taking: SectionReader, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[ReadStatement]:
     """Every line of the files and what became of it, but of those without a name. No secret is in it."""
-    of_file = {id(one): file for file, sections in files for one in sections}
+    of_file = {id(section): file for file, sections in files for section in sections}
     irrelevant = catalog().systems["frr"].reads.irrelevant
     lines: dict[str, list[tuple[int, str, str, Known]]] = {file: [] for file, _ in files}
     file = ""
@@ -338,6 +348,6 @@ def statements(taking: SectionReader, files: Sequence[tuple[str, Sequence[Sectio
         words = path.split(maxsplit=2)
         hierarchy = " ".join(words[:2]) if words[0] in _HIERARCHIES else words[0]
         lines[file].append((section.at, hierarchy, without_secrets(path), understood))
-    for name, found in lines.items():
+    for name, subjects in lines.items():
         if name:
-            yield from classify_statements(name, found, irrelevant)
+            yield from classify_statements(name, subjects, irrelevant)

@@ -136,7 +136,7 @@ class Sessions:
     def source(self, peer: Peer) -> Address:
         """The address that a session comes from: of the link to the neighbor, where the text leaves that to the way it goes."""
         named, at = self._ports.get(peer.update_source), address(peer.name)
-        of_port = next((own.address for own in named.addresses), None) if named else None
+        of_port = next((port_address.address for port_address in named.addresses), None) if named else None
         link = self._subnets.port(at, self.here.vrf) if at else None
         return address(peer.update_source) or of_port or (link[1].address if link else UNKNOWN)
 
@@ -205,30 +205,37 @@ def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Col
     here = sessions.here
     on_links = sessions.underlay()
     groups, bfd = with_bfd(*_groups(sessions, on_links, taking))
-    found = policies.policies(without)
+    policies_of_lists = policies.policies(without)
     families = sessions.families(on_links)
-    connected, more = _originated(here, found, families)
+    connected, more = _originated(here, policies_of_lists, families)
     named = {name for group in groups for name in (group.import_policy, group.export_policy)}
     accepted = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))
     nothing = model.Policy(NOTHING, (model.Term(NOTHING, model.Match(), model.Action(accept=False)),))
-    known = (*found, accepted, nothing)
+    known = (*policies_of_lists, accepted, nothing)
     joined = sessions.joint.policies(known)
-    found = (*found, *more, *joined, *(one for one in (accepted, nothing) if one.name in named))
-    used = dict.fromkeys(name for policy in found for term in policy.terms if (name := term.match.prefix_list))
+    policies_of_lists = (
+        *policies_of_lists,
+        *more,
+        *joined,
+        *(policy for policy in (accepted, nothing) if policy.name in named),
+    )
+    used = dict.fromkeys(
+        name for policy in policies_of_lists for term in policy.terms if (name := term.match.prefix_list)
+    )
     elsewhere = {entry.prefix_list for name in without for entry in policies.entries(name)}
     unused = (name for name in policies.prefixes.names() if name not in elsewhere and name[0] != "(")
     names = [*used, *(name for name in unused if name not in used)]
     lists = {name: policies.prefixes.prefixes(name) for name in names}
-    networks = tuple(dict.fromkeys(one for family in here.unicast.values() for one in family.networks))
+    networks = tuple(dict.fromkeys(prefix for family in here.unicast.values() for prefix in family.networks))
     width = min(_widths(sessions, on_links), default=unprinted("bgp.maximum_ecmp", sessions.syntax.nos))
     keys = {sessions.key(peer) for peer in on_links}
     made = model.Bgp(
         asn=here.asn,
         router_id=here.router_id or UNKNOWN,
         groups=groups,
-        policies=found,
+        policies=policies_of_lists,
         prefix_lists={**lists, NETWORKS: networks} if networks else lists,
-        communities=policies.named(found),
+        communities=policies.named(policies_of_lists),
         as_lists={},
         fabric_advertise=(),
         redistribute_connected=connected,
@@ -259,22 +266,22 @@ def _groups(
     """Peer groups with their sessions, in the order of the text, and BFD of each; sessions with policies of their own stand by themselves."""
     here = sessions.here
     order = {name: place for place, name in enumerate(here.neighbors)}
-    found: dict[str, model.BgpGroup] = {}
+    groups: dict[str, model.BgpGroup] = {}
     members: dict[str, list[Peer]] = {}
     for peer in peers:
         imports, exports = sessions.policies(peer)
         local, name = peer.local_as or here.asn, peer.group or peer.name
-        stands = found.get(name)
+        stands = groups.get(name)
         if stands and (stands.import_policy, stands.export_policy, stands.local_as) != (imports, exports, local):
             name = peer.name
-            stands = found.get(name)
+            stands = groups.get(name)
         if stands is None:
             about = here.neighbors[peer.group or name].description
             stands = model.BgpGroup(name, about, local, (), imports, exports, peer_as_list=None)
-        found[name] = replace(stands, sessions=(*stands.sessions, sessions.links[peer.name]))
+        groups[name] = replace(stands, sessions=(*stands.sessions, sessions.links[peer.name]))
         members.setdefault(name, []).append(peer)
-    names = sorted(found, key=lambda name: order[name])
-    return [found[name] for name in names], [sessions.common_bfd(members[name], taking) for name in names]
+    names = sorted(groups, key=lambda name: order[name])
+    return [groups[name] for name in names], [sessions.common_bfd(members[name], taking) for name in names]
 
 
 def _originated(
@@ -295,5 +302,5 @@ def _originated(
     if not any(family.networks for family in here.unicast.values()):
         return name, more
     listed = model.Term(NETWORKS, model.Match(prefix_list=NETWORKS), model.Action(accept=True))
-    terms = next((one.terms for one in (*more, *known) if one.name == name), ())
+    terms = next((policy.terms for policy in (*more, *known) if policy.name == name), ())
     return NETWORKS, (model.Policy(NETWORKS, (listed, *terms)),)

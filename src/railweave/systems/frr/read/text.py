@@ -38,8 +38,8 @@ def interface_address(word: str) -> InterfaceAddress | None:
 
 def prefix(word: str) -> Prefix | None:
     """A prefix; bits beyond its length do not count, as they do not for FRR."""
-    found = interface_address(word)
-    return found.prefix if found else None
+    subnet = interface_address(word)
+    return subnet.prefix if subnet else None
 
 
 _OPENS = re.compile(
@@ -134,7 +134,7 @@ def _leave(stack: list[_Open], line: str, column: int) -> None:
     if column == 0 and (_OPENS.match(line) or _stands_alone(stack[-1].word, line)):
         stack.clear()
         return
-    if _FAMILY.match(line) and any(one.word == "router" for one in stack):
+    if _FAMILY.match(line) and any(opened.word == "router" for opened in stack):
         while stack[-1].word != "router":
             stack.pop()
         return
@@ -148,13 +148,13 @@ def _stands_alone(word: str, line: str) -> bool:
 
 def _ends(stack: list[_Open], line: str, column: int) -> bool:
     """Whether the innermost section is over: what begins is another of its kind, or is of the section that it is in."""
-    one = stack[-1]
-    if one.word == "address-family" and column <= one.column:
+    top = stack[-1]
+    if top.word == "address-family" and column <= top.column:
         return bool(_OF_ROUTER.match(line))
-    if len(stack) == 1 and column == 0 and one.word != "router":
+    if len(stack) == 1 and column == 0 and top.word != "router":
         return line.startswith("bgp ")
-    if one.word in {"profile", "peer", "vni"} and column <= one.column:
-        return bool(re.match(r"(?:profile|peer|vni) \S", line)) or column < one.column
+    if top.word in {"profile", "peer", "vni"} and column <= top.column:
+        return bool(re.match(r"(?:profile|peer|vni) \S", line)) or column < top.column
     return False
 
 
@@ -177,4 +177,4 @@ def without_secrets(line: str) -> str:
     """A line that may be shown: a value that stands in a secret's place is left out of it."""
     if "pass" not in line and "md5" not in line and "key-string" not in line:
         return line
-    return _SECRET.sub(lambda found: f"{found[1]}{found[2] if REFERENCE.fullmatch(found[2]) else '<secret:?>'}", line)
+    return _SECRET.sub(lambda match: f"{match[1]}{match[2] if REFERENCE.fullmatch(match[2]) else '<secret:?>'}", line)

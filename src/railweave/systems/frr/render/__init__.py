@@ -160,7 +160,7 @@ def check_extra(text: str) -> None:
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What has no place in ``frr.conf``, and the operator's own lines."""
     wanted = config.gateways[0].advertisements if config.gateways else None
-    said = [
+    conditions = [
         (NO_PORTS, True),
         (NO_QOS, True),
         (NO_MANAGEMENT, True),
@@ -178,10 +178,10 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         (NO_AO, no_ao(config)),
     ]
     messages = {NO_LOAD_BALANCING.id: _unbalanced(config)}
-    found = [rule.finding(config.name, messages.get(rule.id)) for rule, so in said if so]
+    findings = [rule.finding(config.name, messages.get(rule.id)) for rule, so in conditions if so]
     if config.extra.strip():
-        found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
-    return [*found, *release_findings(config, tables("frr").values(), tree)]
+        findings += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
+    return [*findings, *release_findings(config, tables("frr").values(), tree)]
 
 
 def no_ao(config: DeviceConfig) -> bool:

@@ -31,8 +31,8 @@ def nftables(config: DeviceConfig) -> list[str]:
     if wanted is None:
         return []
     limits = [
-        f" limit {one.name} {{ rate {one.rate_bps // 8} bytes/second burst {one.burst_bytes} bytes; }}"
-        for one in wanted.policers
+        f" limit {policer.name} {{ rate {policer.rate_bps // 8} bytes/second burst {policer.burst_bytes} bytes; }}"
+        for policer in wanted.policers
     ]
     return [
         # Named before it is deleted, for there may be none yet.
@@ -64,7 +64,7 @@ def _conditions(wanted: ControlPlane, rule: ControlRule) -> Iterator[str]:
     family, hop_limit, icmp = _WORDS[rule.family]
     source = wanted.source(rule)
     if source.interfaces:
-        yield f"iifname {_set(f'{chr(34)}{one}{chr(34)}' for one in source.interfaces)}"
+        yield f"iifname {_set(f'{chr(34)}{interface}{chr(34)}' for interface in source.interfaces)}"
     if source.prefixes:
         yield f"{family} saddr {_set(source.prefixes)}"
     elif rule.protocol != "icmp":
@@ -89,5 +89,5 @@ def _port(ports: PortRange) -> str:
 
 
 def _set(words: Iterable[str]) -> str:
-    found = list(words)
-    return found[0] if len(found) == 1 else f"{{ {', '.join(found)} }}"
+    members = list(words)
+    return members[0] if len(members) == 1 else f"{{ {', '.join(members)} }}"

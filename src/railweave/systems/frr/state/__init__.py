@@ -104,8 +104,8 @@ _INTERFACE = Fields(
 def _interfaces(zebra: Value, answer: Value) -> dict[str, InterfaceState]:
     """Interfaces as zebra has them, of every VRF, with the kernel's counters and addresses: zebra also shows those that are only configured."""
     made = links(answer)
-    for name, one in zebra.entries():
-        here, kernel = _INTERFACE(one, name=name), made.get(name, InterfaceState(name))
+    for name, interface in zebra.entries():
+        here, kernel = _INTERFACE(interface, name=name), made.get(name, InterfaceState(name))
         made[name] = replace(
             here,
             mtu=here.mtu or kernel.mtu,
@@ -133,8 +133,8 @@ _ADVERTISING = keyed(
 
 def _advertising(zebra: Value) -> dict[str, RouterAdvertising] | None:
     """Router advertisements by interface, of those that send or hear any; None where this release does not show them (10.3)."""
-    shown = {name for name, one in zebra.entries() if one.get("ndRouterAdvertisementsSent").there}
-    return {name: one for name, one in _ADVERTISING(zebra).items() if name in shown} or None
+    shown = {name for name, interface in zebra.entries() if interface.get("ndRouterAdvertisementsSent").there}
+    return {name: advertising for name, advertising in _ADVERTISING(zebra).items() if name in shown} or None
 
 
 DAEMONS: dict[str, Part] = {

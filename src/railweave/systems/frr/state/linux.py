@@ -18,9 +18,9 @@ DROPPING = {"blackhole", "unreachable", "prohibit"}
 """Names of the kernel for routes and rules that drop packets, without a word or with one to their sender (ip-route(8))."""
 
 FORWARDING = tuple(
-    Ask(f"{name}-{family}", f"ip -j -{number} {what}", by="shell")
+    Ask(f"{name}-{family}", f"ip -j -{number} {subject}", by="shell")
     for family, number in (("ipv4", 4), ("ipv6", 6))
-    for name, what in (("forwarding", "netconf"), ("rules", "rule"))
+    for name, subject in (("forwarding", "netconf"), ("rules", "rule"))
 )
 """Questions about forwarding itself."""
 

@@ -24,9 +24,9 @@ _NEIGHBOR = Fields(
     "host_name=neighborCapabilities/hostName/rcvHostName||hostname established_since=bgpTimerUpEstablishedEpoch "
     "flaps=connectionsDropped last_error=lastNotificationReason|lastResetDueTo bfd=peerBfdInfo/status:lower "
     "policy_missing=addressFamilyInfo families=addressFamilyInfo",
-    families=lambda info: {_FAMILIES.get(family, family): _FAMILY(one) for family, one in info.entries()},
+    families=lambda info: {_FAMILIES.get(family, family): _FAMILY(value) for family, value in info.entries()},
     policy_missing=lambda info: any(
-        one.get(f"{way}boundEbgpRequiresPolicy").there for _, one in info.entries() for way in ("in", "out")
+        family.get(f"{way}boundEbgpRequiresPolicy").there for _, family in info.entries() for way in ("in", "out")
     ),
 )
 _SUMMARIZED = Fields(
@@ -55,10 +55,10 @@ def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ..
 
 def _by_vrf(answer: Value, mark: str) -> list[tuple[str, list[tuple[str, Value]]]]:
     """What has a certain key, by VRF: answers for one VRF and for all of them differ by a level."""
-    here = [(key, one) for key, one in answer.entries() if one.keys]
-    plain = [(key, one) for key, one in here if one.get(mark).there]
+    here = [(key, value) for key, value in answer.entries() if value.keys]
+    plain = [(key, value) for key, value in here if value.get(mark).there]
     inside = [
-        (vrf, [(key, one) for key, one in table.entries() if one.keys and one.get(mark).there])
+        (vrf, [(key, value) for key, value in table.entries() if value.keys and value.get(mark).there])
         for vrf, table in here
         if not table.get(mark).there
     ]
@@ -153,13 +153,13 @@ _HOP = Fields(protocols.NextHop, "address=ip interface=interfaceName active=fib:
 
 def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protocols.Route:
     """One route of ``show ipv6 route … json``, with its paths of ``show bgp … json`` where these were asked for."""
-    chosen = next((one for one in entries.each() if one.get("selected").flag()), None)
+    chosen = next((entry for entry in entries.each() if entry.get("selected").flag()), None)
     through = None if known is None else paths(known)
     if chosen is None:
         return protocols.Route(prefix, vrf, paths=through)
     # What a recursive next hop resolves to follows it.
-    hops = tuple(_HOP(one) for one in chosen.all("nexthops") if not one.get("recursive").flag())
-    drops = next((_drops(one) for one in chosen.all("nexthops") if one.get("unreachable").flag()), None)
+    hops = tuple(_HOP(hop) for hop in chosen.all("nexthops") if not hop.get("recursive").flag())
+    drops = next((_drops(hop) for hop in chosen.all("nexthops") if hop.get("unreachable").flag()), None)
     protocol, installed = chosen.get("protocol").text(), chosen.get("installed").flag() or False
     return protocols.Route(prefix, vrf, protocol, installed, hops, through, drops)
 
@@ -179,7 +179,7 @@ _TARGETS = Fields(
 
 def vrfs(answer: Value, evpn: Value) -> dict[str, protocols.VrfState]:
     """The VRFs of ``show vrf vni json``: those with a VNI; what BGP knows of that is from ``show bgp l2vpn evpn vni json``."""
-    made = (_VRF.maybe(one) for one in answer.all("vrfs"))
+    made = (_VRF.maybe(vrf) for vrf in answer.all("vrfs"))
     return {
         vrf.name: _TARGETS.onto(vrf, evpn.get(str(vrf.vni))) if str(vrf.vni) in evpn.keys else vrf
         for vrf in made
@@ -191,14 +191,14 @@ _VNI = Fields(
     protocols.VniState,
     "vni! layer=type vrf=tenantVrf|vrf vlan",
     layer=choice({"l2": 2, "l3": 3}),
-    up=lambda one: one.get("state").flag() if one.get("type").lower() == "l3" else None,
+    up=lambda vni: vni.get("state").flag() if vni.get("type").lower() == "l3" else None,
 )
 
 
 def vnis(answer: Value) -> dict[int, protocols.VniState]:
     """The VNIs of ``show evpn vni detail json``, or of the same without ``detail``."""
-    entries = answer.each() if isinstance(answer.raw, list) else [one for _, one in answer.entries()]
-    return {vni.vni: vni for one in entries if one.keys and (vni := _VNI.maybe(one))}
+    entries = answer.each() if isinstance(answer.raw, list) else [entry for _, entry in answer.entries()]
+    return {vni.vni: vni for entry in entries if entry.keys and (vni := _VNI.maybe(entry))}
 
 
 def evpn(prefixes: Value, macs: Value) -> protocols.EvpnRoutes:
