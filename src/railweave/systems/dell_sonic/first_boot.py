@@ -52,13 +52,13 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
     """``ztp.json``, the script, and the lines that it types."""
     del config
     url = quoted(place.url)
-    sections, found = sonic.with_image(place)
+    sections, image = sonic.with_image(place)
     sections["02-prepare"] = sonic.section(place, _PREPARING)
     sections["03-configuration"] = sonic.section(place, _SCRIPT)
     restarts = LOSSLESS_BUFFERS in rendered[_PREPARE].splitlines()
     waiting = _RESTART.format(command=LOSSLESS_BUFFERS, name=_PREPARE, url=url, seconds=_WAIT_S)
     return {
-        **found,
+        **image,
         "ztp.json": json.dumps({"ztp": sections}, indent=2) + "\n",
         _PREPARING: _HEAD + (waiting if restarts else _TYPE.format(name=_PREPARE, url=url)),
         _SCRIPT: _HEAD + _TYPE.format(name=_FILE, url=url),

@@ -37,19 +37,19 @@ LOOK_FOR = "`show running-configuration` has the line as it is in the file; what
 
 def _sources(command: Command) -> dict[str, str]:
     """The documents of a command, by the words of the grammar; none for what is assumed."""
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     if command.source.startswith("assumed"):
-        return found
+        return sources
     for part in command.source.split("; "):
         word, _, place = part.partition(" ")
         key = "options" if "options" in place else word.rstrip(",")
-        found[key] = place
-    return found
+        sources[key] = place
+    return sources
 
 
 def _openers(mode: str) -> list[tuple[str, Command]]:
     """The commands that open a mode, each with the mode that it stands in; of one mode of several, the first has it."""
-    return [(above, one) for above, commands in GRAMMAR.items() for one in commands if one.opens == mode]
+    return [(above, command) for above, commands in GRAMMAR.items() for command in commands if command.opens == mode]
 
 
 def _above(mode: str) -> tuple[str, str]:
@@ -58,24 +58,24 @@ def _above(mode: str) -> tuple[str, str]:
         return "", ""
     openers = _openers(mode)
     text, pattern = _above(openers[0][0])
-    words = [one.form for _, one in openers]
-    patterns = "|".join(one.pattern.pattern for _, one in openers)
+    words = [opener.form for _, opener in openers]
+    patterns = "|".join(opener.pattern.pattern for _, opener in openers)
     return f"{text}{' or '.join(words)} / ", f"{pattern}(?:{patterns}) / "
 
 
 def _forms() -> Iterator[Form]:
     for mode, commands in GRAMMAR.items():
         text, pattern = _above(mode)
-        for one in commands:
-            weak = not any(DOCUMENTS[key].kind == "configurations" for key in _sources(one))
+        for command in commands:
+            weak = not any(DOCUMENTS[key].kind == "configurations" for key in _sources(command))
             yield Form(
                 f"Mode {mode}",
-                text + one.form,
-                _sources(one),
+                text + command.form,
+                _sources(command),
                 DOCUMENTS,
                 LOOK_FOR if weak else "",
-                one.source if one.source.startswith("assumed") else "",
-                pattern + one.pattern.pattern,
+                command.source if command.source.startswith("assumed") else "",
+                pattern + command.pattern.pattern,
             )
 
 

@@ -80,7 +80,7 @@ def _plain(read: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _identity(system: Value, components: Value) -> Identity:
-    state = next((one for _, one in system.entries()), system)
+    state = next((entry for _, entry in system.entries()), system)
     part, serial = (column(f"..component/state/{leaf}")(components) for leaf in ("part-no", "serial-no"))
     return Identity(
         state.get("hostname").text(),
@@ -129,7 +129,7 @@ _SESSION = Fields(
     "state=state/session-state:lower peer_as=state/peer-as local_as=state/local-as description=state/description "
     "flaps=state/connections-dropped last_error=state/last-reset-reason families=afi-safis/afi-safi",
     families=lambda families: {
-        _family(one.get("afi-safi-name")): _FAMILY(one.get("state", "prefixes")) for one in families.each()
+        _family(family.get("afi-safi-name")): _FAMILY(family.get("state", "prefixes")) for family in families.each()
     },
 )
 

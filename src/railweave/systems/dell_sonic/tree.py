@@ -27,7 +27,7 @@ def to_text(sections: Iterable[Section]) -> str:
     The command that restarts the switch is the last line, after all others are saved.
     """
     every = list(sections)
-    kept = [one for one in every if one.line != LOSSLESS_BUFFERS]
+    kept = [section for section in every if section.line != LOSSLESS_BUFFERS]
     lines = [BEGIN, *printed(kept, lambda _: "exit"), *END]
     if len(kept) < len(every):
         lines += [BEGIN, LOSSLESS_BUFFERS]

@@ -16,14 +16,14 @@ T = TypeVar("T")
 
 def numbers(text: str, most: int) -> tuple[int, ...]:
     """Read numbers and ranges up to ``most``, ``0-2,5``. Raises ``ValueError`` for other text."""
-    found: list[int] = []
+    values: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
         low, high = whole(first), whole(last if dash else first)
         if not low <= high <= most:
             raise ValueError(text)
-        found += range(low, high + 1)
-    return tuple(found)
+        values += range(low, high + 1)
+    return tuple(values)
 
 
 def unquoted(text: str) -> str:
@@ -33,8 +33,8 @@ def unquoted(text: str) -> str:
 
 def secret(text: str) -> str:
     """A secret by its name, ``secret:NAME``; a value in its place is not told: ``secret:?``."""
-    found = REFERENCE.fullmatch(unquoted(text))
-    return f"secret:{found[1]}" if found else "secret:?"
+    match = REFERENCE.fullmatch(unquoted(text))
+    return f"secret:{match[1]}" if match else "secret:?"
 
 
 def fewest(values: Iterable[T]) -> T | None:
@@ -59,8 +59,8 @@ _SPELLED = {
 
 def interface(text: str) -> str | None:
     """The name of an interface in one spelling, ``Eth1/1`` or ``Vlan10``, however it is typed."""
-    found = _KINDS.fullmatch(text)
-    if found is None:
+    match = _KINDS.fullmatch(text)
+    if match is None:
         return None
-    kind = _SPELLED[found["kind"].lower()]
-    return f"{'Eth' if kind == 'Ethernet' and '/' in found['rest'] else kind}{found['rest']}"
+    kind = _SPELLED[match["kind"].lower()]
+    return f"{'Eth' if kind == 'Ethernet' and '/' in match['rest'] else kind}{match['rest']}"

@@ -27,14 +27,14 @@ def known_commands(root: list[Section]) -> Iterator[str]:
 
 
 def _unknown(sections: list[Section], mode: str) -> Iterator[str]:
-    for one in sections:
-        command = match(one.line, mode)
+    for section in sections:
+        command = match(section.line, mode)
         if command is None:
-            yield f"{one.line!r} is no command that is known in mode {mode}"
-        elif one.body and command.opens is None:
-            yield f"{one.line!r} is no command that is known as one that others stand below"
+            yield f"{section.line!r} is no command that is known in mode {mode}"
+        elif section.body and command.opens is None:
+            yield f"{section.line!r} is no command that is known as one that others stand below"
         elif command.opens is not None:
-            yield from _unknown(one.body or [], command.opens)
+            yield from _unknown(section.body or [], command.opens)
 
 
 @lru_cache(maxsize=1 << 16)

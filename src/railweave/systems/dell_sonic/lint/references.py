@@ -59,12 +59,12 @@ def code_points(root: list[Section]) -> Iterator[str]:
     """A DSCP map names code points 0 to 63, each once."""
     for mapping in select(root, "qos map dscp-tc *"):
         owners: dict[int, str] = {}
-        for one in select(mapping.below, "dscp <values> traffic-class <class>"):
-            for dscp in spread(one["values"]):
+        for line in select(mapping.below, "dscp <values> traffic-class <class>"):
+            for dscp in spread(line["values"]):
                 if dscp > 63:
                     yield f"{mapping.line}: there is no DSCP {dscp}"
-                elif owners.setdefault(dscp, one["class"]) != one["class"]:
-                    yield f"{mapping.line}: DSCP {dscp} is in traffic classes {owners[dscp]} and {one['class']}"
+                elif owners.setdefault(dscp, line["class"]) != line["class"]:
+                    yield f"{mapping.line}: DSCP {dscp} is in traffic classes {owners[dscp]} and {line['class']}"
 
 
 @check(
@@ -80,8 +80,8 @@ def schedulers(root: list[Section]) -> Iterator[str]:
         total = 0
         for queue in policy.below:
             lines = queue.body or []
-            found = [one["weight"] for one in select(lines, "weight <weight>")]
-            weights = [int(weight) for weight in found if weight.isdecimal()]
+            texts = [weight_line["weight"] for weight_line in select(lines, "weight <weight>")]
+            weights = [int(weight) for weight in texts if weight.isdecimal()]
             if has(lines, "type strict") == bool(weights):
                 yield f"{policy.line}: {queue.line} is {'strict with' if weights else 'shared without'} a weight"
             total += sum(weights)
@@ -99,16 +99,16 @@ def schedulers(root: list[Section]) -> Iterator[str]:
 def pfc(root: list[Section]) -> Iterator[str]:
     """A priority under PFC has a buffer profile on the same port."""
     for port in select(root, "interface **"):
-        for one in select(port.below, "priority-flow-control priority <priority>"):
-            if not has(port.below, f"buffer priority-group {one['priority']} **"):
-                yield f"{port.line}: priority {one['priority']} is paused and has no buffer profile"
+        for paused in select(port.below, "priority-flow-control priority <priority>"):
+            if not has(port.below, f"buffer priority-group {paused['priority']} **"):
+                yield f"{port.line}: priority {paused['priority']} is paused and has no buffer profile"
 
 
 def spread(words: str) -> list[int]:
     """The numbers of a list of ranges: ``0-2,5``."""
-    found: list[int] = []
+    values: list[int] = []
     for word in words.split(","):
         first, _, last = word.partition("-")
         if first.isdecimal() and (last or first).isdecimal():
-            found += range(int(first), int(last or first) + 1)
-    return found
+            values += range(int(first), int(last or first) + 1)
+    return values

@@ -69,9 +69,9 @@ def _peer(router: FrrRouter, peer: FrrPeer) -> Peer:
     of_family |= {"evpn": router.evpn} if router.evpn else {}
     sends = not router.vrf and peer.is_group
     families: dict[AddressFamily, PeerFamily] = {
-        name: PeerFamily(one.active, one.imports, one.exports, one.next_hop_unchanged, communities=sends)
+        name: PeerFamily(level.active, level.imports, level.exports, level.next_hop_unchanged, communities=sends)
         for name, family in of_family.items()
-        if (one := family.peers.get(peer.name)) and (one.active or one.imports or one.exports)
+        if (level := family.peers.get(peer.name)) and (level.active or level.imports or level.exports)
     }
     return Peer(
         **{each.name: getattr(peer, each.name) for each in fields(peer)},

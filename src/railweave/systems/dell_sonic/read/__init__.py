@@ -157,8 +157,8 @@ def sections(text: str) -> list[Section]:
         if not words:
             continue
         if words.startswith("!"):
-            for one in open_:
-                one.parted = one.parted or one.column >= column
+            for opened in open_:
+                opened.parted = opened.parted or opened.column >= column
         elif words in CLOSERS:
             _close(open_, column)
         elif _LEAVES.fullmatch(words):
@@ -170,10 +170,10 @@ def sections(text: str) -> list[Section]:
 
 def _close(open_: list[_Open], column: int) -> None:
     """Close what ``exit`` closes: it is a section, also where nothing is in it."""
-    here = [one for one in open_ if one.column == column]
-    known = [one for one in open_ if one.kind]
-    ends = next((one for one in reversed(here) if one.kind or one.section.body is not None), None)
-    if ends is None and len(here) == 1 and not any(one.column < column for one in known):
+    here = [opened for opened in open_ if opened.column == column]
+    known = [opened for opened in open_ if opened.kind]
+    ends = next((opened for opened in reversed(here) if opened.kind or opened.section.body is not None), None)
+    if ends is None and len(here) == 1 and not any(opened.column < column for opened in known):
         ends = here[0]  # a section of a kind that is not known
     if ends is None and known:
         ends = known[-1]
@@ -188,7 +188,7 @@ def _add(top: Section, open_: list[_Open], made: Section, column: int) -> None:
         open_.clear()
     while open_ and open_[-1].column > column:
         open_.pop()
-    above = next((one for one in reversed(open_) if one.column < column), None)
+    above = next((opened for opened in reversed(open_) if opened.column < column), None)
     if above is None and open_:
         above = _flat(open_, made.line, inside, opens=bool(kind))
         del open_[0 if above is None else open_.index(above) + 1 :]
@@ -212,14 +212,14 @@ def _kind(line: str) -> tuple[str, tuple[str, ...]]:
 
 def _flat(open_: list[_Open], line: str, inside: tuple[str, ...], *, opens: bool) -> _Open | None:
     """The section that a line belongs to which stands in the column of its header; None: none."""
-    headers = [one for one in open_ if one.kind and not one.indented]
+    headers = [opened for opened in open_ if opened.kind and not opened.indented]
     last = headers[-1] if headers else None
     if last is None:
         return None
     if line.startswith("peer-group ") and not last.parted and last.section.line.startswith("neighbor "):
         return last
     if inside:
-        return next((one for one in reversed(headers) if one.kind in inside), None)
+        return next((opened for opened in reversed(headers) if opened.kind in inside), None)
     if opens or last.parted or _TOP.match(line):
         return None
     return last
@@ -236,7 +236,7 @@ NOS = "dell_sonic"
 def read(texts: Mapping[str, str]) -> Reading:
     """The configuration that the texts of one device hold together. Raises ``RenderError`` where one is no such text."""
     of_file = {file: sections(text) for file, text in texts.items()}
-    taking = SectionReader([one for some in of_file.values() for one in some])
+    taking = SectionReader([section for some in of_file.values() for section in some])
     config = _config(taking)
     statements: list[ReadStatement] = []
     irrelevant = catalog().systems[NOS].reads.irrelevant
@@ -245,8 +245,10 @@ def read(texts: Mapping[str, str]) -> Reading:
     for file, some in of_file.items():
         count = _count(some)
         named = _named(lines[place : place + count])
-        own: list[tuple[int, str, str, Known]] = [(one.at, top, path, known) for one, path, known, top in named]
-        statements += classify_statements(file, own, irrelevant)
+        file_lines: list[tuple[int, str, str, Known]] = [
+            (section.at, top, path, known) for section, path, known, top in named
+        ]
+        statements += classify_statements(file, file_lines, irrelevant)
         place += count
     return Reading(config, tuple(statements))
 
@@ -264,7 +266,7 @@ def printed(file: str, nodes: Sequence[Node]) -> str:
 
 
 def _count(some: Sequence[Section]) -> int:
-    return sum(1 + _count(one.body or ()) for one in some)
+    return sum(1 + _count(section.body or ()) for section in some)
 
 
 _NAMED = {"interface": 1, "hostname": 1, "route-map": 1, "username": 1, "bfd": 1}
@@ -273,9 +275,9 @@ _NAMED = {"interface": 1, "hostname": 1, "route-map": 1, "username": 1, "bfd": 1
 
 def _named(lines: Sequence[tuple[Section, str, Known]]) -> Iterator[tuple[Section, str, Known, str]]:
     """Lines with the part of the configuration that they belong to: the first words of the line at the top."""
-    for one, path, known in lines:
+    for section, path, known in lines:
         words = path.partition(" / ")[0].split()
-        yield one, path, known, " ".join(words[: _NAMED.get(words[0], 2)])
+        yield section, path, known, " ".join(words[: _NAMED.get(words[0], 2)])
 
 
 def _config(taking: SectionReader) -> DeviceConfig:
@@ -290,20 +292,22 @@ def _config(taking: SectionReader) -> DeviceConfig:
     routing = Routing(taking, interfaces, routers, listed, bfd, dict.fromkeys(system.vrfs))
     split, qos = devices.breakouts(SPLITS.read(sections, taking)), QOS.read(taking.sections, taking)
     balancing = BALANCING.read(taking.sections, taking)
-    balancing = in_use(balancing, {entry.shared_by for entry in policies.maps}, {one.qos.ars for one in lines.values()})
+    balancing = in_use(
+        balancing, {entry.shared_by for entry in policies.maps}, {port.qos.ars for port in lines.values()}
+    )
     hashed = balancing_config_of(balancing)
 
-    cages = [one for name, one in lines.items() if devices.is_port(name)]
+    cages = [port for name, port in lines.items() if devices.is_port(name)]
     model = devices.model(split.values(), cages, qos.headroom)
     cabled = _interfaces(lines, routing)
     gateways = devices.gateways(interfaces, cabled, tunnelled.transit(), shared)
     _give_back_shut(taking, tunnelled.transit())
     management = system.port or ManagementPort()
     vrfs = routing.tenants(gateways)
-    names = {one.vlan: one.vlan_name for one in gateways if one.vlan}
+    names = {gateway.vlan: gateway.vlan_name for gateway in gateways if gateway.vlan}
     config = DeviceConfig(
         name=system.name,
-        role="leaf" if gateways or vrfs or any(one.kind == "server" for one in cabled) else "spine",
+        role="leaf" if gateways or vrfs or any(port.kind == "server" for port in cabled) else "spine",
         model=model,
         nos=NOS,
         release=catalog().systems[NOS].release,
@@ -339,20 +343,20 @@ def _give_back_shut(taking: SectionReader, transit: set[int]) -> None:
 
 def _interfaces(lines: Mapping[str, Lines], routing: Routing) -> tuple[Interface, ...]:
     """The ports, by number. Where some pause, a port without PFC is one that does not."""
-    cages = [one for name, one in lines.items() if devices.is_port(name)]
-    of_vrf = {vrf: own.ports() for vrf, own in routing.sessions.items()}
+    cages = [port for name, port in lines.items() if devices.is_port(name)]
+    of_vrf = {vrf: tenant.ports() for vrf, tenant in routing.sessions.items()}
     outside = {name for vrf, names in of_vrf.items() if vrf for name in names}
     sessions = devices.Sessions(of_vrf.get("", ()), outside)
     parts = devices.parts_of(lines)
-    some = any(one.qos.pauses for one in cages)
+    some = any(cage.qos.pauses for cage in cages)
     return tuple(
         devices.interface(
-            one,
-            parts.get(one.name, ()),
+            cage,
+            parts.get(cage.name, ()),
             sessions,
-            pauses=bool(one.qos.pauses) or not (some or one.name in sessions.outside or parts.get(one.name)),
+            pauses=bool(cage.qos.pauses) or not (some or cage.name in sessions.outside or parts.get(cage.name)),
         )
-        for one in devices.in_order(cages)
+        for cage in devices.in_order(cages)
     )
 
 
@@ -361,7 +365,7 @@ def _shared(
 ) -> bool:
     """Return whether every link of the fabric, and every route that is taken by a route-map, is shared adaptively by what is defined."""
     profiles = {name for name, profile in balancing.port_profiles.items() if profile.enabled}
-    links = [lines[one.name].qos.ars in profiles for one in interfaces if one.kind == "fabric"]
+    links = [lines[port.name].qos.ars in profiles for port in interfaces if port.kind == "fabric"]
     families = routing.default.here.unicast.values() if routing.default else ()
     imports = {level.imports for family in families for level in family.peers.values() if level.imports}
     entries = [entry for name in imports for entry in routing.policies.entries(name) if entry.permits]

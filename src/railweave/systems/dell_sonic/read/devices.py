@@ -50,155 +50,155 @@ def is_port(name: str) -> bool:
 def breakouts(splits: Splits) -> dict[str, Split]:
     """Ports that are split, by name."""
     return {
-        name: Split(name, int(name.rpartition("/")[2]) - 1, one.channels, one.speed)
-        for name, one in splits.ports.items()
+        name: Split(name, int(name.rpartition("/")[2]) - 1, split.channels, split.speed)
+        for name, split in splits.ports.items()
     }
 
 
 def model(split: Iterable[Split], ports: Iterable[Lines], headroom: int | None) -> str:
     """A model that has such ports, as fast, and as many; and whose buffer has the headroom pool as a whole percentage."""
     ports = list(ports)
-    speeds = [one.channels * one.speed_gbps for one in split] + [one.speed or 0 for one in ports]
+    speeds = [part.channels * part.speed_gbps for part in split] + [port.speed or 0 for port in ports]
     most = max(speeds, default=0)
-    last = max((one.number[1] for one in ports if len(one.number) > 1), default=0)
-    models = {name: one for name, one in catalog().switches.items() if "dell_sonic" in one.systems}
-    fits = [name for name, one in models.items() if _holds(one, most, last)] or sorted(models)
+    last = max((port.number[1] for port in ports if len(port.number) > 1), default=0)
+    models = {name: switch for name, switch in catalog().switches.items() if "dell_sonic" in switch.systems}
+    fits = [name for name, switch in models.items() if _holds(switch, most, last)] or sorted(models)
     shares = {name: 100 * (headroom or 0) / (models[name].buffer.shared_mb * 1e6) for name in fits}
     whole = {name: abs(share - round(share)) < ROUNDED for name, share in shares.items()}
     return min(fits, key=lambda name: (not whole[name], models[name].ports[0].speed_gbps, models[name].ports[0].count))
 
 
-def _holds(one: SwitchModel, speed: int, ports: int) -> bool:
-    group = one.ports[0]
+def _holds(switch: SwitchModel, speed: int, ports: int) -> bool:
+    group = switch.ports[0]
     return group.speed_gbps >= speed and group.count >= ports
 
 
-def splits(found: Mapping[str, Split], ports: Iterable[Lines], model_name: str) -> tuple[Split, ...]:
+def splits(broken_out: Mapping[str, Split], ports: Iterable[Lines], model_name: str) -> tuple[Split, ...]:
     """Ports that are split, and whole ones that run slower than they can."""
     group = catalog().switches[model_name].ports[0]
     slower = {
-        one.name: Split(one.name, one.number[1] - 1, 1, one.speed)
-        for one in ports
-        if one.speed and len(one.number) == WHOLE_PORT and one.speed < group.speed_gbps
+        port.name: Split(port.name, port.number[1] - 1, 1, port.speed)
+        for port in ports
+        if port.speed and len(port.number) == WHOLE_PORT and port.speed < group.speed_gbps
     }
-    every = {**{name: one for name, one in slower.items() if name not in found}, **found}
-    return tuple(sorted(every.values(), key=lambda one: one.physical))
+    every = {**{name: split for name, split in slower.items() if name not in broken_out}, **broken_out}
+    return tuple(sorted(every.values(), key=lambda split: split.physical))
 
 
-def interface(one: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bool) -> Interface:
+def interface(port: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bool) -> Interface:
     """A port with its parts that are tagged, if it has some."""
     tagged: list[Lines | None] = [sub for sub in parts if sub.name in sessions.outside or sub.vrf]
-    return with_parts(_part(one, part, sessions, pauses) for part in tagged or [None])[0]
+    return with_parts(_part(port, part, sessions, pauses) for part in tagged or [None])[0]
 
 
-def _part(one: Lines, part: Lines | None, sessions: Sessions, pauses: bool) -> Interface:
-    kind = _kind(one, part, sessions)
-    waits = one.shut and not one.addresses and not one.anycast
-    vlan = one.vlan or next(iter(one.tagged), None)
+def _part(port: Lines, part: Lines | None, sessions: Sessions, pauses: bool) -> Interface:
+    kind = _kind(port, part, sessions)
+    waits = port.shut and not port.addresses and not port.anycast
+    vlan = port.vlan or next(iter(port.tagged), None)
     routed = kind == "server" and vlan is None and not waits
-    peer, peer_port = (router_of(one.description), "") if kind == "external" else far_end(one.description)
-    said = part or one
+    peer, peer_port = (router_of(port.description), "") if kind == "external" else far_end(port.description)
+    unit = part or port
     return Interface(
-        name=one.name,
+        name=port.name,
         link="",
         kind=kind,
-        description=one.description,
+        description=port.description,
         peer=peer,
         peer_port=peer_port,
-        speed_gbps=one.speed or 0,
+        speed_gbps=port.speed or 0,
         lanes=8,
-        mtu=PORT_MTU if routed or one.mtu is None else one.mtu + ETHERNET_HEADER,
+        mtu=PORT_MTU if routed or port.mtu is None else port.mtu + ETHERNET_HEADER,
         length_m=0,
         vlan=None if vlan is None else f"vn{vlan}",
-        addresses=said.addresses if kind != "server" else (),
+        addresses=unit.addresses if kind != "server" else (),
         pauses=pauses,
-        vrf=tenant(said.vrf) if kind == "external" else "",
+        vrf=tenant(unit.vrf) if kind == "external" else "",
         unit_vlan=None if part is None else part.tag,
-        enabled=not (one.shut or said.shut),
-        tagged=one.tagged,
-        copper=one.training,
+        enabled=not (port.shut or unit.shut),
+        tagged=port.tagged,
+        copper=port.training,
     )
 
 
-def _kind(one: Lines, part: Lines | None, sessions: Sessions) -> Literal["server", "fabric", "external"]:
+def _kind(port: Lines, part: Lines | None, sessions: Sessions) -> Literal["server", "fabric", "external"]:
     """What a port is for: what it runs says so, else how it is configured."""
-    if part is not None or one.name in sessions.outside:
+    if part is not None or port.name in sessions.outside:
         return "external"
-    if one.name in sessions.fabric:
+    if port.name in sessions.fabric:
         return "fabric"
-    bridged = one.vlan is not None or bool(one.tagged)
-    if one.ipv6 and not one.addresses and not bridged:
+    bridged = port.vlan is not None or bool(port.tagged)
+    if port.ipv6 and not port.addresses and not bridged:
         return "fabric"
-    if bridged or one.shut or _times(one) or one.anycast or one.vrf:
+    if bridged or port.shut or _times(port) or port.anycast or port.vrf:
         return "server"
     # A numbered port without its session: a server may have two addresses, too, but its NIC is not called as a switch's port is.
-    narrow = all(BITS[address.family] - address.length <= POINT_TO_POINT for address in one.addresses)
-    switch = far_end(one.description)[1].startswith(_SWITCH_PORTS)
-    return "fabric" if one.addresses and narrow and switch else "server"
+    narrow = all(BITS[address.family] - address.length <= POINT_TO_POINT for address in port.addresses)
+    switch = far_end(port.description)[1].startswith(_SWITCH_PORTS)
+    return "fabric" if port.addresses and narrow and switch else "server"
 
 
 def gateways(
     interfaces: Interfaces, ports: Iterable[Interface], transit: set[int], shared: Shared
 ) -> tuple[Gateway, ...]:
     """Gateways of VLANs, then of ports. An interface of a VLAN in which nothing stands makes the VLAN, and is no gateway."""
-    vlans = {one.number[0]: one for one in interfaces.vlans.values() if not one.shut and one != Lines(one.name)}
-    routed = {one.name for one in ports if one.kind == "server" and one.vlan is None}
-    at_ports = [one for name, one in interfaces.ports.items() if name in routed and (one.addresses or one.anycast)]
+    vlans = {vlan.number[0]: vlan for vlan in interfaces.vlans.values() if not vlan.shut and vlan != Lines(vlan.name)}
+    routed = {port.name for port in ports if port.kind == "server" and port.vlan is None}
+    at_ports = [port for name, port in interfaces.ports.items() if name in routed and (port.addresses or port.anycast)]
     return (
-        *(_gateway(one, vlan, shared) for vlan, one in vlans.items() if vlan not in transit),
-        *(_gateway(one, None, shared) for one in at_ports),
+        *(_gateway(lines, vlan, shared) for vlan, lines in vlans.items() if vlan not in transit),
+        *(_gateway(lines, None, shared) for lines in at_ports),
     )
 
 
-def _gateway(one: Lines, vlan: int | None, shared: Shared) -> Gateway:
-    addresses = one.anycast or one.addresses
-    timers = _advertisements(one)
-    answered = {address.family for address in one.anycast} <= {*shared.families}
-    own = tuple(address.prefix for address in addresses)
+def _gateway(lines: Lines, vlan: int | None, shared: Shared) -> Gateway:
+    addresses = lines.anycast or lines.addresses
+    timers = _advertisements(lines)
+    answered = {address.family for address in lines.anycast} <= {*shared.families}
+    prefixes = tuple(address.prefix for address in addresses)
     advertised = (
-        *(prefix for prefix in own if prefix.family == "ipv4"),
-        *(told.prefix for told in (one.advertised or Advertised()).prefixes if told.prefix),
+        *(prefix for prefix in prefixes if prefix.family == "ipv4"),
+        *(told.prefix for told in (lines.advertised or Advertised()).prefixes if told.prefix),
     )
     return Gateway(
-        name=one.name,
+        name=lines.name,
         vlan=vlan,
         vlan_name=f"vn{vlan}" if vlan else "",
-        description=one.description,
-        mtu=9100 if one.mtu is None else one.mtu,
+        description=lines.description,
+        mtu=9100 if lines.mtu is None else lines.mtu,
         addresses=addresses,
-        prefixes=advertised if timers else own,
+        prefixes=advertised if timers else prefixes,
         advertisements=timers,
-        port="" if vlan else one.name,
-        vrf=tenant(one.vrf),
-        proxy_arp=one.proxy_arp,
-        mac=shared.mac if one.anycast and answered else "",
+        port="" if vlan else lines.name,
+        vrf=tenant(lines.vrf),
+        proxy_arp=lines.proxy_arp,
+        mac=shared.mac if lines.anycast and answered else "",
     )
 
 
-def _times(one: Lines) -> bool:
+def _times(lines: Lines) -> bool:
     """Return whether the interface has timers or flags of router advertisements."""
-    return one.advertised is not None and replace(one.advertised, sends=False, prefixes=()) != Advertised()
+    return lines.advertised is not None and replace(lines.advertised, sends=False, prefixes=()) != Advertised()
 
 
-def _advertisements(one: Lines) -> RouterAdvertisements | None:
+def _advertisements(lines: Lines) -> RouterAdvertisements | None:
     """Return the contents of router advertisements."""
-    given = one.advertised
+    given = lines.advertised
     if given is None or not given.sends:
         return None
     least = RouterAdvertisements().min_interval if given.min_interval is None else given.min_interval
-    return replace(sent(given), link_mtu=given.link_mtu is not None and given.link_mtu == one.mtu, min_interval=least)
+    return replace(sent(given), link_mtu=given.link_mtu is not None and given.link_mtu == lines.mtu, min_interval=least)
 
 
 def parts_of(interfaces: Mapping[str, Lines]) -> dict[str, list[Lines]]:
     """Sub-interfaces by the port that they are of."""
-    found: dict[str, list[Lines]] = {}
-    for name, one in interfaces.items():
+    parts: dict[str, list[Lines]] = {}
+    for name, lines in interfaces.items():
         port, dot, _ = name.partition(".")
         if dot and port.startswith("Eth"):
-            found.setdefault(port, []).append(one)
-    return found
+            parts.setdefault(port, []).append(lines)
+    return parts
 
 
 def in_order(names: Iterable[Lines]) -> Iterator[Lines]:
     """By number."""
-    yield from sorted(names, key=lambda one: (one.name[:4], one.number))
+    yield from sorted(names, key=lambda lines: (lines.name[:4], lines.number))

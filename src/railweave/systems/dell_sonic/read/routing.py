@@ -57,8 +57,8 @@ class Routing(Sessioned):
         self._tunnel = next(iter(interfaces.tunnels.values()), None)
         vnis = self._tunnel.vrfs if self._tunnel else {}
         ports = {
-            name: Port(name, one.vrf, one.description, one.shut, (*one.addresses, *one.anycast))
-            for name, one in self._lines.items()
+            name: Port(name, lines.vrf, lines.description, lines.shut, (*lines.addresses, *lines.anycast))
+            for name, lines in self._lines.items()
         }
         subnets = Subnets(ports)
         sessions = {
@@ -66,8 +66,8 @@ class Routing(Sessioned):
         }
         loopbacks = sorted(interfaces.loopbacks, key=lambda name: interfaces.loopbacks[name].number)
         super().__init__(taking, ports, loopbacks, policies, sessions, {vrf: vnis.get(vrf, 0) for vrf in vrfs})
-        for own in sessions.values():  # routing does not know what tenants refuse
-            for line in statements_of(own.here, taking, "**", "address-family l2vpn evpn", "route-map * in"):
+        for vrf_sessions in sessions.values():  # routing does not know what tenants refuse
+            for line in statements_of(vrf_sessions.here, taking, "**", "address-family l2vpn evpn", "route-map * in"):
                 taking.leave(line)
 
     def tenants(self, gateways: Iterable[Gateway]) -> tuple[model.Vrf, ...]:
@@ -87,9 +87,9 @@ class Routing(Sessioned):
         source = at(self._tunnel.address or "", self._lines) if self._tunnel else None
         ends = [source] if source else []
         if not overlay.reflects:  # the loopback has the addresses of all endpoints, beside those that sessions begin at
-            others = [one.address for one in self.loopbacks[1:]]
-            ends += [one for one in others if one not in {self.loopbacks[0].address, overlay.loopback, *ends}]
-        return replace(overlay, endpoints=tuple(model.TunnelEndpoint(one, None) for one in ends))
+            others = [loopback.address for loopback in self.loopbacks[1:]]
+            ends += [end for end in others if end not in {self.loopbacks[0].address, overlay.loopback, *ends}]
+        return replace(overlay, endpoints=tuple(model.TunnelEndpoint(end, None) for end in ends))
 
     def bridged(self, names: Mapping[int, str], ports: Iterable[Interface]) -> model.MacVrf | None:
         """The bridging instance: each layer-2 VNI with its own route target. ``names`` are those of VLANs."""
@@ -103,13 +103,13 @@ class Routing(Sessioned):
             model.BridgedVlan(vlan, names.get(vlan, f"vn{vlan}"), vni, _target(evpn.vnis.get(vni, Evpn())))
             for vlan, vni in vlans
         )
-        own, numbers = {one.name for one in made}, {one.vlan for one in made}
+        bridged, numbers = {vlan.name for vlan in made}, {vlan.vlan for vlan in made}
         return model.MacVrf(
             name=MAC_VRF,
             route_distinguisher=f"{self.router_id()}:{MAC_VRF_NUMBER}",
             route_target="",
             vlans=made,
-            ports=tuple(one.name for one in ports if one.vlan in own or not numbers.isdisjoint(one.tagged)),
+            ports=tuple(port.name for port in ports if port.vlan in bridged or not numbers.isdisjoint(port.tagged)),
         )
 
 

@@ -167,7 +167,7 @@ ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp
 
 def unsaid(config: DeviceConfig) -> list[Finding]:
     """What has no place, what is done otherwise, and the operator's own commands."""
-    found = [
+    findings = [
         NO_MODEL.finding(config.name),
         PREPARE.finding(config.name),
         *left_out_findings(config),
@@ -178,8 +178,8 @@ def unsaid(config: DeviceConfig) -> list[Finding]:
         *(_qos(config, config.qos) if config.qos else ()),
     ]
     if config.extra.strip():
-        found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
-    return found
+        findings += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
+    return findings
 
 
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
@@ -238,8 +238,8 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
     unsaid += ["what users may do whom only a server knows (`role`)"] if servers else []
     unsaid += ["RADIUS after TACACS+ (`radius`)"] if servers and len(servers.groups()) > 1 else []
     if unsaid:
-        what = f"{', '.join(unsaid)} {'are' if len(unsaid) > 1 else 'is'} not configured"
-        yield MANAGEMENT.finding(config.name, what)
+        message = f"{', '.join(unsaid)} {'are' if len(unsaid) > 1 else 'is'} not configured"
+        yield MANAGEMENT.finding(config.name, message)
     if wanted.syslog:
         yield NO_SYSLOG.finding(config.name)
     if wanted.services.netconf:
@@ -256,7 +256,13 @@ def _qos(config: DeviceConfig, qos: QosConfig) -> Iterator[Finding]:
         yield NO_DEDICATED_BUFFER.finding(config.name)
     if qos.xon_offset_cells is not None:
         yield NO_XON_OFFSET.finding(config.name)
-    if any(one.priority == "strict-high" and one.transmit_percent for one in qos.classes.values()):
+    if any(
+        traffic_class.priority == "strict-high" and traffic_class.transmit_percent
+        for traffic_class in qos.classes.values()
+    ):
         yield STRICT_CAP.finding(config.name)
-    if any(one.dynamic_threshold is not None or one.buffer_percent is not None for one in qos.classes.values()):
+    if any(
+        traffic_class.dynamic_threshold is not None or traffic_class.buffer_percent is not None
+        for traffic_class in qos.classes.values()
+    ):
         yield QUEUE_BUFFERS.finding(config.name)
