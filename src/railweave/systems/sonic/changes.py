@@ -85,11 +85,11 @@ def refusal(operation: str, path: tuple[str, ...], fields: tuple[str, ...], rele
     """
     if operation == "remove" and "/".join(path) in ALWAYS_REFUSED:
         return "it lets nobody remove this"
-    since = max((one for one in _TABLES if one <= release[:6]), default=min(_TABLES))
+    since = max((first for first in _TABLES if first <= release[:6]), default=min(_TABLES))
     table = _TABLES[since].get(path[0])
     if table is None or (table.whole_rows and len(path) < 3):
         return ""
-    if sku and not any(one.lower() in sku.lower() for one in LISTED):
+    if sku and not any(listed.lower() in sku.lower() for listed in LISTED):
         return f"it changes no {path[0]} on hardware SKU {sku}, which is in none of its lists"
     below = "/".join(path[1:])
     if not table.any_row:
@@ -97,8 +97,8 @@ def refusal(operation: str, path: tuple[str, ...], fields: tuple[str, ...], rele
     below = below.lower()
     changed = [f"{below}/{field}" if below else field for field in fields] or [below]
     if table.any_row:
-        changed = [one.rpartition("/")[2] for one in changed]
-    if operation in table.operations and all(one in table.fields for one in changed):
+        changed = [place.rpartition("/")[2] for place in changed]
+    if operation in table.operations and all(field in table.fields for field in changed):
         return ""
     return f"of {path[0]} it changes {_allowed(table)}"
 
@@ -206,18 +206,18 @@ class TableTree:
 
     def refused(self, steps: Sequence[Step]) -> list[Refusal]:
         """What ``config apply-patch`` refuses."""
-        found: list[Refusal] = []
+        refusals: list[Refusal] = []
         for step in steps:
             path = tuple(name[0] for name in (*step.above, step.node.name))
             if path[:2] == _METADATA and path[2:] and path[2] in AT_START:
-                found.append(
+                refusals.append(
                     Refusal(step, f"a patch of {path[2]} changes nothing: {_AT_START_WHY}", INSTEAD, AT_START_SOURCE)
                 )
             fields = () if step.kind == "remove" else tuple(child.name[0] for child in step.node.children or ())
             why = refusal(step.kind, path, fields, self.release, self.sku)
             if why:
-                found.append(Refusal(step, f"`config apply-patch` refuses it: {why}", INSTEAD, SOURCE))
-        return found
+                refusals.append(Refusal(step, f"`config apply-patch` refuses it: {why}", INSTEAD, SOURCE))
+        return refusals
 
 
 def config_tree(tables: Tables, release: str = "") -> TableTree:

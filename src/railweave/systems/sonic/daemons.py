@@ -86,10 +86,10 @@ def started(config: DeviceConfig) -> frozenset[str]:
 def idle_sections(tables: Tables, routing: Sequence[Section]) -> Iterator[tuple[str, str]]:
     """Sections of ``frr.conf`` whose daemon does not run, each with the daemon."""
     started = running(tables)
-    for one in routing:
-        daemon = next((STATEMENTS[head] for head in _heads(one.line) if head in STATEMENTS), "")
+    for section in routing:
+        daemon = next((STATEMENTS[head] for head in _heads(section.line) if head in STATEMENTS), "")
         if daemon and daemon not in started:
-            yield one.line, daemon
+            yield section.line, daemon
 
 
 def _heads(line: str) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def with_image(place: Place) -> tuple[dict[str, Any], dict[str, str]]:
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
     """``ztp.json``, the tables, FRRouting's lines, and the scripts."""
-    sections, found = with_image(place)
+    sections, image = with_image(place)
     sections["02-logins"] = section(place, _SCRIPT)
     destination = "/etc/sonic/config_db.json"
     sections["03-configdb-json"] = {
@@ -56,7 +56,7 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
         + logins(config.management.users, config.management.root_password, "sudo,docker,redis")
     )
     return {
-        **found,
+        **image,
         "ztp.json": json.dumps({"ztp": sections}, indent=2) + "\n",
         _SCRIPT: script,
         _TABLES: rendered[_TABLES],

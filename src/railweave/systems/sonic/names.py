@@ -19,12 +19,12 @@ _MOST_CHARACTERS = 15
 
 def vrf_names(config: DeviceConfig) -> dict[str, str]:
     """VRFs by tenant: SONiC wants ``Vrf`` before the name (sonic-vrf.yang); a name that is too long gives way to its VNI."""
-    found = {vrf.name: f"Vrf-{vrf.name}" for vrf in config.vrfs}
+    vrf_texts = {vrf.name: f"Vrf-{vrf.name}" for vrf in config.vrfs}
     # A text may put an interface into a VRF that it does not define.
-    used = {one.vrf for one in (*config.gateways, *(part for port in config.interfaces for part in port.parts()))}
-    alone = {name: name if name.startswith("Vrf") else f"Vrf-{name}" for name in used - {"", *found}}
+    used = {user.vrf for user in (*config.gateways, *(part for port in config.interfaces for part in port.parts()))}
+    alone = {name: name if name.startswith("Vrf") else f"Vrf-{name}" for name in used - {"", *vrf_texts}}
     return alone | {
-        vrf.name: found[vrf.name] if len(found[vrf.name]) <= _MOST_CHARACTERS else f"Vrf-{vrf.vni}"
+        vrf.name: vrf_texts[vrf.name] if len(vrf_texts[vrf.name]) <= _MOST_CHARACTERS else f"Vrf-{vrf.vni}"
         for vrf in config.vrfs
     }
 
@@ -47,5 +47,5 @@ def transit_vlan(config: DeviceConfig, vrf: str) -> int:
     """
     taken = {*(gateway.vlan for gateway in config.gateways), *config.bare_vlans()}
     free = (vlan for vlan in range(4094, 1, -1) if vlan not in taken)
-    numbers = dict(zip(sorted(config.vrfs, key=lambda one: one.vni), free, strict=False))
-    return next(number for one, number in numbers.items() if one.name == vrf)
+    numbers = dict(zip(sorted(config.vrfs, key=lambda each_vrf: each_vrf.vni), free, strict=False))
+    return next(number for of_vrf, number in numbers.items() if of_vrf.name == vrf)

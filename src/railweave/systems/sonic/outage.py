@@ -8,7 +8,7 @@ from __future__ import annotations
 from railweave.systems.transaction import Session, script
 
 PORTS = False
-DAEMONS = {one: one for one in ("bgpd", "zebra", "bfdd")}
+DAEMONS = {daemon: daemon for daemon in ("bgpd", "zebra", "bfdd")}
 
 
 async def reboot(session: Session) -> None:

@@ -44,7 +44,7 @@ def _row(key: str, row: Row) -> str:
 def _value(value: Value) -> str:
     if isinstance(value, str):
         return encode_basestring(value)
-    return "[" + ", ".join(encode_basestring(one) for one in value) + "]"
+    return "[" + ", ".join(encode_basestring(text) for text in value) + "]"
 
 
 def parse(text: str) -> Tables:
@@ -52,12 +52,12 @@ def parse(text: str) -> Tables:
     if not text.strip():
         return {}
     try:
-        found: object = json.loads(text, object_pairs_hook=_once)
+        parsed: object = json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise RenderError(error.msg, error.lineno) from None
     except (RecursionError, ValueError):  # or a number of thousands of digits
         raise RenderError("it is no JSON that can be read", 1) from None
-    return {name: _rows(name, rows) for name, rows in _object("the file", found).items()}
+    return {name: _rows(name, rows) for name, rows in _object("the file", parsed).items()}
 
 
 def merge(into: Tables, extra: Tables) -> None:
@@ -107,23 +107,26 @@ def lines(tables: Tables) -> list[str]:
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for key, value in pairs:
-        if key in found:
+        if key in fields:
             raise RenderError(f"{key!r} stands twice in one object")
-        found[key] = value
-    return found
+        fields[key] = value
+    return fields
 
 
-def _object(what: str, value: object) -> dict[str, object]:
+def _object(place: str, value: object) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise RenderError(f"{what} is not an object of names and values")
+        raise RenderError(f"{place} is not an object of names and values")
     return cast("dict[str, object]", value)
 
 
 def _rows(table: str, value: object) -> dict[str, Row]:
     return {
-        key: {field: _field(f"{table}|{key} {field}", one) for field, one in _object(f"{table}|{key}", row).items()}
+        key: {
+            field: _field(f"{table}|{key} {field}", field_value)
+            for field, field_value in _object(f"{table}|{key}", row).items()
+        }
         for key, row in _object(f"table {table}", value).items()
     }
 
@@ -132,7 +135,7 @@ def _field(where: str, value: object) -> Value:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        found = cast("list[object]", value)
-        if all(isinstance(one, str) for one in found):
-            return cast("list[str]", found)
+        items = cast("list[object]", value)
+        if all(isinstance(item, str) for item in items):
+            return cast("list[str]", items)
     raise RenderError(f"{where}: values are text, or lists of text")

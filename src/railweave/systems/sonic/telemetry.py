@@ -55,7 +55,7 @@ def series(elements: Elements) -> Series | None:
     if len(elements) < 2:
         return None
     field = elements[-1][0]
-    of = next((found for name, _ in reversed(elements[:-1]) if (found := _NAME.fullmatch(name))), None)
+    of = next((match for name, _ in reversed(elements[:-1]) if (match := _NAME.fullmatch(name))), None)
     if of is None:
         return None
     port, queue = of[1], of[2]

@@ -146,7 +146,7 @@ async def _done(session: Session, label: str, name: str, text: str, seconds: int
 async def _given(session: Session, given: Given) -> None:
     """Put the change on the switch: a patch or whole tables, and lines of FRRouting with those that undo them."""
     tables, routing = given.commands.get(TABLES, ()), given.commands.get(ROUTING, ())
-    if any(isinstance(one, str) for one in tables):
+    if any(isinstance(table, str) for table in tables):
         await put(session, _START, given.label, "after.json", given.target[TABLES])
         if routing:
             await put(session, _START, given.label, "after.conf", _file(given.target[ROUTING]))
@@ -158,7 +158,7 @@ async def _given(session: Session, given: Given) -> None:
 
 
 def _lines(commands: Iterable[Command]) -> str:
-    return "".join(f"{one}\n" for one in commands)
+    return "".join(f"{command}\n" for command in commands)
 
 
 def _file(text: str) -> str:
@@ -174,8 +174,8 @@ def _between(old: str, new: str) -> str:
 
 
 def _mode(text: str) -> str:
-    found = cast("dict[str, dict[str, dict[str, str]]]", json.loads(text))
-    return found.get("DEVICE_METADATA", {}).get("localhost", {}).get("docker_routing_config_mode", "separated")
+    parsed = cast("dict[str, dict[str, dict[str, str]]]", json.loads(text))
+    return parsed.get("DEVICE_METADATA", {}).get("localhost", {}).get("docker_routing_config_mode", "separated")
 
 
 def _must_last(given: Given) -> None:
@@ -204,7 +204,9 @@ async def rehearse(session: Session, given: Given) -> str:
     finally:
         await _script(session, 'rm -rf "$folder"', label)
     shown = [
-        one if isinstance(one, str) else json.dumps(one) for file in given.commands for one in given.commands[file]
+        command if isinstance(command, str) else json.dumps(command)
+        for file in given.commands
+        for command in given.commands[file]
     ]
     return _lines(shown)
 

@@ -39,10 +39,10 @@ async def _script(session: Session, text: str, *more: str) -> str:
 
 async def boot(session: Session) -> str:
     """The kernel's name for this boot."""
-    found = (await session.tell("cat /proc/sys/kernel/random/boot_id")).strip()
-    if not found:
+    boot_id = (await session.tell("cat /proc/sys/kernel/random/boot_id")).strip()
+    if not boot_id:
         raise RefusedError("it does not say which boot this is")
-    return found
+    return boot_id
 
 
 async def install(session: Session, image: Image) -> None:

@@ -69,16 +69,16 @@ def sources(folder: Path) -> dict[str, str]:
 
     ``folder`` is ``src/sonic-yang-models`` of the repository, or one that holds its models whose templates are filled in.
     """
-    found = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("sonic-*.yang"))}
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("sonic-*.yang"))}
     for path in sorted(folder.rglob("sonic-*.yang.j2")):
         name = path.name.removesuffix(".yang.j2")
-        found.setdefault(name, _CONDITION.sub(lambda match: match.group(2), path.read_text(encoding="utf-8")))
-    return found
+        texts.setdefault(name, _CONDITION.sub(lambda match: match.group(2), path.read_text(encoding="utf-8")))
+    return texts
 
 
 def by_branch(folder: Path) -> dict[str, Path]:
     """Folders of models by the branch that they are called after; empty for a folder that is one set of models."""
-    return {one: folder / one for one in (*NUMBERED, MASTER) if (folder / one).is_dir()}
+    return {name: folder / name for name in (*NUMBERED, MASTER) if (folder / name).is_dir()}
 
 
 def load(folder: Path) -> SonicModels:
@@ -199,12 +199,12 @@ def _validate_one(models: SonicModels, device: str, text: str) -> list[Finding]:
         return [_finding(device, f"cannot be read: {error}", error.line)]
     conversion = Conversion(models)
     conversion.add(tables)
-    found = [_finding(device, what, _line(text, *words)) for words, what in conversion.unknown]
+    findings = [_finding(device, problem, _line(text, *words)) for words, problem in conversion.unknown]
     refused = models.refusal(json.dumps(conversion.found))
     if refused:  # libyang stops at the first fault and names the value, not where it is
         value = re.search(r'"([^"]*)"', refused)
-        found.append(_finding(device, refused, _line(text, value.group(1)) if value else 0))
-    return found
+        findings.append(_finding(device, refused, _line(text, value.group(1)) if value else 0))
+    return findings
 
 
 def _line(text: str, *words: str) -> int:
@@ -221,8 +221,8 @@ def _line(text: str, *words: str) -> int:
     return 0
 
 
-def _finding(device: str, what: str, line: int) -> Finding:
-    return REFUSED.finding(device, what, file=f"devices/{device}/{FILE}", line=line)
+def _finding(device: str, problem: str, line: int) -> Finding:
+    return REFUSED.finding(device, problem, file=f"devices/{device}/{FILE}", line=line)
 
 
 class Conversion:
@@ -246,46 +246,48 @@ class Conversion:
 
     def _row(self, inside: dict[str, Any], table: Any, name: str, key: str, row: Row) -> None:  # noqa: ANN401 - libyang
         children: list[Any] = list(table.children())
-        single = next((one for one in children if one.keyword() == "container" and one.name() == key), None)
+        single = next((child for child in children if child.keyword() == "container" and child.name() == key), None)
         if single is not None:
             inside[key] = self._fields(single, name, key, row)
             return
         parts = key.split("|")
-        of_length = [one for one in children if one.keyword() == "list" and len(list(one.keys())) == len(parts)]
+        of_length = [child for child in children if child.keyword() == "list" and len(list(child.keys())) == len(parts)]
         if not of_length:
             self.unknown.append(((name, key), f"{name}: no row has a key like {key!r}"))
             return
         keys = list(of_length[0].keys())
-        entry = {one.name(): _value(one, part) for one, part in zip(keys, parts, strict=True)}
+        entry = {leaf.name(): _value(leaf, part) for leaf, part in zip(keys, parts, strict=True)}
         entry |= self._fields(of_length[0], name, key, row)
         inside.setdefault(of_length[0].name(), []).append(entry)
 
     def _fields(self, node: Any, table: str, key: str, row: Mapping[str, Value]) -> dict[str, Any]:  # noqa: ANN401
-        children = {str(one.name()): one for one in node.children()}
-        inner = next((one for one in children.values() if one.keyword() == "list"), None)
-        found: dict[str, Any] = {}
+        children = {str(child.name()): child for child in node.children()}
+        inner = next((child for child in children.values() if child.keyword() == "list"), None)
+        fields: dict[str, Any] = {}
         for field, value in row.items():
             child = children.get(field)
             if child is None and inner is not None and isinstance(value, str):  # a map: its fields are rows
                 left, right = list(inner.children())[:2]
                 entry = {left.name(): _value(left, field), right.name(): _value(right, value)}
-                found.setdefault(str(inner.name()), []).append(entry)
+                fields.setdefault(str(inner.name()), []).append(entry)
             elif child is None or child.keyword() not in {"leaf", "leaf-list"}:
                 self.unknown.append(((table, key, field), f"{table}|{key}: no such field {field!r}"))
             elif child.keyword() == "leaf-list":
-                found[field] = [_value(child, one) for one in (value if isinstance(value, list) else value.split(","))]
+                fields[field] = [
+                    _value(child, item) for item in (value if isinstance(value, list) else value.split(","))
+                ]
             elif isinstance(value, list):
                 self.unknown.append(((table, key, field), f"{table}|{key} {field}: takes one value, not a list"))
             else:
-                found[field] = _value(child, value)
-        return found
+                fields[field] = _value(child, value)
+        return fields
 
 
 def _value(leaf: Any, text: str) -> object:  # noqa: ANN401 - libyang has no types
     """A value as the JSON of models has it: numbers and truth values where the type has such, else text."""
     kind = leaf.type()
     union = kind.basename() == "union"
-    kinds = {str(one.basename()) for one in (kind.union_types() if union else [kind])}
+    kinds = {str(kind_type.basename()) for kind_type in (kind.union_types() if union else [kind])}
     if kinds & INTEGERS and re.fullmatch(r"-?\d+", text):
         return int(text)
     if "boolean" in kinds and text in {"true", "false"}:

@@ -68,7 +68,7 @@ def pools(files: Files) -> Iterator[str]:
 def thresholds(files: Files) -> Iterator[str]:
     """A profile has one threshold."""
     for (name, *_), row in files.rows("BUFFER_PROFILE"):
-        given = [one for one in ("dynamic_th", "static_th") if text(row, one)]
+        given = [kind for kind in ("dynamic_th", "static_th") if text(row, kind)]
         if len(given) != 1:
             yield f"BUFFER_PROFILE|{name}: {' and '.join(given) or 'no threshold'}"
 
@@ -147,7 +147,7 @@ def breakout(files: Files) -> Iterator[str]:
         else:
             ports = by_index[index_of[name]]
             if len(ports) != int(mode[1]) or any(speed != f"{mode[2]}000" for _, speed in ports):
-                yield f"BREAKOUT_CFG|{name}: {mode[0]}, but its ports are {', '.join(f'{one} {s}' for one, s in ports)}"
+                yield f"BREAKOUT_CFG|{name}: {mode[0]}, but its ports are {', '.join(f'{size} {s}' for size, s in ports)}"
 
 
 @fault(
@@ -233,8 +233,10 @@ def references(files: Files) -> Iterator[str]:
 def vnis(files: Files) -> Iterator[str]:
     """A VRF's VNI is mapped to a VLAN whose interface is in the VRF, as FRR's own are (EVPN_VXLAN_HLD of sonic-net/SONiC)."""
     vlans = {text(row, "vni"): text(row, "vlan") for _, row in files.rows("VXLAN_TUNNEL_MAP")}
-    evpn = [part for one in files.routing for part in one.body or () if part.line == "address-family l2vpn evpn"]
-    for word, _, vni in (one.line.partition(" ") for family in evpn for one in family.body or ()):
+    evpn = [
+        part for section in files.routing for part in section.body or () if part.line == "address-family l2vpn evpn"
+    ]
+    for word, _, vni in (line.line.partition(" ") for family in evpn for line in family.body or ()):
         if word == "vni" and vni not in vlans:
             yield f"vni {vni} of frr.conf is mapped to no VLAN"
     for (name, *_), row in files.rows("VRF"):

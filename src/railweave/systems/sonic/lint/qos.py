@@ -34,10 +34,10 @@ def code_points(files: Files) -> Iterator[str]:
         for (name, *_), row in files.rows(table):
             for key in row:
                 value = text(row, key)
-                for what, one, most in (("key", key, left), ("value", value, right)):
-                    found = number(one)
-                    if found is None or not 0 <= found <= most:
-                        yield f"{table}|{name} {key} {value}: the {what} is not 0 to {most}"
+                for side, end, most in (("key", key, left), ("value", value, right)):
+                    value_number = number(end)
+                    if value_number is None or not 0 <= value_number <= most:
+                        yield f"{table}|{name} {key} {value}: the {side} is not 0 to {most}"
 
 
 @fault(
@@ -49,8 +49,8 @@ def queues(files: Files) -> Iterator[str]:
     """Queues and priority groups of ports are there (sonic-queue.yang: any text)."""
     for table, most in _MOST_QUEUE.items():
         for parts, _ in files.rows(table):
-            ends = [number(one) for one in parts[-1].split("-")]
-            if len(parts) < 2 or len(ends) > 2 or any(one is None or not 0 <= one <= most for one in ends):
+            ends = [number(end) for end in parts[-1].split("-")]
+            if len(parts) < 2 or len(ends) > 2 or any(end is None or not 0 <= end <= most for end in ends):
                 yield f"{table}|{'|'.join(parts)}: {parts[-1]!r} is not 0 to {most}"
 
 
@@ -88,7 +88,7 @@ def marking(files: Files) -> Iterator[str]:
     """A WRED profile that marks has WRED on and rising thresholds for a color it marks (wred of swss: qosorch)."""
     for (name, *_), row in files.rows("WRED_PROFILE"):
         ecn = text(row, "ecn")
-        colors = [one for one in ("green", "yellow", "red") if ecn == "ecn_all" or one in ecn]
+        colors = [color for color in ("green", "yellow", "red") if ecn == "ecn_all" or color in ecn]
         for color in colors:
             low, high = (number(text(row, f"{color}_{end}_threshold")) for end in ("min", "max"))
             if text(row, f"wred_{color}_enable") != "true":
@@ -112,13 +112,13 @@ def pfc(files: Files) -> Iterator[str]:
         if number(text(profiles.get(text(row, "profile"), {}), "xoff"))
     }
     for (port, *_), row in files.rows("PORT_QOS_MAP"):
-        paused = [one for one in text(row, "pfc_enable").split(",") if one]
-        for one in paused:
-            if f"{port}|{one}" not in lossless:
-                yield f"PORT_QOS_MAP|{port}: priority {one} is paused and has no lossless priority group"
-        for one in text(row, "pfcwd_sw_enable").split(","):
-            if one and one not in paused:
-                yield f"PORT_QOS_MAP|{port}: the watchdog looks at priority {one}, which is not paused"
+        paused = [priority for priority in text(row, "pfc_enable").split(",") if priority]
+        for priority in paused:
+            if f"{port}|{priority}" not in lossless:
+                yield f"PORT_QOS_MAP|{port}: priority {priority} is paused and has no lossless priority group"
+        for priority in text(row, "pfcwd_sw_enable").split(","):
+            if priority and priority not in paused:
+                yield f"PORT_QOS_MAP|{port}: the watchdog looks at priority {priority}, which is not paused"
         if paused and not text(row, "pfc_to_queue_map"):
             yield f"PORT_QOS_MAP|{port}: priorities are paused without pfc_to_queue_map"
 

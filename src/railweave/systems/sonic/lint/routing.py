@@ -22,9 +22,9 @@ ROUTED = ("INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFA
 )
 def mode(files: Files) -> Iterator[str]:
     """The mode is the one in which FRR reads frr.conf as it stands (docker_init.sh of docker-fpm-frr)."""
-    found = text(files.tables.get("DEVICE_METADATA", {}).get("localhost", {}), "docker_routing_config_mode")
-    if found != "split-unified":
-        yield f"DEVICE_METADATA|localhost: docker_routing_config_mode is {found or 'not given'}"
+    configured = text(files.tables.get("DEVICE_METADATA", {}).get("localhost", {}), "docker_routing_config_mode")
+    if configured != "split-unified":
+        yield f"DEVICE_METADATA|localhost: docker_routing_config_mode is {configured or 'not given'}"
 
 
 @fault(
@@ -37,19 +37,19 @@ def interfaces(files: Files) -> Iterator[str]:
     routed = {name for table in ROUTED for name in files.names(table)}
     local = {parts[0] for parts, row in files.rows("INTERFACE") if text(row, "ipv6_use_link_local_only") == "enable"}
     addressed = {parts[0] for parts, _ in files.rows("INTERFACE") if len(parts) > 1 and ":" in parts[1]}
-    for one in files.routing:
-        words = one.line.split()
+    for section in files.routing:
+        words = section.line.split()
         if words[0] == "interface" and (name := _named(words)) not in routed:
             yield f"interface {name} of frr.conf is not routed"
         if words[:2] != ["router", "bgp"]:
             continue
         networks = _networks(files, words[4] if words[3:4] == ["vrf"] else "")
-        for line in one.body or ():
+        for line in section.body or ():
             inner = line.line.split()
             if inner[0] == "neighbor" and inner[2:3] == ["interface"] and inner[1] not in local | addressed:
                 yield f"neighbor {inner[1]} of frr.conf has no IPv6 address"
             elif len(words) > 3 and inner[2:3] == ["remote-as"] and not _on_a_link(inner[1], networks):
-                yield f"{one.line}: neighbor {inner[1]} is on no interface of the VRF"
+                yield f"{section.line}: neighbor {inner[1]} is on no interface of the VRF"
 
 
 def _named(words: list[str]) -> str:
@@ -94,8 +94,8 @@ def vrfs(files: Files) -> Iterator[str]:
     """VRFs of frr.conf are those of config_db.json, with their VNIs, and interfaces are in the same one."""
     rows = {key: row for table in ROUTED for key, row in files.tables.get(table, {}).items()}
     known = {parts[0]: text(row, "vni") for parts, row in files.rows("VRF")}
-    for one in files.routing:
-        words = one.line.split()
+    for section in files.routing:
+        words = section.line.split()
         name = _named(words)
         if words[0] == "interface":
             there, here = words[3] if len(words) > 3 else "", text(rows.get(name, {}), "vrf_name")
@@ -104,6 +104,6 @@ def vrfs(files: Files) -> Iterator[str]:
         if words[0] == "vrf" and name not in known:
             yield f"vrf {name} of frr.conf is not in VRF"
         elif words[0] == "vrf":
-            vni = next((_named(line.line.split()) for line in one.body or () if line.line.startswith("vni ")), "")
+            vni = next((_named(line.line.split()) for line in section.body or () if line.line.startswith("vni ")), "")
             if vni != known[name]:
                 yield f"vrf {name}: VNI {vni} in frr.conf, {known[name] or 'none'} in VRF"

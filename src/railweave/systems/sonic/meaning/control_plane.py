@@ -81,8 +81,8 @@ def _accepted(family: Family, prefix: Prefix, more: Row) -> Row:
 def _peers(wanted: ControlPlane, family: Family) -> Iterator[Row]:
     """Peers that FRR has BFD with. Those that are known by link-local addresses alone are named with their ports."""
     sessions = [rule for rule in wanted.of("network", family) if rule.protocol == "udp" and rule.sources]
-    found: dict[str, Sources] = {rule.sources: wanted.source(rule) for rule in sessions}
-    for source in found.values():
+    sources: dict[str, Sources] = {rule.sources: wanted.source(rule) for rule in sessions}
+    for source in sources.values():
         for prefix in source.prefixes:
             if prefix == LINK_LOCAL:
                 yield from (_accepted(family, prefix, {"IN_PORTS": port}) for port in source.interfaces)
@@ -91,7 +91,7 @@ def _peers(wanted: ControlPlane, family: Family) -> Iterator[Row]:
 
 
 def _server_ports(config: DeviceConfig) -> list[str]:
-    return sorted((one.name for one in config.interfaces if one.kind == "server"), key=numbers)
+    return sorted((port.name for port in config.interfaces if port.kind == "server"), key=numbers)
 
 
 def _drops(wanted: ControlPlane, family: Family) -> Iterator[Row]:
@@ -116,8 +116,8 @@ def control_plane_of(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
     managers: dict[Prefix, None] = {}
     for row in tables.rows("ACL_RULE"):
         if "SSH" in services.get(row.parts()[0], ()):
-            found = [prefix_of(row.text(name)) for name in _SOURCES if name in row.fields]
-            managers.update({one: None for one in found if one is not None})
+            prefixes = [prefix_of(row.text(name)) for name in _SOURCES if name in row.fields]
+            managers.update({manager: None for manager in prefixes if manager is not None})
     for row in (*tables.rows("ACL_TABLE"), *tables.rows("ACL_RULE")):
         row.taken.clear()
     if not managers:

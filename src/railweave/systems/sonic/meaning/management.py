@@ -145,8 +145,10 @@ def _aaa(system: System, reader: TableReader) -> Aaa | None:
 def _servers(servers: Mapping[str, Server], key: str | None, usual: int) -> tuple[LoginServer, ...]:
     """Return the servers in the order in which they are asked."""
     return tuple(
-        LoginServer(host, one.key or key or "secret:?", None if one.port == usual else one.port, one.timeout)
-        for host, one in sorted(servers.items(), key=lambda item: -item[1].priority)
+        LoginServer(
+            host, server.key or key or "secret:?", None if server.port == usual else server.port, server.timeout
+        )
+        for host, server in sorted(servers.items(), key=lambda item: -item[1].priority)
     )
 
 

@@ -111,24 +111,24 @@ def tunnels(vlans: Vlans) -> Tunnels:
     )
 
 
-def designed_names(vlans: Vlans, found: Tunnels, reader: TableReader) -> dict[str, str]:
+def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[str, str]:
     """Return the names of VRFs in the design, by their names here: the VLAN of a VRF's VNI says so in our configurations."""
-    for vlan, vrf in found.transit.items():
+    for vlan, vrf in vxlan.transit.items():
         if vlans.gateways.get(vlan, Gateway()).vrf != vrf:
             reader.leave_field(f"VLAN_INTERFACE {vlan}", "vrf_name")
-    about = {vrf: vlans.vlans[vlan].description for vlan, vrf in found.transit.items() if vlan in vlans.vlans}
+    about = {vrf: vlans.vlans[vlan].description for vlan, vrf in vxlan.transit.items() if vlan in vlans.vlans}
     return {vrf: text.removeprefix(_TRANSIT) for vrf, text in about.items() if text.startswith(_TRANSIT)}
 
 
 def gateways(
-    vlans: Vlans, tables: Rows, reader: TableReader, ports: Mapping[str, Port], found: Tunnels, routed: Collection[str]
+    vlans: Vlans, tables: Rows, reader: TableReader, ports: Mapping[str, Port], vxlan: Tunnels, routed: Collection[str]
 ) -> Iterator[DeviceGateway]:
     """Yield gateways of VLANs, and ports of servers that route by themselves."""
     for name, vlan in vlans.vlans.items():
         gateway = vlans.gateways.get(name)
-        if vlan.up is False and (name in found.transit or gateway is None):
+        if vlan.up is False and (name in vxlan.transit or gateway is None):
             reader.leave_field(f"VLAN {name}", "admin_status")
-        if name in found.transit or vlan.number is None or gateway is None or vlan.up is False:
+        if name in vxlan.transit or vlan.number is None or gateway is None or vlan.up is False:
             reader.leave_field(f"VLAN {name}", "mtu")
             continue
         port = ports.get(name, Port(name))
@@ -156,26 +156,26 @@ def _gateway(port: Port, description: str, mtu: int | None) -> DeviceGateway:
 
 
 def mac_vrf(
-    from_frr: MacVrf | None, found: Tunnels, bgp: Bgp | None, interfaces: Collection[Interface]
+    from_frr: MacVrf | None, vxlan: Tunnels, bgp: Bgp | None, interfaces: Collection[Interface]
 ) -> MacVrf | None:
     """The bridging instance: VLANs that have a VNI, with the route targets that FRR has for those."""
-    known = {one.vni: one for one in from_frr.vlans} if from_frr else {}
-    if not known and not found.bridged:
+    known = {vlan.vni: vlan for vlan in from_frr.vlans} if from_frr else {}
+    if not known and not vxlan.bridged:
         return None
     asn = bgp.asn & 0xFFFF if bgp else 0
-    of_vni = {vni: vlan for vlan, vni in found.bridged.items()}
+    of_vni = {vni: vlan for vlan, vni in vxlan.bridged.items()}
     vlans: list[BridgedVlan] = []
     for vni in dict.fromkeys((*known, *of_vni)):
         name = of_vni.get(vni) or (f"Vlan{known[vni].vlan}" if vni in known else "")
         number = int(name[4:]) if name[4:].isdecimal() and name[4:].isascii() and len(name) <= 8 else 0
-        one = known.get(vni) or BridgedVlan(number, name, vni, f"target:{asn}:{vni}")
-        vlans.append(replace(one, vlan=number, name=name))
-    names, numbers = {one.name for one in vlans}, {one.vlan for one in vlans}
+        held = known.get(vni) or BridgedVlan(number, name, vni, f"target:{asn}:{vni}")
+        vlans.append(replace(held, vlan=number, name=name))
+    names, numbers = {bridged.name for bridged in vlans}, {bridged.vlan for bridged in vlans}
     router = bgp.router_id if bgp else ""
     return MacVrf(
         name=MAC_VRF,
         route_distinguisher=from_frr.route_distinguisher if from_frr else f"{router}:{MAC_VRF_NUMBER}",
         route_target="",
         vlans=tuple(vlans),
-        ports=tuple(one.name for one in interfaces if one.vlan in names or not numbers.isdisjoint(one.tagged)),
+        ports=tuple(port.name for port in interfaces if port.vlan in names or not numbers.isdisjoint(port.tagged)),
     )

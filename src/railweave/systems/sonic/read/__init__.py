@@ -57,22 +57,22 @@ def read(texts: Mapping[str, str]) -> Reading:
     """The configuration that the texts hold together. Raises ``RenderError`` with the line where one is broken."""
     tables = {file: rows(text) for file, text in texts.items() if _is_tables(file, text)}
     routing = [(file, sections(text)) for file, text in texts.items() if file not in tables]
-    for file, found in tables.items():
-        if found.routing is not None:
-            routing.append((file, _at(found.routing[0], sections(found.routing[1]))))
+    for file, file_rows in tables.items():
+        if file_rows.routing is not None:
+            routing.append((file, _at(file_rows.routing[0], sections(file_rows.routing[1]))))
     every = Rows()
-    for found in tables.values():
-        for name, table in found.tables.items():
+    for file_rows in tables.values():
+        for name, table in file_rows.tables.items():
             every.tables.setdefault(name, {}).update(table)
     files = any(lines for file, lines in routing if file not in tables)
-    config, taking, made = _config(every, [one for _, lines in routing for one in lines], files=files)
+    config, taking, made = _config(every, [section for _, lines in routing for section in lines], files=files)
     if made is not None:
         made.understood(taking)
         routing.append(("", made.sections))
     irrelevant = catalog().systems["sonic"].reads.irrelevant
     spoken: list[ReadStatement] = []
-    for file, found in tables.items():
-        spoken += classify_statements(file, found.statements(), irrelevant)
+    for file, file_rows in tables.items():
+        spoken += classify_statements(file, file_rows.statements(), irrelevant)
     aliases = {row.key: alias for row in every.rows("PORT") if (alias := row.text("alias"))}
     return Reading(config, (*spoken, *statements(taking, routing)), aliases)
 
@@ -82,12 +82,12 @@ def parsed(file: str, text: str) -> ConfigTree:
     return _tables(rows(text)) if _is_tables(file, text) else frr_tree(as_given(sections(text)))
 
 
-def _tables(found: Rows) -> TableTree:
+def _tables(file_rows: Rows) -> TableTree:
     """The tables as a tree, with the release that last wrote them (sonic-utilities, ``scripts/db_migrator.py``) and the hardware SKU, where they say so."""
-    version = found.row("VERSIONS", "DATABASE").text("VERSION")
-    sku = found.row("DEVICE_METADATA", "localhost").text("hwsku")
+    version = file_rows.row("VERSIONS", "DATABASE").text("VERSION")
+    sku = file_rows.row("DEVICE_METADATA", "localhost").text("hwsku")
     release = re.match(r"version_(\d{6})_", version)
-    return TableTree(nodes(found), release=release[1] if release else "", sku=sku)
+    return TableTree(nodes(file_rows), release=release[1] if release else "", sku=sku)
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
@@ -96,7 +96,9 @@ def printed(file: str, nodes: Sequence[Node]) -> str:
         return to_frr(tree_sections(nodes))
     tables: Tables = {
         table.name[0]: {
-            row.name[0]: {one.name[0]: list(one.values) if one.listed else one.values[0] for one in row.children or ()}
+            row.name[0]: {
+                field.name[0]: list(field.values) if field.listed else field.values[0] for field in row.children or ()
+            }
             for row in table.children or ()
         }
         for table in nodes
@@ -109,31 +111,31 @@ def _is_tables(file: str, text: str) -> bool:
     return Path(file).name == _TABLES or text.lstrip().startswith(("{", "["))
 
 
-def _at(line: int, found: list[Section]) -> list[Section]:
+def _at(line: int, of_file: list[Section]) -> list[Section]:
     """Lines that all stand on one: they are a value of JSON."""
-    left = list(found)
+    left = list(of_file)
     while left:
-        one = left.pop()
-        one.at = line
-        left += one.body or ()
-    return found
+        section = left.pop()
+        section.at = line
+        left += section.body or ()
+    return of_file
 
 
 def _config(
     tables: Rows, lines: Sequence[Section], *, files: bool
 ) -> tuple[DeviceConfig, SectionReader, bgp_tables.Lines | None]:
     """Return the configuration in tables and lines. ``files``: the lines are those of a file, not of the running daemons."""
-    own = SectionReader(lines)
-    known = INTERFACES.read(lines, own).ports
+    of_lines = SectionReader(lines)
+    known = INTERFACES.read(lines, of_lines).ports
     addressed(tables, known)
     made = None
-    taking = own
-    if not any(one.line.startswith("router bgp ") for one in lines):
+    taking = of_lines
+    if not any(section.line.startswith("router bgp ") for section in lines):
         made = bgp_tables.lines(tables, known)
         taking = SectionReader([*lines, *made.sections])
         INTERFACES.read(lines, taking)
     loopbacks = [row.key for row in tables.rows("LOOPBACK_INTERFACE") if "|" not in row.key]
-    loopbacks += [one for one in known if one.startswith("Loopback") and one not in loopbacks]
+    loopbacks += [port_name for port_name in known if port_name.startswith("Loopback") and port_name not in loopbacks]
     routing = Routing(taking, known, loopbacks)
     reader = TableReader(tables, SYSTEM.begins | VLANS.begins)
     system = SYSTEM.read(reader.sections, reader)
@@ -145,26 +147,28 @@ def _config(
     fabric = routing.on_fabric()
     local = {row.key for row in tables.rows("INTERFACE") if "|" not in row.key and _link_local(row.key, tables)}
     routed = [
-        one for one in _in_table(tables) if one not in fabric | local and one not in outside and known[one].addresses
+        port_name
+        for port_name in _in_table(tables)
+        if port_name not in fabric | local and port_name not in outside and known[port_name].addresses
     ]
     uses = Uses(fabric | local, outside, routed, on_vlans, paused(tables))
-    found = with_parts(interfaces(tables, known, uses))
+    routed_ports = with_parts(interfaces(tables, known, uses))
     gateways = tuple(meaning.gateways(vlans, tables, reader, known, tunnels, routed))
     of_vrf: dict[str, list[Prefix]] = {}
     for gateway in gateways:
         of_vrf.setdefault(gateway.vrf, []).extend(gateway.prefixes)
     bgp, isis = routing.bgp(), routing.isis()
     if bgp:
-        for field, own, value in (
+        for field, of_lines, value in (
             ("bgp_asn", system.asn, str(bgp.asn)),
             ("bgp_router_id", system.router_id, bgp.router_id),
         ):
-            if own != value:
+            if of_lines != value:
                 reader.leave_field(_METADATA, field)
     names = meaning.designed_names(vlans, tunnels, reader)
     switch = catalog().switches.get(model)
     address, gateway_address = management.management_port(system)
-    used: set[Family] = {one.family for each in gateways for one in each.addresses}
+    used: set[Family] = {port_address.family for each in gateways for port_address in each.addresses}
     used |= {*(bgp.families if bgp else ()), *(isis.families if isis else ())}
     config = DeviceConfig(
         name=system.name or routing.general.name,
@@ -172,22 +176,22 @@ def _config(
         model=model,
         nos="sonic",
         release=catalog().release_of("sonic", model),
-        management=management.management_of(system, found, reader),
+        management=management.management_of(system, routed_ports, reader),
         management_address=address,
         management_gateway=gateway_address,
         loopback=routing.loopback(),
         splits=splits(tables, switch),
-        interfaces=tuple(_renamed(one, names) for one in found),
-        gateways=tuple(replace(one, vrf=names.get(one.vrf, one.vrf)) for one in gateways),
+        interfaces=tuple(_renamed(port, names) for port in routed_ports),
+        gateways=tuple(replace(gateway, vrf=names.get(gateway.vrf, gateway.vrf)) for gateway in gateways),
         bgp=bgp,
-        qos=qos(tables, found, switch, monitored=system.watermarks),
+        qos=qos(tables, routed_ports, switch, monitored=system.watermarks),
         balancing=BalancingConfig(
             "ecmp", tuple(sorted(used)), hash=system.hash or Hash(), fast_reroute=routing.fast_reroute()
         ),
         extra="",
         overlay=_overlay(routing.overlay(), tunnels),
-        vrfs=tuple(_vrf(one, vlans, reader, names, outside) for one in routing.vrfs(of_vrf)),
-        mac_vrf=meaning.mac_vrf(routing.mac_vrf(), tunnels, bgp, found),
+        vrfs=tuple(_vrf(vrf, vlans, reader, names, outside) for vrf in routing.vrfs(of_vrf)),
+        mac_vrf=meaning.mac_vrf(routing.mac_vrf(), tunnels, bgp, routed_ports),
         isis=isis,
         ospf=routing.ospf(bgp),
     )
@@ -213,7 +217,7 @@ def _without_sessions(config: DeviceConfig) -> DeviceConfig:
         overlay=replace(overlay, neighbors=()) if overlay else None,
         isis=None,
         ospf=None,
-        vrfs=tuple(replace(one, external=()) for one in config.vrfs),
+        vrfs=tuple(replace(vrf, external=()) for vrf in config.vrfs),
     )
 
 
@@ -222,16 +226,16 @@ def _without_bfd(config: DeviceConfig) -> DeviceConfig:
     bgp, overlay, isis = config.bgp, config.overlay, config.isis
     return replace(
         config,
-        bgp=replace(bgp, bfd=None, groups=tuple(replace(one, bfd=None) for one in bgp.groups)) if bgp else None,
+        bgp=replace(bgp, bfd=None, groups=tuple(replace(group, bfd=None) for group in bgp.groups)) if bgp else None,
         overlay=replace(overlay, bfd=None) if overlay else None,
         isis=replace(isis, bfd=None) if isis else None,
     )
 
 
-def _renamed(one: Interface, names: Mapping[str, str]) -> Interface:
+def _renamed(port: Interface, names: Mapping[str, str]) -> Interface:
     """A port with its VRFs as the design calls them."""
-    more = tuple(replace(unit, vrf=names.get(unit.vrf, unit.vrf)) for unit in one.more)
-    return replace(one, vrf=names.get(one.vrf, one.vrf), more=more)
+    more = tuple(replace(unit, vrf=names.get(unit.vrf, unit.vrf)) for unit in port.more)
+    return replace(port, vrf=names.get(port.vrf, port.vrf), more=more)
 
 
 def _link_local(name: str, tables: Rows) -> bool:
@@ -245,31 +249,31 @@ def _in_table(tables: Rows) -> list[str]:
 
 def _outside(tables: Rows, routing: Routing) -> dict[str, list[tuple[str, int | None]]]:
     """Ports to routers outside, with the interfaces that each routes by and their tags."""
-    found: dict[str, list[tuple[str, int | None]]] = {}
+    outside: dict[str, list[tuple[str, int | None]]] = {}
     order = {name: number for number, name in enumerate(routing.ports)}
     tagged = {row.key: row for row in tables.rows("VLAN_SUB_INTERFACE") if "|" not in row.key}
-    for name in sorted(routing.outside(), key=lambda one: (order.get(one, len(order)), one)):
+    for name in sorted(routing.outside(), key=lambda port: (order.get(port, len(order)), port)):
         base = name.partition(".")[0]
         if base not in tables.tables.get("PORT", {}) and base.startswith("Eth"):
             base = f"Ethernet{base.removeprefix('Eth')}"
         tag = tagged[name].number("vlan") if name in tagged else None
         if name in tagged:
             tagged[name].text("admin_status")
-        found.setdefault(base, []).append((name, tag))
-    return found
+        outside.setdefault(base, []).append((name, tag))
+    return outside
 
 
 def _vrf(
-    one: Vrf,
+    vrf: Vrf,
     vlans: Vlans,
     reader: TableReader,
     names: Mapping[str, str],
     outside: Mapping[str, list[tuple[str, int | None]]],
 ) -> Vrf:
     """A VRF as the design calls it, with the VNI of its row, and interfaces called by their ports."""
-    vni = vlans.vrfs.get(one.name)
-    if vni is not None and one.vni and vni != one.vni:
-        reader.leave_field(f"VRF {one.name}", "vni")
+    vni = vlans.vrfs.get(vrf.name)
+    if vni is not None and vrf.vni and vni != vrf.vni:
+        reader.leave_field(f"VRF {vrf.name}", "vni")
     units = {name: f"{port}.{tag or 0}" for port, parts in outside.items() for name, tag in parts}
 
     def called(peer: ExternalPeer) -> ExternalPeer:
@@ -278,16 +282,20 @@ def _vrf(
         return replace(peer, session=replace(peer.session, interface=interface))
 
     return replace(
-        one, name=names.get(one.name, one.name), vni=one.vni or vni or 0, external=tuple(map(called, one.external))
+        vrf, name=names.get(vrf.name, vrf.name), vni=vrf.vni or vni or 0, external=tuple(map(called, vrf.external))
     )
 
 
-def _overlay(found: OverlayConfig | None, tunnels: meaning.Tunnels) -> OverlayConfig | None:
+def _overlay(overlay: OverlayConfig | None, tunnels: meaning.Tunnels) -> OverlayConfig | None:
     """The overlay with the tunnel's own source as its first endpoint."""
-    if found is None or tunnels.source is None:
-        return found
-    others = [one for one in found.endpoints if one.address != tunnels.source and one.address != found.loopback]
-    return replace(found, endpoints=(TunnelEndpoint(tunnels.source, None), *others))
+    if overlay is None or tunnels.source is None:
+        return overlay
+    others = [
+        endpoint
+        for endpoint in overlay.endpoints
+        if endpoint.address != tunnels.source and endpoint.address != overlay.loopback
+    ]
+    return replace(overlay, endpoints=(TunnelEndpoint(tunnels.source, None), *others))
 
 
 def _common(system: System, tables: Rows, reader: TableReader, *, files: bool, lines: bool) -> None:

@@ -76,14 +76,14 @@ def peek(row: Row, name: str) -> str:
 _LISTED = {"ipv4": "ip", "ipv6": "ipv6"}
 
 
-def policies(tables: Rows, found: Lines) -> None:
+def policies(tables: Rows, frr_lines: Lines) -> None:
     """The lines that the tables come to."""
-    _prefix_sets(tables, found)
-    _community_sets(tables, found)
-    _route_maps(tables, found)
+    _prefix_sets(tables, frr_lines)
+    _community_sets(tables, frr_lines)
+    _route_maps(tables, frr_lines)
 
 
-def _prefix_sets(tables: Rows, found: Lines) -> None:
+def _prefix_sets(tables: Rows, frr_lines: Lines) -> None:
     """Add the prefix lists of ``PREFIX_SET`` to ``found``, exact or with a range of lengths. Entries without sequence numbers have no known order."""
     for row in tables.rows("PREFIX_SET"):
         row.text("mode")
@@ -102,10 +102,10 @@ def _prefix_sets(tables: Rows, found: Lines) -> None:
         if lengths != "exact":
             text += (f" ge {low}" if at and low != str(at.length) else "") + f" le {high or low}"
         row.leave("action")
-        found.add(found.sections, text, row, "action")
+        frr_lines.add(frr_lines.sections, text, row, "action")
 
 
-def _community_sets(tables: Rows, found: Lines) -> None:
+def _community_sets(tables: Rows, frr_lines: Lines) -> None:
     for row in tables.rows("COMMUNITY_SET"):
         members = row.words("community_member")
         row.leave("community_member")
@@ -115,7 +115,7 @@ def _community_sets(tables: Rows, found: Lines) -> None:
         if len(members) == 1:
             row.text("match_action")
         text = f"bgp {kind}-list {form} {row.key} {action} {' '.join(members)}"
-        found.add(found.sections, text, row, "community_member", "action", "set_type")
+        frr_lines.add(frr_lines.sections, text, row, "community_member", "action", "set_type")
 
 
 _SETS = {
@@ -129,7 +129,7 @@ _SETS = {
 }
 
 
-def _route_maps(tables: Rows, found: Lines) -> None:
+def _route_maps(tables: Rows, frr_lines: Lines) -> None:
     """Entries of route-maps. Fields that are no line of FRR here stand in their entry as they are, which is then not known."""
     of_six = {row.key for row in tables.rows("PREFIX_SET") if row.says("mode", "ipv6")}
     for row in tables.rows("ROUTE_MAP_SET"):
@@ -137,7 +137,7 @@ def _route_maps(tables: Rows, found: Lines) -> None:
     for row in tables.rows("ROUTE_MAP"):
         name, _, sequence = row.key.partition("|")
         verdict = peek(row, "route_operation").casefold() or "permit"
-        entry = found.add(found.sections, f"route-map {name} {verdict} {sequence}", row, "route_operation")
+        entry = frr_lines.add(frr_lines.sections, f"route-map {name} {verdict} {sequence}", row, "route_operation")
         body: list[Section] = []
         entry.body = body
         for field_name in row.fields:
@@ -149,7 +149,7 @@ def _route_maps(tables: Rows, found: Lines) -> None:
                 row.leave(field_name)
             six = field_name == "match_prefix_set" and value in of_six
             words = _SETS.get("match_prefix_set_ipv6" if six else field_name, field_name)
-            found.add(body, f"{words} {value}", row, field_name)
+            frr_lines.add(body, f"{words} {value}", row, field_name)
 
 
 _WIDTH = 64
@@ -160,61 +160,65 @@ _FAMILIES = {"ipv4_unicast": "ipv4 unicast", "ipv6_unicast": "ipv6 unicast", "l2
 
 def lines(tables: Rows, ports: dict[str, Port]) -> Lines:
     """The lines that the tables of BGP and of policies come to."""
-    found = Lines()
-    policies(tables, found)
+    frr_lines = Lines()
+    policies(tables, frr_lines)
     if tables.has("BGP_GLOBALS"):
-        _framework(tables, found)
+        _framework(tables, frr_lines)
     else:
-        _templates(tables, found, ports)
-    return found
+        _templates(tables, frr_lines, ports)
+    return frr_lines
 
 
-def _templates(tables: Rows, found: Lines, ports: dict[str, Port]) -> None:
+def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
     """What bgpcfgd makes of neighbors: they pass everything; loopbacks and VLANs are originated."""
     meta = tables.row("DEVICE_METADATA", "localhost")
     asn = meta.text("bgp_asn")
     if not tables.has("BGP_NEIGHBOR") or not asn.isdecimal():
         return
-    router = found.add(found.sections, f"router bgp {asn}", meta, "bgp_asn")
+    router = frr_lines.add(frr_lines.sections, f"router bgp {asn}", meta, "bgp_asn")
     usual = ("no bgp default ipv4-unicast", "no bgp ebgp-requires-policy", "bgp bestpath as-path multipath-relax")
     body: list[Section] = [Section(text) for text in usual]
     router.body = body
     loopback = ports.get("Loopback0")
-    own = next((one.address for one in loopback.addresses if one.family == "ipv4"), "") if loopback else ""
+    router_id = (
+        next((subnet.address for subnet in loopback.addresses if subnet.family == "ipv4"), "") if loopback else ""
+    )
     if "bgp_router_id" in meta.fields:
-        found.add(body, f"bgp router-id {meta.text('bgp_router_id')}", meta, "bgp_router_id")
-    elif own:
-        body.append(Section(f"bgp router-id {own}"))
+        frr_lines.add(body, f"bgp router-id {meta.text('bgp_router_id')}", meta, "bgp_router_id")
+    elif router_id:
+        body.append(Section(f"bgp router-id {router_id}"))
     for family, group in (("ipv4", "PEER_V4"), ("ipv6", "PEER_V6")):
         peers = [row for row in tables.rows("BGP_NEIGHBOR") if _family(row.key) == family]
         if not peers:
             continue
         body.append(Section(f"neighbor {group} peer-group"))
         for row in peers:
-            _plain_neighbor(found, body, row, group, down=meta.says("default_bgp_status", "down"))
-            if any(row.fields.get("local_addr") == one.address for port in ports.values() for one in port.addresses):
+            _plain_neighbor(frr_lines, body, row, group, down=meta.says("default_bgp_status", "down"))
+            if any(
+                row.fields.get("local_addr") == subnet.address for port in ports.values() for subnet in port.addresses
+            ):
                 row.text("local_addr")
         inner = Section(f"address-family {family} unicast", [])
         body.append(inner)
         inner.body = [Section(f"neighbor {group} activate"), Section(f"maximum-paths {_WIDTH}")]
         for name, port in ports.items():
             if name.startswith(("Loopback", "Vlan")):
-                networks = dict.fromkeys(one.prefix for one in port.addresses if one.family == family)
-                inner.body += [Section(f"network {one}") for one in networks]
+                networks = dict.fromkeys(subnet.prefix for subnet in port.addresses if subnet.family == family)
+                inner.body += [Section(f"network {network}") for network in networks]
 
 
-def _plain_neighbor(found: Lines, body: list[Section], row: Row, group: str, *, down: bool) -> None:
+def _plain_neighbor(frr_lines: Lines, body: list[Section], row: Row, group: str, *, down: bool) -> None:
     """A neighbor of bgpcfgd's; ``down``: one without a status is shut (``default_bgp_status``)."""
     name = row.parts()[-1]
-    found.add(body, f"neighbor {name} remote-as {row.text('asn')}", row, "asn")
+    frr_lines.add(body, f"neighbor {name} remote-as {row.text('asn')}", row, "asn")
     row.leave("asn")
     body.append(Section(f"neighbor {name} peer-group {group}"))
     if "name" in row.fields:
-        found.add(body, f"neighbor {name} description {row.text('name')}", row, "name")
+        frr_lines.add(body, f"neighbor {name} description {row.text('name')}", row, "name")
     if "admin_status" not in row.fields and down:
         body.append(Section(f"neighbor {name} shutdown"))
     elif row.says("admin_status", "down"):
-        found.add(body, f"neighbor {name} shutdown", row, "admin_status")
+        frr_lines.add(body, f"neighbor {name} shutdown", row, "admin_status")
 
 
 def _family(key: str) -> str:
@@ -231,23 +235,23 @@ _GLOBALS: dict[str, Form] = {
 }
 
 
-def _framework(tables: Rows, found: Lines) -> None:
+def _framework(tables: Rows, frr_lines: Lines) -> None:
     """What frrcfgd makes of the tables, VRF by VRF."""
     for row in tables.rows("BGP_GLOBALS"):
         asn = row.text("local_asn")
         row.leave("local_asn")
         vrf = "" if row.key == "default" else f" vrf {row.key}"
-        router = found.add(found.sections, f"router bgp {asn}{vrf}", row, "local_asn")
+        router = frr_lines.add(frr_lines.sections, f"router bgp {asn}{vrf}", row, "local_asn")
         body: list[Section] = []
         router.body = body
-        found.fields(body, row, _GLOBALS)
+        frr_lines.fields(body, row, _GLOBALS)
         if "default_ipv4_unicast" not in row.fields:
             body.append(Section("no bgp default ipv4-unicast"))
         for table in ("BGP_PEER_GROUP", "BGP_NEIGHBOR"):
-            for one in tables.rows(table):
-                if one.parts()[0] == row.key and len(one.parts()) > 1:
-                    _neighbor(found, body, one, group=table == "BGP_PEER_GROUP")
-        _families(tables, found, body, row.key)
+            for inner in tables.rows(table):
+                if inner.parts()[0] == row.key and len(inner.parts()) > 1:
+                    _neighbor(frr_lines, body, inner, group=table == "BGP_PEER_GROUP")
+        _families(tables, frr_lines, body, row.key)
 
 
 _NEIGHBOR: dict[str, Form] = {
@@ -268,47 +272,47 @@ _NEIGHBOR: dict[str, Form] = {
 _KINDS = {"external": "neighbor {name} remote-as external", "internal": "neighbor {name} remote-as internal"}
 
 
-def _neighbor(found: Lines, body: list[Section], row: Row, *, group: bool) -> None:
+def _neighbor(frr_lines: Lines, body: list[Section], row: Row, *, group: bool) -> None:
     name = row.parts()[1]
     if group:
-        found.add(body, f"neighbor {name} peer-group", row)
+        frr_lines.add(body, f"neighbor {name} peer-group", row)
     elif address(name) is None:
-        found.add(body, f"neighbor {name} interface", row)
+        frr_lines.add(body, f"neighbor {name} interface", row)
     if "asn" not in row.fields:
-        found.fields(body, row, {"peer_type": _KINDS}, name)
-    found.fields(body, row, _NEIGHBOR, name)
+        frr_lines.fields(body, row, {"peer_type": _KINDS}, name)
+    frr_lines.fields(body, row, _NEIGHBOR, name)
 
 
-def _families(tables: Rows, found: Lines, body: list[Section], vrf: str) -> None:
+def _families(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
     """Address families of a VRF, with what neighbors have in them."""
     made: dict[str, list[Section]] = {}
 
     def family(word: str, row: Row) -> list[Section]:
         if word not in made:
-            section = found.add(body, f"address-family {_FAMILIES.get(word, word)}", row)
+            section = frr_lines.add(body, f"address-family {_FAMILIES.get(word, word)}", row)
             section.body = made[word] = []
         return made[word]
 
     for row in tables.rows("BGP_GLOBALS_AF"):
-        own, _, word = row.key.partition("|")
-        if own == vrf:
-            found.fields(family(word, row), row, _FAMILY)
+        of_vrf, _, word = row.key.partition("|")
+        if of_vrf == vrf:
+            frr_lines.fields(family(word, row), row, _FAMILY)
             if word == "l2vpn_evpn":
-                _vnis(tables, found, family(word, row), vrf)
+                _vnis(tables, frr_lines, family(word, row), vrf)
     for row in tables.rows("ROUTE_REDISTRIBUTE"):
         parts = row.parts()
         if parts[0] == vrf and parts[1:3] == ["connected", "bgp"]:
-            policy = "".join(f" route-map {one}" for one in row.words("route_map")[:1])
-            found.add(family(f"{parts[-1]}_unicast", row), f"redistribute connected{policy}", row, "route_map")
+            policy = "".join(f" route-map {route_map}" for route_map in row.words("route_map")[:1])
+            frr_lines.add(family(f"{parts[-1]}_unicast", row), f"redistribute connected{policy}", row, "route_map")
     for row in tables.rows("BGP_GLOBALS_AF_NETWORK"):
         parts = row.parts()
         if parts[0] == vrf and len(parts) == 3:
-            found.add(family(parts[1], row), f"network {parts[2]}", row)
+            frr_lines.add(family(parts[1], row), f"network {parts[2]}", row)
     for table in ("BGP_PEER_GROUP_AF", "BGP_NEIGHBOR_AF"):
         for row in tables.rows(table):
             parts = row.parts()
             if parts[0] == vrf and len(parts) == 3:
-                found.fields(family(parts[2], row), row, _NEIGHBOR_FAMILY, parts[1])
+                frr_lines.fields(family(parts[2], row), row, _NEIGHBOR_FAMILY, parts[1])
 
 
 _FAMILY: dict[str, Form] = {
@@ -336,16 +340,16 @@ _NEIGHBOR_FAMILY: dict[str, Form] = {
 }
 
 
-def _vnis(tables: Rows, found: Lines, body: list[Section], vrf: str) -> None:
+def _vnis(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
     """VNIs with route targets of their own."""
     for row in tables.rows("BGP_GLOBALS_EVPN_VNI"):
         parts = row.parts()
         if parts[0] == vrf and len(parts) == 3:
-            section = found.add(body, f"vni {parts[2]}", row)
+            section = frr_lines.add(body, f"vni {parts[2]}", row)
             section.body = []
             for name, text in _VNI:
                 for word in row.words(name):
-                    found.add(section.body, f"{text} {word}", row, name)
+                    frr_lines.add(section.body, f"{text} {word}", row, name)
                 row.leave(name)
 
 

@@ -36,8 +36,8 @@ _CIPHERS: tuple[Cipher, ...] = ("gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128",
 
 def model_of(sku: str) -> str:
     """The switch model of a hardware SKU; empty where the catalog has none, or cannot tell."""
-    found = [name for name, one in catalog().switches.items() if one.sonic and one.sonic.hwsku == sku]
-    return found[0] if len(found) == 1 else ""
+    names = [name for name, switch in catalog().switches.items() if switch.sonic and switch.sonic.hwsku == sku]
+    return names[0] if len(names) == 1 else ""
 
 
 def addressed(tables: Rows, known: dict[str, Port]) -> None:
@@ -47,17 +47,17 @@ def addressed(tables: Rows, known: dict[str, Port]) -> None:
             name, bar, text = row.key.partition("|")
             port = known.setdefault(name, Port(name))
             if bar:
-                found = interface_address(text)
-                row.known = found is not None
-                if found is not None:
-                    known[name] = replace(port, assigned=(*port.assigned, found))
+                subnet = interface_address(text)
+                row.known = subnet is not None
+                if subnet is not None:
+                    known[name] = replace(port, assigned=(*port.assigned, subnet))
             elif "vrf_name" in row.fields:
                 known[name] = replace(port, vrf=row.text("vrf_name"))
 
 
 def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
     """Ports that are split, or run slower as a whole, by the way that each is broken out."""
-    found: list[Split] = []
+    split_ports: list[Split] = []
     first = model.ports[0].first if model else 0
     for place, row in enumerate(tables.rows("BREAKOUT_CFG")):
         mode = _MODE.fullmatch(row.text("brkout_mode"))
@@ -69,8 +69,8 @@ def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
         group = model.group_of(physical) if model else None
         channels, speed = int(mode[1]), int(mode[2])
         if channels > 1 or (group is not None and group.speed_gbps != speed):
-            found.append(Split(row.key, physical, channels, speed))
-    return tuple(sorted(found, key=lambda one: one.physical))
+            split_ports.append(Split(row.key, physical, channels, speed))
+    return tuple(sorted(split_ports, key=lambda port: port.physical))
 
 
 @dataclass(frozen=True)
@@ -162,15 +162,15 @@ def _interface(
 
 def _lengths(tables: Rows) -> dict[str, int]:
     """The lengths of cables by port, metres."""
-    found: dict[str, int] = {}
+    lengths: dict[str, int] = {}
     for row in tables.rows("CABLE_LENGTH"):
         for name in row.fields:
             length = number(row.text(name).removesuffix("m"))
             if length is None:
                 row.leave(name)
             else:
-                found[name] = length
-    return found
+                lengths[name] = length
+    return lengths
 
 
 def _macsec(tables: Rows, row: Row) -> Macsec | None:
@@ -183,7 +183,7 @@ def _macsec(tables: Rows, row: Row) -> Macsec | None:
         name = name[:-2]
     suite = profile.text("cipher_suite").casefold()
     profile.says("policy", "security")
-    cipher: Cipher | None = next((one for one in _CIPHERS if one == suite), None)
+    cipher: Cipher | None = next((known for known in _CIPHERS if known == suite), None)
     if cipher is None:
         profile.leave("cipher_suite")
     return Macsec(name, secret(profile.text("primary_cak")), cipher or "gcm-aes-128")

@@ -42,10 +42,10 @@ class Buffering:
 
 def buffering(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None) -> Buffering:
     """Everything that buffer tables say."""
-    found = Buffering(_pools(tables, model))
-    _queue_thresholds(tables, found)
-    _groups(tables, interfaces, model, found)
-    return found
+    buffers = Buffering(_pools(tables, model))
+    _queue_thresholds(tables, buffers)
+    _groups(tables, interfaces, model, buffers)
+    return buffers
 
 
 def _pools(tables: Rows, model: SwitchModel | None) -> Buffers:
@@ -93,7 +93,7 @@ def _threshold(row: Row) -> int | None:
         return None
 
 
-def _queue_thresholds(tables: Rows, found: Buffering) -> None:
+def _queue_thresholds(tables: Rows, buffers: Buffering) -> None:
     """Thresholds of queues, and which are lossless, by the profile that most ports have there."""
     for queue, rows in _by_queue(tables, "BUFFER_QUEUE"):
         (most,) = _usual(rows, "profile")
@@ -101,9 +101,9 @@ def _queue_thresholds(tables: Rows, found: Buffering) -> None:
         _plain(profile)
         index = _threshold(profile)
         if index is not None and (index != NO_OFFSET or _OWN_THRESHOLD.fullmatch(most)):
-            found.thresholds[queue] = index
+            buffers.thresholds[queue] = index
         if _name(profile.text("pool")) == EGRESS_LOSSLESS:
-            found.lossless_queues.append(queue)
+            buffers.lossless_queues.append(queue)
 
 
 def _usual(rows: Iterable[Row], *fields: str) -> tuple[str, ...]:
@@ -151,9 +151,9 @@ class _Group:
     ports: list[str] = field(default_factory=list[str])
 
 
-def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None, found: Buffering) -> None:
+def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None, buffers: Buffering) -> None:
     """Headroom of lossless priority groups, by the cable length in the names of profiles."""
-    by_name = {one.name: one for one in interfaces}
+    by_name = {port.name: port for port in interfaces}
     groups: dict[tuple[int, int, int], _Group] = {}
     for row in tables.rows("BUFFER_PG"):
         name = _name(row.text("profile"))
@@ -171,8 +171,8 @@ def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | 
         group = groups.setdefault((int(named[2]), mru, port.speed_gbps), _Group())
         if port.name not in group.ports:
             group.ports.append(port.name)
-        _lossless(profile, mru, model, found, group)
-    found.profiles = pfc_profiles({need: (group.headroom, group.ports) for need, group in groups.items()})
+        _lossless(profile, mru, model, buffers, group)
+    buffers.profiles = pfc_profiles({need: (group.headroom, group.ports) for need, group in groups.items()})
 
 
 def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface], model: SwitchModel | None) -> int:
@@ -184,7 +184,7 @@ def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface]
     size, xoff = row.number("size"), row.number("xoff")
     if model is None or size is None or port.vlan is not None or port.kind != "server":
         return port.mtu
-    others = [one.mtu for one in interfaces if one.vlan is not None or one.kind != "server"]
+    others = [port.mtu for port in interfaces if port.vlan is not None or port.kind != "server"]
     for mru in (*dict.fromkeys(others), SERVER_PORT, port.mtu):
         needed = port_headroom(catalog(), model, length, port.speed_gbps, mru).limit_bytes
         if (reserve_bytes(mru, model), needed) == (size, xoff):
@@ -192,7 +192,7 @@ def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface]
     return port.mtu
 
 
-def _lossless(row: Row, mru: int, model: SwitchModel | None, found: Buffering, group: _Group) -> None:
+def _lossless(row: Row, mru: int, model: SwitchModel | None, buffers: Buffering, group: _Group) -> None:
     """A lossless profile and its headroom."""
     if _name(row.text("pool")) != LOSSLESS:
         row.leave("pool")
@@ -200,7 +200,7 @@ def _lossless(row: Row, mru: int, model: SwitchModel | None, found: Buffering, g
     size, xoff, offset = row.number("size"), row.number("xoff"), row.number("xon_offset")
     index = _threshold(row)
     if index is not None:
-        found.buffers = replace(found.buffers, ingress_dynamic_threshold=index)
+        buffers.buffers = replace(buffers.buffers, ingress_dynamic_threshold=index)
     group.headroom = max(group.headroom, xoff or 0)
     if model is None or xoff is None:
         return
@@ -208,7 +208,7 @@ def _lossless(row: Row, mru: int, model: SwitchModel | None, found: Buffering, g
     if size != reserve_bytes(mru, model):
         row.leave("size")
     if offset is not None and offset != (platform.xon_offset_bytes if platform else 0):
-        found.xon_offset_cells = offset // cell
+        buffers.xon_offset_cells = offset // cell
 
 
 _BOUND = {
@@ -251,8 +251,8 @@ def qos(
     classes, marking = _classes(tables, queues, maps, buffers, priorities)
     default = maps["DSCP_TO_TC_MAP"].get(0)
     to_queue = maps["TC_TO_QUEUE_MAP"]
-    named = {one.queue: name for name, one in classes.items()}
-    names = [one.name for one in interfaces]
+    named = {traffic_class.queue: name for name, traffic_class in classes.items()}
+    names = [port.name for port in interfaces]
     return QosConfig(
         classes=classes,
         default_class=named.get(to_queue.get(default, default), "") if default is not None else "",
@@ -279,13 +279,13 @@ def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
     rows = {row.key: row for row in tables.rows(table)}
     named = [row for row in bound.values() if row.text(field)]
     most = _usual(named, field)[0] if named else next(iter(rows), "")
-    found: dict[int, int] = {}
+    values: dict[int, int] = {}
     row = rows.get(most)
     for word in row.fields if row else ():
         low, value = number(word), row.number(word) if row else None
         if low is not None and value is not None:
-            found[low] = value
-    return found
+            values[low] = value
+    return values
 
 
 def _queues(tables: Rows) -> dict[int, _Queue]:
@@ -309,12 +309,12 @@ def _priorities(bound: dict[str, Row], maps: dict[str, dict[int, int]], buffers:
     ) in bound.items():  # a class has one priority on all ports, so that ports with others are not understood
         if listed[name] and (listed[name] != usual or not listed[name] <= _PRIORITIES):
             row.leave("pfc_enable")
-    said = {int(text) for text in usual & _PRIORITIES}
+    pausing = {int(text) for text in usual & _PRIORITIES}
     to_queue = maps["MAP_PFC_PRIORITY_TO_QUEUE"]
     groups = maps["TC_TO_PRIORITY_GROUP_MAP"]
     of_group = {queue: groups.get(queue, queue) for queue in buffers.lossless_queues}
-    found = {queue: priority for queue, priority in of_group.items() if queue == to_queue.get(priority, queue)}
-    return found | {to_queue.get(priority, priority): priority for priority in said}
+    priorities = {queue: priority for queue, priority in of_group.items() if queue == to_queue.get(priority, queue)}
+    return priorities | {to_queue.get(priority, priority): priority for priority in pausing}
 
 
 def _classes(
@@ -325,7 +325,7 @@ def _classes(
     priorities: dict[int, int],
 ) -> tuple[dict[str, TrafficClass], dict[str, Marking]]:
     """Classes, named by their schedulers where each queue has its own; and how they are marked."""
-    shared = [one.scheduler for one in queues.values()]
+    shared = [queue.scheduler for queue in queues.values()]
     to_queue = maps["TC_TO_QUEUE_MAP"]
     dscps: dict[int, list[int]] = {}
     for dscp, group in sorted(maps["DSCP_TO_TC_MAP"].items()):
@@ -335,7 +335,9 @@ def _classes(
             for row in tables.rows("DSCP_TO_TC_MAP"):
                 row.leave(str(dscp))
     default = to_queue.get(maps["DSCP_TO_TC_MAP"].get(0, 0), 0)
-    of_name = {name: queue for queue, one in queues.items() if (name := one.scheduler) and shared.count(name) == 1}
+    of_name = {
+        name: queue for queue, of_queue in queues.items() if (name := of_queue.scheduler) and shared.count(name) == 1
+    }
     order = {row.key: at for at, row in enumerate(tables.rows("SCHEDULER"))}
     names = {queue: f"queue{queue}" for queue in queues} | {queue: name for name, queue in of_name.items()}
     classes: dict[str, TrafficClass] = {}

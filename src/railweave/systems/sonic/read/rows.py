@@ -57,14 +57,14 @@ class Row:
 
     def number(self, name: str) -> int | None:
         """The value of a field that is a number; another is not understood."""
-        found = number(self.text(name))
-        if found is None:
+        value = number(self.text(name))
+        if value is None:
             self.taken.discard(name)
-        return found
+        return value
 
     def words(self, name: str) -> list[str]:
         """A list, or a text of words with commas between them."""
-        return [one.strip() for one in self.text(name).split(",") if one.strip()]
+        return [word.strip() for word in self.text(name).split(",") if word.strip()]
 
     def says(self, name: str, *words: str) -> bool:
         """Whether a field has one of these values, in any case of letters."""
@@ -95,11 +95,11 @@ class Rows:
 
     def row(self, table: str, key: str) -> Row:
         """A row; an empty one where it is not there."""
-        found = self.tables.get(table, {}).get(key)
-        if found is None:
+        row = self.tables.get(table, {}).get(key)
+        if row is None:
             return Row(table, key, 0, {}, {})
-        found.known = True
-        return found
+        row.known = True
+        return row
 
     def has(self, table: str) -> bool:
         """Whether a table has rows."""
@@ -114,8 +114,8 @@ class Rows:
                     yield row.line, table, here, row.known
                 for name, value in row.fields.items():
                     known = "irrelevant" if name in row.passed else name in row.taken
-                    said = value if isinstance(value, str) else ",".join(value)
-                    yield row.lines[name], table, f"{here} {name} {_shown(name, said)}".rstrip(), known
+                    text = value if isinstance(value, str) else ",".join(value)
+                    yield row.lines[name], table, f"{here} {name} {_shown(name, text)}".rstrip(), known
         for line, name in self.strange:
             yield line, name, name, False
 
@@ -157,11 +157,11 @@ def _is_secret(name: str) -> bool:
     return _SECRETS.search(name) is not None
 
 
-def _shown(name: str, said: str) -> str:
+def _shown(name: str, text: str) -> str:
     """A value that may be shown: no secret's, and none with objects in it."""
-    if _is_secret(name) and not said.startswith("<secret:"):
+    if _is_secret(name) and not text.startswith("<secret:"):
         return "<secret:?>"
-    return "{...}" if "{" in said else said
+    return "{...}" if "{" in text else text
 
 
 def without_secret(table: str, key: str) -> str:
@@ -174,40 +174,40 @@ def rows(text: str) -> Rows:
 
     Of names that stand twice in an object the last counts, as in SONiC's own ``json.load``. The others are not understood.
     """
-    found = Rows()
+    made = Rows()
     places: dict[str, int] = {}
     top = _parsed(text)
     lines = _lines(text)
     for name, value in top:
         at = next(lines)
         if name == _RAW and isinstance(value, str):
-            found.routing = (at, value)
+            made.routing = (at, value)
         elif not _is_pairs(value):
-            found.strange.append((at, name))
+            made.strange.append((at, name))
             _skip(value, lines)
         else:
-            if name in found.tables:
-                found.strange.append((places[name], name))
+            if name in made.tables:
+                made.strange.append((places[name], name))
             places[name] = at
-            table = found.tables[name] = {}
+            table = made.tables[name] = {}
             for key, row in value:
                 here = next(lines)
                 if key in table:
-                    found.strange.append((table.pop(key).line, f"{name}|{without_secret(name, key)}"))
+                    made.strange.append((table.pop(key).line, f"{name}|{without_secret(name, key)}"))
                 if not _is_pairs(row):
-                    found.strange.append((here, f"{name}|{without_secret(name, key)}"))
+                    made.strange.append((here, f"{name}|{without_secret(name, key)}"))
                     _skip(row, lines)
                     continue
                 fields: dict[str, Value] = {}
                 numbers: dict[str, int] = {}
-                for word, one in row:
+                for word, inner in row:
                     if word in fields:
-                        found.strange.append((numbers[word], f"{name}|{without_secret(name, key)} {word}"))
+                        made.strange.append((numbers[word], f"{name}|{without_secret(name, key)} {word}"))
                     numbers[word] = next(lines)
-                    fields[word] = _value(one)
-                    _skip(one, lines)
+                    fields[word] = _value(inner)
+                    _skip(inner, lines)
                 table[key] = Row(name, key, here, fields, numbers)
-    return found
+    return made
 
 
 class _Object(list["tuple[str, object]"]):
@@ -220,24 +220,24 @@ def _is_pairs(value: object) -> TypeGuard[_Object]:
 
 def _parsed(text: str) -> _Pairs:
     try:
-        found: object = json.loads(text, object_pairs_hook=_Object)
+        parsed: object = json.loads(text, object_pairs_hook=_Object)
     except json.JSONDecodeError as error:
         raise RenderError(error.msg, error.lineno) from None
     except RecursionError:
         raise RenderError("it is nested too deeply", 1) from None
     except ValueError as error:  # a number of too many digits
         raise RenderError(str(error).partition(";")[0], 1) from None
-    if not isinstance(found, _Object):
+    if not isinstance(parsed, _Object):
         raise RenderError("it is not an object of tables", 1)
-    return found
+    return parsed
 
 
 def _lines(text: str) -> Iterator[int]:
     """The lines of all names in a text that is JSON, in order: strings that a colon follows."""
     line, last = 1, 0
-    for found in _STRING.finditer(text):
-        if found[1] is not None:
-            start = found.start()
+    for match in _STRING.finditer(text):
+        if match[1] is not None:
+            start = match.start()
             line += text.count("\n", last, start)
             last = start
             yield line
@@ -247,13 +247,13 @@ def _skip(value: object, lines: Iterator[int]) -> None:
     """Pass the names inside a value that is not looked into."""
     left = [value]
     while left:
-        one = left.pop()
-        if isinstance(one, _Object):
-            for _, inner in one:
+        item = left.pop()
+        if isinstance(item, _Object):
+            for _, inner in item:
                 next(lines)
                 left.append(inner)
-        elif isinstance(one, list):
-            left += cast("list[object]", one)
+        elif isinstance(item, list):
+            left += cast("list[object]", item)
 
 
 def _value(value: object) -> Value:
@@ -261,7 +261,7 @@ def _value(value: object) -> Value:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and not isinstance(value, _Object):
-        return [one if isinstance(one, str) else _written(one) for one in cast("list[object]", value)]
+        return [item if isinstance(item, str) else _written(item) for item in cast("list[object]", value)]
     return _written(value)
 
 
@@ -275,15 +275,15 @@ def _written(value: object) -> str:
 
 def _plain(value: object) -> object:
     if isinstance(value, _Object):
-        return {name: _plain(one) for name, one in value}
-    return [_plain(one) for one in cast("list[object]", value)] if isinstance(value, list) else value
+        return {name: _plain(inner) for name, inner in value}
+    return [_plain(inner) for inner in cast("list[object]", value)] if isinstance(value, list) else value
 
 
-def nodes(found: Rows) -> tuple[Node, ...]:
+def nodes(tables: Rows) -> tuple[Node, ...]:
     """The tables as nodes of a tree, each with its line."""
     return tuple(
         Node((name,), children=tuple(_node(row) for row in table.values()), at=_line(next(iter(table.values()))))
-        for name, table in found.tables.items()
+        for name, table in tables.tables.items()
         if table
     )
 

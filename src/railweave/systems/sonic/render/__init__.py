@@ -29,15 +29,15 @@ __all__ = ["check_extra", "files", "gaps", "lines", "tables"]
 def tables(config: DeviceConfig) -> Tables:
     """The tables of a device as far as its release has them, the operator's own merged in. Raises ``RenderError`` where those cannot be read."""
     qos = config.qos
-    found = by_release.designed(config)
+    designed = by_release.designed(config)
     made = [ports(config), loopback(config), interfaces(config), macsec(config), control_plane.tables_of(config)]
     if qos is not None:
         made += [maps(qos), port_maps(config, qos), queues(config, qos), watchdog(config, qos), buffers(config, qos)]
-    for one in made:
-        merge(found, one)
-    by_release.keep(found, branch(config.release))
-    merge(found, parts(config.extra)[0])
-    return found
+    for part in made:
+        merge(designed, part)
+    by_release.keep(designed, branch(config.release))
+    merge(designed, parts(config.extra)[0])
+    return designed
 
 
 def files(config: DeviceConfig) -> dict[str, str]:

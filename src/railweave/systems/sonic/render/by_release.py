@@ -52,7 +52,7 @@ def lacking(tables: Tables, on: str) -> Iterator[tuple[str, str, str, str]]:
     late = {first for first in (*NUMBERED, MASTER) if newer(first, on)}
     for table, row, fields in ((name, row, fields) for name in LOST for row, fields in tables.get(name, {}).items()):
         section = to_section(table, row, fields)
-        for path, first in (found for statements in _TABLES for found in statements.since([section], late)):
+        for path, first in (lacked for statements in _TABLES for lacked in statements.since([section], late)):
             yield table, row, path.partition(" / ")[2].partition(" ")[0], first
 
 
@@ -72,13 +72,13 @@ def gaps(config: DeviceConfig) -> Iterator[Finding]:
     name, release, on = config.name, config.release, branch(config.release)
     if not known(release):
         whose = "master" if on == MASTER else f"branch {on}"
-        what = f"release {release} is of no branch that has been read ({OLDEST} to {NEWEST}, and master): rendered as for {whose}"
-        yield rules.RELEASE.finding(name, what)
-    found: dict[str, tuple[str, str, str]] = {}
+        message = f"release {release} is of no branch that has been read ({OLDEST} to {NEWEST}, and master): rendered as for {whose}"
+        yield rules.RELEASE.finding(name, message)
+    lacked: dict[str, tuple[str, str, str]] = {}
     for table, row, field, first in lacking(designed(config), on):
         place = f"{table} {field}" if field else f"{table}|{row}"
-        found.setdefault(LOST[table], (table, place, first))
-    for lost, (table, place, first) in found.items():
+        lacked.setdefault(LOST[table], (table, place, first))
+    for lost, (table, place, first) in lacked.items():
         since = "is on master alone, and so in releases after it" if first == MASTER else f"is there from {first} on"
         rule = _GRAVE.get(table, rules.RELEASE_MINOR)
         yield rule.finding(name, f"release {release} lacks {place}, which {since}: {lost}")
@@ -100,5 +100,5 @@ def _platform(config: DeviceConfig) -> Iterator[Finding]:
     if not first.release:
         yield rules.NO_PLATFORM.finding(config.name, f"no published branch of SONiC has {config.model} ({where})")
     elif known(config.release) and newer(first.release, branch(config.release)):
-        what = f"release {config.release} has no {config.model} ({where}): it is there from {first.release} on"
-        yield rules.NO_PLATFORM.finding(config.name, what)
+        message = f"release {config.release} has no {config.model} ({where}): it is there from {first.release} on"
+        yield rules.NO_PLATFORM.finding(config.name, message)

@@ -30,7 +30,7 @@ ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 pre
 
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What SONiC has no place for, what it does otherwise, and the operator's own statements."""
-    found = [
+    findings = [
         *left_out_findings(config),
         *by_release.gaps(config),
         *_balancing(config),
@@ -41,16 +41,16 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     ]
     if config.gateways and config.gateways[0].advertisements:
         if config.gateways[0].advertisements.routes:
-            found.append(rules.NO_RA_ROUTES.finding(config.name))
-        found.append(rules.NO_RA_INTERVAL.finding(config.name))
+            findings.append(rules.NO_RA_ROUTES.finding(config.name))
+        findings.append(rules.NO_RA_INTERVAL.finding(config.name))
     if config.bgp and config.bgp.as_lists:
-        found.append(rules.PEER_AS.finding(config.name))
+        findings.append(rules.PEER_AS.finding(config.name))
     if no_ao(config):
-        found.append(rules.NO_AO.finding(config.name))
+        findings.append(rules.NO_AO.finding(config.name))
     if config.extra.strip():
-        own, routing = parts(config.extra)
-        found += extra_findings(config.name, [*lines(own), *flat(routing)], ROUTING)
-    return found
+        rows, routing = parts(config.extra)
+        findings += extra_findings(config.name, [*lines(rows), *flat(routing)], ROUTING)
+    return findings
 
 
 def sprayed(config: DeviceConfig) -> str:
@@ -62,8 +62,8 @@ def sprayed(config: DeviceConfig) -> str:
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
     intent = config.balancing
     if config.balancing.group_mode != "ecmp":
-        what = f"{config.balancing.group_mode}{sprayed(config)} has no place in config_db.json (`mode`, `within_color`, `dlb`)"
-        yield rules.NO_LOAD_BALANCING.finding(config.name, what)
+        message = f"{config.balancing.group_mode}{sprayed(config)} has no place in config_db.json (`mode`, `within_color`, `dlb`)"
+        yield rules.NO_LOAD_BALANCING.finding(config.name, message)
     if intent.hash.seed is not None:
         yield rules.NO_HASH.finding(config.name)
 
@@ -88,7 +88,7 @@ def _overlay(config: DeviceConfig) -> Iterator[Finding]:
         yield rules.NO_LEAKS.finding(config.name)
     if len(overlay.endpoints) > 1:
         yield rules.NO_COLOR_ENDPOINTS.finding(config.name)
-    if any(one.address.family == "ipv6" for one in overlay.endpoints[:1]):
+    if any(endpoint.address.family == "ipv6" for endpoint in overlay.endpoints[:1]):
         yield rules.IPV6_TUNNEL.finding(config.name)
 
 
@@ -127,10 +127,16 @@ def _qos(config: DeviceConfig, qos: QosConfig) -> Iterator[Finding]:
         yield rules.MULTICAST_POOL.finding(config.name)
     if buffers.egress == "system":
         yield rules.EGRESS_POOLS.finding(config.name)
-    dedicated = [one for one in qos.classes.values() if one.buffer_percent is not None]
+    dedicated = [traffic_class for traffic_class in qos.classes.values() if traffic_class.buffer_percent is not None]
     if dedicated or buffers.dedicated_ingress is not None or buffers.dedicated_egress is not None:
         yield rules.DEDICATED_BUFFER.finding(config.name)
-    if any(one.priority == "strict-high" and one.transmit_percent for one in qos.classes.values()):
+    if any(
+        traffic_class.priority == "strict-high" and traffic_class.transmit_percent
+        for traffic_class in qos.classes.values()
+    ):
         yield rules.STRICT_CAP.finding(config.name)
-    if qos.watchdog and any(one.lossless and one.queue != one.pfc_priority for one in qos.classes.values()):
+    if qos.watchdog and any(
+        traffic_class.lossless and traffic_class.queue != traffic_class.pfc_priority
+        for traffic_class in qos.classes.values()
+    ):
         yield rules.WATCHDOG_QUEUE.finding(config.name)

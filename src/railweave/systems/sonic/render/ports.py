@@ -25,7 +25,7 @@ def macsec(config: DeviceConfig) -> Tables:
 
     A shorter key name is filled up with zeros at its end, as Junos fills it up (connectivity-association, ckn).
     """
-    wanted = next((one.macsec for one in config.interfaces if one.macsec), None)
+    wanted = next((port.macsec for port in config.interfaces if port.macsec), None)
     if wanted is None:
         return {}
     return {
@@ -46,11 +46,11 @@ def ports(config: DeviceConfig) -> Tables:
     SONiC makes the ports that the table has, with the lanes it gives them; those without a cable are shut.
     """
     model, system = catalog().switches.get(config.model), catalog().systems[config.nos]
-    cabled = {one.name: one for one in config.interfaces}
-    routed = {one.port: one for one in config.gateways if one.port}
-    splits = {one.physical: (one.channels, one.speed_gbps) for one in config.splits}
+    cabled = {port.name: port for port in config.interfaces}
+    routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
+    splits = {split.physical: (split.channels, split.speed_gbps) for split in config.splits}
     if model is None:  # a text may name hardware that nobody knows
-        return {"PORT": {name: _use(one, routed.get(name)) for name, one in cabled.items()}}
+        return {"PORT": {name: _use(port, routed.get(name)) for name, port in cabled.items()}}
     lanes = model.sonic.first_lanes if model.sonic else ()
     table: dict[str, Row] = {}
     modes: dict[str, Row] = {}
@@ -96,24 +96,24 @@ def interfaces(config: DeviceConfig) -> Tables:
     """
     table: dict[str, Row] = {}
     names = vrf_names(config)
-    for port in sorted(config.fabric_interfaces(), key=lambda one: numbers(one.name)):
+    for port in sorted(config.fabric_interfaces(), key=lambda port: numbers(port.name)):
         table[port.name] = {} if port.addresses else {"ipv6_use_link_local_only": "enable"}
         table |= {f"{port.name}|{address}": {} for address in port.addresses}
     for gateway in config.gateways:
         if gateway.port:
             table |= _addressed(gateway, names)
     tagged: dict[str, Row] = {}
-    outside = [part for one in config.interfaces if one.kind == "external" for part in one.parts()]
-    for port in sorted(outside, key=lambda one: numbers(one.name)):
+    outside = [part for port in config.interfaces if port.kind == "external" for part in port.parts()]
+    for port in sorted(outside, key=lambda port: numbers(port.name)):
         if port.kind == "external":
             name, row = routed_name(port), {"vrf_name": names[port.vrf]} if port.vrf else {}
             if port.unit_vlan is None:
-                found = table
+                target = table
             else:
-                found = tagged
+                target = tagged
                 row |= {"vlan": str(port.unit_vlan), "admin_status": "up"}
-            found[name] = {**row}
-            found |= {f"{name}|{address}": {} for address in port.addresses}
+            target[name] = {**row}
+            target |= {f"{name}|{address}": {} for address in port.addresses}
     return {"INTERFACE": table, "VLAN_SUB_INTERFACE": tagged}
 
 
@@ -125,17 +125,17 @@ def _addressed(gateway: Gateway, names: dict[str, str]) -> dict[str, Row]:
 
 def loopback(config: DeviceConfig) -> Tables:
     """``LOOPBACK_INTERFACE``."""
-    found: dict[str, Row] = {LOOPBACK: {}, **{f"{LOOPBACK}|{address}": {} for address in config.loopbacks()}}
+    rows: dict[str, Row] = {LOOPBACK: {}, **{f"{LOOPBACK}|{address}": {} for address in config.loopbacks()}}
     names = vrf_names(config)
     for vrf in config.vrfs:
         if vrf.unit is not None:
             name = f"Loopback{vrf.unit}"
-            found[name] = {"vrf_name": names[vrf.name]}
-            found |= {f"{name}|{address}": {} for address in vrf.loopbacks}
-    return {"LOOPBACK_INTERFACE": found}
+            rows[name] = {"vrf_name": names[vrf.name]}
+            rows |= {f"{name}|{address}": {} for address in vrf.loopbacks}
+    return {"LOOPBACK_INTERFACE": rows}
 
 
 def used(config: DeviceConfig) -> Iterator[Interface]:
     """Ports that quality of service is bound to, in order."""
     bound = set(config.qos.ports if config.qos else ())
-    yield from sorted((one for one in config.interfaces if one.name in bound), key=lambda one: numbers(one.name))
+    yield from sorted((port for port in config.interfaces if port.name in bound), key=lambda port: numbers(port.name))

@@ -31,8 +31,12 @@ TUNABLE = "AZURE_LOSSLESS"
 
 def lossless(qos: QosConfig) -> dict[int, TrafficClass]:
     """Lossless classes by PFC priority."""
-    found = {one.pfc_priority: one for one in qos.classes.values() if one.pfc_priority is not None}
-    return dict(sorted(found.items()))
+    by_priority = {
+        traffic_class.pfc_priority: traffic_class
+        for traffic_class in qos.classes.values()
+        if traffic_class.pfc_priority is not None
+    }
+    return dict(sorted(by_priority.items()))
 
 
 def maps(qos: QosConfig) -> Tables:
@@ -40,13 +44,14 @@ def maps(qos: QosConfig) -> Tables:
 
     A DSCP that no class names is in the default class.
     """
-    by_queue = {one.queue: one for one in qos.classes.values()}
-    classes = {dscp: one.queue for one in qos.classes.values() for dscp in one.dscp}
+    by_queue = {traffic_class.queue: traffic_class for traffic_class in qos.classes.values()}
+    classes = {dscp: traffic_class.queue for traffic_class in qos.classes.values() for dscp in traffic_class.dscp}
     rest = qos.classes[qos.default_class].queue if qos.default_class in qos.classes else 0
     groups = {
-        queue: one.pfc_priority if one.pfc_priority is not None else LOSSY_GROUP for queue, one in by_queue.items()
+        queue: traffic_class.pfc_priority if traffic_class.pfc_priority is not None else LOSSY_GROUP
+        for queue, traffic_class in by_queue.items()
     }
-    queues = {priority: one.queue for priority, one in lossless(qos).items()}
+    queues = {priority: traffic_class.queue for priority, traffic_class in lossless(qos).items()}
     return {
         "DSCP_TO_TC_MAP": {MAP: {str(dscp): str(classes.get(dscp, rest)) for dscp in DSCPS}},
         "TC_TO_QUEUE_MAP": {MAP: {str(number): str(number) for number in PRIORITIES}},
@@ -78,11 +83,14 @@ def queues(config: DeviceConfig, qos: QosConfig) -> Tables:
     """``SCHEDULER``, ``WRED_PROFILE`` and ``QUEUE``: how each class is served, and from which fill on it is marked."""
     ordered = sorted(qos.classes.items(), key=lambda item: item[1].queue)
     rows: dict[int, Row] = {
-        one.queue: {"scheduler": name, **({"wred_profile": marking_name(qos, name)} if name in qos.marking else {})}
-        for name, one in ordered
+        traffic_class.queue: {
+            "scheduler": name,
+            **({"wred_profile": marking_name(qos, name)} if name in qos.marking else {}),
+        }
+        for name, traffic_class in ordered
     }
     return {
-        "SCHEDULER": {name: _scheduler(qos, one) for name, one in ordered},
+        "SCHEDULER": {name: _scheduler(qos, traffic_class) for name, traffic_class in ordered},
         "WRED_PROFILE": {
             marking_name(qos, name): _marking(qos.marking[name]) for name, _ in ordered if name in qos.marking
         },
@@ -90,22 +98,22 @@ def queues(config: DeviceConfig, qos: QosConfig) -> Tables:
     }
 
 
-def _scheduler(qos: QosConfig, one: TrafficClass) -> Row:
-    if one.priority == "strict-high":
+def _scheduler(qos: QosConfig, traffic_class: TrafficClass) -> Row:
+    if traffic_class.priority == "strict-high":
         return {"type": "STRICT"}
-    return {"type": "DWRR", "weight": str(weight(qos, one))}
+    return {"type": "DWRR", "weight": str(weight(qos, traffic_class))}
 
 
-def weight(qos: QosConfig, one: TrafficClass) -> int:
+def weight(qos: QosConfig, traffic_class: TrafficClass) -> int:
     """The weight of a class among the others; those without a share divide what is left."""
     shares = [other.transmit_percent for other in qos.classes.values()]
     rest = (100 - sum(share or 0 for share in shares)) // max(1, shares.count(None))
-    return max(1, one.transmit_percent or rest)
+    return max(1, traffic_class.transmit_percent or rest)
 
 
 def marking_name(qos: QosConfig, name: str) -> str:
     """The WRED profile of a class. The first lossless one has the name under which SONiC's patch tool lets it be tuned."""
-    first = next((one for one in lossless(qos).values() if one in _marked(qos)), None)
+    first = next((traffic_class for traffic_class in lossless(qos).values() if traffic_class in _marked(qos)), None)
     return TUNABLE if first is not None and qos.classes[name] == first else f"ecn-{name}"
 
 
@@ -164,16 +172,16 @@ def pools(qos: QosConfig, model: SwitchModel) -> Tables:
         cell = model.buffer.cell_bytes
         return str(int(model.buffer.shared_mb * 1e6 * percent / 100) // cell * cell)
 
-    found: dict[str, Row] = {}
+    rows: dict[str, Row] = {}
     if lossless(qos):
         headroom: Row = {"xoff": share(buffers.headroom)} if buffers.headroom else {}
         size = share(buffers.lossless + buffers.headroom)
-        found[LOSSLESS] = {"type": "ingress", "mode": "dynamic", "size": size, **headroom}
-        found[EGRESS_LOSSLESS] = {"type": "egress", "mode": "static", "size": share(buffers.egress_lossless)}
-    found[LOSSY] = {"type": "ingress", "mode": "dynamic", "size": share(buffers.lossy)}
+        rows[LOSSLESS] = {"type": "ingress", "mode": "dynamic", "size": size, **headroom}
+        rows[EGRESS_LOSSLESS] = {"type": "egress", "mode": "static", "size": share(buffers.egress_lossless)}
+    rows[LOSSY] = {"type": "ingress", "mode": "dynamic", "size": share(buffers.lossy)}
     egress = share(buffers.egress_lossy + buffers.egress_multicast)
-    found[EGRESS_LOSSY] = {"type": "egress", "mode": "dynamic", "size": egress}
-    return {"BUFFER_POOL": found}
+    rows[EGRESS_LOSSY] = {"type": "egress", "mode": "dynamic", "size": egress}
+    return {"BUFFER_POOL": rows}
 
 
 def profile_name(port: Interface, profile: PfcProfile) -> str:
@@ -232,16 +240,19 @@ def buffers(config: DeviceConfig, qos: QosConfig) -> Tables:
 
 def _egress(qos: QosConfig, model: SwitchModel, profiles: dict[str, Row]) -> Mapping[int, str]:
     """The egress profile of every queue; what is lossless is held back at ingress, so its queues may have everything."""
-    found: dict[int, str] = {}
-    for one in sorted(qos.classes.values(), key=lambda one: one.queue):
-        pool = EGRESS_LOSSLESS if one.lossless else EGRESS_LOSSY
-        if one.dynamic_threshold is not None:
+    by_queue: dict[int, str] = {}
+    for traffic_class in sorted(qos.classes.values(), key=lambda entry: entry.queue):
+        pool = EGRESS_LOSSLESS if traffic_class.lossless else EGRESS_LOSSY
+        if traffic_class.dynamic_threshold is not None:
             # By the queue's number: the patch tool tunes thresholds of profiles with a digit in their names (patch_gate).
-            profile, row = f"egress_queue{one.queue}_profile", {"dynamic_th": threshold(one.dynamic_threshold)}
-        elif one.lossless:
+            profile, row = (
+                f"egress_queue{traffic_class.queue}_profile",
+                {"dynamic_th": threshold(traffic_class.dynamic_threshold)},
+            )
+        elif traffic_class.lossless:
             profile, row = "egress_lossless_profile", {"static_th": str(int(model.buffer.shared_mb * 1e6))}
         else:
             profile, row = "egress_lossy_profile", {"dynamic_th": threshold(None)}
         profiles[profile] = {"pool": pool, "size": "0", **row}
-        found[one.queue] = profile
-    return found
+        by_queue[traffic_class.queue] = profile
+    return by_queue
