@@ -28,13 +28,13 @@ curl -fsS -o /mnt/flash/startup-config {config} || exit 1
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
     """The startup configuration, and the script where an image is given."""
     del config
-    found = {_FILE: rendered[_FILE]}
+    texts = {_FILE: rendered[_FILE]}
     if place.image is not None:
         name = place.image.name
-        found[_SCRIPT] = _INSTALL.format(
+        texts[_SCRIPT] = _INSTALL.format(
             fetched=fetched(place.image, f"/mnt/flash/{name}"), name=name, config=quoted(f"{place.url}/{_FILE}")
         )
-    return found
+    return texts
 
 
 def options(place: Place) -> Options:

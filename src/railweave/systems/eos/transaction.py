@@ -54,14 +54,14 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 async def pending(session: Session) -> Pending | None:
     """The session whose commit waits: by the names of EOS from 4.32 on, and of those before."""
-    said: object = json.loads(await session.tell("show configuration sessions detail", "json"))[-1]
-    found = cast("dict[str, object]", said) if isinstance(said, dict) else {}
-    name = found.get("commitTimerSessionName")
+    answer: object = json.loads(await session.tell("show configuration sessions detail", "json"))[-1]
+    detail = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
+    name = detail.get("commitTimerSessionName")
     if isinstance(name, str) and name:
         return Pending(name)
-    sessions = found.get("sessions")
-    for name, one in cast("dict[str, object]", sessions).items() if isinstance(sessions, dict) else ():
-        if isinstance(one, dict) and cast("dict[str, object]", one).get("state") == "pendingCommitTimer":
+    sessions = detail.get("sessions")
+    for name, entry in cast("dict[str, object]", sessions).items() if isinstance(sessions, dict) else ():
+        if isinstance(entry, dict) and cast("dict[str, object]", entry).get("state") == "pendingCommitTimer":
             return Pending(name)
     return None
 
@@ -97,7 +97,9 @@ async def _enter(session: Session, name: str, given: Given) -> None:
 
 def _typed(commands: Iterable[Command]) -> list[str]:
     """The lines to send: comments are none."""
-    return [line for one in commands for line in str(one).splitlines() if line.strip() and not line.startswith("!")]
+    return [
+        line for command in commands for line in str(command).splitlines() if line.strip() and not line.startswith("!")
+    ]
 
 
 async def _abort(session: Session, name: str) -> None:

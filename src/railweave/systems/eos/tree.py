@@ -16,16 +16,16 @@ def to_text(sections: Iterable[Section]) -> str:
     """The file form, as ``show running-config`` prints it."""
     lines: list[str] = []
 
-    def add(one: Section, depth: int) -> None:
-        lines.append(f"{INDENT * depth}{one.line}")
-        for child in one.body or ():
+    def add(section: Section, depth: int) -> None:
+        lines.append(f"{INDENT * depth}{section.line}")
+        for child in section.body or ():
             add(child, depth + 1)
 
     word = ""
-    for one in sections:
+    for section in sections:
         # Lines of one kind stand together; a section stands apart.
-        if one.body is not None or one.line.split()[0] != word:
+        if section.body is not None or section.line.split()[0] != word:
             lines.append("!")
-        add(one, 0)
-        word = "" if one.body is not None else one.line.split()[0]
+        add(section, 0)
+        word = "" if section.body is not None else section.line.split()[0]
     return "\n".join([*lines, "!", "end"]) + "\n"

@@ -27,25 +27,25 @@ def commands(image: Image) -> list[str]:
 
 async def boot(session: Session) -> str:
     """When it started, by its own clock: the number moves by fractions of a second from one question to the next."""
-    said = cast("object", json.loads(await session.tell("show version", "json"))[-1])
-    found = cast("dict[str, object]", said).get("bootupTimestamp") if isinstance(said, dict) else None
-    if not isinstance(found, int | float):
+    answer = cast("object", json.loads(await session.tell("show version", "json"))[-1])
+    booted = cast("dict[str, object]", answer).get("bootupTimestamp") if isinstance(answer, dict) else None
+    if not isinstance(booted, int | float):
         raise RefusedError("it does not say when it was started")
-    return str(found)
+    return str(booted)
 
 
 async def install(session: Session, image: Image) -> None:
     """Fetch the image, or compare the checksum of what was copied; then let the next start boot it."""
     fetch, *rest = commands(image)[:-1]
-    said = cast("list[str]", json.loads(await session.tell(fetch)))[-1]
+    answer = cast("list[str]", json.loads(await session.tell(fetch)))[-1]
     if image.file:
-        found = _SHA512.search(said)
-        if found is None or found[0] != image.sha512:
+        match = _SHA512.search(answer)
+        if match is None or match[0] != image.sha512:
             raise RefusedError(
-                f"the SHA-512 of {image.name} in flash is {found[0][:16] if found else 'not said'}…, not {image.sha512[:16]}…"
+                f"the SHA-512 of {image.name} in flash is {match[0][:16] if match else 'not said'}…, not {image.sha512[:16]}…"
             )
-    elif "%" in said or "error" in said.lower():
-        raise RefusedError(f"{image.source} was not fetched: {said}")
+    elif "%" in answer or "error" in answer.lower():
+        raise RefusedError(f"{image.source} was not fetched: {answer}")
     await session.tell("\n".join(rest))
     shown = cast("list[str]", json.loads(await session.tell("show boot-config")))[-1]
     if image.name not in shown:

@@ -65,23 +65,23 @@ DIFFERS = Rule(
 
 def validate(files: Files) -> ValidatorReport:
     """Validate the EOS files of every device that has them; skipped where there is no pyavd."""
-    wanted = {device: own for device, own in files.items() if "eos.conf" in own}
+    wanted = {device: of_device for device, of_device in files.items() if "eos.conf" in of_device}
     try:
         avd: Any = importlib.import_module("pyavd")
     except ImportError:
         return ValidatorReport(NAME, ran=False, reason="pyavd is not installed: pip install 'railweave[eos]'")
     report = ValidatorReport(NAME, ran=True, reason="")
     passed_on = 0
-    for device, own in wanted.items():
+    for device, of_device in wanted.items():
         report.validated += 1
         try:
-            data = json.loads(own.get("avd.json", ""))
+            data = json.loads(of_device.get("avd.json", ""))
         except ValueError as error:
-            what = f"avd.json cannot be read: {error}"
-            report.findings.append(_finding(SCHEMA, device, "avd.json", what))
+            problem = f"avd.json cannot be read: {error}"
+            report.findings.append(_finding(SCHEMA, device, "avd.json", problem))
             continue
         passed_on += sum(1 for _ in unread(data))
-        report.findings += _validate_one(avd, device, own["eos.conf"], data)
+        report.findings += _validate_one(avd, device, of_device["eos.conf"], data)
     version = importlib.metadata.version("pyavd")
     report.reason = f"pyavd {version}; {passed_on} lines are outside its schema and not validated"
     return report
@@ -90,9 +90,9 @@ def validate(files: Files) -> ValidatorReport:
 def _validate_one(avd: Any, device: str, text: str, data: object) -> Iterator[Finding]:  # noqa: ANN401 - pyavd is untyped
     result = avd.validate_structured_config(data)
     if result.validated_data is None:
-        for one in result.validation_result.violations:
-            path = ".".join(map(str, one.path))
-            yield _finding(SCHEMA, device, "avd.json", f"AVD's schema refuses {path}: {one.message}")
+        for violation in result.validation_result.violations:
+            path = ".".join(map(str, violation.path))
+            yield _finding(SCHEMA, device, "avd.json", f"AVD's schema refuses {path}: {violation.message}")
         return
     try:
         ours = Counter(flat(parse(text)))
@@ -100,11 +100,11 @@ def _validate_one(avd: Any, device: str, text: str, data: object) -> Iterator[Fi
         yield _finding(DIFFERS, device, "eos.conf", f"eos.conf cannot be read: {error}")
         return
     theirs = Counter(flat(parse(avd.get_device_config(result.validated_data))))
-    for found, whose in ((ours - theirs, "only in eos.conf"), (theirs - ours, "missing in eos.conf")):
-        for line in list(found)[:MOST_SHOWN]:
+    for lines, whose in ((ours - theirs, "only in eos.conf"), (theirs - ours, "missing in eos.conf")):
+        for line in list(lines)[:MOST_SHOWN]:
             yield _finding(DIFFERS, device, "eos.conf", f"{whose}: {line}")
-        if len(found) > MOST_SHOWN:
-            yield _finding(DIFFERS, device, "eos.conf", f"{whose}: {len(found) - MOST_SHOWN} lines more")
+        if len(lines) > MOST_SHOWN:
+            yield _finding(DIFFERS, device, "eos.conf", f"{whose}: {len(lines) - MOST_SHOWN} lines more")
 
 
 def unread(data: object, key: str = "") -> Iterator[str]:
@@ -113,14 +113,14 @@ def unread(data: object, key: str = "") -> Iterator[str]:
         for name, value in cast("dict[str, object]", data).items():
             yield from unread(value, f"{key}.{name}" if key else name)
     elif isinstance(data, list):
-        for one in cast("list[object]", data):
-            yield from unread(one, key)
+        for item in cast("list[object]", data):
+            yield from unread(item, key)
     elif isinstance(data, str) and (key in FREE_TEXT or key.rpartition(".")[2] == EOS_CLI):
         yield from data.splitlines()
 
 
-def _finding(rule: Rule, device: str, file: str, what: str) -> Finding:
-    return rule.finding(device, what, file=f"devices/{device}/{file}")
+def _finding(rule: Rule, device: str, file: str, message: str) -> Finding:
+    return rule.finding(device, message, file=f"devices/{device}/{file}")
 
 
 VALIDATOR = Validator(NAME, "eos.conf", "", lambda files, _place, _most, _releases: validate(files), always=False)

@@ -246,28 +246,30 @@ def config_tree(statements: Iterable[Statement]) -> JunosTree:
 
 def _nodes(statements: Iterable[Statement], parent: str = "", names: bool = False) -> tuple[Node, ...]:
     """``parent`` is the word of the hierarchy around them; ``names``: each begins with a name of the user's choosing."""
-    found: dict[Name, Node] = {}
-    for one in statements:
-        node = _node(one, parent, names)
-        found[node.name] = _joined(found[node.name], node) if node.name in found else node
-    return tuple(found.values())
+    nodes: dict[Name, Node] = {}
+    for statement in statements:
+        node = _node(statement, parent, names)
+        nodes[node.name] = _joined(nodes[node.name], node) if node.name in nodes else node
+    return tuple(nodes.values())
 
 
-def _node(one: Statement, parent: str, names: bool) -> Node:
-    word = one.words[0]
+def _node(statement: Statement, parent: str, names: bool) -> Node:
+    word = statement.words[0]
     ordered = word in ORDERED_STATEMENTS or (parent, word) in ORDERED_ACTIONS
-    if one.children is not None:
+    if statement.children is not None:
         below = parent if names else word
-        inner = _nodes(one.children, below, not names and len(one.words) == 1 and word in NAMED_BELOW)
-        return Node(one.words, children=inner, ordered=ordered, anew=word == "then", at=one.at)
+        inner = _nodes(statement.children, below, not names and len(statement.words) == 1 and word in NAMED_BELOW)
+        return Node(statement.words, children=inner, ordered=ordered, anew=word == "then", at=statement.at)
     if word in KEYED_BY_ALL:
-        return Node((*one.words, *one.values), ordered=ordered, at=one.at)
+        return Node((*statement.words, *statement.values), ordered=ordered, at=statement.at)
     if not names and is_list(parent, word):
-        return _list((word,), (*one.words[1:], *one.values), one.at)  # as read, the value may be one of the words
-    if one.several or len(one.values) > 1:
-        return _list(one.words, one.values, one.at)
-    values = (*one.words[len(one.name) :], *one.values)
-    return Node(one.name, values, ordered=ordered, anew=bool(one.key), at=one.at)
+        return _list(
+            (word,), (*statement.words[1:], *statement.values), statement.at
+        )  # as read, the value may be one of the words
+    if statement.several or len(statement.values) > 1:
+        return _list(statement.words, statement.values, statement.at)
+    values = (*statement.words[len(statement.name) :], *statement.values)
+    return Node(statement.name, values, ordered=ordered, anew=bool(statement.key), at=statement.at)
 
 
 def _list(name: Name, values: tuple[str, ...], at: int) -> Node:
@@ -280,21 +282,21 @@ def _list(name: Name, values: tuple[str, ...], at: int) -> Node:
     return Node(name, children=members, anew=ordered, at=at)
 
 
-def _joined(one: Node, other: Node) -> Node:
+def _joined(node: Node, other: Node) -> Node:
     """The same statement twice: what is below both, at every level, or the later value."""
-    if one.children is None or other.children is None:
+    if node.children is None or other.children is None:
         return other
-    below = {child.name: child for child in one.children}
+    below = {child.name: child for child in node.children}
     for child in other.children:
         below[child.name] = _joined(below[child.name], child) if child.name in below else child
-    return replace(one, children=tuple(below.values()))
+    return replace(node, children=tuple(below.values()))
 
 
 def _lines(step: Step) -> Iterator[str]:
     above = _words(step.above)
     here = f"{above}{_words([step.node.name])}".rstrip()
     if step.kind == "remove":
-        names = [f" {_words([one.name])}".rstrip() for one in step.node.children or ()]
+        names = [f" {_words([child.name])}".rstrip() for child in step.node.children or ()]
         apart = len(step.node.name) == 1 and step.node.name[0] in WITHOUT_HIERARCHY
         yield from (f"delete {here}{name}" for name in (names if apart and names else [""]))
     elif step.kind == "move":

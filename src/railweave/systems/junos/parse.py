@@ -93,7 +93,7 @@ def parse_curly(text: str) -> list[Statement]:
 
 def _tokens(text: str) -> list[tuple[str, int]]:
     """Words and signs with their lines, without comments."""
-    found: list[tuple[str, int]] = []
+    tokens: list[tuple[str, int]] = []
     line = 1
     for word in _WORD.findall(text):
         if word == "\n":
@@ -102,10 +102,10 @@ def _tokens(text: str) -> list[tuple[str, int]]:
         if word == '"':
             raise RenderError("a '\"' is not closed", line)
         if not word.startswith(("/*", "#")):
-            found.append((word, line))
+            tokens.append((word, line))
         if "\n" in word:
             line += word.count("\n")
-    return found
+    return tokens
 
 
 class _Curly:
@@ -237,50 +237,52 @@ def _body(at: Statement, head: tuple[str, ...], line: int) -> Statement:
     """The block of that name, made now if it is not there; a value that stood in its place becomes its first flag."""
     children = at.children if at.children is not None else []
     at.children = children
-    found = at.child(head)
-    if found is None:
-        found = Statement(head, children=[], at=line)
-        children.append(found)
-    elif found.children is None:
-        found.children = [Statement((value,), at=found.at) for value in found.values]
-        found.values, found.several = (), False
-    return found
+    statement = at.child(head)
+    if statement is None:
+        statement = Statement(head, children=[], at=line)
+        children.append(statement)
+    elif statement.children is None:
+        statement.children = [Statement((value,), at=statement.at) for value in statement.values]
+        statement.values, statement.several = (), False
+    return statement
 
 
 def _add_leaf(at: Statement, head: tuple[str, ...], values: list[str], line: int) -> None:
     children = at.children if at.children is not None else []
     at.children = children
-    found = at.child(head)
-    if found is None:
+    statement = at.child(head)
+    if statement is None:
         children.append(Statement(head, tuple(values), at=line))
-    elif found.children is not None:
-        found.children += [Statement((value,), at=line) for value in values]
+    elif statement.children is not None:
+        statement.children += [Statement((value,), at=line) for value in values]
     elif values:
-        found.values, found.several = (*found.values, *values), True
+        statement.values, statement.several = (*statement.values, *values), True
 
 
 def merge(into: list[Statement], extra: list[Statement]) -> None:
     """Merge statements into a tree: bodies are joined, a single value is replaced, lists are extended, but those ``BY_PLACE``."""
     for statement in extra:
-        found = next((one for one in into if one.words == statement.words), None)
-        if found is None and statement.children is None:
-            found = next((one for one in into if one.children is None and _is_value_of(one, statement)), None)
-            if found is not None:
-                found.values = statement.words[len(found.words) :]
+        existing = next((known for known in into if known.words == statement.words), None)
+        if existing is None and statement.children is None:
+            existing = next(
+                (known for known in into if known.children is None and _is_value_of(known, statement)), None
+            )
+            if existing is not None:
+                existing.values = statement.words[len(existing.words) :]
                 continue
         entry = _one_line(into, statement)
-        if found is None and entry is not None:
+        if existing is None and entry is not None:
             entry.words = _line(statement)
-        elif found is None:
+        elif existing is None:
             into.append(statement)
-        elif found.children is not None:
-            merge(found.children, statement.children or [Statement((value,)) for value in statement.values])
+        elif existing.children is not None:
+            merge(existing.children, statement.children or [Statement((value,)) for value in statement.values])
         elif statement.words in BY_PLACE:
-            found.values = statement.values
-        elif found.several or statement.several:
-            found.values = tuple(dict.fromkeys((*found.values, *statement.values)))
+            existing.values = statement.values
+        elif existing.several or statement.several:
+            existing.values = tuple(dict.fromkeys((*existing.values, *statement.values)))
         else:
-            found.values, found.children = statement.values, statement.children
+            existing.values, existing.children = statement.values, statement.children
 
 
 def _line(statement: Statement) -> tuple[str, ...]:
@@ -292,7 +294,9 @@ def _line(statement: Statement) -> tuple[str, ...]:
 def _one_line(into: list[Statement], statement: Statement) -> Statement | None:
     """The one-line entry that a statement gives new content."""
     words = _line(statement)
-    return next((one for one in into if one.key and len(words) > one.key and words[: one.key] == one.name), None)
+    return next(
+        (known for known in into if known.key and len(words) > known.key and words[: known.key] == known.name), None
+    )
 
 
 def _is_value_of(leaf: Statement, statement: Statement) -> bool:

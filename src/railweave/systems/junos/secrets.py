@@ -9,8 +9,8 @@ from __future__ import annotations
 MAGIC = "$9$"
 _FAMILIES = ("QzF3n6/9CAtpu0O", "B1IREhcSyrleKvMW8LXx", "7N-dVbwsY2g4oaJZGUDj", "iHkq.mPf5T")
 _ALPHABET = "".join(_FAMILIES)
-_PLACE = {one: place for place, one in enumerate(_ALPHABET)}
-_EXTRA = {one: len(_FAMILIES) - 1 - family for family, members in enumerate(_FAMILIES) for one in members}
+_PLACE = {letter: place for place, letter in enumerate(_ALPHABET)}
+_EXTRA = {member: len(_FAMILIES) - 1 - family for family, members in enumerate(_FAMILIES) for member in members}
 """How many random characters follow the first one."""
 _WEIGHTS = ((1, 4, 32), (1, 16, 32), (1, 8, 32), (1, 64), (1, 32), (1, 4, 16, 128), (1, 32, 64))
 """What the gaps of a character count, by its place in the secret."""
@@ -21,18 +21,18 @@ def decoded(text: str) -> str | None:
     if not text.startswith(MAGIC):
         return None
     body = text.removeprefix(MAGIC)
-    if not body or any(one not in _PLACE for one in body):
+    if not body or any(letter not in _PLACE for letter in body):
         return None
     before, rest = body[0], body[1 + _EXTRA[body[0]] :]
-    found = ""
+    plain = ""
     while rest:
-        weights = _WEIGHTS[len(found) % len(_WEIGHTS)]
+        weights = _WEIGHTS[len(plain) % len(_WEIGHTS)]
         group, rest = rest[: len(weights)], rest[len(weights) :]
         if len(group) < len(weights):
             return None
         total = 0
-        for one, weight in zip(group, weights, strict=True):
-            total += ((_PLACE[one] - _PLACE[before]) % len(_ALPHABET) - 1) * weight
-            before = one
-        found += chr(total % 256)
-    return found or None
+        for letter, weight in zip(group, weights, strict=True):
+            total += ((_PLACE[letter] - _PLACE[before]) % len(_ALPHABET) - 1) * weight
+            before = letter
+        plain += chr(total % 256)
+    return plain or None

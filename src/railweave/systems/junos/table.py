@@ -163,9 +163,9 @@ class Tree(Statements[T]):
     def _writer_of(self, row: Row) -> Callable[[Any, object, Any, list[Statement]], None]:
         """Return the function that prints the statement of a value, or of an element with its key, in the first form that fits."""
         inner, several, constants = self._inner(row), row.several, tuple(row.sets.items())
-        own = self._tables[id(row)].names_of_fields if row.made is not None else frozenset[str]()
+        fields = self._tables[id(row)].names_of_fields if row.made is not None else frozenset[str]()
         forms = [
-            (path, [self._filler(row, words, own) for words in (*path.blocks, path.words, path.values)])
+            (path, [self._filler(row, words, fields) for words in (*path.blocks, path.words, path.values)])
             for path in (_path(form, row) for form in row.forms)
         ]
 
@@ -183,8 +183,15 @@ class Tree(Statements[T]):
                 for block in blocks:
                     into = _block(into, block)
                 if path.inline:
-                    words, body = (*words, *(word for one in body or () for word in (*one.words, *one.values))), None
-                same = path.listed and several and next((one for one in into if one.words == words), None)
+                    words, body = (
+                        (*words, *(word for statement in body or () for word in (*statement.words, *statement.values))),
+                        None,
+                    )
+                same = (
+                    path.listed
+                    and several
+                    and next((statement for statement in into if statement.words == words), None)
+                )
                 if same:
                     same.values += values
                 else:
@@ -193,11 +200,11 @@ class Tree(Statements[T]):
 
         return write
 
-    def _filler(self, row: Row, words: Words, own: frozenset[str]) -> Callable[[Any, object, Any], Words | None]:
+    def _filler(self, row: Row, words: Words, fields: frozenset[str]) -> Callable[[Any, object, Any], Words | None]:
         """Return the function that puts values into words. It returns None if a value is None or usual."""
         if not any(map(_slot, words)):
             return lambda value, key, member: words  # noqa: ARG005 - a value, its key and an element, as below
-        places = [(word, _slot(word), self._origin(row, _slot(word), own)) for word in words]
+        places = [(word, _slot(word), self._origin(row, _slot(word), fields)) for word in words]
         usual, codecs = row.usual, row.codecs
 
         def fill(value: Any, key: object, member: Any) -> Words | None:  # noqa: ANN401 - a value of any class
@@ -252,8 +259,8 @@ class Tree(Statements[T]):
                 continue
             for end, values in _ends(top, path.every, row.codecs, held=not row.several and inner is None):
                 if path.listed:
-                    for member, found in _ends(end, path.values, row.codecs, held=False):
-                        self._keep(row, None, member, found, needed, collected)
+                    for member, keys in _ends(end, path.values, row.codecs, held=False):
+                        self._keep(row, None, member, keys, needed, collected)
                 else:
                     if path.inline and inner is not None:
                         end.spread(inner.on_line)

@@ -65,11 +65,11 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 async def pending(session: Session) -> Pending | None:
     """The newest commit, where it waits to be confirmed."""
-    found = _ENTRY.search(await session.tell(_HISTORY))
-    waits = _WAITS.search(found[0]) if found else None
-    if found is None or waits is None:
+    match = _ENTRY.search(await session.tell(_HISTORY))
+    waits = _WAITS.search(match[0]) if match else None
+    if match is None or waits is None:
         return None
-    label, begun = _LABEL.search(found[0]), _SECONDS.search(found[0])
+    label, begun = _LABEL.search(match[0]), _SECONDS.search(match[0])
     now = _NOW.search(await session.tell("<get-system-uptime-information/>"))
     left = int(begun[1]) + 60 * int(waits[1]) - int(now[1]) if begun and now else None
     return Pending(label[0] if label else "", left)
@@ -133,10 +133,10 @@ async def _unlocked(session: Session) -> None:
 
 
 async def _load(session: Session, commands: Iterable[Command]) -> None:
-    lines = escape("".join(f"{one}\n" for one in commands))
-    said = await session.tell(
+    lines = escape("".join(f"{command}\n" for command in commands))
+    answer = await session.tell(
         '<load-configuration action="set" format="text">'
         f"<configuration-set>{lines}</configuration-set></load-configuration>"
     )
-    if "<load-error-count>" in said:
-        raise RefusedError(f"it cannot load the change: {said}")
+    if "<load-error-count>" in answer:
+        raise RefusedError(f"it cannot load the change: {answer}")

@@ -38,7 +38,7 @@ class Statement:
 
     def child(self, words: tuple[str, ...]) -> Statement | None:
         """The child of that name."""
-        return next((one for one in self.children or () if one.words == words), None)
+        return next((child for child in self.children or () if child.words == words), None)
 
 
 @lru_cache(maxsize=4096)
@@ -72,7 +72,7 @@ def block(
         if isinstance(part, Statement):
             children.append(part)
         elif part is not None:
-            children += [one for one in part if one is not None]
+            children += [child for child in part if child is not None]
     if not children:
         return Statement(names) if keep else None
     return Statement(names, children=children)
@@ -98,11 +98,11 @@ def to_curly(statements: Iterable[Statement]) -> str:
     lines: list[str] = []
 
     def add(beside: Iterable[Statement], indent: str) -> None:
-        for one in beside:
-            words, values = _line(one.words), one.values
-            if one.children is not None:
+        for statement in beside:
+            words, values = _line(statement.words), statement.values
+            if statement.children is not None:
                 lines.append(f"{indent}{words} {{")
-                add(one.children, indent + INDENT)
+                add(statement.children, indent + INDENT)
                 lines.append(f"{indent}}}")
             elif len(values) > 1:
                 lines.append(f"{indent}{words} [ {_line(values)} ];")
@@ -126,12 +126,12 @@ def to_set(statements: Iterable[Statement]) -> str:
     lines: list[str] = []
 
     def add(beside: Iterable[Statement], above: str) -> None:
-        for one in beside:
-            here = f"{above} {_line(one.words)}"
-            if one.children is not None:
-                add(one.children, here)
-            elif one.values:
-                lines.extend([f"{here} {quoted(value)}\n" for value in one.values])
+        for statement in beside:
+            here = f"{above} {_line(statement.words)}"
+            if statement.children is not None:
+                add(statement.children, here)
+            elif statement.values:
+                lines.extend([f"{here} {quoted(value)}\n" for value in statement.values])
             else:
                 lines.append(f"{here}\n")
 

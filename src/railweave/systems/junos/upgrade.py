@@ -33,10 +33,10 @@ def commands(image: Image) -> list[str]:
 
 async def boot(session: Session) -> str:
     """When it started."""
-    found = _BOOTED.search(await session.tell("<get-system-uptime-information/>"))
-    if found is None:
+    match = _BOOTED.search(await session.tell("<get-system-uptime-information/>"))
+    if match is None:
         raise RefusedError("it does not say when it was started")
-    return found[1]
+    return match[1]
 
 
 async def install(session: Session, image: Image) -> None:
@@ -45,17 +45,17 @@ async def install(session: Session, image: Image) -> None:
         asked = (
             f"<get-sha256-checksum-information><path>{escape(image.source)}</path></get-sha256-checksum-information>"
         )
-        said = _CHECKSUM.search(await session.tell(asked))
-        if said is None or said[1] != image.sha256:
+        match = _CHECKSUM.search(await session.tell(asked))
+        if match is None or match[1] != image.sha256:
             raise RefusedError(
-                f"the SHA-256 of {image.source} there is {said[1] if said else 'not said'}, not {image.sha256}"
+                f"the SHA-256 of {image.source} there is {match[1] if match else 'not said'}, not {image.sha256}"
             )
     source = escape(image.source)
     answer = await session.tell(f"<request-package-add><package-name>{source}</package-name></request-package-add>")
     result = _RESULT.search(answer)
     if result is None or result[1] != "0":
-        said = _SAID.search(answer)
-        raise RefusedError(f"the package was not added: {said[1].strip()[-200:] if said else 'no result was given'}")
+        match = _SAID.search(answer)
+        raise RefusedError(f"the package was not added: {match[1].strip()[-200:] if match else 'no result was given'}")
 
 
 async def restart(session: Session) -> None:

@@ -95,29 +95,29 @@ def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED)
         read.append(_Read(device, statements, numbered=to_curly(statements) == text))
     chosen = sample(read, _shape, most)
     try:
-        models = load(yang, {word for one in chosen for statement in one.statements for word in statement.words})
+        models = load(yang, {word for config in chosen for statement in config.statements for word in statement.words})
     except ModelsError as error:
         return ValidatorReport(NAME, ran=False, reason=f"{error}; {HOW_TO_GET}", findings=findings)
     left_out: dict[str, list[str]] = {}
-    for one in chosen:
-        found, words = _validate_one(models, one)
-        findings += found
+    for config in chosen:
+        refused, words = _validate_one(models, config)
+        findings += refused
         if words:
-            left_out.setdefault(", ".join(words), []).append(one.device)
+            left_out.setdefault(", ".join(words), []).append(config.device)
     findings += [_unpublished(words, devices) for words, devices in left_out.items()]
     shapes = sample_note(len(chosen), len(read), "devices")
     return ValidatorReport(NAME, ran=True, reason=models.described + shapes, validated=len(chosen), findings=findings)
 
 
-def _shape(one: _Read) -> frozenset[str]:
-    return frozenset(_VARYING.sub("#", " ".join(path)) for top in one.statements for path in set_paths(top))
+def _shape(read: _Read) -> frozenset[str]:
+    return frozenset(_VARYING.sub("#", " ".join(path)) for top in read.statements for path in set_paths(top))
 
 
 def _validate_one(models: Models, read: _Read) -> tuple[list[Finding], list[str]]:
     """What is wrong with a file, and the statements in it that no model has."""
     conversion = Conversion(models.root)
     conversion.add(read.statements)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     left_out: dict[str, None] = {}
     for unknown in conversion.unknown:
         published = next((words for words in UNPUBLISHED if _begins(unknown, words)), None)
@@ -125,11 +125,11 @@ def _validate_one(models: Models, read: _Read) -> tuple[list[Finding], list[str]
             left_out[" ".join(published)] = None
             continue
         line = unknown.line if read.numbered else 0
-        found.append(_finding(read.device, f"{' '.join(unknown.words)}: {unknown.what} ({unknown.word!r})", line))
+        findings.append(_finding(read.device, f"{' '.join(unknown.words)}: {unknown.what} ({unknown.word!r})", line))
     if models.refusal(conversion.text()):
         for words, line, why in _refused(models, conversion):
-            found.append(_finding(read.device, f"{' '.join(words)}: {why}", line if read.numbered else 0))
-    return found, list(left_out)
+            findings.append(_finding(read.device, f"{' '.join(words)}: {why}", line if read.numbered else 0))
+    return findings, list(left_out)
 
 
 def _begins(unknown: Unknown, words: tuple[str, ...]) -> bool:
@@ -150,7 +150,7 @@ def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str
         if not why:
             return
         parts = list(element)[conversion.key_counts.get(element, 0) :]
-        inner = [found for part in parts for found in within([*above, element], part)]
+        inner = [fault for part in parts for fault in within([*above, element], part)]
         words, line = conversion.origins.get(element, ((), 0))
         yield from inner or [(words, line, why)]
 
@@ -160,16 +160,16 @@ def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str
 def _alone(conversion: Conversion, above: list[Element], element: Element) -> str:
     """An element within what is above it, reduced to the keys of the list entries on the way."""
     inner = element
-    for one in reversed(above):
-        outer = Element(one.tag)
-        outer.extend(list(one)[: conversion.key_counts.get(one, 0)])
+    for outer_element in reversed(above):
+        outer = Element(outer_element.tag)
+        outer.extend(list(outer_element)[: conversion.key_counts.get(outer_element, 0)])
         outer.append(inner)
         inner = outer
     return tostring(inner, encoding="unicode")
 
 
-def _finding(device: str, what: str, line: int) -> Finding:
-    return REFUSED.finding(device, what, file=f"devices/{device}/{FILE}", line=line)
+def _finding(device: str, problem: str, line: int) -> Finding:
+    return REFUSED.finding(device, problem, file=f"devices/{device}/{FILE}", line=line)
 
 
 def _unpublished(words: str, devices: list[str]) -> Finding:

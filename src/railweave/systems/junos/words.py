@@ -58,16 +58,16 @@ def network(text: InterfaceAddress) -> Prefix:
 
 def secret(text: str) -> str:
     """The reference that stands for a secret; ``secret:?`` for one whose value was put in."""
-    found = REFERENCE.fullmatch(text)
-    return f"secret:{found[1]}" if found else UNKNOWN_SECRET
+    match = REFERENCE.fullmatch(text)
+    return f"secret:{match[1]}" if match else UNKNOWN_SECRET
 
 
 def gbps(text: str) -> int:
     """A speed, ``400g``. Raises ``ValueError`` for one below a gigabit, and for other words."""
-    found = _SPEED.fullmatch(text)
-    if found is None:
+    match = _SPEED.fullmatch(text)
+    if match is None:
         raise ValueError(text)
-    return int(found[1])
+    return int(match[1])
 
 
 def asn(text: str) -> int:
@@ -138,45 +138,45 @@ class Word:
         self.kind = "unknown"
         if self.origin is not None:
             self.origin.kind = "unknown"
-        for one in self.below.values():
-            one.leave()
+        for word in self.below.values():
+            word.leave()
 
     def take_all(self, kind: Kind = "understood") -> None:
         """Take this word and whatever follows it."""
         self.take(kind)
-        for one in self.below.values():
-            one.take_all(kind)
+        for word in self.below.values():
+            word.take_all(kind)
 
     def flag(self, *words: str) -> bool:
         """Take the words; whether they are there."""
-        found = self.at_path(*words)
-        if found is None:
+        word = self.at_path(*words)
+        if word is None:
             return False
-        found.take()
+        word.take()
         return True
 
     def block(self, *words: str) -> Word:
         """What stands below these words: taken if it is there, else empty."""
-        found = self.at_path(*words)
-        return found.take() if found is not None else Word("")
+        word = self.at_path(*words)
+        return word.take() if word is not None else Word("")
 
     def entries(self, *words: str) -> Iterator[Word]:
         """Every word that follows these, each the name of an entry; taken when it is asked for."""
-        found = self.at_path(*words)
-        for one in list(found.below.values()) if found is not None else ():
-            yield one.take()
+        place = self.at_path(*words)
+        for word in list(place.below.values()) if place is not None else ():
+            yield word.take()
 
     def names(self, *words: str) -> tuple[str, ...]:
         """The values of a list."""
-        return tuple(one.text for one in self.entries(*words))
+        return tuple(word.text for word in self.entries(*words))
 
     def holds(self, *words: str) -> Word | None:
         """The value that holds of several, of which none is taken: the last, but what stands by itself before what is inherited."""
-        found = self.at_path(*words)
-        if found is None or not found.below:
+        word = self.at_path(*words)
+        if word is None or not word.below:
             return None
-        own = [one for one in found.below.values() if not one.inherited]
-        return own[-1] if own else next(iter(found.below.values()))
+        written = [word for word in word.below.values() if not word.inherited]
+        return written[-1] if written else next(iter(word.below.values()))
 
     def value(self, *words: str) -> str | None:
         """The value that follows these words."""
@@ -188,14 +188,14 @@ class Word:
 
     def read(self, meaning: Callable[[str], T], *words: str) -> T | None:
         """The value that follows these words, as ``meaning`` has it; what it raises ``ValueError`` for is not understood."""
-        found = self.holds(*words)
-        if found is None:
+        word = self.holds(*words)
+        if word is None:
             return None
         try:
-            value = meaning(found.text)
+            value = meaning(word.text)
         except ValueError:
             return None
-        found.take()
+        word.take()
         return value
 
     def spread(self, words: Mapping[str, int]) -> Word:
@@ -203,25 +203,25 @@ class Word:
 
         ``words`` says how many values follow each.
         """
-        waiting = [one for one in self.below.values() if one.text in words]
+        waiting = [word for word in self.below.values() if word.text in words]
         while waiting:
             first = waiting.pop()
             last = list(first.below.values()) if words[first.text] else [first]
-            for one in last:
-                for next_one in list(one.below.values()):
+            for word in last:
+                for next_one in list(word.below.values()):
                     if next_one.text in words:
-                        del one.below[next_one.text]
+                        del word.below[next_one.text]
                         self.hang(next_one)
                         waiting.append(self.below[next_one.text])
         return self
 
-    def hang(self, one: Word) -> None:
+    def hang(self, word: Word) -> None:
         """Put a word with what follows it below this one."""
-        there = self.below.get(one.text)
+        there = self.below.get(word.text)
         if there is None:
-            self.below[one.text] = one
+            self.below[word.text] = word
         else:
-            for below in one.below.values():
+            for below in word.below.values():
                 there.hang(below)
 
 
@@ -236,9 +236,9 @@ def statements(top: Word) -> Iterator[tuple[Word, tuple[str, ...]]]:
     """Every statement: its last word, and all of its words in quotes where they need them."""
     stack: list[tuple[Word, tuple[str, ...]]] = [(top, ())]
     while stack:
-        one, path = stack.pop()
-        if not one.below:
+        word, path = stack.pop()
+        if not word.below:
             if path:
-                yield one, path
+                yield word, path
             continue
-        stack += [(next_one, (*path, quoted(text))) for text, next_one in reversed(one.below.items())]
+        stack += [(next_one, (*path, quoted(text))) for text, next_one in reversed(word.below.items())]

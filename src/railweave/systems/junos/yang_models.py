@@ -44,11 +44,11 @@ def repaired(text: str) -> str:
     libyang holds to it.
     """
 
-    def one_escape(found: re.Match[str]) -> str:
-        return "\\\\" if found.group() == "\\" else found.group()
+    def one_escape(match: re.Match[str]) -> str:
+        return "\\\\" if match.group() == "\\" else match.group()
 
-    def one_string(found: re.Match[str]) -> str:
-        return _ESCAPE.sub(one_escape, found.group()) if found.group().startswith('"') else found.group()
+    def one_string(match: re.Match[str]) -> str:
+        return _ESCAPE.sub(one_escape, match.group()) if match.group().startswith('"') else match.group()
 
     return _STRING_OR_COMMENT.sub(one_string, text)
 
@@ -90,8 +90,8 @@ def collect(folder: Path) -> ModelFiles:
         if (above / "common").is_dir():
             common = {_module(path): path for path in sorted((above / "common").rglob("*.yang")) if path.stat().st_size}
             paths = {**common, **paths}
-    own = (path for name, path in paths.items() if name.startswith(prefix))
-    if not any('cli-feature "nokeyword' in path.read_text(encoding="utf-8", errors="replace") for path in own):
+    files = (path for name, path in paths.items() if name.startswith(prefix))
+    if not any('cli-feature "nokeyword' in path.read_text(encoding="utf-8", errors="replace") for path in files):
         raise ModelsError(f"the models in {folder} lack Junos' command-line extensions; use conf-with-extensions")
     return ModelFiles(paths, prefix)
 
@@ -149,8 +149,8 @@ class SchemaNode:
         """Data nodes below it by name, through choices and cases."""
         if self.kind not in {"container", "list"}:
             return {}
-        found = [SchemaNode(handle) for handle in self.handle.children()]
-        return {child.name: child for child in reversed(found)}
+        nodes = [SchemaNode(handle) for handle in self.handle.children()]
+        return {child.name: child for child in reversed(nodes)}
 
     @cached_property
     def unnamed(self) -> list[SchemaNode]:
@@ -246,9 +246,9 @@ class Unknown:
 
 
 class _UnknownError(Exception):
-    def __init__(self, words: tuple[str, ...], word: str, what: str) -> None:
-        super().__init__(words, word, what)
-        self.words, self.word, self.what = words, word, what
+    def __init__(self, words: tuple[str, ...], word: str, problem: str) -> None:
+        super().__init__(words, word, problem)
+        self.words, self.word, self.what = words, word, problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,11 +330,11 @@ class Conversion:
             return named
         if hidden is not None and node.name in _NAMED_BY_USER:
             return hidden
-        found = _unnamed(node, word) or hidden
-        if found is None:
+        child = _unnamed(node, word) or hidden
+        if child is None:
             shown = word if isinstance(word, str) else f"[ {' '.join(word)} ]"
             raise _UnknownError(place.words, shown, "no such word here")
-        return found
+        return child
 
     def _enter(self, node: SchemaNode, tokens: deque[Token], place: _Place) -> _Place:
         typed = not (place.entries_of or node.nokeyword or UNMARKED.get(place.node.name) == node.name)
@@ -350,8 +350,8 @@ class Conversion:
             raise _UnknownError(words, node.name, "a value is missing")
         value = tokens.popleft()
         if node.kind == "leaf-list":
-            for one in _alternatives(value, tokens):
-                self._leaf(place.element, node, one, words)
+            for alternative in _alternatives(value, tokens):
+                self._leaf(place.element, node, alternative, words)
         elif isinstance(value, str) or len(value) == 1:
             self._leaf(place.element, node, value if isinstance(value, str) else value[0], words)
         else:
@@ -378,15 +378,15 @@ class Conversion:
 
     def _element(self, parent: Element, node: SchemaNode, keys: tuple[str, ...], words: tuple[str, ...]) -> Element:
         """The container or list entry of that name and keys: the one there is, or a new one."""
-        found = self._entries.get((parent, node.tag, keys))
-        if found is None:
-            found = SubElement(parent, node.tag)
+        element = self._entries.get((parent, node.tag, keys))
+        if element is None:
+            element = SubElement(parent, node.tag)
             for key, value in zip(node.keys, keys, strict=False):
-                SubElement(found, node.children[key].tag).text = value
-            self._entries[parent, node.tag, keys] = found
-            self.key_counts[found] = len(keys)
-            self.origins[found] = (words, self._line)
-        return found
+                SubElement(element, node.children[key].tag).text = value
+            self._entries[parent, node.tag, keys] = element
+            self.key_counts[element] = len(keys)
+            self.origins[element] = (words, self._line)
+        return element
 
 
 def _unnamed(node: SchemaNode, word: Token) -> SchemaNode | None:

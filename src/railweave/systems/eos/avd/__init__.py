@@ -29,7 +29,7 @@ def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     wanted = config.management
     address = config.management_address
     six = address.family == "ipv6"
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "hostname": config.name,
         "clock": {"timezone": wanted.time_zone},
         "lldp": {"management_address": address.address, "vrf": MANAGEMENT_VRF} if wanted.lldp else {"run": False},
@@ -46,48 +46,48 @@ def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
         },
     }
     if wanted.domain:
-        found["dns_domain"] = wanted.domain
+        settings["dns_domain"] = wanted.domain
     if wanted.dns:
-        found["ip_name_server"] = {
-            "vrfs": [{"name": MANAGEMENT_VRF, "servers": [{"ip_address": one} for one in wanted.dns]}]
+        settings["ip_name_server"] = {
+            "vrfs": [{"name": MANAGEMENT_VRF, "servers": [{"ip_address": server} for server in wanted.dns]}]
         }
     if wanted.ntp:
-        found["ntp"] = {"vrf": MANAGEMENT_VRF, "servers": [{"name": one} for one in wanted.ntp]}
+        settings["ntp"] = {"vrf": MANAGEMENT_VRF, "servers": [{"name": server} for server in wanted.ntp]}
     if wanted.banner:
-        found["banners"] = {"login": "\n".join([*wanted.banner.splitlines(), "EOF"])}
+        settings["banners"] = {"login": "\n".join([*wanted.banner.splitlines(), "EOF"])}
     if wanted.security and wanted.security.login:
-        found["management_ssh"]["idle_timeout"] = wanted.security.login.idle
-    found |= snmp_lists(wanted.snmp)
+        settings["management_ssh"]["idle_timeout"] = wanted.security.login.idle
+    settings |= snmp_lists(wanted.snmp)
     if wanted.snmp:
-        found["snmp_server"] = _snmp(wanted.snmp)
+        settings["snmp_server"] = _snmp(wanted.snmp)
     if wanted.services.eapi:
-        found["management_api_http"] = {"enable_vrfs": [{"name": MANAGEMENT_VRF}]}
+        settings["management_api_http"] = {"enable_vrfs": [{"name": MANAGEMENT_VRF}]}
     if wanted.services.netconf:
         raw += ["management api netconf", "   transport ssh default", f"      vrf {MANAGEMENT_VRF}"]
-    return {**found, **_logins(wanted, raw), **_logging(wanted), **_telemetry(wanted), **_security(config)}
+    return {**settings, **_logins(wanted, raw), **_logging(wanted), **_telemetry(wanted), **_security(config)}
 
 
 def _logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {"aaa_root": {"disabled": True}}
+    settings: dict[str, Any] = {"aaa_root": {"disabled": True}}
     users: list[dict[str, Any]] = []
     for name, user in wanted.users.items():
         privilege, role = (15, "network-admin") if user.role == "super-user" else (1, "network-operator")
-        one: dict[str, Any] = {"name": name, "privilege": privilege, "role": role}
-        one |= {"sha512_password": secret(user.password)} if user.password else {"no_password": True}
-        one |= dict(zip(("ssh_key", "secondary_ssh_key"), user.ssh_keys, strict=False))
-        users.append(one)
+        login: dict[str, Any] = {"name": name, "privilege": privilege, "role": role}
+        login |= {"sha512_password": secret(user.password)} if user.password else {"no_password": True}
+        login |= dict(zip(("ssh_key", "secondary_ssh_key"), user.ssh_keys, strict=False))
+        users.append(login)
     if users:
-        found["local_users"] = users
-    return {**found, **logins(wanted, raw)}
+        settings["local_users"] = users
+    return {**settings, **logins(wanted, raw)}
 
 
 def _logging(wanted: Management) -> dict[str, Any]:
     if not wanted.syslog:
         return {}
-    level = LEVELS[max(SEVERITIES.index(one.severity) for one in wanted.syslog)]
+    level = LEVELS[max(SEVERITIES.index(syslog.severity) for syslog in wanted.syslog)]
     hosts: dict[str, list[int]] = {}
-    for one in wanted.syslog:
-        hosts.setdefault(one.host, []).append(one.port)
+    for syslog in wanted.syslog:
+        hosts.setdefault(syslog.host, []).append(syslog.port)
     servers = [{"name": host, "ports": ports} for host, ports in hosts.items()]
     return {
         "logging": {"trap": level, "format": {"rfc5424": True}, "vrfs": [{"name": MANAGEMENT_VRF, "hosts": servers}]}
@@ -95,15 +95,17 @@ def _logging(wanted: Management) -> dict[str, Any]:
 
 
 def _snmp(snmp: Snmp) -> dict[str, Any]:
-    found: dict[str, Any] = {"vrfs": [{"name": "default", "enable": False}, {"name": MANAGEMENT_VRF, "enable": True}]}
-    found |= {key: value for key, value in (("contact", snmp.contact), ("location", snmp.location)) if value}
+    settings: dict[str, Any] = {
+        "vrfs": [{"name": "default", "enable": False}, {"name": MANAGEMENT_VRF, "enable": True}]
+    }
+    settings |= {key: value for key, value in (("contact", snmp.contact), ("location", snmp.location)) if value}
     if snmp.community:
-        one: dict[str, Any] = {"name": secret(snmp.community), "access": "ro"}
+        community: dict[str, Any] = {"name": secret(snmp.community), "access": "ro"}
         lists = {f"access_list_{family}": {"name": SNMP_CLIENTS} for family in ("ipv4", "ipv6")}
-        found["communities"] = [{**one, **lists} if snmp.clients else one]
+        settings["communities"] = [{**community, **lists} if snmp.clients else community]
     if snmp.users:
-        found["groups"] = [{"name": SNMP_GROUP, "version": "v3", "authentication": "priv"}]
-        found["users"] = [
+        settings["groups"] = [{"name": SNMP_GROUP, "version": "v3", "authentication": "priv"}]
+        settings["users"] = [
             {
                 "name": name,
                 "group": SNMP_GROUP,
@@ -124,9 +126,9 @@ def _snmp(snmp: Snmp) -> dict[str, Any]:
                 "users": [{"username": next(iter(snmp.users)), "authentication_level": "priv"}],
             }
         )
-        found["hosts"] = [{"host": target, "vrf": MANAGEMENT_VRF, **how} for target in snmp.trap_targets]
-        found["traps"] = {"enable": True}
-    return found
+        settings["hosts"] = [{"host": target, "vrf": MANAGEMENT_VRF, **how} for target in snmp.trap_targets]
+        settings["traps"] = {"enable": True}
+    return settings
 
 
 def _telemetry(wanted: Management) -> dict[str, Any]:
@@ -138,19 +140,19 @@ def _telemetry(wanted: Management) -> dict[str, Any]:
 
 def _security(config: DeviceConfig) -> dict[str, Any]:
     """``management security``: keys of TCP-AO, and the certificate of gNMI."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if profiles := key_profiles(config):
-        found["shared_secret_profiles"] = profiles
+        settings["shared_secret_profiles"] = profiles
     if config.management.services.grpc_certificate:
         file = {"file": f"{SSL_PROFILE}.pem", "key": f"{SSL_PROFILE}.key"}
-        found["ssl_profiles"] = [{"name": SSL_PROFILE, "certificate": file}]
-    return {"management_security": found} if found else {}
+        settings["ssl_profiles"] = [{"name": SSL_PROFILE, "certificate": file}]
+    return {"management_security": settings} if settings else {}
 
 
 def structured_config(config: DeviceConfig) -> dict[str, Any]:
     """The structured configuration."""
     raw: list[str] = []
-    found = {**management(config, raw), **encryption(config, raw), **interfaces(config)}
-    found |= {**qos(config, raw), **routing(config), **control_plane(config)}
+    structured = {**management(config, raw), **encryption(config, raw), **interfaces(config)}
+    structured |= {**qos(config, raw), **routing(config), **control_plane(config)}
     raw += config.extra.strip().splitlines()
-    return {**found, "eos_cli": "\n".join(raw)} if raw else found
+    return {**structured, "eos_cli": "\n".join(raw)} if raw else structured

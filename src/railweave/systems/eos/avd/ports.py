@@ -19,21 +19,23 @@ if TYPE_CHECKING:
 def addressed(addresses: Sequence[Addressed]) -> dict[str, Any]:
     """The keys of an interface's own addresses; all IPv4 addresses but the first are secondary."""
     four, six = _by_family(addresses)
-    found: dict[str, Any] = {"ip_address": four[0]} if four else {}
-    found |= {"ip_address_secondaries": four[1:]} if four[1:] else {}
-    return found | ({"ipv6_addresses": six} if six else {})
+    keys: dict[str, Any] = {"ip_address": four[0]} if four else {}
+    keys |= {"ip_address_secondaries": four[1:]} if four[1:] else {}
+    return keys | ({"ipv6_addresses": six} if six else {})
 
 
 def shared(addresses: Sequence[Addressed]) -> dict[str, Any]:
     """The keys of addresses that other switches have too."""
     four, six = _by_family(addresses)
-    found: dict[str, Any] = {"ip_address_virtual": four[0]} if four else {}
-    found |= {"ip_address_virtual_secondaries": four[1:]} if four[1:] else {}
-    return found | ({"ipv6_address_virtuals": six} if six else {})
+    keys: dict[str, Any] = {"ip_address_virtual": four[0]} if four else {}
+    keys |= {"ip_address_virtual_secondaries": four[1:]} if four[1:] else {}
+    return keys | ({"ipv6_address_virtuals": six} if six else {})
 
 
 def _by_family(addresses: Sequence[Addressed]) -> tuple[list[str], list[str]]:
-    return [one for one in addresses if one.family == "ipv4"], [one for one in addresses if one.family == "ipv6"]
+    return [address for address in addresses if address.family == "ipv4"], [
+        address for address in addresses if address.family == "ipv6"
+    ]
 
 
 PASSIVE: dict[str, Any] = {"isis_enable": names.ISIS_INSTANCE, "isis_passive": True}
@@ -46,20 +48,20 @@ def _key(reference: str | None) -> dict[str, Any]:
 
 def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
     """IS-IS on a port between switches; empty where it does not run."""
-    own = config.isis
-    metrics = {link.interface: link.metric for link in own.ports} if own else {}
-    if own is None or port not in metrics:
+    isis = config.isis
+    metrics = {link.interface: link.metric for link in isis.ports} if isis else {}
+    if isis is None or port not in metrics:
         return {}
-    found: dict[str, Any] = {
+    keys: dict[str, Any] = {
         "isis_enable": names.ISIS_INSTANCE,
         "isis_circuit_type": "level-2",
         "isis_metric": metrics[port],
         "isis_network_point_to_point": True,
     }
-    if own.bfd:
-        every = own.bfd.minimum_interval
-        found |= {"isis_bfd": True, "bfd": {"interval": every, "min_rx": every, "multiplier": own.bfd.multiplier}}
-    return {**found, "isis_authentication": _key(own.key)} if own.key else found
+    if isis.bfd:
+        every = isis.bfd.minimum_interval
+        keys |= {"isis_bfd": True, "bfd": {"interval": every, "min_rx": every, "multiplier": isis.bfd.multiplier}}
+    return {**keys, "isis_authentication": _key(isis.key)} if isis.key else keys
 
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
@@ -69,20 +71,20 @@ def on_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
 
 def router_isis(config: DeviceConfig) -> dict[str, Any]:
     """The instance; empty where the device does not run it."""
-    own = config.isis
-    if own is None:
+    isis = config.isis
+    if isis is None:
         return {}
-    found: dict[str, Any] = {
+    router: dict[str, Any] = {
         "instance": names.ISIS_INSTANCE,
-        "net": own.net,
-        "router_id": own.router_id,
+        "net": isis.net,
+        "router_id": isis.router_id,
         "is_type": "level-2",
         "log_adjacency_changes": True,
     }
-    found |= {"authentication": _key(own.key)} if own.key else {}
-    for family in own.families:
-        found[f"address_family_{family}"] = {"enabled": True, "maximum_paths": own.maximum_ecmp}
-    return {"router_isis": found}
+    router |= {"authentication": _key(isis.key)} if isis.key else {}
+    for family in isis.families:
+        router[f"address_family_{family}"] = {"enabled": True, "maximum_paths": isis.maximum_ecmp}
+    return {"router_isis": router}
 
 
 FIRST_VRF_LOOPBACK = 100
@@ -92,7 +94,7 @@ DESCRIPTIONS = {names.ROUTER_LOOPBACK: "router id", names.TUNNEL_LOOPBACK: "tunn
 def loopback_interfaces(config: DeviceConfig) -> list[dict[str, Any]]:
     """The loopbacks that have addresses."""
     passive = PASSIVE if config.isis else {}
-    found = [
+    loopbacks = [
         {"name": name, "description": DESCRIPTIONS[name], **addressed(addresses), **passive}
         for name, addresses in _addresses(config).items()
     ]
@@ -106,7 +108,7 @@ def loopback_interfaces(config: DeviceConfig) -> list[dict[str, Any]]:
         for vrf in config.vrfs
         if vrf.unit is not None
     ]
-    return [*found, *of_vrfs]
+    return [*loopbacks, *of_vrfs]
 
 
 def tunnel_source(config: DeviceConfig) -> str | None:
@@ -124,21 +126,21 @@ def _addresses(config: DeviceConfig) -> dict[str, list[Prefix]]:
     if config.overlay is not None:
         if (sessions := config.overlay.loopback.prefix) not in router:
             router.append(sessions)
-        for one in config.overlay.endpoints:
-            if (end := one.address.prefix) not in (*router, *tunnels):
+        for endpoint in config.overlay.endpoints:
+            if (end := endpoint.address.prefix) not in (*router, *tunnels):
                 tunnels.append(end)
     return {names.ROUTER_LOOPBACK: router, **({names.TUNNEL_LOOPBACK: tunnels} if tunnels else {})}
 
 
-def _server(one: LoginServer) -> dict[str, Any]:
-    return {"host": one.host, "key": names.secret(one.key), "key_type": "0", "timeout": one.timeout}
+def _server(server: LoginServer) -> dict[str, Any]:
+    return {"host": server.host, "key": names.secret(server.key), "key_type": "0", "timeout": server.timeout}
 
 
-def _with_port(kind: str, one: LoginServer) -> str:
+def _with_port(kind: str, server: LoginServer) -> str:
     """A server's line where it listens on another port than the protocol's own, for which the schema has no word."""
-    port = f"port {one.port}" if kind == "tacacs" else f"auth-port {one.port}"
-    key = f"timeout {one.timeout} key 0 {names.secret(one.key)}"
-    return f"{kind}-server host {one.host} vrf {names.MANAGEMENT_VRF} {port} {key}"
+    port = f"port {server.port}" if kind == "tacacs" else f"auth-port {server.port}"
+    key = f"timeout {server.timeout} key 0 {names.secret(server.key)}"
+    return f"{kind}-server host {server.host} vrf {names.MANAGEMENT_VRF} {port} {key}"
 
 
 def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
@@ -150,20 +152,20 @@ def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
     aaa = security.aaa if security else None
     tacacs, radius = (aaa.tacacs, aaa.radius) if aaa else ((), ())
     methods = ["group tacacs+"] * bool(tacacs) + ["group radius"] * bool(radius) + ["local"]
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     authentication: dict[str, Any] = {}
     authorization: dict[str, Any] = {}
     source = [{"name": names.MANAGEMENT_PORT, "vrf": names.MANAGEMENT_VRF}]
     if tacacs:
-        raw += [_with_port("tacacs", one) for one in tacacs if one.port]
-        hosts = [{**_server(one), "vrf": names.MANAGEMENT_VRF} for one in tacacs if not one.port]
-        found |= {"tacacs_servers": {"hosts": hosts}} if hosts else {}
-        found["ip_tacacs_source_interfaces"] = source
+        raw += [_with_port("tacacs", server) for server in tacacs if server.port]
+        hosts = [{**_server(server), "vrf": names.MANAGEMENT_VRF} for server in tacacs if not server.port]
+        settings |= {"tacacs_servers": {"hosts": hosts}} if hosts else {}
+        settings["ip_tacacs_source_interfaces"] = source
     if radius:
-        raw += [_with_port("radius", one) for one in radius if one.port]
-        servers = [_server(one) for one in radius if not one.port]
-        found |= {"radius_server": {"vrfs": [{"name": names.MANAGEMENT_VRF, "servers": servers}]}} if servers else {}
-        found["ip_radius_source_interfaces"] = source
+        raw += [_with_port("radius", server) for server in radius if server.port]
+        servers = [_server(server) for server in radius if not server.port]
+        settings |= {"radius_server": {"vrfs": [{"name": names.MANAGEMENT_VRF, "servers": servers}]}} if servers else {}
+        settings["ip_radius_source_interfaces"] = source
     if aaa and (tacacs or radius):
         role = "network-admin" if aaa.role == "super-user" else "network-operator"
         authorization["policy"] = {"local_default_role": role}
@@ -173,21 +175,21 @@ def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
     if security and security.login:
         lockout = {"failure": security.login.attempts, "duration": security.login.lockout * 60}
         authentication["policies"] = {"lockout": lockout}
-        found["management_console"] = {"idle_timeout": security.login.idle}
-    found |= {"aaa_authentication": authentication} if authentication else {}
-    return found | ({"aaa_authorization": authorization} if authorization else {})
+        settings["management_console"] = {"idle_timeout": security.login.idle}
+    settings |= {"aaa_authentication": authentication} if authentication else {}
+    return settings | ({"aaa_authorization": authorization} if authorization else {})
 
 
 def snmp_lists(snmp: Snmp | None) -> dict[str, Any]:
     """Access lists of who may ask with the community; the last entry denies."""
     if snmp is None or not (snmp.community and snmp.clients):
         return {}
-    found: dict[str, Any] = {}
+    lists: dict[str, Any] = {}
     for key, six in (("standard_access_lists", False), ("ipv6_standard_access_lists", True)):
-        actions = [f"permit {one}" for one in snmp.clients if (one.family == "ipv6") == six]
+        actions = [f"permit {client}" for client in snmp.clients if (client.family == "ipv6") == six]
         numbered = [{"sequence": 10 * at, "action": action} for at, action in enumerate([*actions, "deny any"], 1)]
-        found[key] = [{"name": names.SNMP_CLIENTS, "sequence_numbers": numbered}]
-    return found
+        lists[key] = [{"name": names.SNMP_CLIENTS, "sequence_numbers": numbered}]
+    return lists
 
 
 def edge_port(config: DeviceConfig, port: Interface) -> dict[str, Any]:
@@ -195,19 +197,19 @@ def edge_port(config: DeviceConfig, port: Interface) -> dict[str, Any]:
     edge = config.management.security.edge_ports if config.management.security else None
     if edge is None or port.kind != "server" or port.vlan is None:
         return {}
-    found: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     if edge.storm_control is not None:
         level = {"level": str(edge.storm_control), "unit": "percent"}
-        found["storm_control"] = {"broadcast": level, "multicast": level, "unknown_unicast": level}
+        keys["storm_control"] = {"broadcast": level, "multicast": level, "unknown_unicast": level}
     if edge.bpdu_guard:
-        found |= {"spanning_tree_portfast": "edge", "spanning_tree_bpduguard": "enabled"}
-    return found
+        keys |= {"spanning_tree_portfast": "edge", "spanning_tree_bpduguard": "enabled"}
+    return keys
 
 
 def spanning_tree(config: DeviceConfig) -> dict[str, Any]:
     """Its mode: bridges are listened for where a guard is wanted on a port that is bridged."""
     edge = config.management.security.edge_ports if config.management.security else None
-    bridged = any(one.kind == "server" and one.vlan for one in config.interfaces)
+    bridged = any(port.kind == "server" and port.vlan for port in config.interfaces)
     return {"mode": "rstp" if edge and edge.bpdu_guard and bridged else "none"}
 
 
@@ -218,26 +220,31 @@ def interfaces(config: DeviceConfig) -> dict[str, Any]:
     """Every interface but the management port."""
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     profiles = service_profiles(config)
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "ethernet_interfaces": [
             *(_port(config, port, routed.get(port.name), profiles.get(port.name)) for port in config.interfaces),
             *(_tagged(part) for port in config.interfaces if port.unit_vlan is not None for part in port.parts()),
         ],
         "loopback_interfaces": loopback_interfaces(config),
     }
-    vlans = [one for one in config.gateways if one.vlan]
+    vlans = [gateway for gateway in config.gateways if gateway.vlan]
     if vlans:
-        bare = [{"id": one, "name": f"VLAN{one:04d}"} for one in config.bare_vlans()]
-        found["vlans"] = [*({"id": one.vlan, "name": one.vlan_name} for one in vlans), *bare]
-        found["vlan_interfaces"] = [
-            {"name": f"Vlan{one.vlan}", "description": one.description, "mtu": one.mtu, **_gateway(config, one)}
-            for one in vlans
+        bare = [{"id": vlan, "name": f"VLAN{vlan:04d}"} for vlan in config.bare_vlans()]
+        settings["vlans"] = [*({"id": gateway.vlan, "name": gateway.vlan_name} for gateway in vlans), *bare]
+        settings["vlan_interfaces"] = [
+            {
+                "name": f"Vlan{gateway.vlan}",
+                "description": gateway.description,
+                "mtu": gateway.mtu,
+                **_gateway(config, gateway),
+            }
+            for gateway in vlans
         ]
-    return found
+    return settings
 
 
 def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, profile: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    keys: dict[str, Any] = {
         "name": port.name,
         "description": port.description,
         "speed": _speed(port),
@@ -247,34 +254,34 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, profil
     raw = ["flowcontrol send off"]
     bridged = port.kind == "server" and gateway is None
     if not port.enabled:
-        found["shutdown"] = True
+        keys["shutdown"] = True
     if profile is not None:
-        found["service_profile"] = profile
+        keys["service_profile"] = profile
     if bridged:
-        found |= {"switchport": {"enabled": True, **_membership(config, port)}, **edge_port(config, port)}
+        keys |= {"switchport": {"enabled": True, **_membership(config, port)}, **edge_port(config, port)}
     else:
-        found["switchport"] = {"enabled": False}
+        keys["switchport"] = {"enabled": False}
         if gateway is None:
-            found["mtu"] = port.mtu - ETHERNET_HEADER_BYTES
+            keys["mtu"] = port.mtu - ETHERNET_HEADER_BYTES
             if port.unit_vlan is None:
-                found |= _addressed(port) if port.addresses else {"ipv6_enable": True}
+                keys |= _addressed(port) if port.addresses else {"ipv6_enable": True}
         else:
-            own = _gateway(config, gateway)
-            raw += [one for one in [own.pop("eos_cli", "")] if one]
-            found |= {"mtu": gateway.mtu, **own}
-    found |= {"mac_security": {"profile": names.MACSEC_PROFILE}} if port.macsec else {}
-    return {**found, **on_port(config, port.name), "eos_cli": "\n".join(raw)}
+            routed = _gateway(config, gateway)
+            raw += [line for line in [routed.pop("eos_cli", "")] if line]
+            keys |= {"mtu": gateway.mtu, **routed}
+    keys |= {"mac_security": {"profile": names.MACSEC_PROFILE}} if port.macsec else {}
+    return {**keys, **on_port(config, port.name), "eos_cli": "\n".join(raw)}
 
 
 def _addressed(port: Interface) -> dict[str, Any]:
-    found = addressed(port.addresses)
-    found |= {"vrf": port.vrf} if port.vrf else {}
-    return found | ({"ipv6_enable": True} if port.vrf and "ipv6_addresses" in found else {})
+    keys = addressed(port.addresses)
+    keys |= {"vrf": port.vrf} if port.vrf else {}
+    return keys | ({"ipv6_enable": True} if port.vrf and "ipv6_addresses" in keys else {})
 
 
 def _tagged(port: Interface) -> dict[str, Any]:
-    found = {"name": f"{port.name}.{port.unit_vlan}", "description": port.description}
-    return {**found, "encapsulation_dot1q": {"vlan": port.unit_vlan}, **_addressed(port)}
+    keys = {"name": f"{port.name}.{port.unit_vlan}", "description": port.description}
+    return {**keys, "encapsulation_dot1q": {"vlan": port.unit_vlan}, **_addressed(port)}
 
 
 def encryption(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
@@ -282,17 +289,21 @@ def encryption(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     wanted = [port.macsec for port in config.interfaces if port.macsec]
     if not wanted:
         return {}
-    own = wanted[0]  # all links between sites are encrypted alike
-    raw += ["mac security", f"   profile {names.MACSEC_PROFILE}", f"      key {own.key_name} 0 {names.secret(own.key)}"]
-    *_, bits = own.cipher_suite.split("-")
-    cipher = f"aes{bits}-gcm{'-xpn' if '-xpn-' in own.cipher_suite else ''}"
+    macsec = wanted[0]  # all links between sites are encrypted alike
+    raw += [
+        "mac security",
+        f"   profile {names.MACSEC_PROFILE}",
+        f"      key {macsec.key_name} 0 {names.secret(macsec.key)}",
+    ]
+    *_, bits = macsec.cipher_suite.split("-")
+    cipher = f"aes{bits}-gcm{'-xpn' if '-xpn-' in macsec.cipher_suite else ''}"
     return {"mac_security": {"profiles": [{"name": names.MACSEC_PROFILE, "cipher": cipher}]}}
 
 
 def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:
-    number = next((one.vlan for one in config.gateways if one.vlan_name == port.vlan), port.native_vlan)
-    own = set[int]() if number is None else {number}
-    carried = sorted(own | set(port.tagged))
+    number = next((gateway.vlan for gateway in config.gateways if gateway.vlan_name == port.vlan), port.native_vlan)
+    untagged = set[int]() if number is None else {number}
+    carried = sorted(untagged | set(port.tagged))
     if not carried:
         return {}
     if port.native_vlan is None and not port.tagged:
@@ -304,37 +315,37 @@ def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:
 def _listed(numbers: list[int]) -> str:
     """Numbers in order as EOS shows them: those that follow one another as a range."""
     text = ""
-    for at, one in enumerate(numbers):
-        before, after = one - 1 in numbers, one + 1 in numbers
+    for at, number in enumerate(numbers):
+        before, after = number - 1 in numbers, number + 1 in numbers
         if before and after:
             continue
         mark = "" if at == 0 else "-" if before else ","
-        text += f"{mark}{one}"
+        text += f"{mark}{number}"
     return text
 
 
 def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
     timers = gateway.advertisements
-    found = shared(gateway.addresses) if gateway.mac else addressed(gateway.addresses)
-    found |= {"ip_proxy_arp": True} if gateway.proxy_arp else {}
-    found |= {**on_gateway(config, gateway), **at_gateway(config, gateway)}
+    keys = shared(gateway.addresses) if gateway.mac else addressed(gateway.addresses)
+    keys |= {"ip_proxy_arp": True} if gateway.proxy_arp else {}
+    keys |= {**on_gateway(config, gateway), **at_gateway(config, gateway)}
     if "ipv6" in gateway.families:
-        found["ipv6_enable"] = True
+        keys["ipv6_enable"] = True
     if gateway.vrf:
-        found["vrf"] = gateway.vrf
+        keys["vrf"] = gateway.vrf
     if timers is None:
-        return {**found, "ipv6_nd": {"ra": {"disabled": True}}} if "ipv6_enable" in found else found
+        return {**keys, "ipv6_nd": {"ra": {"disabled": True}}} if "ipv6_enable" in keys else keys
     prefix: dict[str, Any] = {
         "valid_lifetime": str(timers.prefix_valid_lifetime),
         "preferred_lifetime": str(timers.prefix_preferred_lifetime),
     }
     prefix |= {} if timers.autonomous else {"no_autoconfig_flag": True}
-    prefixes = [{"ipv6_prefix": one, **prefix} for one in gateway.advertised] if timers.on_link else []
+    prefixes = [{"ipv6_prefix": advertised, **prefix} for advertised in gateway.advertised] if timers.on_link else []
     discovery: dict[str, Any] = {"prefixes": prefixes} if prefixes else {}
     discovery |= {"managed_config_flag": True} if timers.managed else {}
     discovery |= {"other_config_flag": True} if timers.other else {}
-    found |= {"ipv6_nd": discovery} if discovery else {}
-    return {**found, "eos_cli": "\n".join(_unknown_to_schema(gateway, timers))}
+    keys |= {"ipv6_nd": discovery} if discovery else {}
+    return {**keys, "eos_cli": "\n".join(_unknown_to_schema(gateway, timers))}
 
 
 def _unknown_to_schema(gateway: Gateway, timers: RouterAdvertisements) -> list[str]:

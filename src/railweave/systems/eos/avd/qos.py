@@ -23,18 +23,18 @@ def control_plane(config: DeviceConfig) -> dict[str, Any]:
     if config.protection is None:
         return {}
     tenants = [vrf.name for vrf in config.vrfs]
-    found: dict[str, Any] = {"access_lists": [], "ipv6_access_lists": []}
+    settings: dict[str, Any] = {"access_lists": [], "ipv6_access_lists": []}
     groups: dict[str, Any] = {}
     for key, version, schema in (("ipv4", "ip", "access_lists"), ("ipv6", "ipv6", "ipv6_access_lists")):
-        own = {names.CONTROL_PLANE_LISTS[key]: "network", names.MANAGEMENT_LISTS[key]: "management"}
-        for name, plane in own.items():
+        lists = {names.CONTROL_PLANE_LISTS[key]: "network", names.MANAGEMENT_LISTS[key]: "management"}
+        for name, plane in lists.items():
             actions = [
                 action
                 for rule in config.protection.rules
                 if (rule.plane, rule.family) == (plane, key)
                 for action in _actions(config, rule)
             ]
-            found[schema].append(_numbered(name, [*actions, f"deny {version} any any"]))
+            settings[schema].append(_numbered(name, [*actions, f"deny {version} any any"]))
         blocked = [
             f"deny {rule.protocol} any {_place(to)}{_match(*ports)}"
             for rule in config.protection.server_ports
@@ -42,22 +42,22 @@ def control_plane(config: DeviceConfig) -> dict[str, Any]:
             for to, ports in product(rule.destinations, rule.destination_ports)
         ]
         if blocked:
-            found[schema].append(_numbered(names.SERVER_LISTS[key], [*blocked, f"permit {version} any any"]))
+            settings[schema].append(_numbered(names.SERVER_LISTS[key], [*blocked, f"permit {version} any any"]))
         groups[f"{key}_access_groups"] = [
             {"acl_name": names.CONTROL_PLANE_LISTS[key]},
             *({"acl_name": names.CONTROL_PLANE_LISTS[key], "vrf": tenant} for tenant in tenants),
             {"acl_name": names.MANAGEMENT_LISTS[key], "vrf": names.MANAGEMENT_VRF},
         ]
-    return {**found, "system": {"control_plane": groups}}
+    return {**settings, "system": {"control_plane": groups}}
 
 
 def at_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
     """The lists of the interface of a gateway."""
     dropped = {rule.family for rule in (config.protection.server_ports if config.protection else ())}
     return {
-        "ipv6_access_group_in" if one == "ipv6" else "access_group_in": names.SERVER_LISTS[one]
-        for one in sorted(gateway.families)
-        if one in dropped
+        "ipv6_access_group_in" if family == "ipv6" else "access_group_in": names.SERVER_LISTS[family]
+        for family in sorted(gateway.families)
+        if family in dropped
     }
 
 
@@ -71,7 +71,7 @@ def _actions(config: DeviceConfig, rule: ControlRule) -> list[str]:
     six = rule.family == "ipv6"
     if rule.protocol == "icmp":
         return ["permit icmpv6 any any" if six else "permit icmp any any"]
-    known = {one.name: one.prefixes for one in config.protection.sources} if config.protection else {}
+    known = {sources.name: sources.prefixes for sources in config.protection.sources} if config.protection else {}
     tail = " established" if rule.established else ""
     if rule.hop_limit:
         tail += f" {'hop-limit' if six else 'ttl'} eq {rule.hop_limit}"
@@ -105,87 +105,100 @@ FLOWSET_TABLES = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5, 8192: 6, 16384: 7}
 
 def qos(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     """Maps, the profile, buffers, the watchdog, and dynamic load balancing."""
-    found: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     if config.balancing.group_mode == "dlb-flowlet":
         dynamic: dict[str, Any] = {"enabled": True}
         size = FLOWSET_TABLES.get(config.balancing.dlb.flowset_table_size)
         dynamic |= {"flow_set_size": size} if size else {}
-        found["ip_hardware"] = {"fib": {"load_balance_distribution": {"dynamic": dynamic}}}
-    own = config.qos
-    if own is None:
-        return found
-    found["qos"] = {"map": {"dscp": _classified(own), "traffic_class": _mapped(own)}}
+        keys["ip_hardware"] = {"fib": {"load_balance_distribution": {"dynamic": dynamic}}}
+    settings = config.qos
+    if settings is None:
+        return keys
+    keys["qos"] = {"map": {"dscp": _classified(settings), "traffic_class": _mapped(settings)}}
     needed = dict.fromkeys([names.QOS_PROFILE, *sorted(service_profiles(config).values())])
-    found["qos_profiles"] = [_profile(own, name, raw) for name in needed]
-    found["platform"] = {"trident": {"mmu": _buffers(config, own)}}
-    if own.watchdog is not None and _priorities(own):
-        found["priority_flow_control"] = {"watchdog": _watchdog(own.watchdog)}
-    if own.buffer_monitor:
-        found["queue_monitor_length"] = {"enabled": True}
-    return found
+    keys["qos_profiles"] = [_profile(settings, name, raw) for name in needed]
+    keys["platform"] = {"trident": {"mmu": _buffers(config, settings)}}
+    if settings.watchdog is not None and _priorities(settings):
+        keys["priority_flow_control"] = {"watchdog": _watchdog(settings.watchdog)}
+    if settings.buffer_monitor:
+        keys["queue_monitor_length"] = {"enabled": True}
+    return keys
 
 
 def service_profiles(config: DeviceConfig) -> dict[str, str]:
     """The QoS profile of every port that has one: with PFC where the port's peer is paused, if any class is lossless."""
-    own = config.qos
-    if own is None:
+    settings = config.qos
+    if settings is None:
         return {}
-    everywhere = not _priorities(own)
-    paused = {port for profile in own.profiles for port in profile.ports}
-    return {port: names.QOS_PROFILE if everywhere or port in paused else names.UNPAUSED_PROFILE for port in own.ports}
+    everywhere = not _priorities(settings)
+    paused = {port for profile in settings.profiles for port in profile.ports}
+    return {
+        port: names.QOS_PROFILE if everywhere or port in paused else names.UNPAUSED_PROFILE for port in settings.ports
+    }
 
 
-def _priorities(own: QosConfig) -> list[int]:
+def _priorities(settings: QosConfig) -> list[int]:
     """The PFC priorities of lossless classes."""
-    return sorted(one.pfc_priority for one in own.classes.values() if one.pfc_priority is not None)
+    return sorted(
+        traffic_class.pfc_priority
+        for traffic_class in settings.classes.values()
+        if traffic_class.pfc_priority is not None
+    )
 
 
-def _classified(own: QosConfig) -> list[str]:
+def _classified(settings: QosConfig) -> list[str]:
     """Each of the 64 DSCPs in a traffic class: what no class names is in the default one."""
-    rest = own.classes.get(own.default_class)
+    rest = settings.classes.get(settings.default_class)
     owner = dict.fromkeys(range(64), rest.queue) if rest else dict[int, int]()
-    for one in own.classes.values():
-        owner |= dict.fromkeys(one.dscp, one.queue)
+    for traffic_class in settings.classes.values():
+        owner |= dict.fromkeys(traffic_class.dscp, traffic_class.queue)
     text: dict[int, str] = {}
     for dscp, number in owner.items():
         text[number] = f"{text[number]} {dscp}" if number in text else str(dscp)
     return [f"{text[number]} to traffic-class {number}" for number in sorted(text)]
 
 
-def _mapped(own: QosConfig) -> list[str]:
+def _mapped(settings: QosConfig) -> list[str]:
     """Traffic classes to queues, but for class 7, whose queue is fixed; and to the DSCP of the class, if it has one."""
-    found: dict[int, list[str]] = {}
-    for one in own.classes.values():
-        to = [] if one.queue == 7 else [f"{one.queue} to tx-queue {one.queue}"]
-        found[one.queue] = [*to, *(f"{one.queue} to dscp {dscp}" for dscp in one.dscp[:1])]
-    return [text for number in sorted(found) for text in found[number]]
+    lines: dict[int, list[str]] = {}
+    for traffic_class in settings.classes.values():
+        to = [] if traffic_class.queue == 7 else [f"{traffic_class.queue} to tx-queue {traffic_class.queue}"]
+        lines[traffic_class.queue] = [
+            *to,
+            *(f"{traffic_class.queue} to dscp {dscp}" for dscp in traffic_class.dscp[:1]),
+        ]
+    return [text for number in sorted(lines) for text in lines[number]]
 
 
-def _profile(own: QosConfig, profile: str, raw: list[str]) -> dict[str, Any]:
-    queues = [_queue(one, own.marking.get(name)) for name, one in own.classes.items()]
-    queues.sort(key=lambda one: one["id"])
-    watched = {one.queue for one in own.classes.values() if one.pfc_priority is not None and own.watchdog}
-    for one in queues if profile == names.QOS_PROFILE else ():
-        if one["id"] not in watched:
+def _profile(settings: QosConfig, profile: str, raw: list[str]) -> dict[str, Any]:
+    queues = [_queue(traffic_class, settings.marking.get(name)) for name, traffic_class in settings.classes.items()]
+    queues.sort(key=lambda queue: queue["id"])
+    watched = {
+        traffic_class.queue
+        for traffic_class in settings.classes.values()
+        if traffic_class.pfc_priority is not None and settings.watchdog
+    }
+    for queue in queues if profile == names.QOS_PROFILE else ():
+        if queue["id"] not in watched:
             continue
-        if "bandwidth_percent" in one:  # AVD's template prints one of the two
-            raw += [f"qos profile {profile}", f"   uc-tx-queue {one['id']}", "      bandwidth guaranteed percent 1"]
+        if "bandwidth_percent" in queue:  # AVD's template prints one of the two
+            raw += [f"qos profile {profile}", f"   uc-tx-queue {queue['id']}", "      bandwidth guaranteed percent 1"]
         else:
-            one["bandwidth_guaranteed_percent"] = 1
-    found: dict[str, Any] = {"name": profile, "trust": "dscp", "uc_tx_queues": queues}
-    if profile == names.QOS_PROFILE and _priorities(own):
-        priorities = [{"priority": one, "no_drop": True} for one in _priorities(own)]
-        found["priority_flow_control"] = {"enabled": True, "priorities": priorities}
-        found["priority_flow_control"] |= {"watchdog": {"enabled": True}} if own.watchdog else {}
-    return found
+            queue["bandwidth_guaranteed_percent"] = 1
+    keys: dict[str, Any] = {"name": profile, "trust": "dscp", "uc_tx_queues": queues}
+    if profile == names.QOS_PROFILE and _priorities(settings):
+        priorities = [{"priority": priority, "no_drop": True} for priority in _priorities(settings)]
+        keys["priority_flow_control"] = {"enabled": True, "priorities": priorities}
+        keys["priority_flow_control"] |= {"watchdog": {"enabled": True}} if settings.watchdog else {}
+    return keys
 
 
-def _queue(one: TrafficClass, marking: Marking | None) -> dict[str, Any]:
-    strict = one.priority == "strict-high"
-    found: dict[str, Any] = {"id": one.queue, "priority": "priority strict" if strict else "no priority"}
-    if one.transmit_percent:
-        share = {"shape": {"rate": f"{one.transmit_percent} percent"}}
-        found |= share if strict else {"bandwidth_percent": one.transmit_percent}
+def _queue(traffic_class: TrafficClass, marking: Marking | None) -> dict[str, Any]:
+    strict = traffic_class.priority == "strict-high"
+    keys: dict[str, Any] = {"id": traffic_class.queue, "priority": "priority strict" if strict else "no priority"}
+    if traffic_class.transmit_percent:
+        share = {"shape": {"rate": f"{traffic_class.transmit_percent} percent"}}
+        keys |= share if strict else {"bandwidth_percent": traffic_class.transmit_percent}
     if marking is not None:
         limits = {
             "units": "kbytes",
@@ -194,28 +207,31 @@ def _queue(one: TrafficClass, marking: Marking | None) -> dict[str, Any]:
             "max_probability": marking.probability,
             "weight": 0,
         }
-        found["random_detect"] = {"ecn": {"count": True, "threshold": limits}}
-    return found
+        keys["random_detect"] = {"ecn": {"count": True, "threshold": limits}}
+    return keys
 
 
-def _buffers(config: DeviceConfig, own: QosConfig) -> dict[str, Any]:
+def _buffers(config: DeviceConfig, settings: QosConfig) -> dict[str, Any]:
     """Thresholds, and headroom out of the model's packet buffer: one size for all ports, as the neediest has it."""
     queues = [
-        {"id": one.queue, "threshold": _alpha(one.dynamic_threshold)}
-        for one in sorted(own.classes.values(), key=lambda one: one.queue)
+        {"id": traffic_class.queue, "threshold": _alpha(traffic_class.dynamic_threshold)}
+        for traffic_class in sorted(settings.classes.values(), key=lambda entry: entry.queue)
     ]
     profile: dict[str, Any] = {"name": names.QUEUE_PROFILE, "unicast_queues": queues}
-    found: dict[str, Any] = {"active_profile": names.QUEUE_PROFILE, "queue_profiles": [profile]}
-    if priorities := _priorities(own):
-        alpha = _alpha(own.buffers.ingress_dynamic_threshold)
+    mmu: dict[str, Any] = {"active_profile": names.QUEUE_PROFILE, "queue_profiles": [profile]}
+    if priorities := _priorities(settings):
+        alpha = _alpha(settings.buffers.ingress_dynamic_threshold)
         profile["ingress"] = {
-            "headroom": {"unit": "bytes", "memory": max([0, *(one.headroom_bytes for one in own.profiles)])},
-            "priority_groups": [{"id": one, "threshold": alpha} for one in priorities],
+            "headroom": {
+                "unit": "bytes",
+                "memory": max([0, *(pfc_profile.headroom_bytes for pfc_profile in settings.profiles)]),
+            },
+            "priority_groups": [{"id": priority, "threshold": alpha} for priority in priorities],
         }
         if (model := catalog().switches.get(config.model)) is not None:
             one_percent = Fraction(str(model.buffer.shared_mb)) * 10_000  # bytes
-            found["headroom_pool"] = {"unit": "bytes", "limit": round(one_percent * own.buffers.headroom)}
-    return found
+            mmu["headroom_pool"] = {"unit": "bytes", "limit": round(one_percent * settings.buffers.headroom)}
+    return mmu
 
 
 def _alpha(index: int | None) -> str:
@@ -223,12 +239,12 @@ def _alpha(index: int | None) -> str:
     return "1" if index is None else str(Fraction(2) ** (min(max(index, LEAST_ALPHA), MOST_ALPHA) - 7))
 
 
-def _watchdog(one: Watchdog) -> dict[str, str]:
+def _watchdog(watchdog: Watchdog) -> dict[str, str]:
     return {
-        "action": {"drop": "drop", "forward": "notify-only"}[one.action],
-        "timeout": _seconds(one.detection * one.poll_interval),
-        "recovery_time": _seconds(one.recovery),
-        "polling_interval": _seconds(one.poll_interval),
+        "action": {"drop": "drop", "forward": "notify-only"}[watchdog.action],
+        "timeout": _seconds(watchdog.detection * watchdog.poll_interval),
+        "recovery_time": _seconds(watchdog.recovery),
+        "polling_interval": _seconds(watchdog.poll_interval),
     }
 
 

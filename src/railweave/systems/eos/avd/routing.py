@@ -23,25 +23,25 @@ def community_kind(value: str) -> str:
 
 def lists(bgp: model.Bgp) -> dict[str, Any]:
     """Prefix lists by family, and peer filters; no key where there are none."""
-    found = {
+    keys = {
         "prefix_lists": _prefix_lists(bgp, six=False),
         "ipv6_prefix_lists": _prefix_lists(bgp, six=True),
         "peer_filters": _peer_filters(bgp),
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in keys.items() if value}
 
 
 def route_maps(bgp: model.Bgp) -> list[dict[str, Any]]:
     """Route maps: terms in order, ten apart."""
-    values = {one.name: one.value for one in bgp.communities}
+    values = {community.name: community.value for community in bgp.communities}
     maps: list[dict[str, Any]] = []
     for policy in bgp.policies:
         terms: list[dict[str, Any]] = []
         for term in policy.terms:
-            found: dict[str, Any] = {"sequence": 10 + 10 * len(terms)}
-            found |= {"type": "permit" if term.action.accept else "deny", "description": term.name}
-            found |= _asked(term.match, bgp.family_of(term.match), values) | _done(term.action, values)
-            terms.append(found)
+            entry: dict[str, Any] = {"sequence": 10 + 10 * len(terms)}
+            entry |= {"type": "permit" if term.action.accept else "deny", "description": term.name}
+            entry |= _asked(term.match, bgp.family_of(term.match), values) | _done(term.action, values)
+            terms.append(entry)
         maps.append({"name": policy.name, "sequence_numbers": terms})
     return maps
 
@@ -49,68 +49,69 @@ def route_maps(bgp: model.Bgp) -> list[dict[str, Any]]:
 def matched_communities(bgp: model.Bgp) -> dict[str, str]:
     """The communities that route maps match, and their values."""
     asked = {term.match.community for policy in bgp.policies for term in policy.terms}
-    found = {one.name: one.value for one in bgp.communities if one.name in asked}
-    return dict(sorted(found.items()))
+    values = {community.name: community.value for community in bgp.communities if community.name in asked}
+    return dict(sorted(values.items()))
 
 
 def _prefix_lists(bgp: model.Bgp, *, six: bool) -> list[dict[str, Any]]:
     longer = {term.match.prefix_list: term.match.orlonger for policy in bgp.policies for term in policy.terms}
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for name, prefixes in sorted(bgp.prefix_lists.items()):
-        own = [one for one in prefixes if (one.family == "ipv6") is six]
-        if name not in longer or not own:
+        of_family = [prefix for prefix in prefixes if (prefix.family == "ipv6") is six]
+        if name not in longer or not of_family:
             continue
         upto = f" le {128 if six else 32}" if longer[name] else ""
         numbered = [
-            {"sequence": at, "action": f"permit {one}{upto}"} for at, one in zip(count(5, 5), own, strict=False)
+            {"sequence": at, "action": f"permit {prefix}{upto}"}
+            for at, prefix in zip(count(5, 5), of_family, strict=False)
         ]
-        found.append({"name": name, "sequence_numbers": numbered})
-    return found
+        entries.append({"name": name, "sequence_numbers": numbered})
+    return entries
 
 
 def _peer_filters(bgp: model.Bgp) -> list[dict[str, Any]]:
     """AS numbers that discovered neighbors may have."""
-    found: list[dict[str, Any]] = []
+    filters: list[dict[str, Any]] = []
     for name, ranges in bgp.as_lists.items():
         numbers = [str(low) if low == high else f"{low}-{high}" for low, high in ranges]
         numbered = [
-            {"sequence": at, "match": f"as-range {one} result accept"}
-            for at, one in zip(count(10, 10), numbers, strict=False)
+            {"sequence": at, "match": f"as-range {as_range} result accept"}
+            for at, as_range in zip(count(10, 10), numbers, strict=False)
         ]
-        found.append({"name": name, "sequence_numbers": numbered})
-    return found
+        filters.append({"name": name, "sequence_numbers": numbered})
+    return filters
 
 
 def _asked(match: model.Match, family: Family, values: Mapping[str, str]) -> dict[str, list[str]]:
     """What a route must have."""
-    found: list[str] = []
+    matches: list[str] = []
     if match.prefix_list:
-        found.append(f"{'ipv6' if family == 'ipv6' else 'ip'} address prefix-list {match.prefix_list}")
+        matches.append(f"{'ipv6' if family == 'ipv6' else 'ip'} address prefix-list {match.prefix_list}")
     if match.community:
-        found.append(f"{community_kind(values.get(match.community, ''))} {match.community}")
-    return {"match": found} if found else {}
+        matches.append(f"{community_kind(values.get(match.community, ''))} {match.community}")
+    return {"match": matches} if matches else {}
 
 
 def _done(action: model.Action, values: Mapping[str, str]) -> dict[str, list[str]]:
     """What is done to a route."""
-    found: list[str] = []
+    actions: list[str] = []
     if action.local_preference is not None:
-        found.append(f"local-preference {action.local_preference}")
+        actions.append(f"local-preference {action.local_preference}")
     added = [values[name] for name in action.add_communities if name in values]
     if added:
-        found.append(
+        actions.append(
             " ".join([community_kind(added[0]), *added, *([] if action.replace_communities else ["additive"])])
         )
     if action.prepend:
-        found.append(f"as-path prepend {' '.join(map(str, action.prepend))}")
-    return {"set": found} if found else {}
+        actions.append(f"as-path prepend {' '.join(map(str, action.prepend))}")
+    return {"set": actions} if actions else {}
 
 
 def external_lists(config: model.DeviceConfig) -> dict[str, list[dict[str, Any]]]:
     """Prefix lists by address family, and route maps, of external routers; keys as in AVD, empty lists too."""
-    found: dict[str, list[dict[str, Any]]] = {"prefix_lists": [], "ipv6_prefix_lists": [], "route_maps": []}
+    keys: dict[str, list[dict[str, Any]]] = {"prefix_lists": [], "ipv6_prefix_lists": [], "route_maps": []}
     for vrf in config.vrfs:
-        routers = {one.router: one for one in vrf.external}
+        routers = {external.router: external for external in vrf.external}
         for router, peer in routers.items():
             six = _family(peer) == "ipv6"
             received = [f"permit {prefix}" for prefix in peer.accept]
@@ -118,38 +119,38 @@ def external_lists(config: model.DeviceConfig) -> dict[str, list[dict[str, Any]]
             for direction, actions in (("from", received), ("to", sent)):
                 name = names.external_policy(direction, vrf.name, router)
                 numbers = [{"sequence": at, "action": action} for at, action in zip(count(5, 5), actions, strict=False)]
-                found["ipv6_prefix_lists" if six else "prefix_lists"].append(
-                    {"name": name, "sequence_numbers": numbers}
-                )
+                keys["ipv6_prefix_lists" if six else "prefix_lists"].append({"name": name, "sequence_numbers": numbers})
                 match = [f"{'ipv6' if six else 'ip'} address prefix-list {name}"]
                 term = {"sequence": 10, "type": "permit", "match": match}
-                found["route_maps"].append({"name": name, "sequence_numbers": [term]})
-    return found
+                keys["route_maps"].append({"name": name, "sequence_numbers": [term]})
+    return keys
 
 
 def external_sessions(vrf: model.Vrf) -> dict[str, Any]:
     """The neighbors of a VRF, and the families that they carry."""
     if not vrf.external:
         return {}
-    found: dict[str, Any] = {
+    keys: dict[str, Any] = {
         "neighbors": [
             {
-                "ip_address": one.session.peer_address,
-                "remote_as": str(one.session.peer_as),
-                "description": f"external router {one.router}",
-                "route_map_in": names.external_policy("from", vrf.name, one.router),
-                "route_map_out": names.external_policy("to", vrf.name, one.router),
+                "ip_address": external.session.peer_address,
+                "remote_as": str(external.session.peer_as),
+                "description": f"external router {external.router}",
+                "route_map_in": names.external_policy("from", vrf.name, external.router),
+                "route_map_out": names.external_policy("to", vrf.name, external.router),
                 "maximum_routes": 0,
             }
-            for one in vrf.external
+            for external in vrf.external
         ]
     }
     for family in ("ipv4", "ipv6"):
         active = [
-            {"ip_address": one.session.peer_address, "activate": True} for one in vrf.external if _family(one) == family
+            {"ip_address": external.session.peer_address, "activate": True}
+            for external in vrf.external
+            if _family(external) == family
         ]
-        found |= {f"address_family_{family}": {"neighbors": active}} if active else {}
-    return found
+        keys |= {f"address_family_{family}": {"neighbors": active}} if active else {}
+    return keys
 
 
 def _family(peer: model.ExternalPeer) -> str:
@@ -157,12 +158,12 @@ def _family(peer: model.ExternalPeer) -> str:
     return peer.session.local_address.family
 
 
-def bfd(found: Bfd | None) -> dict[str, Any]:
+def bfd(timers: Bfd | None) -> dict[str, Any]:
     """BFD of a peer group; empty where there is none."""
-    if found is None:
+    if timers is None:
         return {}
-    every = found.minimum_interval
-    return {"bfd": True, "bfd_timers": {"interval": every, "min_rx": every, "multiplier": found.multiplier}}
+    every = timers.minimum_interval
+    return {"bfd": True, "bfd_timers": {"interval": every, "min_rx": every, "multiplier": timers.multiplier}}
 
 
 AO_ALGORITHMS = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha1-96"}
@@ -181,7 +182,7 @@ def clear_keys(bgp: model.Bgp, groups: list[str]) -> dict[str, Any]:
     wanted = bgp.authentication
     if wanted is None or wanted.algorithm in AO_ALGORITHMS:
         return {}
-    return {"eos_cli": "\n".join(f"neighbor {one} password 0 {names.secret(wanted.key)}" for one in groups)}
+    return {"eos_cli": "\n".join(f"neighbor {group} password 0 {names.secret(wanted.key)}" for group in groups)}
 
 
 def key_profiles(config: model.DeviceConfig) -> list[dict[str, Any]]:
@@ -190,25 +191,25 @@ def key_profiles(config: model.DeviceConfig) -> list[dict[str, Any]]:
     if wanted is None or wanted.algorithm not in AO_ALGORITHMS:
         return []
     for_ever = {"infinite": True}
-    one = {
+    key = {
         "name": str(wanted.key_id),
         "secret": names.secret(wanted.key),
         "secret_type": "0",
         "receive_lifetime": for_ever,
         "transmit_lifetime": for_ever,
     }
-    return [{"profile": names.KEY_PROFILE, "secrets": [one]}]
+    return [{"profile": names.KEY_PROFILE, "secrets": [key]}]
 
 
 def neighbor(session: model.Session, group: str) -> dict[str, Any]:
     """A neighbor that is known by its address."""
-    own = {"route_map_in": session.import_policy, "route_map_out": session.export_policy}
+    policies = {"route_map_in": session.import_policy, "route_map_out": session.export_policy}
     return {
         "ip_address": session.peer_address,
         "peer_group": group,
         "remote_as": str(session.peer_as),
         "description": session.peer,
-        **{name: policy for name, policy in own.items() if policy},
+        **{name: policy for name, policy in policies.items() if policy},
     }
 
 
@@ -221,7 +222,7 @@ BRIDGED_RD = 60000
 
 def overlay_group(overlay: model.OverlayConfig) -> dict[str, Any]:
     """The peer group of EVPN sessions; two hops, for loopbacks are one behind the link."""
-    found: dict[str, Any] = {
+    group: dict[str, Any] = {
         "name": names.OVERLAY_GROUP,
         "description": "EVPN, loopback to loopback",
         "update_source": names.ROUTER_LOOPBACK,
@@ -230,7 +231,7 @@ def overlay_group(overlay: model.OverlayConfig) -> dict[str, Any]:
         "maximum_routes": 0,
         **bfd(overlay.bfd),
     }
-    return {**found, "next_hop_unchanged": True} if overlay.reflects else found
+    return {**group, "next_hop_unchanged": True} if overlay.reflects else group
 
 
 def overlay_map(overlay: model.OverlayConfig) -> dict[str, Any]:
@@ -247,8 +248,8 @@ def overlay_map(overlay: model.OverlayConfig) -> dict[str, Any]:
 
 def vrf_families(vrf: model.Vrf) -> list[str]:
     """The families of a tenant's prefixes and external routers, in AVD's words."""
-    known = [*vrf.prefixes, *vrf.loopbacks, *(one.session.local_address for one in vrf.external)]
-    return sorted({"ipv6" if one.family == "ipv6" else "ip" for one in known})
+    known = [*vrf.prefixes, *vrf.loopbacks, *(external.session.local_address for external in vrf.external)]
+    return sorted({"ipv6" if source.family == "ipv6" else "ip" for source in known})
 
 
 def vrf_instances(config: model.DeviceConfig, overlay: model.OverlayConfig, bgp: model.Bgp) -> list[dict[str, Any]]:
@@ -259,7 +260,7 @@ def vrf_instances(config: model.DeviceConfig, overlay: model.OverlayConfig, bgp:
             "name": vrf.name,
             "rd": vrf.route_distinguisher,
             "route_targets": {
-                word: [{"address_family": "evpn", "route_targets": [_target(one) for one in targets]}]
+                word: [{"address_family": "evpn", "route_targets": [_target(target) for target in targets]}]
                 for word, targets in (("import", vrf.import_targets), ("export", vrf.export_targets))
             },
             "router_id": bgp.router_id,
@@ -278,12 +279,12 @@ def vlan_instances(config: model.DeviceConfig) -> list[dict[str, Any]]:
     address = config.mac_vrf.route_distinguisher.rsplit(":", 1)[0]
     return [
         {
-            "id": one.vlan,
-            "rd": f"{address}:{BRIDGED_RD + one.vlan}",
-            "route_targets": {"both": [_target(one.route_target)]},
+            "id": vlan.vlan,
+            "rd": f"{address}:{BRIDGED_RD + vlan.vlan}",
+            "route_targets": {"both": [_target(vlan.route_target)]},
             "redistribute_routes": ["learned"],
         }
-        for one in config.mac_vrf.vlans
+        for vlan in config.mac_vrf.vlans
     ]
 
 
@@ -299,7 +300,7 @@ def tunnels(config: model.DeviceConfig, overlay: model.OverlayConfig) -> dict[st
         "qos": {"ecn_propagation": True, **({"dscp_propagation_encapsulation": True} if overlay.tunnel_dscp else {})},
     }
     bridged: tuple[model.BridgedVlan, ...] = config.mac_vrf.vlans if config.mac_vrf else ()
-    vxlan |= {"vlans": [{"id": one.vlan, "vni": one.vni} for one in bridged]} if bridged else {}
+    vxlan |= {"vlans": [{"id": vlan.vlan, "vni": vlan.vni} for vlan in bridged]} if bridged else {}
     vxlan |= {"encapsulations": {"ipv6": True}} if overlay.endpoints[0].address.family == "ipv6" else {}
     return {"vxlan_interface": {"vxlan1": {"vxlan": vxlan}}}
 
@@ -311,7 +312,7 @@ def _target(value: str) -> str:
 
 def routing(config: model.DeviceConfig) -> dict[str, Any]:
     """VRFs, policies, IS-IS, BGP, the overlay."""
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "service_routing_protocols_model": "multi-agent",
         "spanning_tree": spanning_tree(config),
         "ip_routing": True,
@@ -319,7 +320,7 @@ def routing(config: model.DeviceConfig) -> dict[str, Any]:
         "ipv6_unicast_routing": True,
         "vrfs": [
             {"name": names.MANAGEMENT_VRF, "ip_routing": False},
-            *({"name": vrf.name, **{f"{one}_routing": True for one in vrf_families(vrf)}} for vrf in config.vrfs),
+            *({"name": vrf.name, **{f"{family}_routing": True for family in vrf_families(vrf)}} for vrf in config.vrfs),
         ],
         **router_isis(config),
     }
@@ -329,28 +330,28 @@ def routing(config: model.DeviceConfig) -> dict[str, Any]:
     if bgp is not None:
         communities |= matched_communities(bgp)
         maps += route_maps(bgp)
-        found |= lists(bgp)
-        found["router_bgp"] = _router_bgp(config, bgp)
+        settings |= lists(bgp)
+        settings["router_bgp"] = _router_bgp(config, bgp)
     if config.overlay is not None:
         maps.append(overlay_map(config.overlay))
         communities |= {} if config.overlay.reflects else {names.FROM_SPINE: config.overlay.from_spine}
-        found |= tunnels(config, config.overlay)
-    shared = [one.mac for one in config.gateways if one.mac]
-    found |= {"ip_virtual_router_mac_address": shared[0]} if shared else {}
+        settings |= tunnels(config, config.overlay)
+    shared = [gateway.mac for gateway in config.gateways if gateway.mac]
+    settings |= {"ip_virtual_router_mac_address": shared[0]} if shared else {}
     for key, more in external_lists(config).items():
-        own = maps if key == "route_maps" else found.get(key, [])
-        found |= {key: own + more} if own or more else {}
-    return {**found, **_community_lists(communities)}
+        settings_maps = maps if key == "route_maps" else settings.get(key, [])
+        settings |= {key: settings_maps + more} if settings_maps or more else {}
+    return {**settings, **_community_lists(communities)}
 
 
 def _community_lists(communities: dict[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     for name, value in communities.items():
         large = community_kind(value) == "large-community"
         listed = {"action": "permit", "large_communities" if large else "communities": [value]}
-        own = found.setdefault("ip_large_community_lists" if large else "ip_community_lists", [])
-        own.append({"name": name, "entries": [listed]})
-    return found
+        entries = keys.setdefault("ip_large_community_lists" if large else "ip_community_lists", [])
+        entries.append({"name": name, "entries": [listed]})
+    return keys
 
 
 def _router_bgp(config: model.DeviceConfig, bgp: model.Bgp) -> dict[str, Any]:
@@ -378,37 +379,37 @@ def _router_bgp(config: model.DeviceConfig, bgp: model.Bgp) -> dict[str, Any]:
                 discovered.append(
                     {"name": session.interface, "peer_group": group.name, "peer_filter": group.peer_as_list}
                 )
-    found: dict[str, Any] = {
+    router: dict[str, Any] = {
         "as": str(bgp.asn),
         "router_id": bgp.router_id,
         "bgp": {"default": {"ipv4_unicast": False}},
         "maximum_paths": {"paths": bgp.maximum_ecmp, "ecmp": bgp.maximum_ecmp},
     }
     if bgp.graceful_restart:
-        found["graceful_restart"] = {"enabled": True}
+        router["graceful_restart"] = {"enabled": True}
     if bgp.redistribute_connected:
-        found["redistribute"] = {"connected": {"enabled": True, "route_map": bgp.redistribute_connected}}
+        router["redistribute"] = {"connected": {"enabled": True, "route_map": bgp.redistribute_connected}}
     for family in bgp.families:
-        found[f"address_family_{family}"] = {"peer_groups": [_active(group, family) for group in bgp.groups]}
+        router[f"address_family_{family}"] = {"peer_groups": [_active(group, family) for group in bgp.groups]}
     if config.overlay is not None:
         groups.append({**overlay_group(config.overlay), **key_of(bgp)})
-        neighbors += [neighbor(one, names.OVERLAY_GROUP) for one in config.overlay.neighbors]
+        neighbors += [neighbor(session, names.OVERLAY_GROUP) for session in config.overlay.neighbors]
         evpn = {"name": names.OVERLAY_GROUP, "activate": True, "route_map_out": names.TO_NEIGHBORS}
-        found["address_family_evpn"] = {"peer_groups": [evpn]}
+        router["address_family_evpn"] = {"peer_groups": [evpn]}
         if config.vrfs:
-            found["vrfs"] = vrf_instances(config, config.overlay, bgp)
+            router["vrfs"] = vrf_instances(config, config.overlay, bgp)
         if vlans := vlan_instances(config):
-            found["vlans"] = vlans
-    found["peer_groups"] = groups
-    found |= clear_keys(bgp, [one["name"] for one in groups])
-    found |= {"neighbors": neighbors} if neighbors else {}
-    return found | ({"neighbor_interfaces": discovered} if discovered else {})
+            router["vlans"] = vlans
+    router["peer_groups"] = groups
+    router |= clear_keys(bgp, [group["name"] for group in groups])
+    router |= {"neighbors": neighbors} if neighbors else {}
+    return router | ({"neighbor_interfaces": discovered} if discovered else {})
 
 
 def _active(group: model.BgpGroup, family: str) -> dict[str, Any]:
     """A group in an address family. IPv4 has IPv6 next hops where no session has an IPv4 address (RFC 8950)."""
-    found: dict[str, Any] = {"name": group.name, "activate": True}
-    numbered = any(one.peer_address and one.peer_address.family == "ipv4" for one in group.sessions)
+    keys: dict[str, Any] = {"name": group.name, "activate": True}
+    numbered = any(session.peer_address and session.peer_address.family == "ipv4" for session in group.sessions)
     if family == "ipv4" and not numbered:
-        found["next_hop"] = {"address_family_ipv6": {"enabled": True, "originate": True}}
-    return found
+        keys["next_hop"] = {"address_family_ipv6": {"enabled": True, "originate": True}}
+    return keys

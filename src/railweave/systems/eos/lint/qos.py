@@ -30,7 +30,7 @@ _SECONDS = re.compile(r"\d+(?:\.\d+)?")
 )
 def queue_number(root: list[Section]) -> Iterator[str]:
     """Queues, traffic classes and PFC priorities are 0 to 7."""
-    for forms, what in (
+    for forms, number in (
         (QUEUE, "queue"),
         (("qos map dscp ** to traffic-class <queue>",), "traffic class"),
         (("qos map traffic-class <queue> to **",), "traffic class"),
@@ -39,9 +39,9 @@ def queue_number(root: list[Section]) -> Iterator[str]:
         (("platform trident mmu **", "egress unicast queue <queue> **"), "queue"),
         (("platform trident mmu **", "ingress priority-group <queue> **"), "priority group"),
     ):
-        for one in select(root, *forms):
-            if not one["queue"].isdecimal() or int(one["queue"]) not in QUEUES:
-                yield f"{what} {one['queue']} is not 0 to 7"
+        for line in select(root, *forms):
+            if not line["queue"].isdecimal() or int(line["queue"]) not in QUEUES:
+                yield f"{number} {line['queue']} is not 0 to 7"
 
 
 @check(
@@ -54,9 +54,9 @@ def queue_number(root: list[Section]) -> Iterator[str]:
 def scheduler_priority(root: list[Section]) -> Iterator[str]:
     """A queue is served strictly, or by its share."""
     for queue in select(root, *QUEUE):
-        for one in queue.below:
-            if one.line.removeprefix("no ").startswith("prio") and one.line not in PRIORITIES:
-                yield f"queue {queue['queue']} of profile {queue['profile']} has {one.line!r}"
+        for section in queue.below:
+            if section.line.removeprefix("no ").startswith("prio") and section.line not in PRIORITIES:
+                yield f"queue {queue['queue']} of profile {queue['profile']} has {section.line!r}"
 
 
 @check(
@@ -70,10 +70,10 @@ def strict_below(root: list[Section]) -> Iterator[str]:
     """No queue that shares is above one that is strict."""
     strict: dict[str, set[int]] = {}
     sharing: dict[str, set[int]] = {}
-    for one in select(root, *QUEUE):
+    for queue in select(root, *QUEUE):
         for line, kind in (("priority strict", strict), ("no priority", sharing)):
-            if one["queue"].isdecimal() and has(one.below, line):
-                kind.setdefault(one["profile"], set()).add(int(one["queue"]))
+            if queue["queue"].isdecimal() and has(queue.below, line):
+                kind.setdefault(queue["profile"], set()).add(int(queue["queue"]))
     for profile, queues in strict.items():
         above = [queue for queue in sharing.get(profile, ()) if queue > min(queues)]
         if above:
@@ -91,9 +91,9 @@ def bandwidth(root: list[Section]) -> Iterator[str]:
     """Shares of one profile fit."""
     shares: dict[str, int] = {}
     for form in ("bandwidth percent <share>", "shape rate <share>", "shape rate <share> percent"):
-        for one in select(root, *QUEUE, form):
-            if one["share"].isdecimal():
-                shares[one["profile"]] = shares.get(one["profile"], 0) + int(one["share"])
+        for line in select(root, *QUEUE, form):
+            if line["share"].isdecimal():
+                shares[line["profile"]] = shares.get(line["profile"], 0) + int(line["share"])
     for profile, share in shares.items():
         if share > 100:
             yield f"queues of profile {profile} have {share} percent together"
@@ -109,13 +109,13 @@ def bandwidth(root: list[Section]) -> Iterator[str]:
 def dscp_twice(root: list[Section]) -> Iterator[str]:
     """A DSCP is 0 to 63, and in one traffic class."""
     owners: dict[str, str] = {}
-    for one in select(root, "qos map dscp <values...> to traffic-class <queue>"):
-        for value in one["values"].split():
+    for line in select(root, "qos map dscp <values...> to traffic-class <queue>"):
+        for value in line["values"].split():
             if not value.isdecimal() or int(value) > 63:
                 yield f"DSCP {value} is not 0 to 63"
-            other = owners.setdefault(value, one["queue"])
-            if other != one["queue"]:
-                yield f"DSCP {value} is in traffic classes {other} and {one['queue']}"
+            other = owners.setdefault(value, line["queue"])
+            if other != line["queue"]:
+                yield f"DSCP {value} is in traffic classes {other} and {line['queue']}"
 
 
 @check(
@@ -127,10 +127,10 @@ def dscp_twice(root: list[Section]) -> Iterator[str]:
 )
 def pfc_class(root: list[Section]) -> Iterator[str]:
     """Something is classified into every priority that is not dropped."""
-    classes = {one["queue"] for one in select(root, "qos map dscp ** to traffic-class <queue>")}
-    for one in select(root, "qos profile <profile>", "priority-flow-control priority <queue> no-drop"):
-        if one["queue"] not in classes:
-            yield f"profile {one['profile']}: no DSCP is in traffic class {one['queue']}, which is not dropped"
+    classes = {line["queue"] for line in select(root, "qos map dscp ** to traffic-class <queue>")}
+    for line in select(root, "qos profile <profile>", "priority-flow-control priority <queue> no-drop"):
+        if line["queue"] not in classes:
+            yield f"profile {line['profile']}: no DSCP is in traffic class {line['queue']}, which is not dropped"
 
 
 @check(
@@ -143,13 +143,13 @@ def pfc_class(root: list[Section]) -> Iterator[str]:
 def ecn(root: list[Section]) -> Iterator[str]:
     """ECN thresholds rise, and the probability is a percentage."""
     limits = "random-detect ecn minimum-threshold <low> * maximum-threshold <high> * max-mark-probability <most> **"
-    for one in select(root, *QUEUE, limits):
-        numbers = [one["low"], one["high"], one["most"]]
+    for line in select(root, *QUEUE, limits):
+        numbers = [line["low"], line["high"], line["most"]]
         if not all(number.isdecimal() for number in numbers):
             continue
         low, high, probability = map(int, numbers)
         if low >= high or not 1 <= probability <= 100:
-            yield f"queue {one['queue']}: {low} to {high} at {probability} percent"
+            yield f"queue {line['queue']}: {low} to {high} at {probability} percent"
 
 
 @check(
@@ -161,9 +161,9 @@ def ecn(root: list[Section]) -> Iterator[str]:
 )
 def dynamic_threshold(root: list[Section]) -> Iterator[str]:
     """Dynamic thresholds are steps that the chip has."""
-    for one in select(root, "platform trident mmu **", "<what...> threshold <value>"):
-        if one["value"] not in THRESHOLDS:
-            yield f"{one['what']} has threshold {one['value']}"
+    for line in select(root, "platform trident mmu **", "<what...> threshold <value>"):
+        if line["value"] not in THRESHOLDS:
+            yield f"{line['what']} has threshold {line['value']}"
 
 
 @check(
@@ -176,8 +176,8 @@ def dynamic_threshold(root: list[Section]) -> Iterator[str]:
 def watchdog(root: list[Section]) -> Iterator[str]:
     """The watchdog's timers are in EOS's ranges, and timeout and recovery hold two polls each."""
     takes = catalog().systems["eos"].watchdog_times
-    found = select(root, "priority-flow-control pause watchdog default <word> <seconds>")
-    values = {one["word"]: 1000 * float(one["seconds"]) for one in found if _SECONDS.fullmatch(one["seconds"])}
+    defaults = select(root, "priority-flow-control pause watchdog default <word> <seconds>")
+    values = {line["word"]: 1000 * float(line["seconds"]) for line in defaults if _SECONDS.fullmatch(line["seconds"])}
     if takes is None:
         return
     spans = {"timeout": takes.timeout_ms, "recovery-time": takes.recovery_ms, "polling-interval": takes.poll_ms}
@@ -201,15 +201,15 @@ def watchdog(root: list[Section]) -> Iterator[str]:
 def watchdog_blind(root: list[Section]) -> Iterator[str]:
     """A queue whose priority is not dropped has guaranteed bandwidth where the watchdog is on."""
     guaranteed = {
-        one["queue"]
+        line["queue"]
         for place in (QUEUE[0], "interface <port>")
-        for one in select(root, place, QUEUE[1])
-        if any(line.line.startswith("bandwidth guaranteed") for line in one.below)
+        for line in select(root, place, QUEUE[1])
+        if any(line.line.startswith("bandwidth guaranteed") for line in line.below)
     }
-    watched = {one["profile"] for one in select(root, QUEUE[0], "priority-flow-control pause watchdog")}
-    for one in select(root, QUEUE[0], "priority-flow-control priority <queue> no-drop"):
-        if one["profile"] in watched and one["queue"] not in guaranteed:
-            yield f"profile {one['profile']}: queue {one['queue']} has no guaranteed bandwidth, so the watchdog skips it"
+    watched = {line["profile"] for line in select(root, QUEUE[0], "priority-flow-control pause watchdog")}
+    for line in select(root, QUEUE[0], "priority-flow-control priority <queue> no-drop"):
+        if line["profile"] in watched and line["queue"] not in guaranteed:
+            yield f"profile {line['profile']}: queue {line['queue']} has no guaranteed bandwidth, so the watchdog skips it"
 
 
 @check(
@@ -222,13 +222,13 @@ def watchdog_blind(root: list[Section]) -> Iterator[str]:
 def outer_dscp(root: list[Section]) -> Iterator[str]:
     """A traffic class is marked with a DSCP of its own."""
     into = {
-        value: one["queue"]
-        for one in select(root, "qos map dscp <values...> to traffic-class <queue>")
-        for value in one["values"].split()
+        value: line["queue"]
+        for line in select(root, "qos map dscp <values...> to traffic-class <queue>")
+        for value in line["values"].split()
     }
-    for one in select(root, "qos map traffic-class <group> to dscp <value>"):
-        if into.get(one["value"], one["group"]) != one["group"]:
-            yield f"traffic class {one['group']} is marked {one['value']}, which is in traffic class {into[one['value']]}"
+    for line in select(root, "qos map traffic-class <group> to dscp <value>"):
+        if into.get(line["value"], line["group"]) != line["group"]:
+            yield f"traffic class {line['group']} is marked {line['value']}, which is in traffic class {into[line['value']]}"
 
 
 @check(
@@ -240,6 +240,6 @@ def outer_dscp(root: list[Section]) -> Iterator[str]:
 )
 def mtu(root: list[Section]) -> Iterator[str]:
     """An interface's MTU is one that EOS takes."""
-    for one in select(root, "interface <port>", "mtu <bytes>"):
-        if one["bytes"].isdecimal() and not 68 <= int(one["bytes"]) <= LARGEST_MTU:
-            yield f"{one['port']} has mtu {one['bytes']}, EOS takes 68 to {LARGEST_MTU}"
+    for line in select(root, "interface <port>", "mtu <bytes>"):
+        if line["bytes"].isdecimal() and not 68 <= int(line["bytes"]) <= LARGEST_MTU:
+            yield f"{line['port']} has mtu {line['bytes']}, EOS takes 68 to {LARGEST_MTU}"

@@ -100,7 +100,7 @@ def undefined(root: list[Section]) -> Iterator[str]:
 )
 def inactive_group(root: list[Section]) -> Iterator[str]:
     """Every peer group has a family."""
-    active = {one["name"] for one in select(root, *BGP, "address-family **", "neighbor <name> activate")}
-    for one in select(root, "router bgp *", "neighbor <name> peer group"):
-        if one["name"] not in active:
-            yield f"peer group {one['name']} is active in no address family"
+    active = {line["name"] for line in select(root, *BGP, "address-family **", "neighbor <name> activate")}
+    for line in select(root, "router bgp *", "neighbor <name> peer group"):
+        if line["name"] not in active:
+            yield f"peer group {line['name']} is active in no address family"

@@ -49,15 +49,15 @@ def sections_of(text: str) -> list[Section]:
 
 def device_line(text: str) -> tuple[str, str]:
     """The model and the release that the second line of a running configuration names; empty where it does not."""
-    found = re.search(r"^! device: \S+ \(([^,()\s]+), EOS-([\w.]+)", text, re.MULTILINE)
-    return (found[1], found[2]) if found else ("", "")
+    match = re.search(r"^! device: \S+ \(([^,()\s]+), EOS-([\w.]+)", text, re.MULTILINE)
+    return (match[1], match[2]) if match else ("", "")
 
 
 def _of_lines(text: str) -> list[Section]:
     top = Section("", [])
     stack: list[tuple[int, Section]] = [(-1, top)]
     lines = text.replace("\r", "").split("\n")
-    ends = [at for at, one in enumerate(lines) if one.strip() == "EOF"]
+    ends = [at for at, line in enumerate(lines) if line.strip() == "EOF"]
     after = 0
     for at, raw in enumerate(lines):
         words = raw.strip()
@@ -107,11 +107,11 @@ def _commands(document: object) -> dict[str, Any] | None:
         document = next(iter(cast("list[Any]", document)), None)
     if not isinstance(document, dict):
         return None
-    found = cast("dict[str, Any]", document)
-    if "result" in found:
-        return _commands(found["result"])
-    own = found.get("cmds")
-    return cast("dict[str, Any]", own) if isinstance(own, dict) else None
+    answer = cast("dict[str, Any]", document)
+    if "result" in answer:
+        return _commands(answer["result"])
+    commands = answer.get("cmds")
+    return cast("dict[str, Any]", commands) if isinstance(commands, dict) else None
 
 
 class _Lines:
@@ -124,10 +124,10 @@ class _Lines:
 
     def of(self, key: str) -> int:
         """The line of the next such key; that of the last one where it is written otherwise."""
-        found = self._text.find(json.dumps(key, ensure_ascii=False), self._place)
-        if found >= 0:
-            self._line += self._text.count("\n", self._place, found)
-            self._place = found
+        at = self._text.find(json.dumps(key, ensure_ascii=False), self._place)
+        if at >= 0:
+            self._line += self._text.count("\n", self._place, at)
+            self._place = at
         return self._line
 
 
@@ -154,14 +154,16 @@ def read(texts: Mapping[str, str]) -> Reading:
 
     Raises ``RenderError`` with the line where a text is broken.
     """
-    own = {name: sections_of(text) for name, text in texts.items()}
-    taking = SectionReader([one for found in own.values() for one in found])
+    of_file = {name: sections_of(text) for name, text in texts.items()}
+    taking = SectionReader([section for parts in of_file.values() for section in parts])
     headers = (device_line(text) for text in texts.values())
-    model, release = next((one for one in headers if one[0]), ("", ""))
+    model, release = next((header for header in headers if header[0]), ("", ""))
     config = device(taking, model, release)
-    files = {id(one): name for name, found in own.items() for one in found}
+    files = {id(section): name for name, parts in of_file.items() for section in parts}
     wanted = catalog().systems["eos"].reads.irrelevant
-    statements = [one for name, lines in _by_file(taking, files) for one in classify_statements(name, lines, wanted)]
+    statements = [
+        statement for name, lines in _by_file(taking, files) for statement in classify_statements(name, lines, wanted)
+    ]
     return Reading(config, tuple(statements))
 
 
@@ -169,13 +171,13 @@ def _by_file(
     taking: SectionReader, files: Mapping[int, str]
 ) -> Iterator[tuple[str, list[tuple[int, str, str, Known]]]]:
     """The lines of each file: number, part of the configuration, path, and whether they were understood."""
-    found: dict[str, list[tuple[int, str, str, Known]]] = {name: [] for name in files.values()}
+    lines: dict[str, list[tuple[int, str, str, Known]]] = {name: [] for name in files.values()}
     here, hierarchy = "", ""
     for section, path, understood in taking.lines():
         if id(section) in files:
             here, hierarchy = files[id(section)], _hierarchy(section.line)
-        found[here].append((section.at, hierarchy, redacted(path.partition("\n")[0]), understood))
-    yield from found.items()
+        lines[here].append((section.at, hierarchy, redacted(path.partition("\n")[0]), understood))
+    yield from lines.items()
 
 
 def _hierarchy(line: str) -> str:

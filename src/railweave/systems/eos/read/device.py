@@ -46,7 +46,7 @@ METRIC = 10
 def running(stanzas: Stanzas) -> tuple[set[str], set[str]]:
     """The interfaces that IS-IS runs on, and those whose prefixes it only advertises."""
     there = set(stanzas.word("isis enable <value>"))
-    quiet = {name for name, said in stanzas.flag("isis passive").items() if said} & there
+    quiet = {name for name, is_set in stanzas.flag("isis passive").items() if is_set} & there
     return there - quiet, quiet
 
 
@@ -74,8 +74,8 @@ def isis(
     for family in ("ipv4", "ipv6"):
         for section in taking.each(f"address-family {family} unicast", below=header):
             families.append("ipv4" if family == "ipv4" else "ipv6")
-            for one in taking.each("maximum-paths <value>", below=section):
-                width = number(one["value"], 1, 4096) or width
+            for line in taking.each("maximum-paths <value>", below=section):
+                width = number(line["value"], 1, 4096) or width
     key = taking.last("authentication key 0|7|8a <secret>", below=header)
     stanzas.word("isis authentication key 0|7|8a <value>")
     return Isis(
@@ -86,7 +86,7 @@ def isis(
             for name in order
             if name in there
         ),
-        passive=tuple(own.port or own.name for name, own in gateways.items() if name in quiet),
+        passive=tuple(gateway.port or gateway.name for name, gateway in gateways.items() if name in quiet),
         families=tuple(dict.fromkeys(families)),
         maximum_ecmp=width,
         key=secret(key["secret"]) if key else None,
@@ -96,15 +96,15 @@ def isis(
 
 def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
     """BFD where all of the interfaces have it."""
-    listening = {name for name, said in stanzas.flag("isis bfd").items() if said}
-    found = EOS_BFD
-    for name, one in stanzas.each("bfd interval <interval> min-rx <receive> multiplier <times>"):
-        said = bfd_of(one)
-        if said is None:
-            stanzas.taking.leave(one)
+    listening = {name for name, is_set in stanzas.flag("isis bfd").items() if is_set}
+    bfd = EOS_BFD
+    for name, line in stanzas.each("bfd interval <interval> min-rx <receive> multiplier <times>"):
+        timers = bfd_of(line)
+        if timers is None:
+            stanzas.taking.leave(line)
         elif name in there:
-            found = said
-    return found if there and there <= listening else None
+            bfd = timers
+    return bfd if there and there <= listening else None
 
 
 MOST_METRIC = 65535
@@ -120,24 +120,24 @@ def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tupl
         return None, []
     lines = [header]
     areas, costs = _areas(stanzas, ports, header, lines), dict[str, "int | None"]()
-    for name, one in stanzas.each("ip ospf cost <value>"):
-        lines.append(one)
-        costs[name] = number(one["value"], 1, MOST_METRIC)
+    for name, line in stanzas.each("ip ospf cost <value>"):
+        lines.append(line)
+        costs[name] = number(line["value"], 1, MOST_METRIC)
         if costs[name] is None:
-            taking.leave(one)
-    lines += [one for _, one in stanzas.each("ip ospf network point-to-point")]
+            taking.leave(line)
+    lines += [line for _, line in stanzas.each("ip ospf network point-to-point")]
     quiet = _quiet(stanzas, areas, header, lines)
-    said = {form: taking.last(form, below=header) for form in ("router-id <value>", "maximum-paths <value>")}
-    lines += [one for one in said.values() if one is not None]
-    lines += [one for form in ("max-lsa **", "log-adjacency-changes **") for one in taking.each(form, below=header)]
+    settings = {form: taking.last(form, below=header) for form in ("router-id <value>", "maximum-paths <value>")}
+    lines += [line for line in settings.values() if line is not None]
+    lines += [line for form in ("max-lsa **", "log-adjacency-changes **") for line in taking.each(form, below=header)]
     for line in taking.each("max-lsa <value> **", below=header):
         if 0 < (number(line["value"]) or 0) < MOST_LSAS and not line.line.endswith("warning-only"):
             taking.leave(line)  # OSPF shuts down where there are more
-    named, wide = said["router-id <value>"], said["maximum-paths <value>"]
+    named, wide = settings["router-id <value>"], settings["maximum-paths <value>"]
     defaults = catalog().systems["eos"].reads.defaults
     usual = int(defaults["ospf.ports.metric"].value or 0)
     width = number(wide["value"], 1, 4096) if wide else None
-    found = Ospf(
+    underlay = Ospf(
         router_id=(address(named["value"]) if named else None) or loopback,
         ports=tuple(
             OspfPort(name, "", peer_of(ports[name].description)[0], area, costs.get(name) or usual)
@@ -147,30 +147,30 @@ def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tupl
         passive=tuple(name for name in areas if name in quiet),
         maximum_ecmp=width or int(defaults["bgp.maximum_ecmp"].value or 1),
     )
-    return found, lines
+    return underlay, lines
 
 
 def _areas(
     stanzas: Stanzas, ports: Mapping[str, Port], header: SelectedLine, lines: list[SelectedLine]
 ) -> dict[str, str]:
     """The areas of interfaces."""
-    taking, found = stanzas.taking, dict[str, str]()
-    for one in taking.each("network <prefix> area <area>", below=header):
-        inside = prefix(one["prefix"])
+    taking, areas = stanzas.taking, dict[str, str]()
+    for line in taking.each("network <prefix> area <area>", below=header):
+        inside = prefix(line["prefix"])
         if inside is None:
-            taking.leave(one)
+            taking.leave(line)
             continue
-        lines.append(one)
+        lines.append(line)
         for name, port in ports.items():
             if not port.vrf and any(inside.holds(each.address) for each in port.addresses):
-                found[name] = area_id(one["area"])
-    for name, one in stanzas.each("ip ospf area <area>"):
-        lines.append(one)
+                areas[name] = area_id(line["area"])
+    for name, line in stanzas.each("ip ospf area <area>"):
+        lines.append(line)
         if ports[name].vrf or not (PORT.match(name) or name.startswith("Loopback")):
-            taking.leave(one)
+            taking.leave(line)
         else:
-            found[name] = area_id(one["area"])
-    return {name: found[name] for name in ports if name in found}
+            areas[name] = area_id(line["area"])
+    return {name: areas[name] for name in ports if name in areas}
 
 
 def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: SelectedLine, lines: list[SelectedLine]) -> set[str]:
@@ -179,12 +179,12 @@ def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: SelectedLine, lin
     everywhere = taking.last("passive-interface default", below=header)
     lines += [everywhere] if everywhere else []
     quiet = {name for name in areas if everywhere or name.startswith("Loopback")}
-    for one in taking.each("passive-interface <name>", below=header):
-        lines.append(one)
-        quiet.add(one["name"])
-    for one in taking.each("no passive-interface <name>", below=header):
-        lines.append(one)
-        quiet.discard(one["name"])
+    for line in taking.each("passive-interface <name>", below=header):
+        lines.append(line)
+        quiet.add(line["name"])
+    for line in taking.each("no passive-interface <name>", below=header):
+        lines.append(line)
+        quiet.discard(line["name"])
     return quiet
 
 
@@ -207,57 +207,64 @@ _KINDS: tuple[Kind, ...] = ("server", "fabric", "external")
 def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
     """The configuration that lines say. ``model`` and ``release`` are what the head of the text has."""
     stanzas = Stanzas(taking)
-    found = ports(stanzas)
-    _channels(found)
+    interfaces = ports(stanzas)
+    _channels(interfaces)
     named = taking.last("hostname <value>")
-    port, way_out = _management_port(taking, found)
+    port, way_out = _management_port(taking, interfaces)
     lists = read_policies(taking)
     ends = overlay.tunnels(stanzas)
     names = vlans(taking)
-    under, lines = ospf(stanzas, found, _router_id(found))
-    _pair(taking, found)
-    own = process(taking, found, lists, _router_id(found))
-    fabric = _fabric(stanzas, found, own) | {one.interface for one in (under.ports if under else ())}
+    under, lines = ospf(stanzas, interfaces, _router_id(interfaces))
+    _pair(taking, interfaces)
+    speaker = process(taking, interfaces, lists, _router_id(interfaces))
+    fabric = _fabric(stanzas, interfaces, speaker) | {port.interface for port in (under.ports if under else ())}
     known = profiles(taking)
-    tenants, maps, outside = overlay.vrfs(taking, own, ends, lists) if own else ((), set[str](), dict[str, str]())
-    gateways = _gateways(taking, stanzas, found, fabric, outside, names)
-    routes = _enabled(taking, {one.name for one in tenants})
+    tenants, maps, outside = (
+        overlay.vrfs(taking, speaker, ends, lists) if speaker else ((), set[str](), dict[str, str]())
+    )
+    gateways = _gateways(taking, stanzas, interfaces, fabric, outside, names)
+    routes = _enabled(taking, {vrf.name for vrf in tenants})
     by_vrf = [
-        overlay.with_loopback(replace(one, prefixes=_prefixes(gateways, one.name, routes)), found) for one in tenants
+        overlay.with_loopback(replace(vrf, prefixes=_prefixes(gateways, vrf.name, routes)), interfaces)
+        for vrf in tenants
     ]
-    cabled = _interfaces(found, fabric, outside, known, names)
-    routed = isis(taking, stanzas, found, _router_id(found), [one.name for one in cabled], gateways)
-    maps |= overlay.maps_of(own) if own else set()
-    speaks = bgp(taking, own, lists, maps) if own else None
+    cabled = _interfaces(interfaces, fabric, outside, known, names)
+    routed = isis(taking, stanzas, interfaces, _router_id(interfaces), [port.name for port in cabled], gateways)
+    maps |= overlay.maps_of(speaker) if speaker else set()
+    speaks = bgp(taking, speaker, lists, maps) if speaker else None
     if speaks and speaks.groups:  # routes by both are more than a configuration holds
-        for one in lines:
-            taking.leave(one)
+        for line in lines:
+            taking.leave(line)
         under = None
-    router_id = own.router_id if own else routed.router_id if routed else _router_id(found)
+    router_id = speaker.router_id if speaker else routed.router_id if routed else _router_id(interfaces)
     rules = control_plane(taking, stanzas, port.vrf if port else "", fabric | outside.keys())
     families = routed.families if routed and not (speaks and speaks.groups) else speaks.families if speaks else ()
-    members = [(one.name, vlan) for one in cabled for vlan in vlans_of(found[one.name], names)]
-    _silent(stanzas, own)
+    members = [(port.name, vlan) for port in cabled for vlan in vlans_of(interfaces[port.name], names)]
+    _silent(stanzas, speaker)
     return DeviceConfig(
         name=named["value"] if named else "",
-        role="leaf" if any(one.kind != "fabric" for one in cabled) or gateways or ends.source else "spine",
+        role="leaf" if any(port.kind != "fabric" for port in cabled) or gateways or ends.source else "spine",
         model=model,
         nos="eos",
         release=release,
         management=management(taking, stanzas, protected=rules is not None),
         management_address=port.addresses[0] if port else InterfaceAddress(f"{NO_ADDRESS}/0"),
         management_gateway=way_out,
-        loopback=loopback_among((each.prefix for each in _loopbacks(found)), router_id),
+        loopback=loopback_among((each.prefix for each in _loopbacks(interfaces)), router_id),
         splits=_splits(cabled),
         interfaces=cabled,
         gateways=tuple(gateways.values()),
         bgp=speaks,
-        qos=qos(taking, known, {one.name: found[one.name].profile for one in cabled if found[one.name].profile}),
+        qos=qos(
+            taking,
+            known,
+            {port.name: interfaces[port.name].profile for port in cabled if interfaces[port.name].profile},
+        ),
         balancing=balancing(taking, _used(families, gateways.values())),
         extra="",
-        overlay=overlay.overlay(taking, own, found, ends, lists) if own else None,
+        overlay=overlay.overlay(taking, speaker, interfaces, ends, lists) if speaker else None,
         vrfs=tuple(by_vrf),
-        mac_vrf=overlay.mac_vrf(taking, own, ends, names, members) if own else None,
+        mac_vrf=overlay.mac_vrf(taking, speaker, ends, names, members) if speaker else None,
         isis=routed,
         ospf=under,
         protection=rules,
@@ -265,8 +272,8 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
 
 
 def _used(families: Iterable[Family], gateways: Iterable[Gateway]) -> tuple[Family, ...]:
-    own: set[Family] = {address.family for one in gateways for address in one.addresses}
-    return tuple(sorted({*families, *own}))
+    of_gateways: set[Family] = {address.family for gateway in gateways for address in gateway.addresses}
+    return tuple(sorted({*families, *of_gateways}))
 
 
 def _prefixes(gateways: Mapping[str, Gateway], vrf: str, routes: Mapping[str, set[Family]]) -> tuple[Prefix, ...]:
@@ -309,11 +316,11 @@ def _silent(stanzas: Stanzas, routing: Process | None) -> None:
                 stanzas.taking.leave(line)
 
 
-def _channels(found: dict[str, Port]) -> None:
+def _channels(interfaces: dict[str, Port]) -> None:
     """What is said of a link aggregation holds for its ports; its address is that of the first."""
     taken: set[int] = set()
-    for port in found.values():
-        channel = found.get(f"Port-Channel{port.group}") if port.group else None
+    for port in interfaces.values():
+        channel = interfaces.get(f"Port-Channel{port.group}") if port.group else None
         if channel is None or port.group is None:
             if port.group:  # what stands on a member of an aggregation does not hold
                 port.addresses, port.six = [], False
@@ -333,20 +340,20 @@ _MARKS = re.compile(r"\b(?:tag|name|metric) \S+")
 """Marks of a static route, which change nothing of its way."""
 
 
-def _management_port(taking: SectionReader, found: Mapping[str, Port]) -> tuple[Port | None, Address]:
+def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> tuple[Port | None, Address]:
     """The management port, and its gateway: in the default VRF, a next hop that the port itself reaches.
 
     No other static route is understood: not those of tenants or the fabric, nor those with a distance or a track.
     """
-    port = next((one for one in found.values() if one.name.startswith("Management") and one.addresses), None)
+    port = next((port for port in interfaces.values() if port.name.startswith("Management") and port.addresses), None)
     gateway = NO_ADDRESS
-    for one in taking.each("ip|ipv6 route <words...>"):
-        vrf, words = _of_vrf(_MARKS.sub("", one["words"]).split())
+    for line in taking.each("ip|ipv6 route <words...>"):
+        vrf, words = _of_vrf(_MARKS.sub("", line["words"]).split())
         hop = address(words[1]) if words[0] in _DEFAULT_ROUTES and words[2:] in ([], ["1"]) else None
-        if hop and port and vrf == port.vrf and (vrf or any(own.prefix.holds(hop) for own in port.addresses)):
+        if hop and port and vrf == port.vrf and (vrf or any(subnet.prefix.holds(hop) for subnet in port.addresses)):
             gateway = hop
         else:
-            taking.leave(one)
+            taking.leave(line)
     return port, gateway
 
 
@@ -356,37 +363,37 @@ def _of_vrf(words: list[str]) -> tuple[str, list[str]]:
     return vrf, [*rest, "", ""] if len(rest) < 2 else rest
 
 
-def _router_id(found: Mapping[str, Port]) -> Address:
+def _router_id(interfaces: Mapping[str, Port]) -> Address:
     """The router id that a switch takes by itself: the address of a loopback."""
-    return next((each.address for each in _loopbacks(found) if each.family == "ipv4"), NO_ADDRESS)
+    return next((each.address for each in _loopbacks(interfaces) if each.family == "ipv4"), NO_ADDRESS)
 
 
-def _loopbacks(found: Mapping[str, Port]) -> list[InterfaceAddress]:
+def _loopbacks(interfaces: Mapping[str, Port]) -> list[InterfaceAddress]:
     """Return the addresses of loopbacks outside VRFs."""
-    ports = [port for port in found.values() if port.name.startswith("Loopback") and not port.vrf]
+    ports = [port for port in interfaces.values() if port.name.startswith("Loopback") and not port.vrf]
     return [address for port in ports for address in port.addresses]
 
 
-def _pair(taking: SectionReader, found: dict[str, Port]) -> None:
+def _pair(taking: SectionReader, interfaces: dict[str, Port]) -> None:
     """Leave out what joins a switch with the other of an MLAG pair: no server is there."""
-    for one in taking.each("mlag configuration", "local-interface <name>"):
-        found.pop(one["name"], None)
-    for one in taking.each("mlag configuration", "peer-link <name>"):
-        group = one["name"].removeprefix("Port-Channel")
-        for name in [port.name for port in found.values() if str(port.group) == group]:
-            del found[name]
+    for line in taking.each("mlag configuration", "local-interface <name>"):
+        interfaces.pop(line["name"], None)
+    for line in taking.each("mlag configuration", "peer-link <name>"):
+        group = line["name"].removeprefix("Port-Channel")
+        for name in [port.name for port in interfaces.values() if str(port.group) == group]:
+            del interfaces[name]
 
 
-def _fabric(stanzas: Stanzas, found: Mapping[str, Port], own: Process | None) -> set[str]:
+def _fabric(stanzas: Stanzas, interfaces: Mapping[str, Port], speaker: Process | None) -> set[str]:
     """The interfaces towards other switches: those that the underlay's routing runs on."""
-    names = {name for name in running(stanzas)[0] if name in found}
-    return names | own.found_on | {*own.sessions.fabric_ports()} if own else names
+    names = {name for name in running(stanzas)[0] if name in interfaces}
+    return names | speaker.found_on | {*speaker.sessions.fabric_ports()} if speaker else names
 
 
 def _gateways(
     taking: SectionReader,
     stanzas: Stanzas,
-    found: Mapping[str, Port],
+    interfaces: Mapping[str, Port],
     fabric: set[str],
     outside: Mapping[str, str],
     names: Mapping[int, str],
@@ -395,7 +402,9 @@ def _gateways(
     mac, sent = overlay.shared_mac(taking), overlay.advertisements(stanzas)
     named = catalog().systems["eos"].vlan_interface
     result: dict[str, Gateway] = {}
-    for port in sorted(found.values(), key=lambda one: (not one.name.startswith(overlay.VLAN), numbers(one.name))):
+    for port in sorted(
+        interfaces.values(), key=lambda port: (not port.name.startswith(overlay.VLAN), numbers(port.name))
+    ):
         taken = port.name in fabric or port.name in outside or not port.addresses
         vlan = port.name.removeprefix(overlay.VLAN)
         if taken or not (PORT.fullmatch(port.name) or (vlan != port.name and vlan.isdecimal())):
@@ -409,7 +418,7 @@ def _gateways(
 
 
 def _interfaces(
-    found: Mapping[str, Port],
+    interfaces: Mapping[str, Port],
     fabric: set[str],
     outside: Mapping[str, str],
     known: QosProfiles,
@@ -418,7 +427,7 @@ def _interfaces(
     """Cabled ports: those of servers, then those between switches, then those to routers outside."""
     kinds: dict[str, Kind] = {}
     tagged: dict[str, list[Port]] = {}
-    for port in found.values():
+    for port in interfaces.values():
         if port.name in outside and port.name != port.parent:
             tagged.setdefault(port.parent, []).append(port)
             kinds[port.parent] = "external"
@@ -426,8 +435,8 @@ def _interfaces(
             kinds[port.name] = "external"
         elif port.name in fabric:
             kinds[port.parent] = "fabric"
-    there = [port for port in found.values() if PORT.fullmatch(port.name) and (port.used or port.name in kinds)]
-    there.sort(key=lambda one: (_KINDS.index(kinds.get(one.name, "server")), numbers(one.name)))
+    there = [port for port in interfaces.values() if PORT.fullmatch(port.name) and (port.used or port.name in kinds)]
+    there.sort(key=lambda port: (_KINDS.index(kinds.get(port.name, "server")), numbers(port.name)))
     return with_parts(
         _interface(port, kinds.get(port.name, "server"), unit, outside, known, names)
         for port in there
@@ -463,16 +472,16 @@ def _interface(
         vrf=unit.vrf if kind == "external" else "",
         unit_vlan=unit.tag if kind == "external" else None,
         enabled=not (port.shutdown or unit.shutdown),
-        tagged=tuple(one for one in vlans if one != port.native) if port.trunk else (),
+        tagged=tuple(vlan for vlan in vlans if vlan != port.native) if port.trunk else (),
     )
 
 
 def _splits(cabled: Iterable[Interface]) -> tuple[Split, ...]:
     """Breakouts, as a cage of eight lanes would have them."""
-    found: dict[int, Split] = {}
-    for one in cabled:
-        named = _NUMBERED.fullmatch(one.name)
-        if named and 0 < one.lanes < LANES:
+    splits: dict[int, Split] = {}
+    for port in cabled:
+        named = _NUMBERED.fullmatch(port.name)
+        if named and 0 < port.lanes < LANES:
             place = int(named[1])
-            found.setdefault(place, Split(f"Ethernet{place}/1", place, LANES // one.lanes, one.speed_gbps))
-    return tuple(found[place] for place in sorted(found))
+            splits.setdefault(place, Split(f"Ethernet{place}/1", place, LANES // port.lanes, port.speed_gbps))
+    return tuple(splits[place] for place in sorted(splits))

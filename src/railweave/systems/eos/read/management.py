@@ -36,8 +36,8 @@ _FLOODS = ("broadcast", "multicast", "unknown-unicast")
 
 def security(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Security | None:
     """What protects logins and server ports; None where nothing does, nor the control plane has rules of its own."""
-    found = Security(_login(taking), _aaa(taking), _edge_ports(taking, stanzas))
-    return found if protected or found != Security() else None
+    settings = Security(_login(taking), _aaa(taking), _edge_ports(taking, stanzas))
+    return settings if protected or settings != Security() else None
 
 
 def _login(taking: SectionReader) -> Login | None:
@@ -61,20 +61,20 @@ def _aaa(taking: SectionReader) -> Aaa | None:
     local = {"group tacacs+ local", "group radius local", "group tacacs+ group radius local", "local"}
     asked = False
     for form in _METHODS:
-        for one in taking.each(form):
-            asked = asked or (" login default group " in one.line)
-            if one.line.split(" default ", 1)[-1] not in local:
-                taking.leave(one)
-    for one in taking.each("ip tacacs|radius vrf * source-interface *"):
-        del one  # that of the management port
+        for line in taking.each(form):
+            asked = asked or (" login default group " in line.line)
+            if line.line.split(" default ", 1)[-1] not in local:
+                taking.leave(line)
+    for line in taking.each("ip tacacs|radius vrf * source-interface *"):
+        del line  # that of the management port
     if not asked or not (tacacs or radius):  # nobody asks servers that are only there
         return None
     return Aaa(tacacs, radius, "super-user" if role and role["role"] == "network-admin" else "read-only")
 
 
 def _servers(taking: SectionReader, word: str, port_word: str) -> Iterator[LoginServer]:
-    for one in taking.each(f"{word} host <host> **"):
-        words = one.line.split()[3:]
+    for line in taking.each(f"{word} host <host> **"):
+        words = line.line.split()[3:]
         options = dict(zip(words[::2], words[1::2], strict=False)) if "key" not in words else {}
         if "key" in words:
             before, key = words[: words.index("key")], words[words.index("key") + 1 :]
@@ -82,8 +82,8 @@ def _servers(taking: SectionReader, word: str, port_word: str) -> Iterator[Login
         timeout = number(options.get("timeout", str(_TIMEOUT)), 1, 1000)
         port = number(options[port_word], 1, 65535) if port_word in options else None
         if timeout is None or options.keys() - {"vrf", "timeout", "key", port_word} or len(words) % 2 != len(words) % 2:
-            taking.leave(one)
-        yield LoginServer(one["host"], secret(options.get("key", "")), port, timeout or _TIMEOUT)
+            taking.leave(line)
+        yield LoginServer(line["host"], secret(options.get("key", "")), port, timeout or _TIMEOUT)
 
 
 def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
@@ -92,10 +92,10 @@ def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
     stanzas.flag("spanning-tree portfast")
     levels: dict[str, int] = {}
     for kind in _FLOODS:
-        for name, one in stanzas.each(f"storm-control {kind} level <value>"):
-            value = number(one["value"], 0, 100)
+        for name, line in stanzas.each(f"storm-control {kind} level <value>"):
+            value = number(line["value"], 0, 100)
             if value is None or levels.setdefault(name, value) != value:
-                taking.leave(one)
+                taking.leave(line)
     if not guarded and not levels:
         return None
     return EdgePorts(guarded, next(iter(levels.values()), None))
@@ -111,18 +111,18 @@ def snmp_clients(taking: SectionReader, community: SelectedLine | None) -> tuple
         lists["ip"], words = words[0], words[1:]
     if words and community is not None:
         taking.leave(community)
-    found: list[Prefix] = []
+    prefixes: list[Prefix] = []
     for word, name in lists.items():
         for header in taking.each(f"{word} access-list standard {name}") if name else ():
-            for one in taking.each("** permit <words...>", below=header):
-                value = _source(one["words"])
+            for line in taking.each("** permit <words...>", below=header):
+                value = _source(line["words"])
                 if value is None:
-                    taking.leave(one)
+                    taking.leave(line)
                 else:
-                    found.append(value)
+                    prefixes.append(value)
             for _ in taking.each("* deny any", below=header):
                 pass  # what no line permits is denied
-    return tuple(found)
+    return tuple(prefixes)
 
 
 def _source(words: str) -> Prefix | None:
@@ -223,20 +223,20 @@ def _rules(
         for line in taking.each(f"<number> deny {word} any any", below=header):
             if _number_of(line) < last:  # else it says what holds by itself: what no line permits is denied
                 taking.leave(line)
-        for one in taking.each("<number> permit <protocol> <words...>", below=header):
-            found = _permitted(one, f"{name}-{one['number']}", family, plane)
-            if found is None:
-                taking.leave(one)
+        for line in taking.each("<number> permit <protocol> <words...>", below=header):
+            rule = _permitted(line, f"{name}-{line['number']}", family, plane)
+            if rule is None:
+                taking.leave(line)
             else:
-                yield found
+                yield rule
 
 
 def _permitted(
-    one: SelectedLine, name: str, family: Family, plane: Plane
+    line: SelectedLine, name: str, family: Family, plane: Plane
 ) -> tuple[ControlRule, tuple[Prefix, ...]] | None:
     """A rule, and where its packets come from; None where the words are others."""
-    protocol = _PROTOCOLS.get(one["protocol"])
-    words = one["words"].split()
+    protocol = _PROTOCOLS.get(line["protocol"])
+    words = line["words"].split()
     source = _address(words)
     sent = _port(words)
     target = _address(words)
@@ -259,19 +259,19 @@ def _address(words: list[str]) -> tuple[Prefix, ...] | None:
     if word == "host" and words:
         address = words.pop(0)
         word = f"{address}/{128 if ':' in address else 32}"
-    found = prefix(word)
-    return None if found is None else (found,)
+    source = prefix(word)
+    return None if source is None else (source,)
 
 
 def _port(words: list[str]) -> tuple[PortRange, ...] | None:
     """The ports at the beginning of the words, which it takes away: none; None: they are no ports."""
     if words[:1] == ["eq"] and len(words) > 1:
-        found: list[PortRange] = []
+        ranges: list[PortRange] = []
         del words[0]
         while words and (value := _number(words[0])) is not None:
-            found.append((value, value))
+            ranges.append((value, value))
             del words[0]
-        return tuple(found) or None
+        return tuple(ranges) or None
     if words[:1] == ["range"] and len(words) > 2:
         low, high = _number(words[1]), _number(words[2])
         del words[:3]
@@ -287,23 +287,23 @@ def _server_ports(taking: SectionReader, names: dict[str, Family]) -> Iterator[S
     """What servers' interfaces drop: lines of one protocol and port are a rule."""
     for name, family in names.items():
         word = "ip" if family == "ipv4" else "ipv6"
-        found: dict[tuple[str, PortRange], list[Prefix]] = {}
+        rules: dict[tuple[str, PortRange], list[Prefix]] = {}
         for header in taking.each(f"{word} access-list {name}"):
             for form in ("counters per-entry", f"* permit {word} any any"):
                 for _ in taking.each(form, below=header):
                     pass
-            for one in taking.each("* deny tcp|udp any <words...>", below=header):
-                words = one["words"].split()
+            for line in taking.each("* deny tcp|udp any <words...>", below=header):
+                words = line["words"].split()
                 target, received = _address(words), _port(words)
                 if not target or not received or words:
-                    taking.leave(one)
+                    taking.leave(line)
                 else:
-                    protocol = "tcp" if " deny tcp " in one.line else "udp"
-                    found.setdefault((protocol, received[0]), []).append(target[0])
-        for (protocol, ports), prefixes in found.items():
-            what = "bgp" if ports == (179, 179) else "bfd" if ports[0] == 3784 else f"{protocol}-{ports[0]}"
+                    protocol = "tcp" if " deny tcp " in line.line else "udp"
+                    rules.setdefault((protocol, received[0]), []).append(target[0])
+        for (protocol, ports), prefixes in rules.items():
+            label = "bgp" if ports == (179, 179) else "bfd" if ports[0] == 3784 else f"{protocol}-{ports[0]}"
             kind = cast('Literal["tcp", "udp"]', protocol)
-            yield ServerPortRule(f"{what}-v{family[-1]}", family, kind, tuple(prefixes), (ports,))
+            yield ServerPortRule(f"{label}-v{family[-1]}", family, kind, tuple(prefixes), (ports,))
 
 
 Severity = Literal["emergency", "alert", "critical", "error", "warning", "notice", "info", "any"]
@@ -340,17 +340,17 @@ def management(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> M
 
 
 def _one(taking: SectionReader, *forms: str) -> str:
-    found = [one["value"] for form in forms for one in taking.each(form)]
-    return found[-1] if found else ""
+    values = [line["value"] for form in forms for line in taking.each(form)]
+    return values[-1] if values else ""
 
 
 def _hosts(taking: SectionReader, form: str) -> Iterator[str]:
     """Servers by address or name, behind the VRF that they are asked in."""
-    for one in taking.each(form):
-        words = one.line.split()[2:]
+    for line in taking.each(form):
+        words = line.line.split()[2:]
         words = words[2:] if words[:1] == ["vrf"] else words
         if not words:
-            taking.leave(one)
+            taking.leave(line)
         elif form.startswith("ntp"):
             yield words[0]
         else:
@@ -358,12 +358,12 @@ def _hosts(taking: SectionReader, form: str) -> Iterator[str]:
 
 
 def _users(taking: SectionReader) -> dict[str, User]:
-    found: dict[str, User] = {}
+    users: dict[str, User] = {}
     keys: dict[str, list[str]] = {}
-    for one in taking.each("username <name> <words...>"):
-        words = one["words"].split()
+    for line in taking.each("username <name> <words...>"):
+        words = line["words"].split()
         if words[0] in {"ssh-key", "sshkey"} and len(words) > 1:
-            keys.setdefault(one["name"], []).append(" ".join(words[2 if words[1] == "secondary" else 1 :]))
+            keys.setdefault(line["name"], []).append(" ".join(words[2 if words[1] == "secondary" else 1 :]))
             continue
         options = dict(itertools.pairwise(words))
         privilege, role = options.get("privilege", "1"), options.get("role", "")
@@ -371,11 +371,11 @@ def _users(taking: SectionReader) -> dict[str, User]:
         if "secret" in words and len(words) > words.index("secret") + 1:
             password = secret(words[-1])
         elif words[-1] != "nopassword":
-            taking.leave(one)
+            taking.leave(line)
             continue
         most = role == "network-admin" or (not role and privilege == "15")
-        found[one["name"]] = User("super-user" if most else "operator", password)
-    return {name: User(user.role, user.password, tuple(keys.get(name, ()))) for name, user in found.items()}
+        users[line["name"]] = User("super-user" if most else "operator", password)
+    return {name: User(user.role, user.password, tuple(keys.get(name, ()))) for name, user in users.items()}
 
 
 def _syslog(taking: SectionReader) -> Iterator[Syslog]:
@@ -384,12 +384,12 @@ def _syslog(taking: SectionReader) -> Iterator[Syslog]:
         taking.leave(level)
     severity = _SEVERITIES.get(level["value"] if level else "informational", "info")
     for form in ("logging vrf <vrf> host <host> **", "logging host <host> **"):
-        for one in taking.each(form):
-            words = one.line.split(f" host {one['host']}", 1)[1].split()
+        for line in taking.each(form):
+            words = line.line.split(f" host {line['host']}", 1)[1].split()
             port = number(words[0], 1, 65535) if words else _SYSLOG
             if port is None or (words[1:] and words[1:] != ["protocol", "udp"]):
-                taking.leave(one)
-            yield Syslog(one["host"], port or _SYSLOG, severity)
+                taking.leave(line)
+            yield Syslog(line["host"], port or _SYSLOG, severity)
 
 
 def _snmp(taking: SectionReader) -> Snmp | None:
@@ -397,15 +397,15 @@ def _snmp(taking: SectionReader) -> Snmp | None:
     contact = taking.last("snmp-server contact <text...>")
     community = taking.last("snmp-server community <name> ro **")
     users: dict[str, SnmpUser] = {}
-    for one in taking.each("snmp-server user <name> <group> v3 **"):
-        words = one.line.split()
-        own = dict(zip(words, words[2:], strict=False))  # ``auth sha256 KEY``: the key is two words on
-        if own.get("auth") and own.get("priv"):
-            users[one["name"]] = SnmpUser(secret(own["auth"]), secret(own["priv"]))
+    for line in taking.each("snmp-server user <name> <group> v3 **"):
+        words = line.line.split()
+        options = dict(zip(words, words[2:], strict=False))  # ``auth sha256 KEY``: the key is two words on
+        if options.get("auth") and options.get("priv"):
+            users[line["name"]] = SnmpUser(secret(options["auth"]), secret(options["priv"]))
         else:
-            taking.leave(one)
-    targets = [one["host"] for one in taking.each("snmp-server host <host> **")]
-    there = [one for form in ("snmp-server vrf *", "snmp-server group **") for one in taking.each(form)]
+            taking.leave(line)
+    targets = [line["host"] for line in taking.each("snmp-server host <host> **")]
+    there = [line for form in ("snmp-server vrf *", "snmp-server group **") for line in taking.each(form)]
     if not (place or contact or community or users or targets or there):
         return None
     return Snmp(
@@ -438,7 +438,7 @@ def _services(taking: SectionReader) -> Services:
 
 def _banner(taking: SectionReader) -> str:
     """The text that a login shows: between its first line and ``EOF``."""
-    found = [one for one in taking.sections if one.line.startswith("banner login\n")]
-    for one in found:
-        taking.take(one)
-    return "\n".join(found[-1].line.split("\n")[1:-1]) if found else ""
+    banners = [section for section in taking.sections if section.line.startswith("banner login\n")]
+    for section in banners:
+        taking.take(section)
+    return "\n".join(banners[-1].line.split("\n")[1:-1]) if banners else ""

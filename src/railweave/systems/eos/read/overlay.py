@@ -39,25 +39,25 @@ _FLAGS = {"ipv6 nd managed-config-flag": "managed", "ipv6 nd other-config-flag":
 
 def vlans(taking: SectionReader) -> dict[int, str]:
     """The names of VLANs; EOS calls one without a name by its number."""
-    found: dict[int, str] = {}
-    for one in taking.each("vlan <numbers>"):
-        values = numbers(one["numbers"])
+    names: dict[int, str] = {}
+    for line in taking.each("vlan <numbers>"):
+        values = numbers(line["numbers"])
         if values is None:
-            taking.leave(one)
+            taking.leave(line)
             continue
-        name = taking.last("name <text...>", below=one)
-        found |= {value: name["text"] if name else f"VLAN{value:04d}" for value in values}
-    return found
+        name = taking.last("name <text...>", below=line)
+        names |= {value: name["text"] if name else f"VLAN{value:04d}" for value in values}
+    return names
 
 
 def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | None]:
     """What an interface advertises: nothing without an IPv6 address, or where it is told so."""
     taking = stanzas.taking
     off = stanzas.flag("ipv6 nd ra disabled") | {name: True for name, _ in stanzas.each("ipv6 nd ra disabled all")}
-    found: dict[str, RouterAdvertisements] = {}
+    of_port: dict[str, RouterAdvertisements] = {}
 
     def change(name: str, **more: int | bool) -> None:
-        found[name] = replace(found.get(name, EOS_RA), **more)
+        of_port[name] = replace(of_port.get(name, EOS_RA), **more)
 
     for form, (setting, most) in _TIMERS.items():
         for name, value in stanzas.number(form, 0, most).items():
@@ -67,34 +67,34 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
             change(name, **{setting: there})
     for name, there in stanzas.flag("ipv6 nd ra mtu suppress").items():
         change(name, link_mtu=not there)
-    for name, one in stanzas.each("ipv6 nd ra interval <most> <least>"):
-        most, least = number(one["most"]), number(one["least"])
+    for name, line in stanzas.each("ipv6 nd ra interval <most> <least>"):
+        most, least = number(line["most"]), number(line["least"])
         if most is None or least is None:
-            taking.leave(one)
+            taking.leave(line)
         else:
             change(name, max_interval=most, min_interval=least)
-    for name, one in stanzas.each("ipv6 nd prefix <prefix> **"):
-        if not (words := _prefix(one)):
-            taking.leave(one)
+    for name, line in stanzas.each("ipv6 nd prefix <prefix> **"):
+        if not (words := _prefix(line)):
+            taking.leave(line)
         else:
             change(name, **words)
 
     def of(port: Port) -> RouterAdvertisements | None:
-        if off.get(port.name) or not any(one.family == "ipv6" for one in port.addresses):
+        if off.get(port.name) or not any(address.family == "ipv6" for address in port.addresses):
             return None
-        return found.get(port.name, EOS_RA)
+        return of_port.get(port.name, EOS_RA)
 
     return of
 
 
-def _prefix(one: SelectedLine) -> dict[str, int | bool]:
+def _prefix(line: SelectedLine) -> dict[str, int | bool]:
     """Lifetimes and flags of a prefix; none where the words are others."""
-    words = one.line.split()[4:]
+    words = line.line.split()[4:]
     flags = {"on_link": "no-onlink" not in words, "autonomous": "no-autoconfig" not in words}
     plain = [word for word in words if word not in {"no-onlink", "no-autoconfig"}]
     plain = ["4294967295" if word == "infinite" else word for word in plain]
     times = [number(word) for word in plain]
-    if prefix(one["prefix"]) is None or None in times or len(times) not in {0, 2}:
+    if prefix(line["prefix"]) is None or None in times or len(times) not in {0, 2}:
         return {}
     valid, preferred = times or (EOS_RA.prefix_valid_lifetime, EOS_RA.prefix_preferred_lifetime)
     return {"prefix_valid_lifetime": valid or 0, "prefix_preferred_lifetime": preferred or 0, **flags}
@@ -111,7 +111,7 @@ def gateway(
         description=port.description,
         mtu=port.mtu,
         addresses=tuple(port.addresses),
-        prefixes=tuple(one.prefix for one in port.addresses),
+        prefixes=tuple(address.prefix for address in port.addresses),
         advertisements=sent,
         port="" if vlan is not None else port.name,
         vrf=port.vrf,
@@ -122,8 +122,8 @@ def gateway(
 
 def shared_mac(taking: SectionReader) -> str:
     """The MAC address of shared gateways."""
-    found = taking.last("ip virtual-router mac-address <value>")
-    return found["value"] if found else ""
+    line = taking.last("ip virtual-router mac-address <value>")
+    return line["value"] if line else ""
 
 
 MAC_VRF = "evpn-1"
@@ -147,27 +147,27 @@ class Tunnels:
 
 def tunnels(stanzas: Stanzas) -> Tunnels:
     """What stands below ``interface Vxlan1``."""
-    found = Tunnels()
+    ends = Tunnels()
     shut = stanzas.flag("shutdown")
     for name, value in stanzas.word("vxlan source-interface <value>").items():
-        found.source = "" if shut.get(name) else value
+        ends.source = "" if shut.get(name) else value
     for _ in stanzas.each("vxlan encapsulation ipv6"):
-        found.six = True
+        ends.six = True
     for _ in stanzas.each("vxlan qos dscp propagation encapsulation"):
-        found.dscp = True
-    for _, one in stanzas.each("vxlan vlan <vlans> vni <vnis>"):
-        vlans, vnis = numbers(one["vlans"]), numbers(one["vnis"], 2**24 - 1)
+        ends.dscp = True
+    for _, line in stanzas.each("vxlan vlan <vlans> vni <vnis>"):
+        vlans, vnis = numbers(line["vlans"]), numbers(line["vnis"], 2**24 - 1)
         if vlans is None or vnis is None or len(vlans) != len(vnis):
-            stanzas.taking.leave(one)
+            stanzas.taking.leave(line)
         else:
-            found.vlans |= dict(zip(vlans, vnis, strict=True))
-    for _, one in stanzas.each("vxlan vrf <name> vni <vni>"):
-        vni = number(one["vni"], 1, 2**24 - 1)
+            ends.vlans |= dict(zip(vlans, vnis, strict=True))
+    for _, line in stanzas.each("vxlan vrf <name> vni <vni>"):
+        vni = number(line["vni"], 1, 2**24 - 1)
         if vni is None:
-            stanzas.taking.leave(one)
+            stanzas.taking.leave(line)
         else:
-            found.vrfs[one["name"]] = vni
-    return found
+            ends.vrfs[line["name"]] = vni
+    return ends
 
 
 def overlay(
@@ -197,7 +197,7 @@ def overlay(
     for peer in peers:
         if isinstance(peer, Peer) and not peer.extended:  # without route targets no route of EVPN is taken
             leave_family(taking, sessions, peer, ("evpn",), "neighbor <name> activate")
-    found = [(peer, sessions.numbered(peer)) for peer in between]
+    numbered = [(peer, sessions.numbered(peer)) for peer in between]
     waiting = [peer for peer in groups if not sessions.unicast(peer)]
     on_links = [sessions.links[peer.name].interface for peer in (*(p for p in peers if p.on_interface), *shared)]
     levels = [level for peer in settings for level in here.within(peer, "evpn")]
@@ -205,7 +205,7 @@ def overlay(
         loopback=local,
         neighbors=tuple(
             session if _on_link(sessions, peer) else replace(session, local_address=local)
-            for peer, session in found
+            for peer, session in numbered
             if session is not None
         ),
         endpoints=_endpoints(ports, ends, local),
@@ -243,10 +243,12 @@ def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tupl
     """The addresses that tunnels end on: those of their loopback, or the overlay's on one that is for more."""
     if ends.source not in ports or ports[ends.source].vrf:
         return ()
-    found = [one.address for one in ports[ends.source].addresses if (one.address.family == "ipv6") == ends.six]
-    if local in found:
-        found = [local]
-    return tuple(model.TunnelEndpoint(one, None) for one in found)
+    addresses = [
+        address.address for address in ports[ends.source].addresses if (address.address.family == "ipv6") == ends.six
+    ]
+    if local in addresses:
+        addresses = [local]
+    return tuple(model.TunnelEndpoint(address, None) for address in addresses)
 
 
 def _from_spine(maps: Iterable[str], lists: Lists) -> str:
@@ -263,7 +265,7 @@ def mac_vrf(
     taking: SectionReader, process: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
 ) -> model.MacVrf | None:
     """The VLANs that EVPN stretches, as one instance; ``members`` are ports with their VLANs."""
-    found: list[model.BridgedVlan] = []
+    bridged: list[model.BridgedVlan] = []
     first, name, whole = "", MAC_VRF, ""
     sections = (("vlan", process.here.vlans), ("vlan-aware-bundle", process.here.bundles))
     for word, header, bridge in ((word, key, bridge) for word, some in sections for key, bridge in some.items()):
@@ -277,16 +279,16 @@ def mac_vrf(
         first = first or bridge.distinguisher
         if word != "vlan":
             name, whole = header, f"target:{target}"
-        found += [
+        bridged += [
             model.BridgedVlan(vlan, names.get(vlan, f"VLAN{vlan:04d}"), ends.vlans[vlan], target and f"target:{target}")
             for vlan in vlans
             if bridge.learned and vlan in ends.vlans
         ]
-    if not found:
+    if not bridged:
         return None
-    here = {each.vlan for each in found}
+    here = {each.vlan for each in bridged}
     ports = tuple(port for port, vlan in members if vlan in here)
-    return model.MacVrf(name, f"{first.rpartition(':')[0]}:65534" if not whole else first, whole, tuple(found), ports)
+    return model.MacVrf(name, f"{first.rpartition(':')[0]}:65534" if not whole else first, whole, tuple(bridged), ports)
 
 
 def leave(taking: SectionReader, *forms: str) -> None:
@@ -299,7 +301,7 @@ def vrfs(
     taking: SectionReader, process: Process, ends: Tunnels, lists: Lists
 ) -> tuple[tuple[model.Vrf, ...], set[str], dict[str, str]]:
     """The VRFs of tenants, without the prefixes of their gateways; the route maps of their external routers; and which router each of their ports leads to."""
-    found: list[model.Vrf] = []
+    tenants: list[model.Vrf] = []
     maps: set[str] = set()
     outside: dict[str, str] = {}
     ways = sum(map(process.sessions.evpn, process.sessions.peers))
@@ -327,19 +329,21 @@ def vrfs(
         if min(filter(None, (here.ways, here.ecmp)), default=ways) < ways:  # fewer than EVPN's sessions bring
             leave(taking, "router bgp *", f"vrf {name}", "maximum-paths **")
         if vrf.vni or vrf.route_distinguisher:
-            found.append(vrf)
-    return tuple(found), maps, outside
+            tenants.append(vrf)
+    return tuple(tenants), maps, outside
 
 
-def with_loopback(found: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
+def with_loopback(vrf: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
     """The VRF with the addresses of its loopbacks."""
-    own = [one for one in ports.values() if one.vrf == found.name and one.name.startswith(_LOOPBACK) and one.addresses]
-    if not own:
-        return found
-    number_of = int(own[0].name.removeprefix(_LOOPBACK))
-    addresses = tuple(each.address.prefix for one in own for each in one.addresses)
+    loopbacks = [
+        port for port in ports.values() if port.vrf == vrf.name and port.name.startswith(_LOOPBACK) and port.addresses
+    ]
+    if not loopbacks:
+        return vrf
+    number_of = int(loopbacks[0].name.removeprefix(_LOOPBACK))
+    addresses = tuple(each.address.prefix for port in loopbacks for each in port.addresses)
     unit = number_of - FIRST_VRF_LOOPBACK if number_of > FIRST_VRF_LOOPBACK else number_of
-    return replace(found, loopbacks=addresses, unit=unit)
+    return replace(vrf, loopbacks=addresses, unit=unit)
 
 
 def _targets(*levels: Iterable[str]) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ class Port:
     @property
     def speaks_six(self) -> bool:
         """Whether a neighbor can be found on it by IPv6."""
-        return self.six or any(one.family == "ipv6" for one in self.addresses)
+        return self.six or any(address.family == "ipv6" for address in self.addresses)
 
     @property
     def frame(self) -> int:
@@ -76,91 +76,91 @@ class Port:
 def ports(stanzas: Stanzas) -> dict[str, Port]:
     """Every interface by name."""
     taking = stanzas.taking
-    found = {name: Port(name) for name in stanzas.names}
-    for name, one in stanzas.each("description <text...>"):
-        found[name].description = one["text"]
+    interfaces = {name: Port(name) for name in stanzas.names}
+    for name, line in stanzas.each("description <text...>"):
+        interfaces[name].description = line["text"]
     for line, flag in _FLAGS.items():
         for name, there in stanzas.flag(line).items():
-            setattr(found[name], flag, there)
+            setattr(interfaces[name], flag, there)
     for form, word in _WORDS.items():
         for name, value in stanzas.word(form).items():
-            setattr(found[name], word, value)
+            setattr(interfaces[name], word, value)
     for form, (count, low, high) in _NUMBERS.items():
         for name, value in stanzas.number(form, low, high).items():
-            setattr(found[name], count, value)
-    for name, one in stanzas.each("speed <text...>"):
-        if not _speed(found[name], one["text"]):
-            taking.leave(one)
-    _addresses(stanzas, found)
-    _switchport(stanzas, found)
-    for name, one in stanzas.each("channel-group <value> mode active|passive|on"):
-        found[name].group = number(one["value"])
-    _waiting(taking, found)
+            setattr(interfaces[name], count, value)
+    for name, line in stanzas.each("speed <text...>"):
+        if not _speed(interfaces[name], line["text"]):
+            taking.leave(line)
+    _addresses(stanzas, interfaces)
+    _switchport(stanzas, interfaces)
+    for name, line in stanzas.each("channel-group <value> mode active|passive|on"):
+        interfaces[name].group = number(line["value"])
+    _waiting(taking, interfaces)
     profiles = _macsec(taking)
-    for name, one in stanzas.each("mac security profile <value>"):
-        found[name].macsec = profiles.get(one["value"])
-        if one["value"] not in profiles:
-            taking.leave(one)
-    for one in found.values():
-        one.used = one.used or bool(one.description or one.addresses or one.six or one.profile or one.group)
-    return found
+    for name, line in stanzas.each("mac security profile <value>"):
+        interfaces[name].macsec = profiles.get(line["value"])
+        if line["value"] not in profiles:
+            taking.leave(line)
+    for port in interfaces.values():
+        port.used = port.used or bool(port.description or port.addresses or port.six or port.profile or port.group)
+    return interfaces
 
 
-def _waiting(taking: SectionReader, found: dict[str, Port]) -> None:
+def _waiting(taking: SectionReader, interfaces: dict[str, Port]) -> None:
     """Addresses of a switched port wait for ``no switchport``, those of a VLAN's interface that is shut for ``no shutdown``."""
     routed = taking.last("switchport default mode routed") is not None
-    for one in found.values():
-        if one.bridged and not routed if PORT.fullmatch(one.name) else one.shutdown and not PORT.match(one.name):
-            one.addresses, one.six = [], False
+    for port in interfaces.values():
+        if port.bridged and not routed if PORT.fullmatch(port.name) else port.shutdown and not PORT.match(port.name):
+            port.addresses, port.six = [], False
 
 
 def _speed(port: Port, text: str) -> bool:
-    found, megabits = _SPEED.fullmatch(text), _MEGABITS.fullmatch(text)
-    if found:
-        port.speed_gbps, port.lanes = int(found[1]), int(found[2] or 0)
+    match, megabits = _SPEED.fullmatch(text), _MEGABITS.fullmatch(text)
+    if match:
+        port.speed_gbps, port.lanes = int(match[1]), int(match[2] or 0)
     elif megabits:
         port.speed_gbps = int(megabits[1]) // 1000
-    return bool(found or megabits) or text == "auto"
+    return bool(match or megabits) or text == "auto"
 
 
-def _addresses(stanzas: Stanzas, found: dict[str, Port]) -> None:
+def _addresses(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
     """Addresses in the order of the text, IPv4 and IPv6 together."""
-    for name, one in stanzas.each("ip|ipv6 address <words...>"):
-        words = one["words"].split()
+    for name, line in stanzas.each("ip|ipv6 address <words...>"):
+        words = line["words"].split()
         virtual = words[0] == "virtual"
         words = words[1:] if virtual else words
         value = interface_address(words[0]) if words and words[1:] in ([], ["secondary"]) else None
-        port = found[name]
+        port = interfaces[name]
         if words == ["dhcp"]:
             continue
         if value is None or (virtual and port.addresses and not port.virtual):
-            stanzas.taking.leave(one)
+            stanzas.taking.leave(line)
         else:
             port.addresses.append(value)
             port.virtual = virtual
 
 
-def _switchport(stanzas: Stanzas, found: dict[str, Port]) -> None:
+def _switchport(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
     for name, value in stanzas.number("switchport access vlan <value>", 1, 4094).items():
-        found[name].access = value
-        found[name].used = True
+        interfaces[name].access = value
+        interfaces[name].used = True
     for name, value in stanzas.number("switchport trunk native vlan <value>", 1, 4094).items():
-        found[name].native = value
-    for name, one in stanzas.each("switchport trunk allowed vlan <value>"):
-        value = numbers(one["value"])
-        found[name].used = True
-        if one["value"] == "none":
+        interfaces[name].native = value
+    for name, line in stanzas.each("switchport trunk allowed vlan <value>"):
+        value = numbers(line["value"])
+        interfaces[name].used = True
+        if line["value"] == "none":
             value = ()
-        if value is None and one["value"] != "all":
-            stanzas.taking.leave(one)
-        found[name].allowed = value
-    for name, one in stanzas.each("switchport trunk allowed vlan add <value>"):
-        more = numbers(one["value"])
+        if value is None and line["value"] != "all":
+            stanzas.taking.leave(line)
+        interfaces[name].allowed = value
+    for name, line in stanzas.each("switchport trunk allowed vlan add <value>"):
+        more = numbers(line["value"])
         if more is None:
-            stanzas.taking.leave(one)
-        found[name].allowed = tuple(dict.fromkeys((*(found[name].allowed or ()), *(more or ()))))
-    for name, one in stanzas.each("switchport mode access|trunk"):
-        found[name].trunk = one.line.endswith("trunk")
+            stanzas.taking.leave(line)
+        interfaces[name].allowed = tuple(dict.fromkeys((*(interfaces[name].allowed or ()), *(more or ()))))
+    for name, line in stanzas.each("switchport mode access|trunk"):
+        interfaces[name].trunk = line.line.endswith("trunk")
 
 
 def vlans_of(port: Port, known: Collection[int]) -> tuple[int, ...]:
@@ -170,12 +170,12 @@ def vlans_of(port: Port, known: Collection[int]) -> tuple[int, ...]:
     if not port.trunk:
         return () if port.access is None else (port.access,)
     allowed = tuple(known) if port.allowed is None else port.allowed
-    return tuple(sorted(allowed, key=lambda one: one != port.native))
+    return tuple(sorted(allowed, key=lambda vlan: vlan != port.native))
 
 
 def _macsec(taking: SectionReader) -> dict[str, Macsec]:
     ciphers = {word: name for name, word in CIPHERS.items()}
-    found: dict[str, Macsec] = {}
+    profiles: dict[str, Macsec] = {}
     for security in taking.each("mac security"):
         for header in taking.each("profile <name>", below=security):
             cipher = taking.last("cipher <word>", below=header)
@@ -186,5 +186,5 @@ def _macsec(taking: SectionReader) -> dict[str, Macsec]:
                 continue
             word = ciphers.get(cipher["word"] if cipher else "", "gcm-aes-128")
             suite = cast('Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"]', word)
-            found[header["name"]] = Macsec(key["name"], secret(key["secret"]), suite)
-    return found
+            profiles[header["name"]] = Macsec(key["name"], secret(key["secret"]), suite)
+    return profiles

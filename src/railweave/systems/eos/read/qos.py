@@ -63,56 +63,56 @@ class QosProfiles:
 
     def pauses(self, name: str, *, otherwise: bool) -> bool:
         """Whether PFC is on where a profile is bound; ``otherwise`` where no profile has it."""
-        if not any(one.pauses for one in self.found.values()):
+        if not any(profile.pauses for profile in self.found.values()):
             return otherwise
         return name in self.found and self.found[name].pauses
 
 
 def profiles(taking: SectionReader) -> QosProfiles:
     """The QoS profiles."""
-    found: dict[str, _Profile] = {}
+    by_name: dict[str, _Profile] = {}
     for header in taking.each("qos profile <name>"):
-        own = found.setdefault(header["name"], _Profile())
+        profile = by_name.setdefault(header["name"], _Profile())
         on = taking.last("** priority-flow-control on", below=header)
-        own.watched = taking.last("priority-flow-control pause watchdog", below=header) is not None
-        own.pauses = on is not None and on.line.startswith("priority")
-        for one in taking.each("priority-flow-control priority <number> no-drop", below=header):
-            value = number(one["number"], 0, QUEUES)
+        profile.watched = taking.last("priority-flow-control pause watchdog", below=header) is not None
+        profile.pauses = on is not None and on.line.startswith("priority")
+        for line in taking.each("priority-flow-control priority <number> no-drop", below=header):
+            value = number(line["number"], 0, QUEUES)
             if value is None:
-                taking.leave(one)
+                taking.leave(line)
             else:
-                own.lossless.append(value)
+                profile.lossless.append(value)
         for form in ("uc-tx-queue <number>", "tx-queue <number>"):
-            for one in taking.each(form, below=header):
-                value = number(one["number"], 0, QUEUES)
+            for line in taking.each(form, below=header):
+                value = number(line["number"], 0, QUEUES)
                 if value is None:
-                    taking.leave(one)
+                    taking.leave(line)
                 else:
-                    own.queues[value] = _queue(taking, one)
-    return QosProfiles(found)
+                    profile.queues[value] = _queue(taking, line)
+    return QosProfiles(by_name)
 
 
 def _queue(taking: SectionReader, below: SelectedLine) -> _Queue:
-    found = _Queue()
-    for one in taking.each("priority strict", below=below):
-        found.strict = bool(one.line)
+    queue = _Queue()
+    for line in taking.each("priority strict", below=below):
+        queue.strict = bool(line.line)
     for _ in taking.each("no priority", below=below):
-        found.strict = False
+        queue.strict = False
     for _ in taking.each("bandwidth guaranteed **", below=below):
         pass  # what makes the watchdog look at the queue
     for form in ("bandwidth percent <share>", "shape rate <share> percent"):
-        for one in taking.each(form, below=below):
-            found.share = number(one["share"], 0, 100)
-            if found.share is None:
-                taking.leave(one)
-    for one in taking.each(_MARKS, below=below):
-        low, high, most = (number(one[word], 0, 10**9) for word in ("low", "high", "most"))
-        unit, more = _UNITS.get(one["unit"]), _UNITS.get(one["more"])
+        for line in taking.each(form, below=below):
+            queue.share = number(line["share"], 0, 100)
+            if queue.share is None:
+                taking.leave(line)
+    for line in taking.each(_MARKS, below=below):
+        low, high, most = (number(line[word], 0, 10**9) for word in ("low", "high", "most"))
+        unit, more = _UNITS.get(line["unit"]), _UNITS.get(line["more"])
         if low is None or high is None or most is None or unit is None or more is None:
-            taking.leave(one)
+            taking.leave(line)
         else:
-            found.marking = Marking(low * unit, high * more, most)
-    return found
+            queue.marking = Marking(low * unit, high * more, most)
+    return queue
 
 
 def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> QosConfig | None:
@@ -133,26 +133,26 @@ def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> 
     default = _default(dscps, main)
     for group in sorted({*dscps, *queue_of, *main.queues}):
         queue = queue_of.get(group, group)
-        own = main.queues.get(queue, _Queue())
+        of_queue = main.queues.get(queue, _Queue())
         by_number[group] = TrafficClass(
             queue=queue,
             dscp=_named(dscps.get(group, ()), whole=group == default),
             lossless=group in main.lossless,
             pfc_priority=group if group in main.lossless else None,
-            priority="strict-high" if own.strict else "low",
-            transmit_percent=own.share,
+            priority="strict-high" if of_queue.strict else "low",
+            transmit_percent=of_queue.share,
             dynamic_threshold=thresholds.of_queue(queue),
-            ecn=_ecn(own.marking),
+            ecn=_ecn(of_queue.marking),
         )
     names = dict(_names(by_number, default))
     paused = tuple(port for port, name in bound.items() if name in known.found and known.found[name].pauses)
     return QosConfig(
-        classes={names[one]: own for one, own in by_number.items()},
+        classes={names[place]: traffic_class for place, traffic_class in by_number.items()},
         default_class=names.get(default, ""),
         marking={
-            names[one]: marking
-            for one, own in by_number.items()
-            if (marking := main.queues.get(own.queue, _Queue()).marking)
+            names[place]: marking
+            for place, traffic_class in by_number.items()
+            if (marking := main.queues.get(traffic_class.queue, _Queue()).marking)
         },
         buffers=Buffers(ingress_dynamic_threshold=thresholds.ingress),
         profiles=(PfcProfile(PROFILE, 0, 0, thresholds.headroom, paused),) if main.lossless and paused else (),
@@ -164,40 +164,40 @@ def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> 
 
 
 def _dscps(taking: SectionReader) -> dict[int, tuple[int, ...]]:
-    found: dict[int, tuple[int, ...]] = {}
-    for one in taking.each("qos map dscp <values...> to traffic-class <number>"):
-        group = number(one["number"], 0, QUEUES)
-        values = numbers(",".join(one["values"].split()), _DSCPS - 1)
+    dscps: dict[int, tuple[int, ...]] = {}
+    for line in taking.each("qos map dscp <values...> to traffic-class <number>"):
+        group = number(line["number"], 0, QUEUES)
+        values = numbers(",".join(line["values"].split()), _DSCPS - 1)
         if group is None or values is None:
-            taking.leave(one)
+            taking.leave(line)
         else:
-            found[group] = tuple(sorted({*found.get(group, ()), *values}))
-    return found
+            dscps[group] = tuple(sorted({*dscps.get(group, ()), *values}))
+    return dscps
 
 
 def _queues(taking: SectionReader) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for one in taking.each("qos map traffic-class <groups...> to uc-tx-queue|tx-queue <number>"):
-        groups, queue = numbers(",".join(one["groups"].split()), QUEUES), number(one["number"], 0, QUEUES)
+    queues: dict[int, int] = {}
+    for line in taking.each("qos map traffic-class <groups...> to uc-tx-queue|tx-queue <number>"):
+        groups, queue = numbers(",".join(line["groups"].split()), QUEUES), number(line["number"], 0, QUEUES)
         if groups is None or queue is None:
-            taking.leave(one)
+            taking.leave(line)
         else:
-            found |= dict.fromkeys(groups, queue)
-    return found
+            queues |= dict.fromkeys(groups, queue)
+    return queues
 
 
 def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
     """Take the DSCPs that tunnels' headers get by traffic class, if each is one of the class's own."""
-    for one in taking.each("qos map traffic-class <groups...> to dscp <value>"):
-        groups, value = numbers(",".join(one["groups"].split()), QUEUES), number(one["value"], 0, _DSCPS - 1)
+    for line in taking.each("qos map traffic-class <groups...> to dscp <value>"):
+        groups, value = numbers(",".join(line["groups"].split()), QUEUES), number(line["value"], 0, _DSCPS - 1)
         if groups is None or any(value not in dscps.get(group, ()) for group in groups):
-            taking.leave(one)
+            taking.leave(line)
 
 
 def _default(dscps: Mapping[int, tuple[int, ...]], main: _Profile) -> int:
     """The traffic class of what is marked by nobody: that of DSCP 0, else the first that is not lossless."""
-    zero = next((one for one, values in dscps.items() if 0 in values), None)
-    lossy = next((one for one in sorted(main.queues) if one not in main.lossless), -1)
+    zero = next((group for group, values in dscps.items() if 0 in values), None)
+    lossy = next((queue for queue in sorted(main.queues) if queue not in main.lossless), -1)
     return lossy if zero is None else zero
 
 
@@ -210,8 +210,8 @@ def _ecn(marking: Marking | None) -> Ecn | None:
     """Marking of a class: thresholds that are the system's own are not the class's."""
     if marking is None:
         return None
-    own = catalog().systems["eos"].marking
-    if own and (own.min_bytes, own.max_bytes, own.max_probability) == (
+    default = catalog().systems["eos"].marking
+    if default and (default.min_bytes, default.max_bytes, default.max_probability) == (
         marking.first,
         marking.last,
         marking.probability,
@@ -223,15 +223,15 @@ def _ecn(marking: Marking | None) -> Ecn | None:
 def _names(classes: Mapping[int, TrafficClass], default: int) -> Iterator[tuple[int, str]]:
     """A name for each traffic class, by what it does: the first that does it has the name."""
     taken: set[str] = set()
-    for place, one in classes.items():
+    for place, traffic_class in classes.items():
         name = f"class-{place}"
-        if one.lossless:
+        if traffic_class.lossless:
             name = "no-loss"
         elif place == default:
             name = "best-effort"
-        elif one.priority == "strict-high" or _CNP in one.dscp:
+        elif traffic_class.priority == "strict-high" or _CNP in traffic_class.dscp:
             name = "cnp"
-        elif _CONTROL in one.dscp:
+        elif _CONTROL in traffic_class.dscp:
             name = "network-control"
         if name in taken:
             name = f"class-{place}"
@@ -246,35 +246,35 @@ class _Thresholds:
         self.headroom = 0
         self.ingress = DEFAULT_THRESHOLD
         self._queues: dict[int, int] = {}
-        applied = {one["name"] for one in taking.each("platform trident mmu queue profile <name> apply")}
+        applied = {line["name"] for line in taking.each("platform trident mmu queue profile <name> apply")}
         for header in taking.each("platform trident mmu queue profile <name>"):
             if header["name"] not in applied:  # it is only there
                 taking.leave(header)
                 continue
-            for one in taking.each("ingress headroom bytes <value>", below=header):
-                self.headroom = number(one["value"]) or 0
-            for one in taking.each("ingress priority-group <number> threshold <value>", below=header):
-                value = _index(one["value"])
+            for line in taking.each("ingress headroom bytes <value>", below=header):
+                self.headroom = number(line["value"]) or 0
+            for line in taking.each("ingress priority-group <number> threshold <value>", below=header):
+                value = _index(line["value"])
                 self.ingress = self.ingress if value is None else value
                 if value is None:
-                    taking.leave(one)
-            for one in taking.each("egress unicast queue <number> threshold <value>", below=header):
-                queue, value = number(one["number"], 0, QUEUES), _index(one["value"])
+                    taking.leave(line)
+            for line in taking.each("egress unicast queue <number> threshold <value>", below=header):
+                queue, value = number(line["number"], 0, QUEUES), _index(line["value"])
                 if queue is None or value is None:
-                    taking.leave(one)
+                    taking.leave(line)
                 else:
                     self._queues[queue] = value
 
     def of_queue(self, queue: int) -> int | None:
         """The threshold of a queue; None where it is that of a class without one."""
-        found = self._queues.get(queue, DEFAULT_THRESHOLD)
-        return None if found == DEFAULT_THRESHOLD else found
+        index = self._queues.get(queue, DEFAULT_THRESHOLD)
+        return None if index == DEFAULT_THRESHOLD else index
 
 
 def _index(text: str) -> int | None:
     """The index of a threshold: 1/128 to 8 is 0 to 10."""
-    found = _FRACTION.fullmatch(text)
-    value = int(found[1]) if found else 0
+    match = _FRACTION.fullmatch(text)
+    value = int(match[1]) if match else 0
     power = value.bit_length() - 1
     if value < 1 or value != 1 << power:
         return None
@@ -283,20 +283,20 @@ def _index(text: str) -> int | None:
 
 
 def _watchdog(taking: SectionReader) -> Watchdog | None:
-    found: dict[str, int] = {}
-    for one in taking.each("priority-flow-control pause watchdog default <word> <value>"):
-        if _SECONDS.fullmatch(one["value"]) and one["word"] in {"timeout", "recovery-time", "polling-interval"}:
-            found[one["word"]] = round(float(one["value"]) * 1000)
+    times: dict[str, int] = {}
+    for line in taking.each("priority-flow-control pause watchdog default <word> <value>"):
+        if _SECONDS.fullmatch(line["value"]) and line["word"] in {"timeout", "recovery-time", "polling-interval"}:
+            times[line["word"]] = round(float(line["value"]) * 1000)
         else:
-            taking.leave(one)
+            taking.leave(line)
     action = taking.last("priority-flow-control pause watchdog action drop|notify-only")
-    if not found and action is None:
+    if not times and action is None:
         return None
     usual = Watchdog()
-    poll = found.get("polling-interval") or usual.poll_interval
+    poll = times.get("polling-interval") or usual.poll_interval
     kind: Literal["drop", "forward"] = "forward" if action and action.line.endswith("notify-only") else "drop"
-    detection = round(found.get("timeout", poll * usual.detection) / poll)
-    return Watchdog(poll, detection, found.get("recovery-time", usual.recovery), kind)
+    detection = round(times.get("timeout", poll * usual.detection) / poll)
+    return Watchdog(poll, detection, times.get("recovery-time", usual.recovery), kind)
 
 
 def balancing(taking: SectionReader, families: tuple[Family, ...]) -> BalancingConfig:

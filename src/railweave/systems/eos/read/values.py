@@ -36,8 +36,8 @@ _LAST = re.compile(r"((?:\d+/)*)(\d+)(?:-(\d+))?")
 
 def number(text: str, low: int = 0, high: int = 2**32 - 1) -> int | None:
     """A number within bounds."""
-    found = int(text) if _NUMBER.fullmatch(text) else -1
-    return found if low <= found <= high else None
+    value = int(text) if _NUMBER.fullmatch(text) else -1
+    return value if low <= value <= high else None
 
 
 @lru_cache(maxsize=1 << 14)
@@ -69,8 +69,8 @@ def interface_address(text: str) -> InterfaceAddress | None:
 
 def secret(text: str) -> str:
     """The reference to a secret; a value in its place is not kept."""
-    found = _REFERENCE.fullmatch(text)
-    return found[1] if found else UNKNOWN_SECRET
+    match = _REFERENCE.fullmatch(text)
+    return match[1] if match else UNKNOWN_SECRET
 
 
 def redacted(line: str) -> str:
@@ -80,14 +80,14 @@ def redacted(line: str) -> str:
 
 def numbers(text: str, high: int = 4094) -> tuple[int, ...] | None:
     """Numbers and ranges of them: ``10-20,30``."""
-    found: list[int] = []
+    values: list[int] = []
     for part in text.replace(" ", "").split(","):
         first, dash, last = part.partition("-")
         low, most = number(first, 0, high), number(last or first, 0, high)
         if low is None or most is None or low > most or (dash and not last) or most - low >= MOST_NAMES:
             return None
-        found += range(low, most + 1)
-    return tuple(found) if len(found) <= MOST_NAMES else None
+        values += range(low, most + 1)
+    return tuple(values) if len(values) <= MOST_NAMES else None
 
 
 def interface_names(text: str) -> tuple[str, ...]:
@@ -96,14 +96,14 @@ def interface_names(text: str) -> tuple[str, ...]:
     kind = _KIND.match(text)
     if kind is None or not ("," in text or "-" in text[kind.end() :]):
         return (text,)
-    found: list[str] = []
+    names: list[str] = []
     for part in text[kind.end() :].split(","):
-        one = _LAST.fullmatch(part.removeprefix(kind[0]))
-        low, high = (number(one[2]), number(one[3] or one[2])) if one else (None, None)
-        if one is None or low is None or high is None or high - low >= MOST_NAMES:
+        match = _LAST.fullmatch(part.removeprefix(kind[0]))
+        low, high = (number(match[2]), number(match[3] or match[2])) if match else (None, None)
+        if match is None or low is None or high is None or high - low >= MOST_NAMES:
             return (text,)
-        found += [f"{kind[0]}{one[1]}{place}" for place in range(low, high + 1)]
-    return tuple(found[:MOST_NAMES])
+        names += [f"{kind[0]}{match[1]}{place}" for place in range(low, high + 1)]
+    return tuple(names[:MOST_NAMES])
 
 
 def peer_of(description: str) -> tuple[str, str]:
@@ -111,8 +111,8 @@ def peer_of(description: str) -> tuple[str, str]:
 
     So do ``P2P_LINK_TO_SPINE1_Ethernet1`` and ``SERVER_host1_eth0``, the forms of Arista's generator.
     """
-    found = _GENERATED.fullmatch(description)
-    return (found[1], found[2]) if found else far_end(description)
+    match = _GENERATED.fullmatch(description)
+    return (match[1], match[2]) if match else far_end(description)
 
 
 def neighbor(description: str) -> str:
@@ -130,16 +130,16 @@ class Stanzas:
 
     def __init__(self, taking: SectionReader) -> None:
         self.taking = taking
-        self._found = [(interface_names(one["names"]), one) for one in taking.each("interface <names...>")]
+        self._found = [(interface_names(line["names"]), line) for line in taking.each("interface <names...>")]
         self.names = tuple(dict.fromkeys(name for names, _ in self._found for name in names))
 
     def each(self, *forms: str) -> Iterator[tuple[str, SelectedLine]]:
         """Every line of these forms, with the interface that it stands below."""
         for names, header in self._found:
             if header.below:
-                for one in self.taking.each(*forms, below=header):
+                for line in self.taking.each(*forms, below=header):
                     for name in names:
-                        yield name, one
+                        yield name, line
 
     def last(self, *forms: str) -> dict[str, SelectedLine]:
         """The line of these forms that holds, by interface."""
@@ -147,26 +147,26 @@ class Stanzas:
 
     def word(self, form: str) -> dict[str, str]:
         """The word ``value`` of a form, by interface."""
-        return {name: one["value"] for name, one in self.each(form)}
+        return {name: line["value"] for name, line in self.each(form)}
 
     def number(self, form: str, low: int = 0, high: int = 2**32 - 1) -> dict[str, int]:
         """The number ``value`` of a form, by interface; lines with another word are not understood."""
-        found: dict[str, int] = {}
-        for name, one in self.each(form):
-            value = number(one["value"], low, high)
+        values: dict[str, int] = {}
+        for name, line in self.each(form):
+            value = number(line["value"], low, high)
             if value is None:
-                self.taking.leave(one)
+                self.taking.leave(line)
             else:
-                found[name] = value
-        return found
+                values[name] = value
+        return values
 
     def flag(self, line: str) -> dict[str, bool]:
         """Whether a line is there, by interface; ``no`` and ``default`` before it say that it is not."""
-        found: dict[str, bool] = {}
-        for name, one in self.each(f"** {line}"):
-            before = one.line.removesuffix(line).strip()
+        flags: dict[str, bool] = {}
+        for name, statement in self.each(f"** {line}"):
+            before = statement.line.removesuffix(line).strip()
             if before in {"", "no", "default"}:
-                found[name] = not before
+                flags[name] = not before
             else:
-                self.taking.leave(one)
-        return found
+                self.taking.leave(statement)
+        return flags

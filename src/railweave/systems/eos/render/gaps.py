@@ -213,23 +213,23 @@ ROUTING = (
 
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What the configuration asks for that EOS cannot express, and the operator's own lines."""
-    found = [*left_out_findings(config), *_balancing(config), *_qos(config), *_management(config)]
+    findings = [*left_out_findings(config), *_balancing(config), *_qos(config), *_management(config)]
     if config.overlay and len(config.overlay.endpoints) > 1:
-        found.append(NO_COLOR_ENDPOINTS.finding(config.name))
-    if any(one.advertisements and one.advertisements.routes for one in config.gateways):
-        found.append(NO_RA_ROUTES.finding(config.name))
-    found += [*_encryption(config), *_bridging(config), *_sessions(config)]
+        findings.append(NO_COLOR_ENDPOINTS.finding(config.name))
+    if any(gateway.advertisements and gateway.advertisements.routes for gateway in config.gateways):
+        findings.append(NO_RA_ROUTES.finding(config.name))
+    findings += [*_encryption(config), *_bridging(config), *_sessions(config)]
     if config.extra.strip():
-        found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
-    return found
+        findings += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
+    return findings
 
 
 def _encryption(config: DeviceConfig) -> Iterator[Finding]:
-    ports = [one.name for one in config.interfaces if one.macsec]
+    ports = [port.name for port in config.interfaces if port.macsec]
     model = catalog().switches.get(config.model)
     if ports and (model is None or "macsec" not in model.platform.has):
-        what = f"no public document says that {config.model} encrypts on its ports; {len(ports)} of them are to"
-        yield MACSEC_PORT.finding(config.name, what)
+        message = f"no public document says that {config.model} encrypts on its ports; {len(ports)} of them are to"
+        yield MACSEC_PORT.finding(config.name, message)
 
 
 def _sessions(config: DeviceConfig) -> Iterator[Finding]:
@@ -243,7 +243,7 @@ def _sessions(config: DeviceConfig) -> Iterator[Finding]:
 def _bridging(config: DeviceConfig) -> Iterator[Finding]:
     if config.mac_vrf:
         yield VLAN_BASED.finding(config.name)
-    if len({one.mac for one in config.gateways if one.mac}) > 1:
+    if len({gateway.mac for gateway in config.gateways if gateway.mac}) > 1:
         yield NO_GATEWAY_MAC.finding(config.name)
 
 
@@ -269,7 +269,7 @@ def _qos(config: DeviceConfig) -> Iterator[Finding]:
     yield NO_BUFFER_PARTITION.finding(config.name)
     if qos.buffers.dedicated_ingress is not None or qos.buffers.dedicated_egress is not None:
         yield NO_DEDICATED_BUFFER.finding(config.name)
-    if any(one.buffer_percent is not None for one in qos.classes.values()):
+    if any(traffic_class.buffer_percent is not None for traffic_class in qos.classes.values()):
         yield NO_BUFFER_SIZE.finding(config.name)
     if _mru_in_table(config, qos):
         yield MRU_IN_TABLE.finding(config.name)
@@ -280,8 +280,8 @@ def _qos(config: DeviceConfig) -> Iterator[Finding]:
 def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
     """Return whether the neediest port has an MRU of its own and the platform's table decides its headroom."""
     model = catalog().switches.get(config.model)
-    ports = {one.name: one for one in config.interfaces}
-    most = max(qos.profiles, key=lambda one: one.headroom_bytes, default=None)
+    ports = {port.name: port for port in config.interfaces}
+    most = max(qos.profiles, key=lambda pfc_profile: pfc_profile.headroom_bytes, default=None)
     port = next((ports[name] for name in most.ports if name in ports), None) if most is not None else None
     if model is None or most is None or port is None:
         return False
@@ -291,7 +291,7 @@ def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
 
 def _management(config: DeviceConfig) -> Iterator[Finding]:
     wanted = config.management
-    if len({one.severity for one in wanted.syslog}) > 1:
+    if len({syslog.severity for syslog in wanted.syslog}) > 1:
         yield NO_SYSLOG_SEVERITY.finding(config.name)
     if any(len(user.ssh_keys) > 2 for user in wanted.users.values()):
         yield NO_SSH_KEYS.finding(config.name)

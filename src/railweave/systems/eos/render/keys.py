@@ -24,20 +24,20 @@ CIPHERS = {
 
 def wanted(config: DeviceConfig) -> Macsec | None:
     """How links between sites are encrypted: all of them alike."""
-    return next((one.macsec for one in config.interfaces if one.macsec), None)
+    return next((port.macsec for port in config.interfaces if port.macsec), None)
 
 
-def key_line(found: Macsec) -> str:
+def key_line(profile: Macsec) -> str:
     """The key, in clear text: EOS encrypts it when it reads the line. AVD's schema knows only what it has encrypted."""
-    return f"key {found.key_name} 0 {secret(found.key)}"
+    return f"key {profile.key_name} 0 {secret(profile.key)}"
 
 
 def macsec(config: DeviceConfig) -> list[Section]:
     """``mac security``; nothing where no link is encrypted."""
-    found = wanted(config)
-    if found is None:
+    profile = wanted(config)
+    if profile is None:
         return []
-    body = (f"cipher {CIPHERS[found.cipher_suite]}", key_line(found))
+    body = (f"cipher {CIPHERS[profile.cipher_suite]}", key_line(profile))
     return [section("mac security", section(f"profile {MACSEC_PROFILE}", *body))]
 
 

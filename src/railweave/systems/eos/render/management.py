@@ -25,11 +25,11 @@ def logins(wanted: Management) -> Iterator[Section]:
     servers, limits = wanted.aaa(), wanted.login()
     methods = "local"
     if servers:
-        methods = " ".join((*(f"group {one}" for one in servers.groups()), "local"))
-        for one in servers.tacacs:
-            yield line(_server("tacacs-server", one, "port"))
-        for one in servers.radius:
-            yield line(_server("radius-server", one, "auth-port"))
+        methods = " ".join((*(f"group {group}" for group in servers.groups()), "local"))
+        for server in servers.tacacs:
+            yield line(_server("tacacs-server", server, "port"))
+        for server in servers.radius:
+            yield line(_server("radius-server", server, "auth-port"))
         for word in servers.groups():
             yield line(f"ip {word.rstrip('+')} vrf {names.MANAGEMENT_VRF} source-interface {names.MANAGEMENT_PORT}")
         yield line(f"aaa authorization policy local default-role {REMOTE_ROLES[servers.role]}")
@@ -41,12 +41,10 @@ def logins(wanted: Management) -> Iterator[Section]:
         yield line(f"aaa authorization exec default {methods}")
 
 
-def _server(word: str, one: LoginServer, port: str) -> str:
+def _server(word: str, server: LoginServer, port: str) -> str:
     """The line of a server (EOS manual, User Security); only another port than the protocol's own is said."""
-    ported = f" {port} {one.port}" if one.port else ""
-    return (
-        f"{word} host {one.host} vrf {names.MANAGEMENT_VRF}{ported} timeout {one.timeout} key 0 {names.secret(one.key)}"
-    )
+    ported = f" {port} {server.port}" if server.port else ""
+    return f"{word} host {server.host} vrf {names.MANAGEMENT_VRF}{ported} timeout {server.timeout} key 0 {names.secret(server.key)}"
 
 
 def idle_timeout(wanted: Management) -> str | None:
@@ -60,8 +58,8 @@ def snmp_lists(snmp: Snmp | None) -> Iterator[Section]:
     if snmp is None or not snmp.community or not snmp.clients:
         return
     for word, family in (("ip", "ipv4"), ("ipv6", "ipv6")):
-        prefixes = [one for one in snmp.clients if one.family == family]
-        entries = [f"permit {one}" for one in prefixes] + ["deny any"]
+        prefixes = [client for client in snmp.clients if client.family == family]
+        entries = [f"permit {prefix}" for prefix in prefixes] + ["deny any"]
         numbered = [f"{10 * place} {text}" for place, text in enumerate(entries, 1)]
         yield section(f"{word} access-list standard {names.SNMP_CLIENTS}", numbered)
 
@@ -107,9 +105,11 @@ def control_plane(config: DeviceConfig) -> Iterator[Section]:
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> list[str]:
     """The list of a gateway's interface, where something is dropped there."""
-    dropped = {one.family for one in (config.protection.server_ports if config.protection else ())}
+    dropped = {rule.family for rule in (config.protection.server_ports if config.protection else ())}
     return [
-        f"{IP[one]} access-group {names.SERVER_LISTS[one]} in" for one in sorted(gateway.families) if one in dropped
+        f"{IP[family]} access-group {names.SERVER_LISTS[family]} in"
+        for family in sorted(gateway.families)
+        if family in dropped
     ]
 
 
@@ -146,7 +146,7 @@ def _lines(rule: ControlRule, sources: tuple[Prefix, ...]) -> Iterator[str]:
 
 
 def _dropped(wanted: ControlPlane, family: Family) -> list[str]:
-    rules = [one for one in wanted.server_ports if one.family == family]
+    rules = [rule for rule in wanted.server_ports if rule.family == family]
     return [
         f"deny {rule.protocol} any {_address(where)}{_port(ports)}"
         for rule in rules
@@ -186,7 +186,7 @@ SEVERITIES = {
 def trap_level(wanted: Management) -> str | None:
     """The level of remote logging: EOS has one for all servers, so the one that sends most."""
     order = list(SEVERITIES)
-    levels = [order.index(one.severity) for one in wanted.syslog]
+    levels = [order.index(syslog.severity) for syslog in wanted.syslog]
     return SEVERITIES[order[max(levels)]] if levels else None
 
 

@@ -48,34 +48,36 @@ def speed(port: Interface) -> str:
 
 def vlan_ids(config: DeviceConfig) -> dict[str, int]:
     """VLAN ids by VLAN name."""
-    return {one.vlan_name: one.vlan for one in config.gateways if one.vlan}
+    return {gateway.vlan_name: gateway.vlan for gateway in config.gateways if gateway.vlan}
 
 
 def loopbacks(config: DeviceConfig) -> tuple[Loopback, ...]:
     """The loopback of router id and sessions; and the one that tunnels end on, where it has addresses of its own."""
-    ends = {one.address for one in config.overlay.endpoints} if config.overlay else set[Address]()
-    own = {config.loopback.address, config.overlay.loopback if config.overlay else None}
-    apart = tuple(one for one in config.loopbacks() if one.address in ends - own)
-    first = Loopback(ROUTER_LOOPBACK, "router id", tuple(one for one in config.loopbacks() if one not in apart))
+    ends = {endpoint.address for endpoint in config.overlay.endpoints} if config.overlay else set[Address]()
+    sources = {config.loopback.address, config.overlay.loopback if config.overlay else None}
+    apart = tuple(prefix for prefix in config.loopbacks() if prefix.address in ends - sources)
+    first = Loopback(
+        ROUTER_LOOPBACK, "router id", tuple(prefix for prefix in config.loopbacks() if prefix not in apart)
+    )
     return (first, Loopback(TUNNEL_LOOPBACK, "tunnels", apart)) if apart else (first,)
 
 
 def interfaces(config: DeviceConfig) -> Iterator[Section]:
     """VLANs, then every interface but the management port."""
-    for one in config.gateways:
-        if one.vlan:
-            yield section(f"vlan {one.vlan}", f"name {one.vlan_name}")
+    for gateway in config.gateways:
+        if gateway.vlan:
+            yield section(f"vlan {gateway.vlan}", f"name {gateway.vlan_name}")
     for number in config.bare_vlans():
         yield section(f"vlan {number}", f"name VLAN{number:04d}")
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
-    for port in sorted(config.interfaces, key=lambda one: numbers(one.name)):
+    for port in sorted(config.interfaces, key=lambda port: numbers(port.name)):
         yield section(f"interface {port.name}", _port(config, port, routed.get(port.name)))
         for part in port.parts() if port.unit_vlan is not None else ():
             yield section(f"interface {tagged_name(part)}", _tagged(part))
     for loopback in loopbacks(config):
         addresses = [
-            f"{family(one)} address {one}{more}"
-            for one, more in zip(loopback.addresses, secondary(loopback.addresses), strict=True)
+            f"{family(address)} address {address}{more}"
+            for address, more in zip(loopback.addresses, secondary(loopback.addresses), strict=True)
         ]
         yield section(
             f"interface {loopback.name}",
@@ -89,17 +91,19 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
                 f"interface Loopback{FIRST_VRF_LOOPBACK + vrf.unit}",
                 f"description loopback of {vrf.name}",
                 f"vrf {vrf.name}",
-                [f"{family(one)} address {one}" for one in vrf.loopbacks],
+                [f"{family(prefix)} address {prefix}" for prefix in vrf.loopbacks],
             )
-    for one in config.gateways:
-        if one.vlan:
-            yield section(f"interface Vlan{one.vlan}", f"description {one.description}", gateway_lines(config, one))
+    for gateway in config.gateways:
+        if gateway.vlan:
+            yield section(
+                f"interface Vlan{gateway.vlan}", f"description {gateway.description}", gateway_lines(config, gateway)
+            )
 
 
 def secondary(addresses: Sequence[Addressed]) -> list[str]:
     """`` secondary`` for every IPv4 address but the first; IPv6 has no such word."""
-    four = [one for one in addresses if one.family == "ipv4"]
-    return [" secondary" if one in four[1:] else "" for one in addresses]
+    four = [address for address in addresses if address.family == "ipv4"]
+    return [" secondary" if address in four[1:] else "" for address in addresses]
 
 
 def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> list[str]:
@@ -137,9 +141,9 @@ def _tagged(port: Interface) -> list[str]:
 
 
 def _addressed(port: Interface) -> list[str]:
-    own = [f"vrf {port.vrf}"] if port.vrf else []
-    own += ["ipv6 enable"] if port.vrf and {one.family for one in port.addresses} == {"ipv6"} else []
-    return [*own, *(f"{family(one)} address {one}" for one in port.addresses)]
+    lines = [f"vrf {port.vrf}"] if port.vrf else []
+    lines += ["ipv6 enable"] if port.vrf and {address.family for address in port.addresses} == {"ipv6"} else []
+    return [*lines, *(f"{family(address)} address {address}" for address in port.addresses)]
 
 
 def bridged(port: Interface, gateway: Gateway | None) -> bool:
@@ -148,8 +152,8 @@ def bridged(port: Interface, gateway: Gateway | None) -> bool:
 
 
 def _bridged(config: DeviceConfig, port: Interface) -> list[str]:
-    own = vlan_ids(config).get(port.vlan or "", port.native_vlan)
-    carried = [*([] if own is None or own in port.tagged else [own]), *port.tagged]
+    untagged = vlan_ids(config).get(port.vlan or "", port.native_vlan)
+    carried = [*([] if untagged is None or untagged in port.tagged else [untagged]), *port.tagged]
     if not carried:
         return ["switchport"]
     if port.native_vlan is None and not port.tagged:
@@ -170,7 +174,10 @@ def gateway_lines(config: DeviceConfig, gateway: Gateway) -> list[str]:
     lines += ["ip proxy-arp"] if gateway.proxy_arp else []
     lines += ["ipv6 enable"] if "ipv6" in gateway.families else []
     shared = " virtual" if gateway.mac else ""
-    lines += [f"{family(one)} address{shared} {one}{word}" for one, word in zip(gateway.addresses, more, strict=True)]
+    lines += [
+        f"{family(address)} address{shared} {address}{word}"
+        for address, word in zip(gateway.addresses, more, strict=True)
+    ]
     lines += passive() if advertises(config, gateway) else []
     return [*lines, *advertised(gateway), *on_gateway(config, gateway)]
 

@@ -41,18 +41,18 @@ def profile_of(config: DeviceConfig, port: str) -> str:
 
 
 def _unpaused(qos: QosConfig, port: str) -> bool:
-    return bool(lossless(qos)) and not any(port in one.ports for one in qos.profiles)
+    return bool(lossless(qos)) and not any(port in profile.ports for profile in qos.profiles)
 
 
 def profiles(qos: QosConfig) -> dict[str, bool]:
     """The profiles that ports need, and whether PFC is in them."""
-    found = {QOS_PROFILE: bool(lossless(qos))}
-    return {**found, UNPAUSED_PROFILE: False} if any(_unpaused(qos, port) for port in qos.ports) else found
+    needed = {QOS_PROFILE: bool(lossless(qos))}
+    return {**needed, UNPAUSED_PROFILE: False} if any(_unpaused(qos, port) for port in qos.ports) else needed
 
 
 def dscp_map(qos: QosConfig) -> list[str]:
     """DSCPs by traffic class, as EOS writes them: every DSCP, for those of no class would keep EOS's own class."""
-    by_class = {one.queue: list(one.dscp) for one in qos.classes.values()}
+    by_class = {traffic_class.queue: list(traffic_class.dscp) for traffic_class in qos.classes.values()}
     named = {dscp for values in by_class.values() for dscp in values}
     rest = qos.classes.get(qos.default_class)
     if rest is not None:  # a text may have lost the class of all others
@@ -76,17 +76,19 @@ def seconds(milliseconds: int) -> str:
 
 def queues(qos: QosConfig) -> list[TrafficClass]:
     """Classes by their queues."""
-    return sorted(qos.classes.values(), key=lambda one: one.queue)
+    return sorted(qos.classes.values(), key=lambda traffic_class: traffic_class.queue)
 
 
 def lossless(qos: QosConfig) -> list[int]:
     """The PFC priorities of lossless classes."""
-    return sorted(one.pfc_priority for one in qos.classes.values() if one.pfc_priority is not None)
+    return sorted(
+        traffic_class.pfc_priority for traffic_class in qos.classes.values() if traffic_class.pfc_priority is not None
+    )
 
 
 def headroom_bytes(qos: QosConfig) -> int:
     """The headroom of a priority group: EOS has one for all ports of a queue profile, so what the neediest needs."""
-    return max((one.headroom_bytes for one in qos.profiles), default=0)
+    return max((profile.headroom_bytes for profile in qos.profiles), default=0)
 
 
 def pool_bytes(config: DeviceConfig, qos: QosConfig) -> int | None:
@@ -95,12 +97,12 @@ def pool_bytes(config: DeviceConfig, qos: QosConfig) -> int | None:
     return None if model is None else round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100)
 
 
-def watchdog_default(one: Watchdog) -> dict[str, str]:
+def watchdog_default(watchdog: Watchdog) -> dict[str, str]:
     """The watchdog's timers: a queue is stuck after some polls in a row."""
     return {
-        "timeout": seconds(one.poll_interval * one.detection),
-        "recovery-time": seconds(one.recovery),
-        "polling-interval": seconds(one.poll_interval),
+        "timeout": seconds(watchdog.poll_interval * watchdog.detection),
+        "recovery-time": seconds(watchdog.recovery),
+        "polling-interval": seconds(watchdog.poll_interval),
     }
 
 
@@ -111,15 +113,15 @@ def class_of_service(config: DeviceConfig) -> Iterator[Section]:
         return
     for text in dscp_map(qos):
         yield line(f"qos map dscp {text}")
-    for one in queues(qos):
+    for traffic_class in queues(qos):
         # The target is `tx-queue` on every platform (AVD's examples of `qos.map.traffic_class`; openconfig/featureprofiles, Arista's
         # part), also where a profile has `uc-tx-queue`. Both tie traffic class 7 to queue 7 for good, and take no line for it.
-        if one.queue != FIXED_QUEUE:
-            yield line(f"qos map traffic-class {one.queue} to tx-queue {one.queue}")
+        if traffic_class.queue != FIXED_QUEUE:
+            yield line(f"qos map traffic-class {traffic_class.queue} to tx-queue {traffic_class.queue}")
         # Thor2 guide, section 2.5.1. Packets keep their DSCP without `qos rewrite dscp`; the outer header of VXLAN gets this one
         # (Arista, TOI of 2023-08-31 on VXLAN packets: the outer DSCP is derived from the traffic class).
-        if one.dscp:
-            yield line(f"qos map traffic-class {one.queue} to dscp {one.dscp[0]}")
+        if traffic_class.dscp:
+            yield line(f"qos map traffic-class {traffic_class.queue} to dscp {traffic_class.dscp[0]}")
     if qos.watchdog is not None and lossless(qos):
         for word, value in watchdog_default(qos.watchdog).items():
             yield line(f"priority-flow-control pause watchdog default {word} {value}")
@@ -138,21 +140,25 @@ def _by_queue(qos: QosConfig) -> list[str]:
 
 def _pfc(qos: QosConfig) -> list[str]:
     lines = ["priority-flow-control on"]
-    lines += [f"priority-flow-control priority {one} no-drop" for one in lossless(qos)]
+    lines += [f"priority-flow-control priority {priority} no-drop" for priority in lossless(qos)]
     return [*lines, *(["priority-flow-control pause watchdog"] if qos.watchdog else [])]
 
 
 def _queue(qos: QosConfig, name: str, *, watched: bool) -> Section:
     """A queue of a profile; ``watched``: the PFC watchdog looks at it if its class is lossless."""
-    one = qos.classes[name]
-    strict = one.priority == "strict-high"
-    share = f"shape rate {one.transmit_percent} percent" if strict else f"bandwidth percent {one.transmit_percent}"
+    traffic_class = qos.classes[name]
+    strict = traffic_class.priority == "strict-high"
+    share = (
+        f"shape rate {traffic_class.transmit_percent} percent"
+        if strict
+        else f"bandwidth percent {traffic_class.transmit_percent}"
+    )
     marking = qos.marking.get(name)
     return section(
-        f"uc-tx-queue {one.queue}",
+        f"uc-tx-queue {traffic_class.queue}",
         "priority strict" if strict else "no priority",
-        share if one.transmit_percent else None,
-        f"bandwidth guaranteed percent {GUARANTEED_PERCENT}" if watched and one.lossless else None,
+        share if traffic_class.transmit_percent else None,
+        f"bandwidth guaranteed percent {GUARANTEED_PERCENT}" if watched and traffic_class.lossless else None,
         f"random-detect ecn minimum-threshold {marking.first // 1000} kbytes maximum-threshold {marking.last // 1000} kbytes "
         f"max-mark-probability {marking.probability} weight 0"
         if marking
@@ -167,12 +173,12 @@ def _buffers(config: DeviceConfig, qos: QosConfig) -> Iterator[Section]:
     if lossless(qos):
         body.append(f"ingress headroom bytes {headroom_bytes(qos)}")
         body += [
-            f"ingress priority-group {one} threshold {threshold(qos.buffers.ingress_dynamic_threshold)}"
-            for one in lossless(qos)
+            f"ingress priority-group {priority} threshold {threshold(qos.buffers.ingress_dynamic_threshold)}"
+            for priority in lossless(qos)
         ]
-    for one in queues(qos):
-        index = DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold
-        body.append(f"egress unicast queue {one.queue} threshold {threshold(index)}")
+    for traffic_class in queues(qos):
+        index = DEFAULT_THRESHOLD if traffic_class.dynamic_threshold is None else traffic_class.dynamic_threshold
+        body.append(f"egress unicast queue {traffic_class.queue} threshold {threshold(index)}")
     yield section(f"platform trident mmu queue profile {QUEUE_PROFILE}", body)
     yield line(f"platform trident mmu queue profile {QUEUE_PROFILE} apply")
     limit = pool_bytes(config, qos) if lossless(qos) else None

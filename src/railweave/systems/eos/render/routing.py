@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def virtual_mac(config: model.DeviceConfig) -> str:
     """The MAC address of shared gateways: EOS has one for all of them, and a fabric has one too. Empty: there are none."""
-    return next((one.mac for one in config.gateways if one.mac), "")
+    return next((gateway.mac for gateway in config.gateways if gateway.mac), "")
 
 
 def bridged(config: model.DeviceConfig) -> tuple[model.BridgedVlan, ...]:
@@ -31,12 +31,12 @@ def shared_gateways(config: model.DeviceConfig) -> list[Section]:
 
 def vxlan_lines(config: model.DeviceConfig) -> list[str]:
     """Lines of ``interface Vxlan1``."""
-    return [f"vxlan vlan {one.vlan} vni {one.vni}" for one in bridged(config)]
+    return [f"vxlan vlan {vlan.vlan} vni {vlan.vni}" for vlan in bridged(config)]
 
 
 def families(vrf: model.Vrf) -> tuple[str, ...]:
     """The address families of a tenant's prefixes and external routers, in EOS's words."""
-    return tuple({"ipv4": "ip", "ipv6": "ipv6"}[one] for one in vrf.families())
+    return tuple({"ipv4": "ip", "ipv6": "ipv6"}[family] for family in vrf.families())
 
 
 def tunnel_source(config: model.DeviceConfig) -> str:
@@ -44,8 +44,8 @@ def tunnel_source(config: model.DeviceConfig) -> str:
     overlay = config.overlay
     if overlay is None or not overlay.endpoints:
         return ""
-    own = {overlay.loopback, config.loopback.address}
-    return names.ROUTER_LOOPBACK if overlay.endpoints[0].address in own else names.TUNNEL_LOOPBACK
+    addresses = {overlay.loopback, config.loopback.address}
+    return names.ROUTER_LOOPBACK if overlay.endpoints[0].address in addresses else names.TUNNEL_LOOPBACK
 
 
 def instances(config: model.DeviceConfig) -> Iterator[Section]:
@@ -80,8 +80,8 @@ def tunnels(config: model.DeviceConfig) -> Iterator[Section]:
 
 def link_of(config: model.DeviceConfig, port: str) -> model.IsisPort | None:
     """The link of a port that IS-IS runs on."""
-    found = config.isis
-    return next((one for one in found.ports if one.interface == port), None) if found else None
+    isis = config.isis
+    return next((link for link in isis.ports if link.interface == port), None) if isis else None
 
 
 def advertises(config: model.DeviceConfig, gateway: model.Gateway) -> bool:
@@ -96,8 +96,8 @@ def passive() -> list[str]:
 
 def on_port(config: model.DeviceConfig, port: str) -> list[str]:
     """The lines of a port between switches; none where IS-IS does not run on it."""
-    found, link = config.isis, link_of(config, port)
-    if found is None or link is None:
+    isis, link = config.isis, link_of(config, port)
+    if isis is None or link is None:
         return []
     lines = [
         f"isis enable {names.ISIS_INSTANCE}",
@@ -105,24 +105,24 @@ def on_port(config: model.DeviceConfig, port: str) -> list[str]:
         f"isis metric {link.metric}",
         "isis network point-to-point",
     ]
-    if found.bfd:
-        every = found.bfd.minimum_interval
-        lines += ["isis bfd", f"bfd interval {every} min-rx {every} multiplier {found.bfd.multiplier}"]
-    if found.key:
-        lines += ["isis authentication mode md5", f"isis authentication key 0 {names.secret(found.key)}"]
+    if isis.bfd:
+        every = isis.bfd.minimum_interval
+        lines += ["isis bfd", f"bfd interval {every} min-rx {every} multiplier {isis.bfd.multiplier}"]
+    if isis.key:
+        lines += ["isis authentication mode md5", f"isis authentication key 0 {names.secret(isis.key)}"]
     return lines
 
 
 def router_isis(config: model.DeviceConfig) -> list[Section]:
     """``router isis``: level 2 alone; metrics are wide on EOS unless told otherwise."""
-    found = config.isis
-    if found is None:
+    isis = config.isis
+    if isis is None:
         return []
-    key = ("authentication mode md5", f"authentication key 0 {names.secret(found.key)}") if found.key else ()
+    key = ("authentication mode md5", f"authentication key 0 {names.secret(isis.key)}") if isis.key else ()
     families = [
-        section(f"address-family {one} unicast", f"maximum-paths {found.maximum_ecmp}") for one in found.families
+        section(f"address-family {family} unicast", f"maximum-paths {isis.maximum_ecmp}") for family in isis.families
     ]
-    body = (f"net {found.net}", f"router-id ipv4 {found.router_id}", "is-type level-2", "log-adjacency-changes")
+    body = (f"net {isis.net}", f"router-id ipv4 {isis.router_id}", "is-type level-2", "log-adjacency-changes")
     return [section(f"router isis {names.ISIS_INSTANCE}", body, key, families)]
 
 

@@ -132,7 +132,7 @@ def _interfaces(
         )
         # A port may pass through several PHYs: the first that has any FEC counts.
         ways = phy.get("interfacePhyStatuses", name).all("phyStatuses")
-        fec = next((one for one in ways if one.get("fec").there or one.get("preFecBer").there), None)
+        fec = next((way for way in ways if way.get("fec").there or way.get("preFecBer").there), None)
         port = _PORT(
             row,
             name=name,
@@ -191,7 +191,7 @@ def _optics(answer: Value, slots: Value, thresholds: Value) -> dict[str, Optic]:
 
 def _channels(limits: Value) -> tuple[Lane, ...]:
     """The light of each lane, where the answer has it by channel."""
-    ways = [{key: one for one, (key,) in rows(limits, f"{way}/channels/*")} for way in ("txPower", "rxPower")]
+    ways = [{key: element for element, (key,) in rows(limits, f"{way}/channels/*")} for way in ("txPower", "rxPower")]
     return tuple(
         Lane(int(channel), *(way[channel].number() if channel in way else None for way in ways))
         for channel in sorted({*ways[0], *ways[1]})
@@ -212,10 +212,10 @@ def _watchdog(answer: Value) -> dict[str, dict[int, Watchdog]]:
     """The PFC watchdog by port and queue. EOS leaves out ports that never stood: they are absent here too."""
     made: dict[str, dict[int, Watchdog]] = {name: {} for _, (name,) in rows(answer, "interfaces/*")}
     for name, queues in _STUCK(answer).items():
-        for number, one in queues.items():
-            if one.detected is not None and one.recovered is not None:
-                one = replace(one, storming=one.detected > one.recovered)  # noqa: PLW2901 - the same, completed
-            made[name][number] = one
+        for number, watchdog in queues.items():
+            if watchdog.detected is not None and watchdog.recovered is not None:
+                watchdog = replace(watchdog, storming=watchdog.detected > watchdog.recovered)  # noqa: PLW2901 - the same, completed
+            made[name][number] = watchdog
     return made
 
 

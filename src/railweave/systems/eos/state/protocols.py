@@ -21,17 +21,17 @@ _AS_NUMBER = re.compile(r"(?:(\d{1,5})\.)?(\d{1,10})")
 
 def full_name(name: str | None) -> str | None:
     """An interface by its full name: EOS abbreviates it after the ``%`` of a link-local address (``Et1/1``)."""
-    found = _ABBREVIATED.fullmatch(name) if name else None
-    return f"{_FULL[found[1]]}{found[2]}" if found else name
+    match = _ABBREVIATED.fullmatch(name) if name else None
+    return f"{_FULL[match[1]]}{match[2]}" if match else name
 
 
 def _as_number(value: Value) -> int | None:
     """An AS number, which is a number, a text, or in the form ``65000.1``."""
     text = value.text()
-    found = _AS_NUMBER.fullmatch(text) if text else None
-    if text and found is None:
+    match = _AS_NUMBER.fullmatch(text) if text else None
+    if text and match is None:
         value.note(f"an AS number was expected, and it is {text[:60]!r}")
-    return (int(found[1] or 0) << 16) + int(found[2]) if found else None
+    return (int(match[1] or 0) << 16) + int(match[2]) if match else None
 
 
 _NEIGHBOR = Fields(
@@ -83,20 +83,20 @@ _OLDER_FAMILY = Fields(protocols.FamilyState, "received=prefixReceived accepted=
 def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ...]:
     """The sessions of ``show bgp summary vrf all`` and ``show bgp neighbors vrf all``; either may be missing."""
     made: dict[tuple[str, str], protocols.BgpSession] = {}
-    for one, (vrf,) in rows(neighbors, "vrfs/*/peerList[]"):
-        if (name := one.get("peerAddress").text()) is not None:
-            made[vrf, _key(name)] = _neighbor(vrf, name, one)
+    for entry, (vrf,) in rows(neighbors, "vrfs/*/peerList[]"):
+        if (name := entry.get("peerAddress").text()) is not None:
+            made[vrf, _key(name)] = _neighbor(vrf, name, entry)
     for table, (vrf,) in rows(summary, "vrfs/*"):
-        for one, (name,) in rows(table, "peers/*"):
+        for entry, (name,) in rows(table, "peers/*"):
             address, interface = _peer(name)
             here = made.get((vrf, _key(name))) or protocols.BgpSession(
                 address, interface, vrf, discovered=interface is not None
             )
-            families = {short: _FAMILY(one.get(long)) for long, short in _FAMILIES.items() if one.get(long).there}
-            if not families and one.get("prefixReceived").there:  # the older form, which has one family
-                families["ipv6" if ":" in address else "ipv4"] = _OLDER_FAMILY(one)
+            families = {short: _FAMILY(entry.get(long)) for long, short in _FAMILIES.items() if entry.get(long).there}
+            if not families and entry.get("prefixReceived").there:  # the older form, which has one family
+                families["ipv6" if ":" in address else "ipv4"] = _OLDER_FAMILY(entry)
             made[vrf, _key(name)] = replace(
-                _SUMMARY.onto(here, one),
+                _SUMMARY.onto(here, entry),
                 local_as=_as_number(table.get("asn")) or here.local_as,
                 families=here.families | families,
             )
@@ -113,17 +113,17 @@ def _key(name: str) -> str:
     return f"{address}%{interface}" if interface else address
 
 
-def _neighbor(vrf: str, name: str, one: Value) -> protocols.BgpSession:
+def _neighbor(vrf: str, name: str, entry: Value) -> protocols.BgpSession:
     address, zone = _peer(name)
-    interface = full_name(one.get("ifName").text()) or zone
+    interface = full_name(entry.get("ifName").text()) or zone
     session = _SESSION(
-        one,
+        entry,
         peer=address,
         interface=interface if zone or address.startswith("fe80") else None,
         vrf=vrf,
         discovered=zone is not None,
     )
-    times = one.get("establishedTransitions").integer()
+    times = entry.get("establishedTransitions").integer()
     return session if times is None else replace(session, flaps=max(times - (session.state == "established"), 0))
 
 
@@ -145,10 +145,10 @@ def bfd_sessions(answer: Value) -> tuple[protocols.BfdSession, ...]:
     made: list[protocols.BfdSession] = []
     for table, (vrf,) in rows(answer, "vrfs/*"):
         for kind in ("ipv4Neighbors", "ipv6Neighbors"):
-            for one, (name, label) in rows(table, f"{kind}/*/peerStats/*"):
+            for entry, (name, label) in rows(table, f"{kind}/*/peerStats/*"):
                 address, zone = _peer(name)
-                interface = full_name(one.get("l3intf").text() or label) or zone
-                made.append(_BFD(one, peer=address, interface=interface, vrf=vrf))
+                interface = full_name(entry.get("l3intf").text() or label) or zone
+                made.append(_BFD(entry, peer=address, interface=interface, vrf=vrf))
     return tuple(made)
 
 
@@ -194,8 +194,8 @@ def _drops(entry: Value) -> str | None:
     null = next(
         (
             name
-            for one in entry.all("vias")
-            if (name := one.get("interface").text()) and name.lower().startswith("null")
+            for via in entry.all("vias")
+            if (name := via.get("interface").text()) and name.lower().startswith("null")
         ),
         None,
     )
@@ -204,7 +204,7 @@ def _drops(entry: Value) -> str | None:
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
     """The address families that are not routed in a VRF, as each answer about its routes says beside them."""
-    found: dict[str, set[str]] = {}
+    families: dict[str, set[str]] = {}
     for name in answers.texts:
         about = asked_about(name)
         if about and about[0] == "route":
@@ -214,10 +214,10 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
         else:
             continue
         answer = answers.tree(name)
-        said = [one.flag() for one in answer.find("routingDisabled")] if answer else []
-        if said:
-            found.setdefault(family, set()).update({"all"} if any(said) else ())
-    return {family: tuple(off) for family, off in found.items()} or None
+        disabled = [value.flag() for value in answer.find("routingDisabled")] if answer else []
+        if disabled:
+            families.setdefault(family, set()).update({"all"} if any(disabled) else ())
+    return {family: tuple(off) for family, off in families.items()} or None
 
 
 _PATH = Fields(
@@ -232,7 +232,7 @@ _PATH = Fields(
 
 def _paths(answer: Value, prefix: str) -> tuple[protocols.Path, ...]:
     return tuple(
-        _PATH(one) for table in answer.find("bgpRouteEntries") for one in table.get(prefix).all("bgpRoutePaths")
+        _PATH(path) for table in answer.find("bgpRouteEntries") for path in table.get(prefix).all("bgpRoutePaths")
     )
 
 
@@ -245,8 +245,8 @@ _VRF = Fields(
 
 def vrfs(answer: Value, bindings: Value) -> dict[str, protocols.VrfState]:
     """The VRFs of ``show vrf`` with their VNIs of ``show vxlan vni``."""
-    numbers = {one.vrf: one.vni for one in vnis(bindings).values() if one.vrf}
-    return {name: _VRF(one, name, vni=numbers.get(name)) for one, (name,) in rows(answer, "vrfs/*")}
+    numbers = {vni.vrf: vni.vni for vni in vnis(bindings).values() if vni.vrf}
+    return {name: _VRF(entry, name, vni=numbers.get(name)) for entry, (name,) in rows(answer, "vrfs/*")}
 
 
 _VNI = Fields(protocols.VniState, "vrf=vrfName vlan")
@@ -257,9 +257,9 @@ def vnis(answer: Value) -> dict[int, protocols.VniState]:
     made: dict[int, protocols.VniState] = {}
     for tunnel, _ in rows(answer, "vxlanIntfs/*"):
         for key, layer in (("vniBindings", 2), ("vniBindingsToVrf", 3)):
-            for one, (number,) in rows(tunnel, f"{key}/*"):
+            for entry, (number,) in rows(tunnel, f"{key}/*"):
                 if number.isascii() and number.isdecimal() and len(number) < 9:
-                    made[int(number)] = _VNI(one, vni=int(number), layer=layer)
+                    made[int(number)] = _VNI(entry, vni=int(number), layer=layer)
     return made
 
 

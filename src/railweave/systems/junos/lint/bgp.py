@@ -31,8 +31,8 @@ def dynamic_neighbor(root: Words) -> Iterator[str]:
 
     Source: ``junos:must`` of protocols/bgp/group/dynamic-neighbor.
     """
-    for group, one in _groups(root):
-        for name, neighbor in one.at("dynamic-neighbor").below.items():
+    for group, session_group in _groups(root):
+        for name, neighbor in session_group.at("dynamic-neighbor").below.items():
             allow, discovery = neighbor.has("allow"), neighbor.has("peer-auto-discovery")
             if allow == discovery:
                 yield f"group {group} dynamic-neighbor {name} has {'both' if allow else 'neither'} allow and peer-auto-discovery"
@@ -52,14 +52,14 @@ def peer_auto_discovery(root: Words) -> Iterator[str]:
 
     Source: ``junos:must`` of peer-auto-discovery (authentication), and the auto-discovery page (no IBGP, no multihop).
     """
-    for group, one in _groups(root):
-        if not any(True for _ in one.every("dynamic-neighbor", "*", "peer-auto-discovery")):
+    for group, session_group in _groups(root):
+        if not any(True for _ in session_group.every("dynamic-neighbor", "*", "peer-auto-discovery")):
             continue
-        if one.value("type") == "internal":
+        if session_group.value("type") == "internal":
             yield f"group {group} discovers neighbors and is internal"
-        if one.has("multihop"):
+        if session_group.has("multihop"):
             yield f"group {group} discovers neighbors and has multihop"
-        levels = [root.at(*BGP), one, *one.at("dynamic-neighbor").below.values()]
+        levels = [root.at(*BGP), session_group, *session_group.at("dynamic-neighbor").below.values()]
         for word in AUTHENTICATION:
             if any(level.has(word) for level in levels):
                 yield f"group {group} discovers neighbors and has {word}"
@@ -78,8 +78,8 @@ def discovery_interface(root: Words) -> Iterator[str]:
     Source: the auto-discovery page.
     """
     owners: dict[str, str] = {}
-    for group, one in _groups(root):
-        for (*_, interface), _ in one.every("dynamic-neighbor", "*", "peer-auto-discovery", "interface", "*"):
+    for group, session_group in _groups(root):
+        for (*_, interface), _ in session_group.every("dynamic-neighbor", "*", "peer-auto-discovery", "interface", "*"):
             name, _, unit = interface.rpartition(".")
             if not root.has("interfaces", name, "unit", unit, "family", "inet6"):
                 yield f"group {group} discovers on {interface}, which has no family inet6"
@@ -101,8 +101,10 @@ def peer_as_list(root: Words) -> Iterator[str]:
 
     Source: ``junos:must`` of peer-as-list.
     """
-    for group, one in _groups(root):
-        if one.has("peer-as-list") and not (one.has("allow") or one.has("dynamic-neighbor")):
+    for group, session_group in _groups(root):
+        if session_group.has("peer-as-list") and not (
+            session_group.has("allow") or session_group.has("dynamic-neighbor")
+        ):
             yield f"group {group} has peer-as-list without allow or dynamic-neighbor"
 
 
@@ -136,11 +138,11 @@ def bfd(root: Words) -> Iterator[str]:
 
     Source: ``junos:must`` of bfd-liveness-detection.
     """
-    for group, one in _groups(root):
-        for _, detection in one.every("**", "bfd-liveness-detection"):
+    for group, session_group in _groups(root):
+        for _, detection in session_group.every("**", "bfd-liveness-detection"):
             if detection.has("echo") and detection.has("echo-lite"):
                 yield f"group {group} has BFD echo and echo-lite"
-            if detection.has("holddown-interval") and one.value("type") == "internal":
+            if detection.has("holddown-interval") and session_group.value("type") == "internal":
                 yield f"group {group} is internal and has a BFD holddown-interval"
 
 
@@ -157,9 +159,9 @@ def prefix_limit(root: Words) -> Iterator[str]:
     Source: ``junos:must`` of prefix-limit.
     """
     for path, limit in root.at(*BGP).every("**", "prefix-limit"):
-        found = [word for word in ("teardown", "drop-excess", "hide-excess") if limit.has(word)]
-        if len(found) > 1:
-            yield f"bgp {' '.join(path)} has {', '.join(found)}"
+        actions = [word for word in ("teardown", "drop-excess", "hide-excess") if limit.has(word)]
+        if len(actions) > 1:
+            yield f"bgp {' '.join(path)} has {', '.join(actions)}"
 
 
 @check(
@@ -174,11 +176,11 @@ def fabric_color(root: Words) -> Iterator[str]:
 
     Source: command reference of ``fabric-color`` (Junos OS 25.4R1).
     """
-    for group, one in _groups(root):
-        if one.has("fabric-color"):
-            if one.value("type") == "internal":
+    for group, session_group in _groups(root):
+        if session_group.has("fabric-color"):
+            if session_group.value("type") == "internal":
                 yield f"group {group} has a fabric-color and is internal"
-            if one.has("multihop"):
+            if session_group.has("multihop"):
                 yield f"group {group} has a fabric-color and multihop"
 
 
@@ -195,8 +197,8 @@ def color_policy(root: Words) -> Iterator[str]:
         return
     colors = {
         name
-        for name, one in root.at("policy-options", "community").below.items()
-        if any(value.startswith("color:") for value in one.names("members"))
+        for name, community in root.at("policy-options", "community").below.items()
+        if any(value.startswith("color:") for value in community.names("members"))
     }
     for policy in dict.fromkeys(path[-1] for path, _ in root.at(*BGP).every("**", "export", "*")):
         statement = root.at("policy-options", "policy-statement", policy)

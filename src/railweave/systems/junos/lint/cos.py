@@ -39,11 +39,11 @@ def queue_number(root: Words) -> Iterator[str]:
 
     The models have no range for ``queue-num``.
     """
-    for name, one in root.at(COS, "forwarding-classes", "class").below.items():
-        queue = as_number(one.inside("queue-num"))
+    for name, class_words in root.at(COS, "forwarding-classes", "class").below.items():
+        queue = as_number(class_words.inside("queue-num"))
         if queue is None or queue not in QUEUES:
-            yield f"forwarding class {name} has queue {one.inside('queue-num')}"
-        elif queue not in UNICAST_QUEUES and one.inside("no-loss") is not None:
+            yield f"forwarding class {name} has queue {class_words.inside('queue-num')}"
+        elif queue not in UNICAST_QUEUES and class_words.inside("no-loss") is not None:
             yield f"lossless forwarding class {name} has the multicast queue {queue}"
     for name in root.names(COS, "forwarding-classes", "queue"):
         if as_number(name) not in QUEUES:
@@ -76,12 +76,12 @@ def forwarding_class_form(root: Words) -> Iterator[str]:
 def queue_shared(root: Words) -> Iterator[str]:
     """A lossless class has its queue for itself (follows from what PFC does)."""
     classes = root.at(COS, "forwarding-classes", "class").below
-    for name, one in classes.items():
-        if one.inside("no-loss") is None:
+    for name, words in classes.items():
+        if words.inside("no-loss") is None:
             continue
         for other, another in classes.items():
-            if other != name and another.inside("queue-num") == one.inside("queue-num"):
-                yield f"forwarding class {other} shares queue {one.inside('queue-num')} with lossless class {name}"
+            if other != name and another.inside("queue-num") == words.inside("queue-num"):
+                yield f"forwarding class {other} shares queue {words.inside('queue-num')} with lossless class {name}"
 
 
 @check(
@@ -130,16 +130,16 @@ def scheduler_rates(root: Words) -> Iterator[str]:
 
     Source: ``junos:must`` of class-of-service/schedulers/{excess-rate,excess-priority,shaping-rate}.
     """
-    for (*_, name), one in root.every(COS, "schedulers", "*"):
+    for (*_, name), scheduler in root.every(COS, "schedulers", "*"):
         capped = next(
-            (word for word in ("exact", "rate-limit") if one.at("transmit-rate").inside(word) is not None), None
+            (word for word in ("exact", "rate-limit") if scheduler.at("transmit-rate").inside(word) is not None), None
         )
         for excess in ("excess-rate", "excess-priority"):
-            if one.has(excess) and capped:
+            if scheduler.has(excess) and capped:
                 yield f"scheduler {name} has {excess} and transmit-rate {capped}"
-            if one.has(excess) and one.value("priority") == "strict-high":
+            if scheduler.has(excess) and scheduler.value("priority") == "strict-high":
                 yield f"scheduler {name} has {excess} and priority strict-high"
-        if one.has("shaping-rate") and capped:
+        if scheduler.has("shaping-rate") and capped:
             yield f"scheduler {name} has shaping-rate and transmit-rate {capped}"
 
 
@@ -152,8 +152,8 @@ def scheduler_rates(root: Words) -> Iterator[str]:
 )
 def transmit_rate(root: Words) -> Iterator[str]:
     """Guaranteed rates of a map fit the port; strict-high queues are served first and are not counted."""
-    for (*_, name), one in root.every(COS, "scheduler-maps", "*"):
-        used = {path[-1] for path, _ in one.every("forwarding-class", "*", "scheduler", "*")}
+    for (*_, name), scheduler_map in root.every(COS, "scheduler-maps", "*"):
+        used = {path[-1] for path, _ in scheduler_map.every("forwarding-class", "*", "scheduler", "*")}
         rates = [
             root.number(COS, "schedulers", scheduler, "transmit-rate", "percent") or 0
             for scheduler in used
@@ -172,13 +172,13 @@ def transmit_rate(root: Words) -> Iterator[str]:
 )
 def code_point(root: Words) -> Iterator[str]:
     """Code points of classifiers, rewrite rules and PFC profiles are bits of the right number, or names."""
-    own = {path[-1] for path, _ in root.every(COS, "code-point-aliases", "*", "*")}
+    aliases = {path[-1] for path, _ in root.every(COS, "code-point-aliases", "*", "*")}
     for word in ("classifiers", "rewrite-rules"):
         for kind, bits in CODE_POINT_BITS.items():
             pattern = ("*", "forwarding-class", "*", "loss-priority", "*")
-            for (name, *_), one in root.at(COS, word, kind).every(*pattern):
-                for value in (*one.names("code-points"), *one.names("code-point")):
-                    if not (_bits(value, bits) or value in own or _ALIAS.fullmatch(value)):
+            for (name, *_), rules in root.at(COS, word, kind).every(*pattern):
+                for value in (*rules.names("code-points"), *rules.names("code-point")):
+                    if not (_bits(value, bits) or value in aliases or _ALIAS.fullmatch(value)):
                         yield f"{word} {kind} {name} has code point {value!r}, which is not {bits} bits"
     for (*_, profile, _, kind, _, value), _ in root.every(
         COS, "congestion-notification-profile", "*", "*", "*", "code-point", "*"
@@ -202,9 +202,9 @@ def _bits(value: str, count: int) -> bool:
 def code_point_twice(root: Words) -> Iterator[str]:
     """One code point is in one class of a classifier (follows from its meaning)."""
     for kind in CODE_POINT_BITS:
-        for name, one in root.at(COS, "classifiers", kind).below.items():
+        for name, classifier in root.at(COS, "classifiers", kind).below.items():
             seen: dict[str, str] = {}
-            for (_, class_name, *_, value), _ in one.every(
+            for (_, class_name, *_, value), _ in classifier.every(
                 "forwarding-class", "*", "loss-priority", "*", "code-points", "*"
             ):
                 if seen.setdefault(value, class_name) != class_name:
@@ -222,8 +222,8 @@ def classifier_empty(root: Words) -> Iterator[str]:
     """``junos:must`` of every kind of classifier and rewrite rule."""
     for word in ("classifiers", "rewrite-rules"):
         for kind in CODE_POINT_BITS:
-            for name, one in root.at(COS, word, kind).below.items():
-                if not (one.has("forwarding-class") or one.has("import")):
+            for name, rules in root.at(COS, word, kind).below.items():
+                if not (rules.has("forwarding-class") or rules.has("import")):
                     yield f"{word} {kind} {name} has neither a forwarding class nor an import"
 
 
@@ -239,15 +239,15 @@ def cos_interface(root: Words) -> Iterator[str]:
 
     Source: ``junos:must`` of class-of-service/interfaces/interface and of its ``rewrite-rules``.
     """
-    for (*_, name), one in root.every(COS, "interfaces", "*"):
+    for (*_, name), interface in root.every(COS, "interfaces", "*"):
         for first, second in (("forwarding-class", "classifiers"), ("scheduler-map", "forwarding-class-set")):
-            if one.has(first) and one.has(second):
+            if interface.has(first) and interface.has(second):
                 yield f"interface {name} has {first} and {second}"
-        for path, rules in one.every("**", "rewrite-rules"):
+        for path, rules in interface.every("**", "rewrite-rules"):
             for first, second in (("dscp", "inet-precedence"), ("dscp-ipv6", "inet6-precedence")):
                 if rules.has(first) and rules.has(second):
                     yield f"interface {' '.join((name, *path))} has {first} and {second}"
-        if one.has("scheduler-map") and any(True for _ in one.every("unit", "*", "scheduler-map")):
+        if interface.has("scheduler-map") and any(True for _ in interface.every("unit", "*", "scheduler-map")):
             yield f"interface {name} has a scheduler-map on itself and on a unit"
 
 
@@ -260,12 +260,12 @@ def cos_interface(root: Words) -> Iterator[str]:
 )
 def drop_profile(root: Words) -> Iterator[str]:
     """Points of an interpolated drop profile rise (command reference of ``interpolate``)."""
-    for (*_, name, _), one in root.every(COS, "drop-profiles", "*", "interpolate"):
+    for (*_, name, _), profile in root.every(COS, "drop-profiles", "*", "interpolate"):
         for word in ("fill-level", "drop-probability"):
-            values = [as_number(value) for value in one.names(word)]
+            values = [as_number(value) for value in profile.names(word)]
             known = [value for value in values if value is not None]
             if known != sorted(known) or len(known) < len(values):
-                yield f"drop profile {name} has {word} {' '.join(one.names(word))}"
+                yield f"drop profile {name} has {word} {' '.join(profile.names(word))}"
 
 
 @check(
@@ -302,7 +302,7 @@ def buffer_total(root: Words) -> Iterator[str]:
         partitions = root.at(COS, "shared-buffer", direction, "buffer-partition")
         if not partitions.below:
             continue
-        total = sum(one.number("percent") or 0 for one in partitions.below.values())
+        total = sum(partition.number("percent") or 0 for partition in partitions.below.values())
         if total > 100 or (direction == "ingress" and total != 100):
             yield f"the {direction} partitions of the shared buffer add up to {total} percent"
 

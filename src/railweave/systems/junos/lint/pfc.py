@@ -29,8 +29,8 @@ def watchdog_output(root: Words) -> Iterator[str]:
 
     Source: ``junos:must`` of class-of-service/congestion-notification-profile/pfc-watchdog.
     """
-    for name, one in _profiles(root):
-        if one.has("pfc-watchdog") and not one.has("output"):
+    for name, profile in _profiles(root):
+        if profile.has("pfc-watchdog") and not profile.has("output"):
             yield f"congestion-notification-profile {name} has pfc-watchdog and no output section"
 
 
@@ -47,9 +47,9 @@ def watchdog_action(root: Words) -> Iterator[str]:
     Source: the PFC watchdog's page of the QFX5240 guide.
     """
     actions = {
-        name: one.value("pfc-watchdog", "watchdog-action") or "drop"
-        for name, one in _profiles(root)
-        if one.has("pfc-watchdog")
+        name: profile.value("pfc-watchdog", "watchdog-action") or "drop"
+        for name, profile in _profiles(root)
+        if profile.has("pfc-watchdog")
     }
     if len(set(actions.values())) > 1:
         yield f"watchdog actions differ: {', '.join(f'{name} {action}' for name, action in actions.items())}"
@@ -68,9 +68,9 @@ def pfc_code_point(root: Words) -> Iterator[str]:
     Source: ``junos:must`` of ``mru`` and ``xon``.
     """
     for name, profile in _profiles(root):
-        for (_, kind, _, value), one in profile.every("input", "*", "code-point", "*"):
+        for (_, kind, _, value), code_point in profile.every("input", "*", "code-point", "*"):
             for word in ("mru", "xon"):
-                if one.inside(word) is not None and one.inside("pfc") is None:
+                if code_point.inside(word) is not None and code_point.inside("pfc") is None:
                     yield f"congestion-notification-profile {name} has {word} without pfc at {kind} {value}"
 
 
@@ -86,8 +86,8 @@ def pfc_kind(root: Words) -> Iterator[str]:
 
     Source: Junos documentation, the page on PFC with DSCP.
     """
-    for name, one in _profiles(root):
-        if one.has("input", "dscp") and one.has("input", "ieee-802.1"):
+    for name, profile in _profiles(root):
+        if profile.has("input", "dscp") and profile.has("input", "ieee-802.1"):
             yield f"congestion-notification-profile {name} has both dscp and ieee-802.1 inputs"
 
 
@@ -101,13 +101,13 @@ def pfc_kind(root: Words) -> Iterator[str]:
 def pfc_queue(root: Words) -> Iterator[str]:
     """A profile's output pauses the queues of lossless classes, at their PFC priority (follows from its meaning)."""
     lossless = {
-        one.inside("queue-num"): one.inside("pfc-priority")
-        for one in root.at(COS, "forwarding-classes", "class").below.values()
-        if one.inside("no-loss") is not None
+        class_words.inside("queue-num"): class_words.inside("pfc-priority")
+        for class_words in root.at(COS, "forwarding-classes", "class").below.values()
+        if class_words.inside("no-loss") is not None
     }
     for name, profile in _profiles(root):
-        for (*_, value), one in profile.every("output", "ieee-802.1", "code-point", "*"):
-            for queue in one.names("flow-control-queue"):
+        for (*_, value), code_point in profile.every("output", "ieee-802.1", "code-point", "*"):
+            for queue in code_point.names("flow-control-queue"):
                 if queue not in lossless:
                     yield f"congestion-notification-profile {name} pauses queue {queue}, which no lossless class has"
                 elif (priority := lossless[queue]) and priority.isdecimal() and value != f"{int(priority):03b}":
@@ -123,11 +123,11 @@ def pfc_queue(root: Words) -> Iterator[str]:
 )
 def pfc_class(root: Words) -> Iterator[str]:
     """What is paused at ingress is in a lossless class (follows from its meaning)."""
-    by_account = any(one.has("input", "pfc-account") for _, one in _profiles(root))
+    by_account = any(profile.has("input", "pfc-account") for _, profile in _profiles(root))
     lossless = {
         name
-        for name, one in root.at(COS, "forwarding-classes", "class").below.items()
-        if one.inside("no-loss") is not None or (by_account and one.inside("pfc-priority") is not None)
+        for name, class_words in root.at(COS, "forwarding-classes", "class").below.items()
+        if class_words.inside("no-loss") is not None or (by_account and class_words.inside("pfc-priority") is not None)
     }
     classified: dict[str, set[str]] = {}
     for kind in ("dscp", "dscp-ipv6"):
@@ -135,8 +135,8 @@ def pfc_class(root: Words) -> Iterator[str]:
         for (_, _, class_name, *_, value), _ in root.at(COS, "classifiers", kind).every(*pattern):
             classified.setdefault(value, set()).add(class_name)
     for name, profile in _profiles(root):
-        for (*_, value), one in profile.every("input", "dscp", "code-point", "*"):
-            if one.inside("pfc") is not None and not classified.get(value, set()) & lossless:
+        for (*_, value), code_point in profile.every("input", "dscp", "code-point", "*"):
+            if code_point.inside("pfc") is not None and not classified.get(value, set()) & lossless:
                 yield f"congestion-notification-profile {name} has pfc at {value}, which is in no lossless class"
 
 
@@ -151,8 +151,8 @@ def pfc_account(root: Words) -> Iterator[str]:
     """The PFC account that a code point names is one of its profile, and has a priority."""
     for name, profile in _profiles(root):
         accounts = profile.at("input", "pfc-account").below
-        for (*_, value), one in profile.every("input", "*", "code-point", "*"):
-            account = one.value("pfc-account-name")
+        for (*_, value), code_point in profile.every("input", "*", "code-point", "*"):
+            account = code_point.value("pfc-account-name")
             if account and account not in accounts:
                 yield f"congestion-notification-profile {name} has no pfc-account {account}, which code point {value} names"
             elif account and not accounts[account].names("pfc-priority"):

@@ -147,6 +147,6 @@ def reassignment_pair(root: Words) -> Iterator[str]:
 
     Source: ``junos:must`` of ecmp-dlb/flowlet/reassignment/prob-threshold.
     """
-    found = root.at(*ENHANCED_HASH, "ecmp-dlb", "flowlet", "reassignment")
-    if found.has("prob-threshold") and not found.has("quality-delta"):
+    reassignment = root.at(*ENHANCED_HASH, "ecmp-dlb", "flowlet", "reassignment")
+    if reassignment.has("prob-threshold") and not reassignment.has("quality-delta"):
         yield "flowlet reassignment has prob-threshold without quality-delta"

@@ -40,12 +40,12 @@ def ra_prefix_on_interface(root: Words) -> Iterator[str]:
 
     A commit check that is in no model.
     """
-    for interface, one in root.at(*ADVERTISED).below.items():
+    for interface, words in root.at(*ADVERTISED).below.items():
         name, _, unit = interface.rpartition(".")
         addresses = root.names("interfaces", name, "unit", unit, "family", "inet6", "address")
-        own = [_network(address) for address in addresses]
-        for prefix in one.names("prefix"):
-            if _network(prefix) not in own:
+        networks = [_network(address) for address in addresses]
+        for prefix in words.names("prefix"):
+            if _network(prefix) not in networks:
                 yield f"{interface} advertises {prefix}, which none of its addresses is in"
 
 
@@ -58,14 +58,14 @@ def ra_prefix_on_interface(root: Words) -> Iterator[str]:
 )
 def ra_timers(root: Words) -> Iterator[str]:
     """The timers of router advertisements are in the order that RFC 4861 asks for (sections 6.2.1 and 4.6.2)."""
-    for interface, one in root.at(*ADVERTISED).below.items():
-        least, most = one.number("min-advertisement-interval"), one.number("max-advertisement-interval")
-        lifetime = one.number("default-lifetime")
+    for interface, words in root.at(*ADVERTISED).below.items():
+        least, most = words.number("min-advertisement-interval"), words.number("max-advertisement-interval")
+        lifetime = words.number("default-lifetime")
         if least is not None and most is not None and 4 * least > 3 * most:
             yield f"{interface} has a minimum interval of {least} s and a maximum of {most} s"
         if lifetime and most is not None and lifetime < most:
             yield f"{interface} has a default lifetime of {lifetime} s and advertises every {most} s"
-        for prefix, times in one.at("prefix").below.items():
+        for prefix, times in words.at("prefix").below.items():
             preferred, valid = times.number("preferred-lifetime"), times.number("valid-lifetime")
             if preferred is not None and valid is not None and preferred > valid:
                 yield f"{interface} prefix {prefix} is preferred for {preferred} s and valid for {valid} s"
@@ -84,12 +84,12 @@ def vlan_l3(root: Words) -> Iterator[str]:
     Source: ``junos:must`` of vlans/vlan/l3-interface.
     """
     owners: dict[str, str] = {}
-    for name, one in vlans(root):
-        gateway = one.value("l3-interface")
+    for name, vlan in vlans(root):
+        gateway = vlan.value("l3-interface")
         if gateway is None:
             continue
         interface, _, unit = gateway.rpartition(".")
-        if one.value("vlan-id") in {None, "all", "inner-all"} and not one.has("vlan-tags"):
+        if vlan.value("vlan-id") in {None, "all", "inner-all"} and not vlan.has("vlan-tags"):
             yield f"vlan {name} has l3-interface {gateway} and no vlan-id of its own"
         if not root.has("interfaces", interface, "unit", unit):
             yield f"vlan {name} has l3-interface {gateway}, which is not defined"
@@ -107,8 +107,8 @@ def vlan_l3(root: Words) -> Iterator[str]:
 def vlan_id_twice(root: Words) -> Iterator[str]:
     """VLAN ids are unique on a switch (IEEE 802.1Q)."""
     owners: dict[str, str] = {}
-    for name, one in vlans(root):
-        number = one.value("vlan-id") or ""
+    for name, vlan in vlans(root):
+        number = vlan.value("vlan-id") or ""
         if number.isdecimal() and owners.setdefault(number, name) != name:
             yield f"vlans {owners[number]} and {name} both have vlan-id {number}"
 
@@ -165,11 +165,11 @@ def mtu(root: Words) -> Iterator[str]:
 
     The models have no range for ``mtu``. An interface's MTU counts the Ethernet header, a family's does not.
     """
-    for name, one in root.at("interfaces").below.items():
-        frame = one.number("mtu")
+    for name, words in root.at("interfaces").below.items():
+        frame = words.number("mtu")
         if frame is not None and not LEAST_MTU["inet"] <= frame <= MOST_MTU:
             yield f"{name} has MTU {frame}"
-        for (_, unit, _, kind, _, size), _ in one.every("unit", "*", "family", "*", "mtu", "*"):
+        for (_, unit, _, kind, _, size), _ in words.every("unit", "*", "family", "*", "mtu", "*"):
             if not size.isdecimal() or int(size) < LEAST_MTU.get(kind, 0):
                 yield f"{name}.{unit} family {kind} has MTU {size}"
             elif frame is not None and int(size) > frame - ETHERNET_HEADER:
@@ -189,13 +189,13 @@ def breakout(root: Words) -> Iterator[str]:
     Junos OS Evolved: et-0/0/0 is split; et-0/0/0:0 and so on carry traffic.
     """
     interfaces = root.at("interfaces")
-    for name, one in interfaces.below.items():
-        found = _CHANNEL.fullmatch(name)
-        if found:
-            port, channel = found.group(1), int(found.group(2))
+    for name, words in interfaces.below.items():
+        match = _CHANNEL.fullmatch(name)
+        if match:
+            port, channel = match.group(1), int(match.group(2))
             if channel >= (interfaces.number(port, "number-of-sub-ports") or 0):
                 yield f"{name} is no channel: {port} is split into {interfaces.value(port, 'number-of-sub-ports') or 'none'}"
-        elif one.has("number-of-sub-ports") and one.has("unit"):
+        elif words.has("number-of-sub-ports") and words.has("unit"):
             yield f"{name} is split and has a unit"
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 )
 def vni_twice(root: Words) -> Iterator[str]:
     """A VNI stands for one VLAN or one VRF of a switch (RFC 7348, section 4)."""
-    used = [(one.value("vxlan", "vni"), f"vlan {name}") for name, one in vlans(root)]
+    used = [(vlan.value("vxlan", "vni"), f"vlan {name}") for name, vlan in vlans(root)]
     used += [
         (number, f"routing instance {name}")
         for (name, *_, number), _ in root.at("routing-instances").every(
@@ -46,15 +46,15 @@ def vni_twice(root: Words) -> Iterator[str]:
 )
 def mac_vrf_port(root: Words) -> Iterator[str]:
     """A port of a MAC-VRF is on that instance's VLANs, and a port on such a VLAN is listed there."""
-    for name, one in root.at("routing-instances").below.items():
-        if one.value("instance-type") != "mac-vrf":
+    for name, instance in root.at("routing-instances").below.items():
+        if instance.value("instance-type") != "mac-vrf":
             continue
-        own, listed = set(one.names("vlans")), set(one.names("interface"))
+        vlans_named, listed = set(instance.names("vlans")), set(instance.names("interface"))
         for (port, _, unit, *_, vlan), _ in root.at("interfaces").every(
             "*", "unit", "*", "family", "ethernet-switching", "vlan", "members", "*"
         ):
             here = f"{port}.{unit}"
-            if (here in listed) != (vlan in own):
+            if (here in listed) != (vlan in vlans_named):
                 where = "is listed" if here in listed else "is not listed"
                 yield f"{here} is on vlan {vlan} and {where} in routing instance {name}"
 
@@ -68,9 +68,9 @@ def mac_vrf_port(root: Words) -> Iterator[str]:
 )
 def mac_vrf_gateway(root: Words) -> Iterator[str]:
     """The gateway of a VLAN that is stretched by VXLAN has a MAC address of its own, or a virtual gateway address."""
-    for name, one in vlans(root):
-        gateway = one.value("l3-interface")
-        if gateway is None or not one.has("vxlan"):
+    for name, vlan in vlans(root):
+        gateway = vlan.value("l3-interface")
+        if gateway is None or not vlan.has("vxlan"):
             continue
         interface, _, unit = gateway.rpartition(".")
         at = root.at("interfaces", interface, "unit", unit)

@@ -33,12 +33,12 @@ class Words:
 
     def at(self, *path: str) -> Words:
         """What follows a path; nothing where there is no such path."""
-        found = self
+        words = self
         for word in path:
-            if word not in found.below:
+            if word not in words.below:
                 return Words()
-            found = found.below[word]
-        return found
+            words = words.below[word]
+        return words
 
     def has(self, *path: str) -> bool:
         """Whether a path is there."""
@@ -63,15 +63,15 @@ class Words:
             return
         head, rest = pattern[0], pattern[1:]
         if head not in {"*", "**"}:
-            found = self.below.get(head)
-            if found is not None:
-                for path, end in found.every(*rest):
+            words = self.below.get(head)
+            if words is not None:
+                for path, end in words.every(*rest):
                     yield (head, *path), end
             return
         if head == "**":
             yield from self.every(*rest)
-        for word, found in self.below.items():
-            for path, end in found.every(*(pattern if head == "**" else rest)):
+        for word, words in self.below.items():
+            for path, end in words.every(*(pattern if head == "**" else rest)):
                 yield (word, *path), end
 
     def inside(self, word: str) -> str | None:
@@ -81,8 +81,8 @@ class Words:
 
 def vlans(root: Words) -> list[tuple[str, Words]]:
     """Every VLAN with what is said of it, of the device and of its routing instances."""
-    tables = [root.at("vlans"), *(one.at("vlans") for one in root.at("routing-instances").below.values())]
-    return [(name, one) for table in tables for name, one in table.below.items()]
+    tables = [root.at("vlans"), *(instance.at("vlans") for instance in root.at("routing-instances").below.values())]
+    return [(name, vlan) for table in tables for name, vlan in table.below.items()]
 
 
 def as_number(word: str | None) -> int | None:

@@ -100,11 +100,11 @@ def edge_of(config: DeviceConfig) -> Edge:
 
 
 def management_of(
-    system: System, top: Word, ports: Iterable[Port], own: InterfaceAddress, *, protected: bool
+    system: System, top: Word, ports: Iterable[Port], assigned: InterfaceAddress, *, protected: bool
 ) -> Management:
     """Return the management plane of a device. ``own``: the address of its management port. ``protected``: filters say what may reach it."""
     edge = NEIGHBORS.value(top)
-    if edge.address is not None and edge.address != own.address:
+    if edge.address is not None and edge.address != assigned.address:
         top.add(("protocols", "lldp", "management-address", edge.address), 0, 0).leave()
     for name in system.certificates.keys() - {system.certificate}:  # a certificate of another service
         top.add(("security", "certificates", "local", name), 0, 0).leave()
@@ -149,8 +149,10 @@ def _aaa(system: System, users: dict[str, User]) -> Aaa | None:
     """Return the login servers that are asked. Take the template of their users out of ``users``."""
     tacacs, radius = (
         tuple(
-            LoginServer(one.host, one.key or "", one.port, _usual(one.timeout, "security.aaa.radius.timeout"))
-            for one in servers
+            LoginServer(
+                server.host, server.key or "", server.port, _usual(server.timeout, "security.aaa.radius.timeout")
+            )
+            for server in servers
             if kind in system.order
         )
         for kind, servers in (("tacacs+", system.tacacs), ("radius", system.radius))
@@ -169,16 +171,18 @@ def _snmp(agent: Agent) -> Snmp:
 
     Another community, one that may write, and users without keys are not understood.
     """
-    first = next((one for one in agent.communities if one.access != "read-write"), None)
-    users = {name: SnmpUser(one.auth, one.privacy) for name, one in agent.users.items() if one.auth and one.privacy}
+    first = next((community for community in agent.communities if community.access != "read-write"), None)
+    users = {
+        name: SnmpUser(user.auth, user.privacy) for name, user in agent.users.items() if user.auth and user.privacy
+    }
     others = (
-        *(one for one in agent.communities if one is not first),
-        *(one for name, one in agent.users.items() if name not in users),
+        *(community for community in agent.communities if community is not first),
+        *(user for name, user in agent.users.items() if name not in users),
     )
     for other in others:
         if other.section is not None:
             other.section.leave()
-    inside = [client for one in (first.instances.values() if first else ()) for client in one.clients]
+    inside = [client for clients in (first.instances.values() if first else ()) for client in clients.clients]
     return Snmp(
         location=agent.location,
         contact=agent.contact,
@@ -189,7 +193,7 @@ def _snmp(agent: Agent) -> Snmp:
     )
 
 
-def gateway_of(system: System, top: Word, own: InterfaceAddress) -> Address:
+def gateway_of(system: System, top: Word, assigned: InterfaceAddress) -> Address:
     """Return the next hop of the default route of the management port, whose address is ``own``; 0.0.0.0 if there is none.
 
     A route in the main table counts if the port itself reaches its next hop. Other static routes there are the fabric's, and not understood.
@@ -201,10 +205,14 @@ def gateway_of(system: System, top: Word, own: InterfaceAddress) -> Address:
         for everything in ("0.0.0.0/0", "::/0"):
             route = place.at_path("static", "route", everything) if place is not None else None
             hop = route.holds("next-hop") if route is not None else None
-            found = _address(hop.text) if hop is not None else None
-            if hop is not None and found and (place is not options or (own.length and own.prefix.holds(found))):
+            gateway = _address(hop.text) if hop is not None else None
+            if (
+                hop is not None
+                and gateway
+                and (place is not options or (assigned.length and assigned.prefix.holds(gateway)))
+            ):
                 hop.take()
-                return found
+                return gateway
     return NO_ADDRESS
 
 

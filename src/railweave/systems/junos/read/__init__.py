@@ -54,29 +54,38 @@ def configuration(top: Word) -> DeviceConfig:
     instances = instances_of(top)
     bgp = top.at_path("protocols", "bgp")
     sessions = groups(bgp, top) if bgp is not None else []
-    evpn = [one for one in sessions if one.evpn]
-    below = [one for one in sessions if one.families or not one.evpn]
+    evpn = [group for group in sessions if group.evpn]
+    below = [group for group in sessions if group.families or not group.evpn]
 
     kind = _kinds(top, named, owners, instances, below)
     bridged = {name: port for name, port in named.items() if kind.get(name) == "server" and _is_routed(port)}
-    below = [_without(one, owners, {unit for each in instances.values() for unit in each.interfaces}) for one in below]
+    below = [
+        _without(group, owners, {unit for each in instances.values() for unit in each.interfaces}) for group in below
+    ]
     made = gateways(top, named, instances, bridged)
-    vrf_of = {unit: one.word.text for one in instances.values() if one.kind == "vrf" for unit in one.interfaces}
+    vrf_of = {
+        unit: instance.word.text
+        for instance in instances.values()
+        if instance.kind == "vrf"
+        for unit in instance.interfaces
+    }
 
-    own = [network(one) for one in _loopback_addresses(named, vrf_of)]
-    router_id = top.read(address, "routing-options", "router-id") or (own[0].address if own else NO_ADDRESS)
+    loopbacks = [network(address) for address in _loopback_addresses(named, vrf_of)]
+    router_id = top.read(address, "routing-options", "router-id") or (loopbacks[0].address if loopbacks else NO_ADDRESS)
     own_as = top.read(asn, "routing-options", "autonomous-system") or next(
-        (one.local_as for one in sessions if one.local_as), 0
+        (group.local_as for group in sessions if group.local_as), 0
     )
     own_as = own_as or 0
     mac_vrf = overlay.mac_vrf(top, instances, named.values())
     vrfs = tuple(
-        with_loopback(vrf(one, options, made, named, owners), one, named)
-        for one in instances.values()
-        if one.kind == "vrf"
+        with_loopback(vrf(instance, options, made, named, owners), instance, named)
+        for instance in instances.values()
+        if instance.kind == "vrf"
     )
     over = overlay.overlay(top, evpn, options, owners, router_id.prefix, own_as=own_as, tunnels=bool(vrfs or mac_vrf))
-    if over is not None and over.loopback == router_id and not own:  # the loopback that sessions are from is not there
+    if (
+        over is not None and over.loopback == router_id and not loopbacks
+    ):  # the loopback that sessions are from is not there
         over = replace(over, loopback=NO_ADDRESS, neighbors=())
     rules, elsewhere = protection(
         top, named, options, {name for name, use in kind.items() if use == "server"} | {"irb"}
@@ -84,7 +93,7 @@ def configuration(top: Word) -> DeviceConfig:
     marks = frozenset(name for name, word in options.communities.items() if word.kind == "understood")
     cos = qos(top, in_order(kind))
     system, own_port = SYSTEM.value(top), own_address(named)
-    found = underlay(
+    underlay_bgp = underlay(
         top,
         below,
         options,
@@ -107,7 +116,7 @@ def configuration(top: Word) -> DeviceConfig:
         management=management.management_of(system, top, named.values(), own_port, protected=rules is not None),
         management_address=own_port,
         management_gateway=management.gateway_of(system, top, own_port),
-        loopback=loopback_among(own, router_id),
+        loopback=loopback_among(loopbacks, router_id),
         splits=cut,
         interfaces=interfaces(
             named,
@@ -115,12 +124,14 @@ def configuration(top: Word) -> DeviceConfig:
             cut,
             routed=bridged,
             vrfs=vrf_of,
-            pausing={name for one in cos.profiles for name in one.ports} if cos is not None and cos.profiles else None,
+            pausing={name for profile in cos.profiles for name in profile.ports}
+            if cos is not None and cos.profiles
+            else None,
             encrypted=macsec(top),
             vlans=vlan_numbers(top, instances),
         ),
         gateways=made,
-        bgp=found if sessions else None,
+        bgp=underlay_bgp if sessions else None,
         qos=cos,
         balancing=shared,
         extra="",
@@ -143,19 +154,19 @@ def _kinds(
     fabric = {*isis_links(top), *shape.ospf_links(top)}
     for group in sessions:
         fabric |= {name.removesuffix(".0") for name in group.found}
-        for one in group.neighbors:
-            owner = owners.unit(one.local or owners.beside(one.peer))
+        for neighbor in group.neighbors:
+            owner = owners.unit(neighbor.local or owners.beside(neighbor.peer))
             fabric |= {owner[0].name} if owner is not None else set()
     external: set[str] = set()
     served: set[str] = set()
     for instance in instances.values():
         served |= set(instance.interfaces) if instance.kind == "vrf" else set()
         for group in instance.groups:
-            for one in group.neighbors:
-                owner = owners.unit(one.local or owners.beside(one.peer))
+            for neighbor in group.neighbors:
+                owner = owners.unit(neighbor.local or owners.beside(neighbor.peer))
                 external |= {owner[0].name} if owner is not None else set()
     advertised = top.at_path("protocols", "router-advertisement", "interface")
-    served |= {one.text for one in (advertised or Word("")).below.values() if one.below}
+    served |= {interface.text for interface in (advertised or Word("")).below.values() if interface.below}
     return kinds(named, fabric=fabric, external=external, served=served, told=bool(fabric) or not runs(top))
 
 
@@ -213,21 +224,21 @@ def read(texts: Mapping[str, str]) -> Reading:
     Raises ``RenderError`` with the line where the form of a text is broken.
     """
     files = list(texts)
-    found = {file: lines(text) for file, text in texts.items()}
+    of_file = {file: lines(text) for file, text in texts.items()}
     stems: dict[str, str] = {}
     first = [file for file in files if stems.setdefault(PurePath(file).stem, file) == file]
     top = Word("")
     ends: dict[tuple[str, ...], Word] = {}
     for file in first:
         number = files.index(file)
-        for path, at in found[file].active:
+        for path, at in of_file[file].active:
             ends[path] = top.add(path, number, at)
     inherit(top)
     config = configuration(top)
-    result = [*_said(top, files), *(one for file in files for one in _beside(file, found[file]))]
+    result = [*_said(top, files), *(statement for file in files for statement in _beside(file, of_file[file]))]
     for file in files:
         if file not in first:
-            result += _same(file, found[file], ends)
+            result += _same(file, of_file[file], ends)
     return Reading(config, tuple(result))
 
 
@@ -236,8 +247,8 @@ def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each: dict[int, list[tuple[int, str, str, bool]]] = {number: [] for number in range(len(files))}
     fixed: list[ReadStatement] = []
-    own = (one for one in statements(top) if not one[0].inherited)
-    for (number, at, above), group in groupby(own, lambda one: (one[0].file, one[0].at, one[1][:-1])):
+    written = (end for end in statements(top) if not end[0].inherited)
+    for (number, at, above), group in groupby(written, lambda end: (end[0].file, end[0].at, end[1][:-1])):
         ends = list(group)
         words = [path[-1] for _, path in ends]
         path = " ".join((*above, words[0] if len(words) == 1 else f"[ {' '.join(words)} ]"))
@@ -248,23 +259,23 @@ def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
             each[number].append((at, _hierarchy((*above, *words)), path, "unknown" not in kinds))
     for number, rows in each.items():
         bare = [(at, part, _GROUP.sub("", path), understood) for at, part, path, understood in rows]
-        for (_, _, path, _), one in zip(rows, classify_statements(files[number], bare, irrelevant), strict=True):
-            yield one if one.path == path else replace(one, path=path)
+        for (_, _, path, _), statement in zip(rows, classify_statements(files[number], bare, irrelevant), strict=True):
+            yield statement if statement.path == path else replace(statement, path=path)
     yield from fixed
 
 
-def _beside(file: str, found: Lines) -> Iterator[ReadStatement]:
+def _beside(file: str, listing: Lines) -> Iterator[ReadStatement]:
     """Lines that are no statements, and statements that are not in force."""
-    for path, at in found.asleep:
+    for path, at in listing.asleep:
         yield ReadStatement(file, at, _hierarchy(path), " ".join(map(quoted, path)), "irrelevant")
-    for text, at, kind in found.other:
+    for text, at, kind in listing.other:
         yield ReadStatement(file, at, text.split()[0], text, kind)
 
 
-def _same(file: str, found: Lines, ends: Mapping[tuple[str, ...], Word]) -> Iterator[ReadStatement]:
+def _same(file: str, listing: Lines, ends: Mapping[tuple[str, ...], Word]) -> Iterator[ReadStatement]:
     """The statements of another form of what was read."""
     irrelevant = catalog().systems["junos"].reads.irrelevant
-    each = [(at, _hierarchy(path), " ".join(map(quoted, path)), ends.get(path)) for path, at in found.active]
+    each = [(at, _hierarchy(path), " ".join(map(quoted, path)), ends.get(path)) for path, at in listing.active]
     rows = [(at, part, text, word is not None and word.kind == "understood") for at, part, text, word in each]
     yield from classify_statements(file, rows, irrelevant)
 
@@ -278,8 +289,8 @@ def _hierarchy(path: tuple[str, ...]) -> str:
 def parsed(file: str, text: str) -> ConfigTree:
     """A text as the tree that is compared; what is not in force is not in it."""
     del file
-    found = lines(text)
-    return config_tree(shaped(found.curly) if found.curly is not None else of_paths(found.active))
+    listing = lines(text)
+    return config_tree(shaped(listing.curly) if listing.curly is not None else of_paths(listing.active))
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
@@ -292,7 +303,7 @@ def printed(file: str, nodes: Sequence[Node]) -> str:
 
 def _statement(node: Node) -> Statement:
     if node.children:
-        return Statement(node.name, children=[_statement(one) for one in node.children])
+        return Statement(node.name, children=[_statement(child) for child in node.children])
     if node.listed:
         return Statement(node.name, node.values, several=True)
     return Statement((*node.name, *node.values))

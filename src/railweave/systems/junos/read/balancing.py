@@ -28,14 +28,16 @@ def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
     plain = _hash(top, seed)
     table = top.at_path("routing-options", "forwarding-table")
     role: Role = ""
-    for one in _ROLES:
-        role = one if top.flag("protocols", "bgp", "global-load-balancing", one) else role
+    for role_word in _ROLES:
+        role = role_word if top.flag("protocols", "bgp", "global-load-balancing", role_word) else role
     families, mode, dlb = _dlb(enhanced)
     sprayed = _sprayed(top)
     opcodes, filtered, instance = _opcodes(top, ports) if sprayed else ((), (), "")
     selective = tuple(_selective(top, ports))
     hashed: list[Family] = [
-        FAMILIES[one.text] for one in top.entries("forwarding-options", "hash-key", "family") if one.text in FAMILIES
+        FAMILIES[family.text]
+        for family in top.entries("forwarding-options", "hash-key", "family")
+        if family.text in FAMILIES
     ]
     _spraying_instance(top, instance)
     return BalancingConfig(
@@ -63,8 +65,8 @@ def _hash(top: Word, seed: int | None) -> Hash:
     families = list(top.entries("forwarding-options", "hash-key", "family"))
     if not families:
         return Hash(seed=seed)
-    three = [one.flag("layer-3") for one in families]
-    four = [one.flag("layer-4") for one in families]
+    three = [family.flag("layer-3") for family in families]
+    four = [family.flag("layer-4") for family in families]
     return Hash(all(three), all(four), seed)
 
 
@@ -79,8 +81,8 @@ def _dlb(enhanced: Word) -> tuple[tuple[Family, ...], Mode, Dlb]:
     usual = plain.egress_quantization
 
     def number(here: Word | None, name: str, default: int) -> int:
-        found = here.number(name) if here is not None else None
-        return default if found is None else found
+        value = here.number(name) if here is not None else None
+        return default if value is None else value
 
     again = flowlet.at_path("reassignment") if flowlet is not None else None
     egress = word.at_path("egress-quantization")
@@ -104,7 +106,7 @@ def _dlb(enhanced: Word) -> tuple[tuple[Family, ...], Mode, Dlb]:
         flowlet.take()
     kinds = word.names("ether-type")
     return (
-        tuple(one for one in _ETHER_TYPES if one in kinds),
+        tuple(kind for kind in _ETHER_TYPES if kind in kinds),
         "dlb-per-packet" if per_packet else "dlb-flowlet",
         dlb,
     )
@@ -119,7 +121,7 @@ def _terms(top: Word, policy: str) -> Iterator[Word]:
 
 def _sprayed(top: Word) -> bool:
     """Whether the forwarding table's policy shares at random; the policy is taken."""
-    found = False
+    sprays = False
     for word in top.entries("routing-options", "forwarding-table", "export"):
         if top.at_path("policy-options", "policy-statement", word.text) is None:
             word.leave()
@@ -128,22 +130,22 @@ def _sprayed(top: Word) -> bool:
             how = then.at_path("load-balance") if then is not None else None
             if then is None or how is None:
                 continue
-            for one in how.below.values():
-                if one.text in {"random", "per-packet", "per-flow"}:
-                    one.take()
-                found |= one.text == "random"
+            for method in how.below.values():
+                if method.text in {"random", "per-packet", "per-flow"}:
+                    method.take()
+                sprays |= method.text == "random"
             then.flag("accept")
-            if found:
+            if sprays:
                 term.names("from", "rib")
-    return found
+    return sprays
 
 
 def _filters(top: Word) -> Iterator[tuple[str, Word]]:
     """Filters with their families."""
     for family in top.entries("firewall", "family"):
-        found = family.at_path("filter")
-        for one in found.below.values() if found is not None else ():
-            yield family.text, one
+        word = family.at_path("filter")
+        for direction in word.below.values() if word is not None else ():
+            yield family.text, direction
 
 
 def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[str, ...], str]:
@@ -164,15 +166,15 @@ def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[s
 
 def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
     """The ports that have a filter on what comes in."""
-    found: list[str] = []
+    names: list[str] = []
     for port in ports:
         for unit in port.units.values():
             for family in unit.families:
                 chosen = unit.word.at_path("family", family, "filter", "input", name)
                 if chosen is not None:
                     chosen.take()
-                    found.append(port.name)
-    return tuple(dict.fromkeys(found))
+                    names.append(port.name)
+    return tuple(dict.fromkeys(names))
 
 
 def bind(ports: Iterable[Port], names: Iterable[str]) -> None:
@@ -182,11 +184,11 @@ def bind(ports: Iterable[Port], names: Iterable[str]) -> None:
 
 
 def _numbers(word: Word) -> Iterator[int]:
-    for one in word.below.values():
+    for member in word.below.values():
         try:
-            yield whole(one.text)
+            yield whole(member.text)
         except ValueError:
-            one.leave()
+            member.leave()
 
 
 def _spraying_instance(top: Word, name: str) -> None:
@@ -202,11 +204,11 @@ def _selective(top: Word, ports: Iterable[Port]) -> Iterator[int]:
     seen: dict[int, None] = {}
     for _, word in _filters(top):
         terms = list(word.below.get("term", Word("")).below.values())
-        if not any(one.at_path("then", "dynamic-load-balance") for one in terms):
+        if not any(term.at_path("then", "dynamic-load-balance") for term in terms):
             continue
         for term in terms:
             if term.at_path("then", "dynamic-load-balance") is not None:
-                seen |= dict.fromkeys(code for one in _opcode_words(term) for code in _numbers(one))
+                seen |= dict.fromkeys(code for opcode in _opcode_words(term) for code in _numbers(opcode))
                 term.take_all()
             elif term.at_path("from") is None and term.at_path("then", "accept") is not None:
                 term.take_all()
@@ -218,9 +220,9 @@ def _selective(top: Word, ports: Iterable[Port]) -> Iterator[int]:
 
 
 def _opcode_words(term: Word) -> Iterator[Word]:
-    found = term.at_path("from", "rdma-opcode")
-    if found is not None:
-        yield found
+    opcode = term.at_path("from", "rdma-opcode")
+    if opcode is not None:
+        yield opcode
     for version in (term.at_path("from", "ip-version") or Word("")).below.values():
         inner = version.at_path("rdma-opcode")
         if inner is not None:

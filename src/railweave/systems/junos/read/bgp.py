@@ -75,42 +75,44 @@ def groups(bgp: Word, top: Word) -> list[Group]:
 
     Neighbors that say something else than their group are a group of their own, ``NAME 2``.
     """
-    return [one for word in bgp.entries("group") for one in _groups(word, bgp, top)]
+    return [group for word in bgp.entries("group") for group in _groups(word, bgp, top)]
 
 
 def _groups(word: Word, bgp: Word, top: Word) -> list[Group]:
     alike: dict[tuple[tuple[str, ...], ...], list[Word]] = {}
-    for one in word.entries("neighbor"):
-        one.spread(_OF_NEIGHBOR)
-        own = [path for text, inner in one.below.items() if text not in _OF_NEIGHBOR for _, path in statements(inner)]
-        apart = tuple(sorted((text, *path) for text in one.below if text not in _OF_NEIGHBOR for path in own))
-        alike.setdefault(apart, []).append(one)
+    for neighbor in word.entries("neighbor"):
+        neighbor.spread(_OF_NEIGHBOR)
+        paths = [
+            path for text, inner in neighbor.below.items() if text not in _OF_NEIGHBOR for _, path in statements(inner)
+        ]
+        apart = tuple(sorted((text, *path) for text in neighbor.below if text not in _OF_NEIGHBOR for path in paths))
+        alike.setdefault(apart, []).append(neighbor)
     if not alike or "dynamic-neighbor" in word.below:
         alike.setdefault((), [])
-    found: list[Group] = []
+    session_groups: list[Group] = []
     for apart, neighbors in alike.items():
-        made = [_session_group((one, word, bgp), top) for one in (neighbors if apart else ())] or [
+        made = [_session_group((neighbor, word, bgp), top) for neighbor in (neighbors if apart else ())] or [
             _session_group((word, bgp), top)
         ]
         group = made[0]
-        group.name = f"{word.text} {len(found) + 1}" if found else word.text
+        group.name = f"{word.text} {len(session_groups) + 1}" if session_groups else word.text
         _neighbors(group, neighbors, bgp)
         if not apart:
             _discovered(group)
-        found.append(group)
-    return found
+        session_groups.append(group)
+    return session_groups
 
 
 def liveness(word: Word) -> Bfd | None:
     """BFD of a group or an interface."""
-    found = word.at_path("bfd-liveness-detection")
-    if found is None:
+    detection = word.at_path("bfd-liveness-detection")
+    if detection is None:
         return None
-    found.take().spread(_ON_ONE_LINE)
-    interval = found.number("minimum-interval")
+    detection.take().spread(_ON_ONE_LINE)
+    interval = detection.number("minimum-interval")
     if interval is None:
         return None
-    multiplier = found.number("multiplier")
+    multiplier = detection.number("multiplier")
     return Bfd(
         minimum_interval=interval, multiplier=unprinted("bgp.bfd.multiplier") if multiplier is None else multiplier
     )
@@ -121,61 +123,61 @@ def _session_group(places: Sequence[Word], top: Word) -> Group:
     word = places[-2]
 
     def first(meaning: Callable[[Word], T]) -> T | None:
-        found = [meaning(one) for one in places]
-        return next((one for one in found if one), None)
+        values = [meaning(place) for place in places]
+        return next((value for value in values if value), None)
 
-    kind = first(lambda one: one.value("type"))
+    kind = first(lambda word: word.value("type"))
     if kind not in {None, "external", "internal"}:
         word.block("type").leave()
     families, aigp = first(_families_of_group) or ((), False)
-    for one in places:
+    for place in places:
         for text in ("multihop", "multipath"):
-            if text in one.below:
-                one.block(text).number("ttl")
-                one.block(text).flag("multiple-as")
+            if text in place.below:
+                place.block(text).number("ttl")
+                place.block(text).flag("multiple-as")
     return Group(
         name=word.text,
         word=word,
         internal=kind == "internal",
         description=word.value("description") or "",
-        local_as=first(lambda one: one.read(asn, "local-as")),
-        imports=first(lambda one: _policy_names(one, "import")) or (),
-        exports=first(lambda one: _policy_names(one, "export")) or (),
+        local_as=first(lambda word: word.read(asn, "local-as")),
+        imports=first(lambda word: _policy_names(word, "import")) or (),
+        exports=first(lambda word: _policy_names(word, "export")) or (),
         families=families,
         evpn=bool(
-            first(lambda one: one.flag("family", "evpn", "signaling") or one.flag("family", "evpn", "signalling"))
+            first(lambda word: word.flag("family", "evpn", "signaling") or word.flag("family", "evpn", "signalling"))
         ),
         aigp=aigp,
         bfd=first(liveness),
-        widens=any("multipath" in one.below for one in places),
-        narrow=not any(one.at_path("multipath", "multiple-as") for one in places),
-        ttl=first(lambda one: one.number("ttl")),
-        key=first(lambda one: _key(one, top)),
-        as_list=first(lambda one: one.value("peer-as-list")),
-        color=first(lambda one: one.value("fabric-color")),
-        cluster=first(lambda one: one.value("cluster")) is not None,
-        keeps_next_hop=bool(first(lambda one: one.flag("multihop", "no-nexthop-change"))),
+        widens=any("multipath" in place.below for place in places),
+        narrow=not any(place.at_path("multipath", "multiple-as") for place in places),
+        ttl=first(lambda word: word.number("ttl")),
+        key=first(lambda word: _key(word, top)),
+        as_list=first(lambda word: word.value("peer-as-list")),
+        color=first(lambda word: word.value("fabric-color")),
+        cluster=first(lambda word: word.value("cluster")) is not None,
+        keeps_next_hop=bool(first(lambda word: word.flag("multihop", "no-nexthop-change"))),
     )
 
 
-def _policy_names(word: Word, what: str) -> tuple[str, ...]:
+def _policy_names(word: Word, statement: str) -> tuple[str, ...]:
     """The policies that are asked one after another. An expression of several that must all agree is ``A && B``; others are not known."""
-    found: list[str] = []
-    for one in (word.at_path(what) or Word("")).below.values():
-        if not one.text.startswith("("):
-            found.append(one.take().text)
+    names: list[str] = []
+    for policy in (word.at_path(statement) or Word("")).below.values():
+        if not policy.text.startswith("("):
+            names.append(policy.take().text)
             continue
-        words = [one]
+        words = [policy]
         while len(words[-1].below) == 1:
             words += words[-1].below.values()
         text = " ".join(inner.text for inner in words)
         if set("|!") & set(text) or text.count("(") > 1:
-            found.append(text)
+            names.append(text)
             continue
         for inner in words:
             inner.take()
-        found.append(AND.join(text.strip("() ").replace("&&", " ").split()))
-    return tuple(found)
+        names.append(AND.join(text.strip("() ").replace("&&", " ").split()))
+    return tuple(names)
 
 
 def _families_of_group(word: Word) -> tuple[tuple[Family, ...], bool] | None:
@@ -196,20 +198,20 @@ def _neighbors(group: Group, words: Iterable[Word], bgp: Word) -> None:
     word = group.word
     local = word.read(address, "local-address") or bgp.read(address, "local-address")
     remote = word.read(asn, "peer-as") or bgp.read(asn, "peer-as")
-    for one in words:
+    for word in words:
         try:
-            peer = address(one.text)
+            peer = address(word.text)
         except ValueError:
-            one.leave()
+            word.leave()
             continue
-        found = Neighbor(
-            one,
+        neighbor = Neighbor(
+            word,
             peer,
-            one.read(address, "local-address") or local,
-            one.read(asn, "peer-as") or remote,
-            one.value("description") or "",
+            word.read(address, "local-address") or local,
+            word.read(asn, "peer-as") or remote,
+            word.value("description") or "",
         )
-        group.neighbors.append(found)
+        group.neighbors.append(neighbor)
 
 
 def _discovered(group: Group) -> None:
@@ -229,16 +231,16 @@ def _key(word: Word, top: Word) -> Authentication | None:
         return None
     ao = word.value("authentication-algorithm") == "ao"
     named = top.at_path("security", "authentication-key-chains", "key-chain", chain, "key")
-    for one in named.below.values() if named is not None else ():
-        algorithm = one.value("ao-attribute", "cryptographic-algorithm") if ao else None
-        key, number = one.read(secret, "secret"), one.read(int, "ao-attribute", "send-id")
+    for entry in named.below.values() if named is not None else ():
+        algorithm = entry.value("ao-attribute", "cryptographic-algorithm") if ao else None
+        key, number = entry.read(secret, "secret"), entry.read(int, "ao-attribute", "send-id")
         if algorithm not in _AO or key is None or number is None:
             continue
-        one.take()
-        if one.number("ao-attribute", "recv-id") != number:
-            one.block("ao-attribute", "recv-id").leave()
-        one.value("algorithm")
-        one.value("start-time")
+        entry.take()
+        if entry.number("ao-attribute", "recv-id") != number:
+            entry.block("ao-attribute", "recv-id").leave()
+        entry.value("algorithm")
+        entry.value("start-time")
         return Authentication(
             key, "ao-aes-128-cmac" if _AO[algorithm] == "ao-aes-128-cmac" else "ao-hmac-sha-1", number
         )
@@ -247,7 +249,7 @@ def _key(word: Word, top: Word) -> Authentication | None:
 
 def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
     """What every group has of something; where they differ nothing is taken, and there is none."""
-    if not values or all(one == values[0] for one in values):
+    if not values or all(value == values[0] for value in values):
         return values[0] if values else None
     leave_bfd(words)
     return None
@@ -255,15 +257,15 @@ def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
 
 def leave_bfd(words: Iterable[Word]) -> None:
     """Give back what is said of BFD here."""
-    for one in words:
-        found = one.at_path("bfd-liveness-detection")
-        if found is not None:
-            found.leave()
+    for word in words:
+        detection = word.at_path("bfd-liveness-detection")
+        if detection is not None:
+            detection.leave()
 
 
 def watching(groups: Iterable[Group]) -> list[Word]:
     """Return the words of groups and of their neighbors: the levels at which BFD may be set."""
-    return [word for group in groups for word in (group.word, *(one.word for one in group.neighbors))]
+    return [word for group in groups for word in (group.word, *(neighbor.word for neighbor in group.neighbors))]
 
 
 WHOLE_HOP_LIMIT = 255
@@ -297,7 +299,7 @@ def underlay(
             for word in (group.word, bgp):
                 if (multipath := word.at_path("multipath")) is not None:
                     multipath.leave()
-    found = list(_policies(options, groups))
+    policies_of_groups = list(_policies(options, groups))
     lists = {name: policies.prefix_list(word) for name, word in options.prefix_lists.items() if name not in elsewhere}
     graceful = bgp.flag("graceful-restart") and top.flag("routing-options", "graceful-restart")
     if graceful:
@@ -308,20 +310,20 @@ def underlay(
         asn=asn,
         router_id=router_id,
         groups=made,
-        policies=tuple(found),
+        policies=tuple(policies_of_groups),
         prefix_lists=lists | options.own_lists,
-        communities=tuple(own for one in communities for own in one),
+        communities=tuple(community for communities_of_group in communities for community in communities_of_group),
         as_lists={name: policies.as_list(word) for name, word in options.as_lists.items()},
         fabric_advertise=advertised,
         redistribute_connected=None,
         default_accept=True,
-        compare_aigp=any(one.aigp for one in groups),
+        compare_aigp=any(group.aigp for group in groups),
         families=_families(groups),
         maximum_ecmp=width,
         bfd=bfd,
         graceful_restart=graceful,
         ttl_security=_hop_limit(bgp, groups),
-        authentication=next((one.key for one in keyed if one.key is not None), None),
+        authentication=next((group.key for group in keyed if group.key is not None), None),
         entry_lists=tuple(listed for lists in options.entry_lists.values() for listed in lists),
     )
 
@@ -329,7 +331,7 @@ def underlay(
 def widest(top: Word, groups: list[Group]) -> int:
     """The widest next-hop group: one path, where a group or the forwarding table takes no more."""
     wide = top.number("chassis", "maximum-ecmp")
-    several = all(one.widens for one in groups) and shares(top)
+    several = all(group.widens for group in groups) and shares(top)
     if not several:
         return 1
     return unprinted("bgp.maximum_ecmp") if wide is None else wide
@@ -342,28 +344,28 @@ def shares(top: Word) -> bool:
 
 
 def _balances(top: Word, name: str) -> bool:
-    found = top.at_path("policy-options", "policy-statement", name)
-    if found is None:
+    statement = top.at_path("policy-options", "policy-statement", name)
+    if statement is None:
         return False
-    terms = found.at_path("term")
+    terms = statement.at_path("term")
     thens = [
-        found.at_path("then"),
-        *(one.at_path("then") for one in (terms.below.values() if terms is not None else ())),
+        statement.at_path("then"),
+        *(term.at_path("then") for term in (terms.below.values() if terms is not None else ())),
     ]
-    return any(one is not None and "load-balance" in one.below for one in thens)
+    return any(then is not None and "load-balance" in then.below for then in thens)
 
 
 def _families(groups: list[Group]) -> tuple[Family, ...]:
-    return tuple(sorted({family for one in groups for family in one.families}))
+    return tuple(sorted({family for group in groups for family in group.families}))
 
 
 def _hop_limit(bgp: Word, groups: list[Group]) -> bool:
     """Whether every group sends with the whole hop limit."""
-    limits = [one.ttl for one in groups]
-    same = bool(limits) and all(one == WHOLE_HOP_LIMIT for one in limits)
+    limits = [group.ttl for group in groups]
+    same = bool(limits) and all(limit == WHOLE_HOP_LIMIT for limit in limits)
     if not same:
-        for one in groups:
-            one.word.block("ttl").leave()
+        for group in groups:
+            group.word.block("ttl").leave()
             bgp.block("ttl").leave()
     return same
 
@@ -390,13 +392,18 @@ def _sessions(group: Group, owners: Owners, ports: Mapping[str, Port], asn: int)
         if there is None or "inet6" not in there.families:  # no neighbor is discovered there
             continue
         yield Session(name, "", peer_of(ports, name), 0, None, None)
-    for one in group.neighbors:
-        local = one.local or owners.beside(one.peer)
+    for neighbor in group.neighbors:
+        local = neighbor.local or owners.beside(neighbor.peer)
         owner = owners.unit(local)
         interface = owner[0].name if owner is not None else ""
-        remote = asn if group.internal else one.asn
+        remote = asn if group.internal else neighbor.asn
         yield Session(
-            interface, "", neighbor_of(one.description) or peer_of(ports, interface), remote or 0, local, one.peer
+            interface,
+            "",
+            neighbor_of(neighbor.description) or peer_of(ports, interface),
+            remote or 0,
+            local,
+            neighbor.peer,
         )
 
 
@@ -418,9 +425,9 @@ def _policies(options: PolicyOptions, groups: list[Group]) -> Iterator[Policy]:
 
 
 def _advertised(bgp: Word) -> Iterator[FabricAdvertise]:
-    for one in bgp.block("fabric-advertise").entries("route") if "fabric-advertise" in bgp.below else ():
-        color = one.value("color")
+    for route in bgp.block("fabric-advertise").entries("route") if "fabric-advertise" in bgp.below else ():
+        color = route.value("color")
         try:
-            yield FabricAdvertise(Prefix.read(one.text), color or "", one.names("backup-color"))
+            yield FabricAdvertise(Prefix.read(route.text), color or "", route.names("backup-color"))
         except ValueError:
-            one.leave()
+            route.leave()

@@ -123,29 +123,29 @@ class _JsonReader:
             return self._mapping(depth)
         if sign == "[":
             return self._list(depth)
-        found = Text("" if sign == "null" else json.loads(sign) if sign.startswith('"') else sign)
-        found.at = self.line
-        return found
+        text = Text("" if sign == "null" else json.loads(sign) if sign.startswith('"') else sign)
+        text.at = self.line
+        return text
 
     def _mapping(self, depth: int) -> Fields:
-        found = Fields()
+        fields = Fields()
         for sign in self.tokens:
             if sign == "}":
                 break
             if sign == ",":
                 continue
             next(self.tokens)  # the colon
-            found[json.loads(sign)] = self.value(depth=depth + 1)
-        return found
+            fields[json.loads(sign)] = self.value(depth=depth + 1)
+        return fields
 
     def _list(self, depth: int) -> Values:
-        found = Values()
+        values = Values()
         for sign in self.tokens:
             if sign == "]":
                 break
             if sign != ",":
-                found.append(self.value(sign, depth + 1))
-        return found
+                values.append(self.value(sign, depth + 1))
+        return values
 
 
 def json_paths(text: str) -> tuple[list[Path], list[Path]]:
@@ -172,8 +172,8 @@ class _Walk:
     def inside(self, words: tuple[str, ...], element: str, value: object, at: int, *, asleep: bool) -> None:
         """The statements of what stands in an element, whose own words are given."""
         if isinstance(value, Values):
-            for one in value or [Text("")]:
-                self.inside(words, element, one, at, asleep=asleep)
+            for item in value or [Text("")]:
+                self.inside(words, element, item, at, asleep=asleep)
         elif isinstance(value, Fields):
             self._mapping(words, element, value, at, asleep=asleep)
         else:
@@ -189,20 +189,20 @@ class _Walk:
             self.inside(words, element, value["data"], at, asleep=asleep)
             return
         names = keys(element) if words else frozenset[str]()
-        said = False
-        for key, one in value.items():
-            if key in names and _plain(one) is not None:
-                text = _plain(one)
+        has_children = False
+        for key, child in value.items():
+            if key in names and _plain(child) is not None:
+                text = _plain(child)
                 at = getattr(text, "at", at)
                 words = follows(words, key, text or "")
-        for key, one in value.items():
-            if key.startswith("@") or key == "attributes" or (key in names and _plain(one) is not None):
+        for key, child in value.items():
+            if key.startswith("@") or key == "attributes" or (key in names and _plain(child) is not None):
                 continue
-            said = True
+            has_children = True
             name = key.rpartition(":")[2]
             here = (*words, name) if printed(words, name) else words
-            self.inside(here, name, one, at, asleep=asleep or _is_inactive(value.get(f"@{key}")))
-        if not said and words:
+            self.inside(here, name, child, at, asleep=asleep or _is_inactive(value.get(f"@{key}")))
+        if not has_children and words:
             (self.asleep if asleep else self.active).append((words, at))
 
 
@@ -277,21 +277,23 @@ class _XmlReader:
             self.stack[-1].text.append(text)
 
     def end(self, _: str) -> None:
-        one = self.stack.pop()
+        element = self.stack.pop()
         above = self.stack[-1] if self.stack else None
-        text = "".join(one.text).strip()
-        if above is not None and one.name in keys(above.name) and not one.below:
-            above.words = follows(above.words, one.name, text)  # the name of the entry around it
+        text = "".join(element.text).strip()
+        if above is not None and element.name in keys(above.name) and not element.below:
+            above.words = follows(above.words, element.name, text)  # the name of the entry around it
             return
-        if one.below and (one.said or not one.words):
-            said = True
-        elif not one.words or one.name in _AROUND:
-            said = False
+        if element.below and (element.said or not element.words):
+            has_path = True
+        elif not element.words or element.name in _AROUND:
+            has_path = False
         else:
-            (self.asleep if one.asleep else self.active).append(((*one.words, text) if text else one.words, one.at))
-            said = True
+            (self.asleep if element.asleep else self.active).append(
+                ((*element.words, text) if text else element.words, element.at)
+            )
+            has_path = True
         if above is not None:
-            above.said = above.said or said
+            above.said = above.said or has_path
 
 
 def xml_paths(text: str) -> tuple[list[Path], list[Path]]:
@@ -369,48 +371,48 @@ def _is_set(text: str) -> bool:
 
 
 def _curly(text: str) -> Lines:
-    found = Lines(curly=[])
+    listing = Lines(curly=[])
     statements = parse_curly(_BESIDE.sub("", text))
-    found.curly = _awake(statements, (), found)
-    for one in found.curly:
-        _flatten(one, (), found.active)
-    return found
+    listing.curly = _awake(statements, (), listing)
+    for statement in listing.curly:
+        _flatten(statement, (), listing.active)
+    return listing
 
 
-def _awake(statements: Sequence[Statement], above: tuple[str, ...], found: Lines) -> list[Statement]:
+def _awake(statements: Sequence[Statement], above: tuple[str, ...], listing: Lines) -> list[Statement]:
     """Statements without those that are deactivated, and without marks."""
     kept: list[Statement] = []
-    for one in statements:
+    for statement in statements:
         asleep = False
-        while one.words and one.words[0] in _MODIFIERS:
-            asleep |= one.words[0] == "inactive:"
-            one.words = one.words[1:]
-        if not one.words:
+        while statement.words and statement.words[0] in _MODIFIERS:
+            asleep |= statement.words[0] == "inactive:"
+            statement.words = statement.words[1:]
+        if not statement.words:
             continue
         if asleep:
-            _flatten(one, above, found.asleep)
+            _flatten(statement, above, listing.asleep)
             continue
-        if one.children:
-            one.children = _awake(one.children, (*above, *one.words), found)
-        kept.append(one)
+        if statement.children:
+            statement.children = _awake(statement.children, (*above, *statement.words), listing)
+        kept.append(statement)
     return kept
 
 
-def _flatten(one: Statement, above: tuple[str, ...], into: list[Path]) -> None:
-    here = (*above, *one.words)
+def _flatten(statement: Statement, above: tuple[str, ...], into: list[Path]) -> None:
+    here = (*above, *statement.words)
     if len(here) > DEEPEST:
-        raise RenderError(f"more than {DEEPEST} words below each other", one.at)
-    if one.children:
-        for child in one.children:
+        raise RenderError(f"more than {DEEPEST} words below each other", statement.at)
+    if statement.children:
+        for child in statement.children:
             _flatten(child, here, into)
-    elif one.values:
-        into += [((*here, value), one.at) for value in one.values]
+    elif statement.values:
+        into += [((*here, value), statement.at) for value in statement.values]
     else:
-        into.append((here, one.at))
+        into.append((here, statement.at))
 
 
 def _set_lines(text: str) -> Lines:
-    found = Lines()
+    listing = Lines()
     asleep: set[tuple[str, ...]] = set()
     here: tuple[str, ...] = ()
     for number, raw in enumerate(text.splitlines(), 1):
@@ -422,7 +424,7 @@ def _set_lines(text: str) -> Lines:
             continue
         command, path = words[0], (*here, *words[1:])
         if command == "set":
-            found.active += [(one, number) for one in _each(path, lists)]
+            listing.active += [(each_path, number) for each_path in _each(path, lists)]
         elif command in _MOVES:
             here = _moved(here, words)
         elif command == "deactivate":
@@ -430,16 +432,16 @@ def _set_lines(text: str) -> Lines:
         elif command == "activate":
             asleep.discard(path)
         elif command == "delete":
-            found.active = [one for one in found.active if one[0][: len(path)] != path]
+            listing.active = [active for active in listing.active if active[0][: len(path)] != path]
         else:
-            found.other.append((line, number, "irrelevant" if command in _READ_ONLY else "unknown"))
+            listing.other.append((line, number, "irrelevant" if command in _READ_ONLY else "unknown"))
     if asleep:
-        sizes = sorted({len(one) for one in asleep})
-        for one in found.active:
-            if any(one[0][:size] in asleep for size in sizes):
-                found.asleep.append(one)
-        found.active = [one for one in found.active if not any(one[0][:size] in asleep for size in sizes)]
-    return found
+        sizes = sorted({len(path) for path in asleep})
+        for active in listing.active:
+            if any(active[0][:size] in asleep for size in sizes):
+                listing.asleep.append(active)
+        listing.active = [active for active in listing.active if not any(active[0][:size] in asleep for size in sizes)]
+    return listing
 
 
 def _moved(here: tuple[str, ...], words: list[str]) -> tuple[str, ...]:

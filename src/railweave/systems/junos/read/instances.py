@@ -31,25 +31,25 @@ class Instance:
 
 def instances(top: Word) -> dict[str, Instance]:
     """The routing instances by name."""
-    found: dict[str, Instance] = {}
+    by_name: dict[str, Instance] = {}
     for word in top.block("routing-instances").below.values():
         kind = word.value("instance-type") or ""
         if kind:
             word.take()
-        one = Instance(word, kind)
+        instance = Instance(word, kind)
         if kind in {"vrf", "mac-vrf", "virtual-router"}:
-            one.interfaces = word.names("interface")
+            instance.interfaces = word.names("interface")
             bgp = word.at_path("protocols", "bgp")
-            one.groups = groups(bgp.take(), top) if bgp is not None else []
-        found[word.text] = one
-    return found
+            instance.groups = groups(bgp.take(), top) if bgp is not None else []
+        by_name[word.text] = instance
+    return by_name
 
 
 def vrf(
-    one: Instance, options: PolicyOptions, gateways: Iterable[Gateway], ports: Mapping[str, Port], owners: Owners
+    instance: Instance, options: PolicyOptions, gateways: Iterable[Gateway], ports: Mapping[str, Port], owners: Owners
 ) -> Vrf:
     """An IP-VRF with its type-5 routes, and its sessions with routers outside."""
-    word, name = one.word, one.word.text
+    word, name = instance.word, instance.word.text
     routes = word.block("protocols", "evpn", "ip-prefix-routes")
     if "protocols" in word.below:
         routes.value("advertise")
@@ -70,19 +70,19 @@ def vrf(
         import_targets=imports,
         export_targets=exports,
         prefixes=tuple(prefix for gateway in gateways if gateway.vrf == name for prefix in gateway.prefixes),
-        external=tuple(_external(one, options, ports, owners)),
+        external=tuple(_external(instance, options, ports, owners)),
     )
 
 
-def with_loopback(found: Vrf, one: Instance, ports: Mapping[str, Port]) -> Vrf:
+def with_loopback(tenant: Vrf, instance: Instance, ports: Mapping[str, Port]) -> Vrf:
     """The VRF with the addresses of the loopback's unit that is in its instance."""
     loopback = ports.get("lo0")
     units = list(loopback.units.items()) if loopback else []
-    own = [(number, unit) for number, unit in units if unit.name in one.interfaces and unit.every_address()]
-    if not own:
-        return found
-    addresses = tuple(each.address.prefix for _, unit in own for each in unit.every_address())
-    return replace(found, loopbacks=addresses, unit=int(own[0][0]))
+    loopbacks = [(number, unit) for number, unit in units if unit.name in instance.interfaces and unit.every_address()]
+    if not loopbacks:
+        return tenant
+    addresses = tuple(each.address.prefix for _, unit in loopbacks for each in unit.every_address())
+    return replace(tenant, loopbacks=addresses, unit=int(loopbacks[0][0]))
 
 
 def _of_tenant(options: PolicyOptions, name: str) -> None:
@@ -96,9 +96,9 @@ def _of_tenant(options: PolicyOptions, name: str) -> None:
         plain = asked is None or set(asked.below) == {"protocol"}
         if plain and then is not None and set(then.below) in ({"accept"}, {"reject"}):
             then.take_all()
-            for one in (asked.block("protocol").below.values()) if asked is not None else ():
-                if one.text in {"direct", "bgp", "evpn", "static", "local"}:
-                    one.take()
+            for protocol in (asked.block("protocol").below.values()) if asked is not None else ():
+                if protocol.text in {"direct", "bgp", "evpn", "static", "local"}:
+                    protocol.take()
 
 
 def _is_plain(term: Word) -> bool:
@@ -110,17 +110,17 @@ def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple
     """Route targets that are imported and exported, as the instance says them or its policies do."""
     imports: list[str] = []
     exports: list[str] = []
-    for one in word.block("vrf-target").below.values() if "vrf-target" in word.below else ():
-        if one.text in {"import", "export"}:
-            (imports if one.text == "import" else exports).extend(one.take().below)
-            for value in one.below.values():
+    for target in word.block("vrf-target").below.values() if "vrf-target" in word.below else ():
+        if target.text in {"import", "export"}:
+            (imports if target.text == "import" else exports).extend(target.take().below)
+            for value in target.below.values():
                 value.take()
-        elif one.text != "auto":
-            one.take()
-            imports.append(one.text)
-            exports.append(one.text)
-    for what, into in (("vrf-import", imports), ("vrf-export", exports)):
-        for name in word.names(what):
+        elif target.text != "auto":
+            target.take()
+            imports.append(target.text)
+            exports.append(target.text)
+    for kind, into in (("vrf-import", imports), ("vrf-export", exports)):
+        for name in word.names(kind):
             into.extend(_in_policy(options, name))
     return tuple(dict.fromkeys(imports)), tuple(dict.fromkeys(exports))
 
@@ -128,31 +128,31 @@ def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple
 def _in_policy(options: PolicyOptions, name: str) -> list[str]:
     """The route targets that a policy of an instance looks for or adds."""
     word = options.policies.get(name)
-    found: list[str] = []
+    targets: list[str] = []
     for term in word.take().entries("term") if word is not None else ():
         asked, then = term.at_path("from"), term.at_path("then") or Word("")
         if asked is not None and set(asked.below) == {"community"} and then.flag("accept"):
-            found += _members(asked.entries("community"), options)
+            targets += _members(asked.entries("community"), options)
         elif asked is None and "community" in then.below:
-            found += _members(then.entries("community", "add"), options)
+            targets += _members(then.entries("community", "add"), options)
             then.flag("accept")
         elif asked is None and set(then.below) in ({"accept"}, {"reject"}):
             then.take_all()
-    return found
+    return targets
 
 
 def _members(names: Iterable[Word], options: PolicyOptions) -> Iterator[str]:
     for name in names:
         word = options.communities.get(name.text)
         if word is not None:
-            yield from (one for one in word.take().names("members") if one.startswith("target:"))
+            yield from (member for member in word.take().names("members") if member.startswith("target:"))
 
 
 def _external(
-    one: Instance, options: PolicyOptions, ports: Mapping[str, Port], owners: Owners
+    instance: Instance, options: PolicyOptions, ports: Mapping[str, Port], owners: Owners
 ) -> Iterator[ExternalPeer]:
-    leave_bfd(watching(one.groups))  # a VRF has no BFD in the model
-    for group in one.groups:
+    leave_bfd(watching(instance.groups))  # a VRF has no BFD in the model
+    for group in instance.groups:
         accept = tuple(_listed(options, group.imports))
         advertise = tuple(_listed(options, group.exports))
         for peer in group.neighbors:
@@ -178,7 +178,7 @@ def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
         word = options.policies.get(name)
         terms = list((word.at_path("term") or Word("")).below.values()) if word is not None else []
         if word is None or not all(map(_is_list, terms)):
-            options.more |= dict.fromkeys(one for one in name.split(policies.AND) if one in options.policies)
+            options.more |= dict.fromkeys(part for part in name.split(policies.AND) if part in options.policies)
             kept = policies.policy(options, (name,)).terms
             for term in kept if options.is_plain(kept) else ():
                 if term.action.accept and term.match.prefix_list is not None:
@@ -189,9 +189,9 @@ def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
             if asked is None:
                 then.flag("reject")
             elif then.flag("accept"):
-                for one in asked.entries("route-filter"):
-                    if one.flag("exact") or one.flag("orlonger"):
-                        yield prefix(one.text)
+                for route_filter in asked.entries("route-filter"):
+                    if route_filter.flag("exact") or route_filter.flag("orlonger"):
+                        yield prefix(route_filter.text)
 
 
 def _is_list(term: Word) -> bool:

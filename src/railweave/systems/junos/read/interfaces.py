@@ -35,25 +35,25 @@ _LINK = 3
 
 def splits(top: Word, ports: Mapping[str, Port]) -> tuple[Split, ...]:
     """Ports whose speed or channels are set, on the port or, as older releases have it, below ``chassis``."""
-    found: dict[str, Split] = {}
+    by_port: dict[str, Split] = {}
     for port in ports.values():
         number = _NUMBER.match(port.name)
         if port.speed is not None and number is not None and ":" not in port.name:
-            found[port.name] = Split(port.name, int(number[1]), port.channels or 1, port.speed)
+            by_port[port.name] = Split(port.name, int(number[1]), port.channels or 1, port.speed)
     for fpc in top.entries("chassis", "fpc"):
         for pic in fpc.entries("pic"):
-            for one in pic.entries("port"):
-                number = one.text
+            for port_words in pic.entries("port"):
+                number = port_words.text
                 speed, channels = (
-                    one.read(gbps, "speed") or one.read(gbps, "channel-speed"),
-                    one.number("number-of-sub-ports"),
+                    port_words.read(gbps, "speed") or port_words.read(gbps, "channel-speed"),
+                    port_words.number("number-of-sub-ports"),
                 )
                 if speed is None or not number.isascii() or not number.isdigit():
                     continue
-                usual = _CHANNELS.get(speed, 1) if "channel-speed" in one.below else 1
+                usual = _CHANNELS.get(speed, 1) if "channel-speed" in port_words.below else 1
                 name = f"et-{fpc.text}/{pic.text}/{number}"
-                found.setdefault(name, Split(name, int(number), channels or usual, speed))
-    return tuple(sorted(found.values(), key=lambda one: port_order(one.port)))
+                by_port.setdefault(name, Split(name, int(number), channels or usual, speed))
+    return tuple(sorted(by_port.values(), key=lambda split: port_order(split.port)))
 
 
 def kinds(
@@ -69,29 +69,31 @@ def kinds(
     ``served`` are units with router advertisements or in a VRF. A routed port that nothing tells more of is to a server where
     sessions have ``told`` the links of the fabric; where not, as with OSPF, it is such a link if its prefix has room for few only.
     """
-    found: dict[str, Kind] = {}
+    by_port: dict[str, Kind] = {}
     for name, port in ports.items():
         if not PORT.fullmatch(name):
             continue
         if name in external:
-            found[name] = "external"
+            by_port[name] = "external"
         elif name in fabric:
-            found[name] = "fabric"
+            by_port[name] = "fabric"
         elif port.units:
             units = list(port.units.values())
-            bridged = any(one.bridged for one in units)
-            routed = any(one.every_address() for one in units)
+            bridged = any(unit.bridged for unit in units)
+            routed = any(unit.every_address() for unit in units)
             serves = (
-                bridged or (routed and told) or any(one.name in served or one.proxy_arp or _wide(one) for one in units)
+                bridged
+                or (routed and told)
+                or any(unit.name in served or unit.proxy_arp or _wide(unit) for unit in units)
             )
-            found[name] = "server" if serves else "fabric"
+            by_port[name] = "server" if serves else "fabric"
         elif port.disabled and port.description:
-            found[name] = "server"  # a port that waits for a tenant
-    return found
+            by_port[name] = "server"  # a port that waits for a tenant
+    return by_port
 
 
 def _wide(unit: Unit) -> bool:
-    return any(one.length < (128 if one.family == "ipv6" else 32) - _LINK for one in unit.every_address())
+    return any(address.length < (128 if address.family == "ipv6" else 32) - _LINK for address in unit.every_address())
 
 
 def in_order(kind: Mapping[str, Kind]) -> list[str]:
@@ -115,19 +117,19 @@ def interfaces(
     ``routed``: ports that are gateways themselves; ``vrfs``: the VRF of units; ``encrypted``: MACsec by port;
     ``vlans``: the numbers of VLANs by name.
     """
-    speeds = {one.port: one.speed_gbps for one in made}
-    found: list[Interface] = []
+    speeds = {split.port: split.speed_gbps for split in made}
+    cabled: list[Interface] = []
     used = [(port, unit) for port in in_order(kind) for unit in _used(ports[port], kind[port])]
     for name, unit in used:
-        port, what = ports[name], kind[name]
-        outside = what == "external"
+        port, port_kind = ports[name], kind[name]
+        outside = port_kind == "external"
         peer, peer_port = (router_of(port.description), "") if outside else far_end(port.description)
         vlan, tagged = _carried(port, unit, vlans) if unit is not None else (None, ())
-        found.append(
+        cabled.append(
             Interface(
                 name=name,
                 link="",
-                kind=what,
+                kind=port_kind,
                 description=port.description,
                 peer=peer,
                 peer_port=peer_port,
@@ -147,14 +149,14 @@ def interfaces(
                 tagged=tagged,
             )
         )
-    return with_parts(found)
+    return with_parts(cabled)
 
 
 def _used(port: Port, kind: Kind) -> list[Unit | None]:
     """The units of a port that count: those with addresses to a router outside, else the first."""
     units = list(port.units.values())
     if kind == "external":
-        return [one for one in units if one.addresses] or [None]
+        return [unit for unit in units if unit.addresses] or [None]
     return [units[0] if units else None]
 
 
@@ -165,18 +167,18 @@ def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | No
     if not unit.trunk:
         return unit.vlans[0].take().text, ()
     names = {number: name for name, number in vlans.items()}
-    found: dict[int, str] = {}
-    for one in unit.vlans:
-        numbers = _numbers(one.text, vlans)
-        found |= {number: names.get(number, one.text) for number in numbers}
+    carried: dict[int, str] = {}
+    for vlan in unit.vlans:
+        numbers = _numbers(vlan.text, vlans)
+        carried |= {number: names.get(number, vlan.text) for number in numbers}
         if numbers:
-            one.take()
-    if not found:  # VLANs that the text does not have
+            vlan.take()
+    if not carried:  # VLANs that the text does not have
         return unit.vlans[0].take().text, ()
-    if port.native not in found:  # nothing is without a tag
+    if port.native not in carried:  # nothing is without a tag
         port.native = None
-    return found[next(iter(found)) if port.native is None else port.native], tuple(
-        one for one in found if one != port.native
+    return carried[next(iter(carried)) if port.native is None else port.native], tuple(
+        number for number in carried if number != port.native
     )
 
 
@@ -186,8 +188,8 @@ def _numbers(member: str, vlans: Mapping[str, int]) -> tuple[int, ...]:
         return (vlans[member],)
     if member == "all":
         return tuple(sorted(set(vlans.values())))
-    found = _RANGE.fullmatch(member)
-    low, high = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    match = _RANGE.fullmatch(member)
+    low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     return tuple(range(low, high + 1)) if high < 1 << 12 else ()
 
 
@@ -201,18 +203,18 @@ def macsec(top: Word) -> dict[str, Macsec]:
     if here is None:
         return {}
     known: dict[str, Macsec] = {}
-    for one in here.entries("connectivity-association"):
+    for association in here.entries("connectivity-association"):
         name, key, suite = (
-            one.value("pre-shared-key", "ckn"),
-            one.read(secret, "pre-shared-key", "cak"),
-            one.value("cipher-suite"),
+            association.value("pre-shared-key", "ckn"),
+            association.read(secret, "pre-shared-key", "cak"),
+            association.value("cipher-suite"),
         )
-        one.value("security-mode")
+        association.value("security-mode")
         if name is not None and key is not None:
-            known[one.text] = Macsec(name, key, _SUITES.get(suite or "", "gcm-aes-128"))
-    found: dict[str, Macsec] = {}
+            known[association.text] = Macsec(name, key, _SUITES.get(suite or "", "gcm-aes-128"))
+    by_port: dict[str, Macsec] = {}
     for port in here.block("interfaces").below.values():
         chosen = known.get(port.value("connectivity-association") or "")
         if chosen is not None:
-            found[port.take().text] = chosen
-    return found
+            by_port[port.take().text] = chosen
+    return by_port

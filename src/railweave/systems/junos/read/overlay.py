@@ -35,47 +35,52 @@ _NUMBERS = {
 _FLAGS = {"managed": "managed-configuration", "other": "other-stateful-configuration", "link_mtu": "link-mtu"}
 
 
-def _vlans(top: Word, found: Mapping[str, Instance]) -> Iterator[Word]:
+def _vlans(top: Word, instances: Mapping[str, Instance]) -> Iterator[Word]:
     """What stands of each VLAN, at the top and in instances."""
-    for place in (top, *(one.word for one in found.values() if one.kind in {"mac-vrf", "virtual-switch"})):
+    for place in (
+        top,
+        *(instance.word for instance in instances.values() if instance.kind in {"mac-vrf", "virtual-switch"}),
+    ):
         words = place.at_path("vlans")
         if words is not None:
             yield from words.below.values()
 
 
-def vlan_numbers(top: Word, found: Mapping[str, Instance]) -> dict[str, int]:
+def vlan_numbers(top: Word, instances: Mapping[str, Instance]) -> dict[str, int]:
     """The numbers of VLANs by their names."""
-    every = ((one.text, one.take().number("vlan-id")) for one in _vlans(top, found))
+    every = ((vlan.text, vlan.take().number("vlan-id")) for vlan in _vlans(top, instances))
     return {name: number for name, number in every if number is not None}
 
 
-def vlans(top: Word, found: Mapping[str, Instance]) -> dict[str, tuple[str, int]]:
+def vlans(top: Word, instances: Mapping[str, Instance]) -> dict[str, tuple[str, int]]:
     """VLANs by their routed interface: name and number."""
     named: dict[str, tuple[str, int]] = {}
-    for one in _vlans(top, found):
-        number, routed = one.number("vlan-id"), one.value("l3-interface")
-        one.value("description")
-        one.take()
+    for vlan in _vlans(top, instances):
+        number, routed = vlan.number("vlan-id"), vlan.value("l3-interface")
+        vlan.value("description")
+        vlan.take()
         if routed is not None and number is not None:
-            named.setdefault(routed, (one.text, number))
+            named.setdefault(routed, (vlan.text, number))
     return named
 
 
 def gateways(
-    top: Word, ports: Mapping[str, Port], found: Mapping[str, Instance], routed: Iterable[str]
+    top: Word, ports: Mapping[str, Port], instances: Mapping[str, Instance], routed: Iterable[str]
 ) -> tuple[Gateway, ...]:
     """Gateways; ``routed`` are ports that servers are on without a VLAN.
 
     They are in the order in which router advertisements, else VRFs, name them.
     """
-    advertised = {one.text: one for one in top.entries("protocols", "router-advertisement", "interface")}
-    vrfs = {
-        name: one.word.text
-        for one in found.values()
-        if one.kind in {"vrf", "virtual-router"}
-        for name in one.interfaces
+    advertised = {
+        interface.text: interface for interface in top.entries("protocols", "router-advertisement", "interface")
     }
-    named = vlans(top, found)
+    vrfs = {
+        name: instance.word.text
+        for instance in instances.values()
+        if instance.kind in {"vrf", "virtual-router"}
+        for name in instance.interfaces
+    }
+    named = vlans(top, instances)
     made: list[Gateway] = []
     irb = ports.get("irb")
     wanted = [(irb, unit) for unit in irb.units.values() if not (irb.disabled or unit.disabled)] if irb else []
@@ -84,7 +89,9 @@ def gateways(
         if unit.addresses and any(unit.addresses.values()):
             made.append(_gateway(port, unit, named.get(unit.name), advertised.get(unit.name), vrfs.get(unit.name, "")))
     order = {name: place for place, name in enumerate(dict.fromkeys([*advertised, *vrfs]))}
-    return tuple(sorted(made, key=lambda one: order.get(one.name if one.vlan else f"{one.port}.0", len(order))))
+    return tuple(
+        sorted(made, key=lambda gateway: order.get(gateway.name if gateway.vlan else f"{gateway.port}.0", len(order)))
+    )
 
 
 def _gateway(port: Port, unit: Unit, vlan: tuple[str, int] | None, word: Word | None, vrf: str) -> Gateway:
@@ -99,7 +106,7 @@ def _gateway(port: Port, unit: Unit, vlan: tuple[str, int] | None, word: Word | 
         description=unit.description if bridged else port.description,
         mtu=usual if unit.mtu is None else unit.mtu,
         addresses=addresses,
-        prefixes=tuple(dict.fromkeys(network(one) for one in addresses)),
+        prefixes=tuple(dict.fromkeys(network(address) for address in addresses)),
         advertisements=_advertisements(word) if word is not None else None,
         port="" if bridged else port.name,
         vrf=vrf,
@@ -117,34 +124,34 @@ def _advertisements(word: Word) -> RouterAdvertisements:
         if value is not None:
             given[name] = value
     given.update(_flags(word, _FLAGS))
-    for one in word.entries("prefix"):
-        given.update(_flags(one, {"on_link": "on-link", "autonomous": "autonomous"}))
+    for entry in word.entries("prefix"):
+        given.update(_flags(entry, {"on_link": "on-link", "autonomous": "autonomous"}))
         for name, statement in (
             ("prefix_valid_lifetime", "valid-lifetime"),
             ("prefix_preferred_lifetime", "preferred-lifetime"),
         ):
-            value = one.number(statement)
+            value = entry.number(statement)
             if value is not None:
                 given[name] = value
-    found = replace(plain, **given)  # pyright: ignore[reportArgumentType]
-    return _with_routes(word, found)
+    advertised = replace(plain, **given)  # pyright: ignore[reportArgumentType]
+    return _with_routes(word, advertised)
 
 
-def _with_routes(word: Word, found: RouterAdvertisements) -> RouterAdvertisements:
+def _with_routes(word: Word, advertised: RouterAdvertisements) -> RouterAdvertisements:
     routes: list[str] = []
-    for one in word.entries("rio-prefix"):
+    for route in word.entries("rio-prefix"):
         try:
-            routes.append(prefix(one.text))
+            routes.append(prefix(route.text))
         except ValueError:
-            one.leave()
+            route.leave()
             continue
-        lifetime = one.number("rio-lifetime")
-        found = replace(
-            found,
-            route_lifetime=found.route_lifetime if lifetime is None else lifetime,
-            route_preference=_PREFERENCES.get(one.value("rio-preference") or "", found.route_preference),
+        lifetime = route.number("rio-lifetime")
+        advertised = replace(
+            advertised,
+            route_lifetime=advertised.route_lifetime if lifetime is None else lifetime,
+            route_preference=_PREFERENCES.get(route.value("rio-preference") or "", advertised.route_preference),
         )
-    return replace(found, routes=tuple(map(prefix, routes)))
+    return replace(advertised, routes=tuple(map(prefix, routes)))
 
 
 def _flags(word: Word, names: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
@@ -158,7 +165,7 @@ def _flags(word: Word, names: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
 def _defaults() -> RouterAdvertisements:
     """What Junos advertises where its configuration does not say."""
     plain = RouterAdvertisements()
-    names = [one.name for one in fields(plain) if one.name not in {"routes", "route_preference"}]
+    names = [field.name for field in fields(plain) if field.name not in {"routes", "route_preference"}]
     values: dict[str, int | bool] = {}
     for name in names:
         value = unprinted(f"gateways.advertisements.{name}")
@@ -197,20 +204,29 @@ def overlay(
     dscp = top.flag("forwarding-options", "vxlan-tos-copy-filter")
     if not every:
         return None
-    found = [group for group in every if not group.families]
+    only_evpn = [group for group in every if not group.families]
     between = [
-        (group, one) for group in every for one in group.neighbors if not group.families or not owners.link(one.peer)
+        (group, neighbor)
+        for group in every
+        for neighbor in group.neighbors
+        if not group.families or not owners.link(neighbor.peer)
     ]
-    links = [port for group in every if group.families for one in group.neighbors if (port := owners.link(one.peer))]
+    links = [
+        port
+        for group in every
+        if group.families
+        for neighbor in group.neighbors
+        if (port := owners.link(neighbor.peer))
+    ]
     links += [unit.removesuffix(".0") for group in every for unit in group.found]
-    exported = _exported(found, options)
-    local = next((one.local for _, one in between if one.local is not None), loopback.address)
-    passes = any(one.cluster or one.keeps_next_hop for one in every)
+    exported = _exported(only_evpn, options)
+    local = next((neighbor.local for _, neighbor in between if neighbor.local is not None), loopback.address)
+    passes = any(group.cluster or group.keeps_next_hop for group in every)
     reflects = exported.adds or (passes and not exported.refuses and not tunnels)
-    for one in found:
-        one.word.flag("vpn-apply-export")
-        if one.local_as not in {None, own_as}:  # sessions of the overlay have the device's AS number
-            for place in (one.word, *one.word.entries("neighbor")):
+    for group in only_evpn:
+        group.word.flag("vpn-apply-export")
+        if group.local_as not in {None, own_as}:  # sessions of the overlay have the device's AS number
+            for place in (group.word, *group.word.entries("neighbor")):
                 place.block("local-as").leave()
     source = top.at_path("switch-options", "vtep-source-interface")
     if source is not None:
@@ -221,25 +237,25 @@ def overlay(
             NumberedSession(
                 "",
                 "",
-                neighbor_of(one.description),
-                (own_as if group.internal else one.asn) or 0,
-                one.local or local,
-                one.peer,
+                neighbor_of(neighbor.description),
+                (own_as if group.internal else neighbor.asn) or 0,
+                neighbor.local or local,
+                neighbor.peer,
             )
-            for group, one in between
+            for group, neighbor in between
         ),
         endpoints=() if reflects else tuple(exported.endpoints) or (TunnelEndpoint(local, None),),
         reflects=reflects,
         from_spine=exported.mark,
-        bfd=agreed([one.bfd for one in found], watching(found)),
+        bfd=agreed([group.bfd for group in only_evpn], watching(only_evpn)),
         tunnel_dscp=dscp,
         links=tuple(dict.fromkeys(links)),
     )
 
 
-def _exported(found: Iterable[Group], options: PolicyOptions) -> Exported:
+def _exported(groups: Iterable[Group], options: PolicyOptions) -> Exported:
     result = Exported()
-    names = [name for group in found for chain in group.exports for name in chain.split(policies.AND)]
+    names = [name for group in groups for chain in group.exports for name in chain.split(policies.AND)]
     for name in dict.fromkeys(names):
         word = options.policies.get(name)
         for term in word.take().entries("term") if word is not None else ():
@@ -257,12 +273,12 @@ def _of_term(term: Word, options: PolicyOptions, result: Exported) -> None:
     hop = then.at_path("next-hop")
     if hop is not None and asked is not None:
         color = term.text.removeprefix("endpoint-")
-        ends = [one for one in hop.below.values() if _is_address(one.text)]
+        ends = [word for word in hop.below.values() if _is_address(word.text)]
         if ends and then.flag("accept"):
             result.endpoints.append(TunnelEndpoint(address(ends[0].take().text), color))
             asked.value("family")
-            for one in asked.entries("route-filter"):
-                one.flag("exact")
+            for route_filter in asked.entries("route-filter"):
+                route_filter.flag("exact")
     elif added is not None and added.below and asked is None and then.flag("accept"):
         result.adds = True
         _mark(next(iter(added.below.values())).take(), options, result)
@@ -277,8 +293,8 @@ def _of_term(term: Word, options: PolicyOptions, result: Exported) -> None:
 
 def _mark(name: Word, options: PolicyOptions, result: Exported) -> None:
     word = options.communities.get(name.text)
-    found = policies.community(word) if word is not None else []
-    result.mark = found[0].value if found else result.mark
+    communities = policies.community(word) if word is not None else []
+    result.mark = communities[0].value if communities else result.mark
 
 
 def _is_address(text: str) -> bool:
@@ -289,12 +305,12 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def mac_vrf(top: Word, found: Mapping[str, Instance], ports: Iterable[Port]) -> MacVrf | None:
+def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port]) -> MacVrf | None:
     """The bridging instance: the one of type ``mac-vrf``, or that at the top of the configuration."""
-    for one in found.values():
-        if one.kind == "mac-vrf":
-            word = one.word
-            members = tuple(name.removesuffix(".0") for name in one.interfaces)
+    for instance in instances.values():
+        if instance.kind == "mac-vrf":
+            word = instance.word
+            members = tuple(name.removesuffix(".0") for name in instance.interfaces)
             _usual(word)
             return _bridging(word, word.text, members, word)
     evpn = top.at_path("protocols", "evpn")
@@ -318,13 +334,17 @@ def _bridging(word: Word, name: str, members: tuple[str, ...], options: Word) ->
     evpn.value("duplicate-mac-detection", "auto-recovery-time")
     evpn.names("extended-vni-list")
     options.value("vtep-source-interface")
-    targets = {one.text: one.value("vrf-target") or "" for one in evpn.block("vni-options").entries("vni")}
-    common = next((one.take().text for one in options.block("vrf-target").below.values() if one.text != "auto"), "")
+    targets = {
+        vni_words.text: vni_words.value("vrf-target") or "" for vni_words in evpn.block("vni-options").entries("vni")
+    }
+    common = next(
+        (target.take().text for target in options.block("vrf-target").below.values() if target.text != "auto"), ""
+    )
     options.flag("vrf-target", "auto")
     vlans: list[BridgedVlan] = []
-    for one in word.block("vlans").below.values():
-        vni, number = one.number("vxlan", "vni"), one.number("vlan-id")
+    for vlan in word.block("vlans").below.values():
+        vni, number = vlan.number("vxlan", "vni"), vlan.number("vlan-id")
         if vni is not None and number is not None:
-            one.take()
-            vlans.append(BridgedVlan(number, one.text, vni, targets.get(str(vni)) or common))
+            vlan.take()
+            vlans.append(BridgedVlan(number, vlan.text, vni, targets.get(str(vni)) or common))
     return MacVrf(name, options.value("route-distinguisher") or "", common, tuple(vlans), members)

@@ -56,8 +56,8 @@ def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> Pol
     here = top.at_path("policy-options") or Word("")
 
     def named(word: str) -> dict[str, Word]:
-        found = here.at_path(word)
-        return dict(found.below) if found is not None else {}
+        block = here.at_path(word)
+        return dict(block.below) if block is not None else {}
 
     return PolicyOptions(
         here,
@@ -72,37 +72,37 @@ def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> Pol
 
 def prefix_list(word: Word) -> tuple[Prefix, ...]:
     """The prefixes of a list."""
-    found: list[Prefix] = []
+    prefixes: list[Prefix] = []
     word.take()
-    for one in word.below.values():
+    for entry in word.below.values():
         try:
-            found.append(prefix(one.text))
+            prefixes.append(prefix(entry.text))
         except ValueError:
             continue
-        one.take()
-    return tuple(found)
+        entry.take()
+    return tuple(prefixes)
 
 
 def community(word: Word) -> list[Community]:
     """A community; of several values one for each, the first of which has its name. Other kinds are left."""
     members = list(word.block("members").below.values())
-    made = [_community(word.text, at, one.text) for at, one in enumerate(members)]
-    found = [one for one in made if one is not None]
-    if len(found) < len(members):
+    made = [_community(word.text, at, member.text) for at, member in enumerate(members)]
+    communities = [community for community in made if community is not None]
+    if len(communities) < len(members):
         return []
     word.take()
-    for one in members:
-        one.take()
-    return found
+    for member in members:
+        member.take()
+    return communities
 
 
 def _community(name: str, at: int, text: str) -> Community | None:
-    own = _numbered(name, at)
+    numbered = _numbered(name, at)
     if _LARGE.fullmatch(text):
-        return Community(own, "large", text.removeprefix("large:"))
+        return Community(numbered, "large", text.removeprefix("large:"))
     if _COLOR.fullmatch(text):
-        return Community(own, "color", text)
-    return Community(own, "standard", text) if _STANDARD.fullmatch(text) and not is_well_known(text) else None
+        return Community(numbered, "color", text)
+    return Community(numbered, "standard", text) if _STANDARD.fullmatch(text) and not is_well_known(text) else None
 
 
 def _numbered(name: str, at: int) -> str:
@@ -112,15 +112,15 @@ def _numbered(name: str, at: int) -> str:
 def as_list(word: Word) -> tuple[tuple[int, int], ...]:
     """The ranges of AS numbers of a list."""
     word.take()
-    found: list[tuple[int, int]] = []
-    for one in word.block("members").below.values():
-        low, _, high = one.text.partition("-")
+    ranges: list[tuple[int, int]] = []
+    for member in word.block("members").below.values():
+        low, _, high = member.text.partition("-")
         try:
-            found.append((asn(low), asn(high or low)))
+            ranges.append((asn(low), asn(high or low)))
         except ValueError:
             continue
-        one.take()
-    return tuple(found)
+        member.take()
+    return tuple(ranges)
 
 
 def policy(options: PolicyOptions, names: tuple[str, ...]) -> Policy:
@@ -135,15 +135,15 @@ def _of_name(options: PolicyOptions, name: str, *, several: bool) -> list[Term]:
     A policy before the last that refuses something behind what it accepts, or changes it, is more than terms in order can say.
     """
     *first, last = name.split(AND)
-    found: list[Term] = []
-    for one in first:
-        terms = _terms(options, one, several=True)
+    all_terms: list[Term] = []
+    for policy_name in first:
+        terms = _terms(options, policy_name, several=True)
         refused = list(itertools.takewhile(lambda term: not term.action.accept, terms))
         others = terms[len(refused) :]
-        found += refused
+        all_terms += refused
         if any(term.action != Action(accept=True) or term.unknown for term in others):
-            found.append(_not_known(one, (name,)))
-    return found + _terms(options, last, several=several or bool(first))
+            all_terms.append(_not_known(policy_name, (name,)))
+    return all_terms + _terms(options, last, several=several or bool(first))
 
 
 def _not_known(name: str, statements: tuple[str, ...]) -> Term:
@@ -156,22 +156,22 @@ def _terms(options: PolicyOptions, name: str, *, several: bool = False, depth: i
     if word is None or depth > _DEEPEST:
         return [_not_known(name, (name,))] if word is not None or name.startswith("(") else []
     word.take()
-    found: list[Term] = []
+    terms: list[Term] = []
     for term in [*word.entries("term"), *([word] if "then" in word.below else [])]:
         label = "" if term is word else term.text
         made = _term(options, name, label, term, depth)
-        found += [replace(one, name=f"{name} {one.name}".rstrip()) if several else one for one in made]
+        terms += [replace(term, name=f"{name} {term.name}".rstrip()) if several else term for term in made]
     others = _unknown(word, set(word.below) - {"term", "from", "to", "then"})
-    return [_not_known("", others), *found] if others else found
+    return [_not_known("", others), *terms] if others else terms
 
 
 def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
     """The statements below some of the words of a policy or term that are not understood."""
     return tuple(
         " ".join((text, *path))
-        for text, one in word.below.items()
+        for text, inner in word.below.items()
         if text in names
-        for end, path in (statements(one) if one.below else [(one, ())])
+        for end, path in (statements(inner) if inner.below else [(inner, ())])
         if end.kind == "unknown"
     )
 
@@ -179,7 +179,7 @@ def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
 def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth: int) -> list[Term]:
     """A term, or several that do the same; none where it changes nothing, for then the next term decides."""
     then = word.block("then")
-    ends = [one for one in then.below.values() if one.text in _ENDS]
+    ends = [action for action in then.below.values() if action.text in _ENDS]
     if not ends and [path for _, path in statements(then)] in ([], [("next", "term")]):
         then.take_all()
         return []
@@ -195,12 +195,12 @@ def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth
 
 
 def _action(options: PolicyOptions, then: Word, *, accept: bool) -> Action:
-    put = [one.take() for one in (then.at_path("community", "set") or Word("")).below.values()]
-    added = [one.take() for one in (then.at_path("community", "add") or Word("")).below.values()]
+    put = [word.take() for word in (then.at_path("community", "set") or Word("")).below.values()]
+    added = [word.take() for word in (then.at_path("community", "add") or Word("")).below.values()]
     return Action(
         accept=accept,
         local_preference=then.number("local-preference"),
-        add_communities=tuple(own for one in [*put, *added] for own in _values(options, one.text)),
+        add_communities=tuple(value for word in [*put, *added] for value in _values(options, word.text)),
         prepend=then.read(_as_numbers, "as-path-prepend") or (),
         replace_communities=bool(put),
     )
@@ -208,7 +208,7 @@ def _action(options: PolicyOptions, then: Word, *, accept: bool) -> Action:
 
 def _as_numbers(text: str) -> tuple[int, ...]:
     """AS numbers with spaces between. Raises ``ValueError``."""
-    return tuple(asn(one) for one in text.strip('"').split())
+    return tuple(asn(number) for number in text.strip('"').split())
 
 
 def _values(options: PolicyOptions, name: str) -> list[str]:
@@ -224,9 +224,9 @@ def _asked_of_others(options: PolicyOptions, name: str, asked: Word, action: Act
         terms = _terms(options, other.text, depth=depth + 1)
         accepted = list(itertools.takewhile(lambda term: term.action.accept, terms))
         for term in accepted:
-            own = (*term.action.add_communities, *action.add_communities)
+            communities = (*term.action.add_communities, *action.add_communities)
             preference = term.action.local_preference if action.local_preference is None else action.local_preference
-            changed = replace(action, add_communities=own, local_preference=preference)
+            changed = replace(action, add_communities=communities, local_preference=preference)
             yield Term(f"{name} {term.name}", term.match, changed, term.unknown)
         if any(term.action.accept or term.unknown for term in terms[len(accepted) :]) or not terms:
             yield Term(name, Match(), action, (f"from policy {other.text}",))
@@ -248,14 +248,16 @@ def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str])
         defined = options.communities.get(tagged.text)
         if defined is not None and (defined.below.keys() != {"members"} or not community(defined)):
             strange.append(f"from community {tagged.text}")
-    protocols = [one for one in (word.at_path("protocol") or Word("")).below.values() if one.text in _PROTOCOLS]
-    found = Match(
+    protocols = [
+        protocol for protocol in (word.at_path("protocol") or Word("")).below.values() if protocol.text in _PROTOCOLS
+    ]
+    match = Match(
         prefix_list=name,
         orlonger=longer,
         community=tagged.text if tagged is not None else None,
         lengths=taken,
     )
-    return [replace(found, protocol=_PROTOCOLS[one.take().text]) for one in protocols] or [found]
+    return [replace(match, protocol=_PROTOCOLS[protocol.take().text]) for protocol in protocols] or [match]
 
 
 def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> _Listed:
@@ -268,11 +270,11 @@ def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) 
     if listed is not None:
         strange += _not_listed(options, listed.text)
         return listed.take().text, False, None
-    for one in word.block("prefix-list-filter").below.values():
-        how = next((inner for inner in one.below.values() if inner.text in {"orlonger", "exact"}), None)
+    for listed in word.block("prefix-list-filter").below.values():
+        how = next((inner for inner in listed.below.values() if inner.text in {"orlonger", "exact"}), None)
         if how is not None:
-            strange += _not_listed(options, one.text)
-            return one.take().text, how.take().text == "orlonger", None
+            strange += _not_listed(options, listed.text)
+            return listed.take().text, how.take().text == "orlonger", None
     if "route-filter" in word.below:
         return _own_list(options, place, word.below["route-filter"])
     named = word.holds("route-filter-list")
@@ -281,10 +283,10 @@ def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) 
         if any(end.kind == "unknown" for end, _ in statements(options.route_lists[named.text])):
             strange.append(f"from route-filter-list {named.text}")
         return taken
-    units = [one for one in (word.at_path("interface") or Word("")).below.values() if one.text in options.networks]
+    units = [unit for unit in (word.at_path("interface") or Word("")).below.values() if unit.text in options.networks]
     if units:
         options.own_lists[place] = tuple(
-            dict.fromkeys(own for one in units for own in options.networks[one.take().text])
+            dict.fromkeys(network for unit in units for network in options.networks[unit.take().text])
         )
         return place, False, None
     if every is not None:
@@ -312,19 +314,19 @@ def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
     word.take()
     filters: dict[Prefix, list[tuple[int, int]]] = {}
     kinds: set[tuple[int, int] | str | None] = set()
-    for one in word.below.values():
-        if not _is_prefix(one.text):
+    for route_filter in word.below.values():
+        if not _is_prefix(route_filter.text):
             continue
-        own = prefix(one.text)
-        whole = (own.length, BITS[own.family])
-        for how in one.below.values():
-            taken = (own.length, own.length) if how.text == "exact" else _lengths(own, how)
+        network = prefix(route_filter.text)
+        whole = (network.length, BITS[network.family])
+        for how in route_filter.below.values():
+            taken = (network.length, network.length) if how.text == "exact" else _lengths(network, how)
             if taken is None:
                 continue
             (how.take if how.text == "exact" else how.take_all)()
-            one.take()
+            route_filter.take()
             kinds.add(None if taken == whole else "exact" if how.text == "exact" else taken)
-            filters.setdefault(own, []).append(taken)
+            filters.setdefault(network, []).append(taken)
     if not filters:
         return None, False, None
     options.own_lists[place] = tuple(filters)
@@ -338,38 +340,42 @@ def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
 def _entries(place: str, filters: Mapping[Prefix, Sequence[tuple[int, int]]]) -> Iterator[EntryList]:
     """Filters as lists of entries. The longest prefix that a route is in decides alone, so the rest of each prefix is denied."""
     for family in BITS:
-        inside = sorted((own for own in filters if own.family == family), key=lambda own: -own.length)
+        inside = sorted(
+            (network for network in filters if network.family == family), key=lambda network: -network.length
+        )
         entries: list[PrefixEntry] = []
-        for own in inside:
-            entries += [PrefixEntry(own, taken) for taken in filters[own]]
-            entries.append(PrefixEntry(own, (own.length, BITS[family]), permit=False))
+        for network in inside:
+            entries += [PrefixEntry(network, taken) for taken in filters[network]]
+            entries.append(PrefixEntry(network, (network.length, BITS[family]), permit=False))
         if entries:
             yield EntryList(place, family, tuple(entries))
 
 
-def _lengths(own: Prefix, how: Word) -> tuple[int, int] | None:
+def _lengths(network: Prefix, how: Word) -> tuple[int, int] | None:
     """The shortest and the longest of the prefixes that a filter means."""
-    longest = BITS[own.family]
-    found = _RANGE.fullmatch(next(iter(how.below), "")) if how.text in {"upto", "prefix-length-range"} else None
+    longest = BITS[network.family]
+    match = _RANGE.fullmatch(next(iter(how.below), "")) if how.text in {"upto", "prefix-length-range"} else None
     if how.text in {"orlonger", "longer"}:
-        return own.length + (how.text == "longer"), longest
-    if found is None or bool(found[2]) is not (how.text == "prefix-length-range"):
+        return network.length + (how.text == "longer"), longest
+    if match is None or bool(match[2]) is not (how.text == "prefix-length-range"):
         return None
-    return (int(found[1]), int(found[2])) if found[2] else (own.length, int(found[1]))
+    return (int(match[1]), int(match[2])) if match[2] else (network.length, int(match[1]))
 
 
 def unused(options: PolicyOptions, top: Word) -> None:
     """What nothing refers to changes nothing: policies, lists and communities whose name stands nowhere else."""
-    named = {word for text, one in top.below.items() if text != "policy-options" for word in _words(one)}
-    inside = [one for kind in options.word.below.values() for one in kind.below.values()]
-    words = {id(one): {word for two in one.below.values() for word in _words(two)} for one in inside}
+    named = {word for text, statement in top.below.items() if text != "policy-options" for word in _words(statement)}
+    inside = [definition for kind in options.word.below.values() for definition in kind.below.values()]
+    words = {
+        id(definition): {word for two in definition.below.values() for word in _words(two)} for definition in inside
+    }
     left = inside
     for _ in range(_DEEPEST):  # what nobody refers to may refer to others
-        used = named.union(*(words[id(one)] for one in left))
-        left = [one for one in left if one.text in used]
+        used = named.union(*(words[id(definition)] for definition in left))
+        left = [definition for definition in left if definition.text in used]
     kept = set(map(id, left))
-    for one in inside:
-        for end, _ in statements(one) if id(one) not in kept else ():
+    for definition in inside:
+        for end, _ in statements(definition) if id(definition) not in kept else ():
             if end.kind == "unknown":
                 end.take("irrelevant")
 
@@ -378,8 +384,8 @@ def _words(word: Word) -> Iterator[str]:
     """A word, what it is put together from, and everything below it."""
     stack = [word]
     while stack:
-        one = stack.pop()
-        yield one.text
-        if " " in one.text:
-            yield from one.text.strip("() ").split()
-        stack += one.below.values()
+        current = stack.pop()
+        yield current.text
+        if " " in current.text:
+            yield from current.text.strip("() ").split()
+        stack += current.below.values()

@@ -44,7 +44,7 @@ class Unit:
 
     def every_address(self) -> tuple[InterfaceAddress, ...]:
         """The addresses, by family in the order of the text."""
-        return tuple(one for own in self.addresses.values() for one in own)
+        return tuple(address for of_family in self.addresses.values() for address in of_family)
 
 
 @dataclass
@@ -71,17 +71,17 @@ class Port:
 class Owners:
     """Whose an address is: the port and the unit that have it, and which own address is in the prefix of another."""
 
-    def __init__(self, found: Iterable[Port]) -> None:
+    def __init__(self, all_ports: Iterable[Port]) -> None:
         self._units: dict[str, tuple[Port, Unit]] = {}
         self._beside: dict[str, InterfaceAddress] = {}
         self._lengths: dict[Family, set[int]] = {"ipv4": set(), "ipv6": set()}
-        for port in found:
+        for port in all_ports:
             for unit in port.units.values():
-                for one in unit.every_address():
-                    self._units.setdefault(one.address, (port, unit))
-                    if one.length < BITS[one.family]:
-                        self._beside.setdefault(network(one), one)
-                        self._lengths[one.family].add(one.length)
+                for subnet in unit.every_address():
+                    self._units.setdefault(subnet.address, (port, unit))
+                    if subnet.length < BITS[subnet.family]:
+                        self._beside.setdefault(network(subnet), subnet)
+                        self._lengths[subnet.family].add(subnet.length)
 
     def unit(self, address: str | None) -> tuple[Port, Unit] | None:
         """The port and the unit that have an address."""
@@ -90,9 +90,9 @@ class Owners:
     def beside(self, peer: Address) -> Address | None:
         """The own address in a prefix that a peer is in."""
         for length in sorted(self._lengths[peer.family], reverse=True):
-            found = self._beside.get(network(InterfaceAddress(f"{peer}/{length}")))
-            if found is not None:
-                return found.address
+            subnet = self._beside.get(network(InterfaceAddress(f"{peer}/{length}")))
+            if subnet is not None:
+                return subnet.address
         return None
 
     def link(self, peer: Address) -> str:
@@ -103,11 +103,11 @@ class Owners:
 
 def ports(top: Word) -> dict[str, Port]:
     """Every interface that is of a kind known here, by name."""
-    found: dict[str, Port] = {}
+    by_name: dict[str, Port] = {}
     for word in top.block("interfaces").below.values():
         if PORT.fullmatch(word.text) or MANAGEMENT.fullmatch(word.text) or word.text in {"irb", "lo0"}:
-            found[word.text] = _port(word.take())
-    return found
+            by_name[word.text] = _port(word.take())
+    return by_name
 
 
 def _port(word: Word) -> Port:
@@ -135,17 +135,17 @@ def _is_down(word: Word, port: str) -> bool:
 
 def _units(word: Word) -> dict[str, Unit]:
     """Logical interfaces by number; what is no number is none."""
-    found: dict[str, Unit] = {}
-    for one in word.entries("unit"):
-        if one.text.isascii() and one.text.isdigit() and len(one.text) <= _DIGITS:
-            found[one.text] = _unit(word.text, one)
+    units: dict[str, Unit] = {}
+    for entry in word.entries("unit"):
+        if entry.text.isascii() and entry.text.isdigit() and len(entry.text) <= _DIGITS:
+            units[entry.text] = _unit(word.text, entry)
         else:
-            one.leave()
-    return found
+            entry.leave()
+    return units
 
 
 def _unit(port: str, word: Word) -> Unit:
-    found = Unit(
+    unit = Unit(
         name=f"{port}.{word.text}",
         word=word,
         description=word.value("description") or "",
@@ -158,16 +158,16 @@ def _unit(port: str, word: Word) -> Unit:
     for family in word.entries("family"):
         families.append(family.text)
         if family.text in FAMILIES:
-            found.addresses[FAMILIES[family.text]] = _addresses(family, found, word)
-            found.mtu = family.number("mtu") or found.mtu
+            unit.addresses[FAMILIES[family.text]] = _addresses(family, unit, word)
+            unit.mtu = family.number("mtu") or unit.mtu
         elif family.text == "ethernet-switching":
-            _bridged(family, found)
+            _bridged(family, unit)
         elif family.text == "iso":
             family.names("address")
         else:
             family.leave()
-    found.families = tuple(families)
-    return found
+    unit.families = tuple(families)
+    return unit
 
 
 def _tag(text: str) -> int:
@@ -176,21 +176,21 @@ def _tag(text: str) -> int:
 
 def _addresses(family: Word, unit: Unit, word: Word) -> tuple[InterfaceAddress, ...]:
     """The addresses of a family. A virtual gateway's takes the place of the switch's own: servers have it as their gateway."""
-    found: list[InterfaceAddress] = []
-    for one in family.entries("address"):
+    addresses: list[InterfaceAddress] = []
+    for entry in family.entries("address"):
         try:
-            own = interface_address(one.text)
+            subnet = interface_address(entry.text)
         except ValueError:
-            one.leave()
+            entry.leave()
             continue
-        shared = one.read(address, "virtual-gateway-address")
+        shared = entry.read(address, "virtual-gateway-address")
         if shared is not None:
-            own = interface_address(f"{shared}/{own.length}")
-            unit.mac = unit.mac or word.value(f"virtual-gateway-v{'6' if own.family == 'ipv6' else '4'}-mac") or ""
-        one.flag("primary")
-        one.flag("preferred")
-        found.append(own)
-    return tuple(found)
+            subnet = interface_address(f"{shared}/{subnet.length}")
+            unit.mac = unit.mac or word.value(f"virtual-gateway-v{'6' if subnet.family == 'ipv6' else '4'}-mac") or ""
+        entry.flag("primary")
+        entry.flag("preferred")
+        addresses.append(subnet)
+    return tuple(addresses)
 
 
 def _bridged(family: Word, unit: Unit) -> None:
@@ -203,4 +203,4 @@ def _bridged(family: Word, unit: Unit) -> None:
 def own_address(ports: Mapping[str, Port]) -> InterfaceAddress:
     """Return the address of the management port; 0.0.0.0/0 if it has none."""
     units = (unit for port in ports.values() if MANAGEMENT.fullmatch(port.name) for unit in port.units.values())
-    return next((own for unit in units for own in unit.every_address()), InterfaceAddress("0.0.0.0/0"))
+    return next((address for unit in units for address in unit.every_address()), InterfaceAddress("0.0.0.0/0"))

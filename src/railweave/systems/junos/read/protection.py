@@ -83,36 +83,36 @@ def protection(
 
     ``served`` are the ports through which servers reach their gateways: others have no filter of theirs.
     """
-    own = list(_bound(top, ports, lambda name: name == "lo0"))
-    if not own:
+    loopback_filters = list(_bound(top, ports, lambda name: name == "lo0"))
+    if not loopback_filters:
         return None, frozenset()
-    found = Filters()
+    filters = Filters()
     managed = [
         rule
         for family, word in _bound(top, ports, lambda name: bool(MANAGEMENT.fullmatch(name)))
-        for rule in _rules(word, family, "management", found)
+        for rule in _rules(word, family, "management", filters)
     ]
-    for family, word in own:
-        found.rules += _rules(word, family, "network", found)
-    known = {(one.family, one.name) for one in managed}
-    network = [one for one in found.rules if (one.family, one.name) not in known]
-    others = [replace(one, plane="management") for one in network if _of_management(one)]
-    network = [one for one in network if not _of_management(one)]
+    for family, word in loopback_filters:
+        filters.rules += _rules(word, family, "network", filters)
+    known = {(rule.family, rule.name) for rule in managed}
+    network = [rule for rule in filters.rules if (rule.family, rule.name) not in known]
+    others = [replace(rule, plane="management") for rule in network if _of_management(rule)]
+    network = [rule for rule in network if not _of_management(rule)]
     of_device = {word.text for word in _filters(top) if word.kind == "understood"}
     for family, word in _bound(top, ports, lambda name: name in served):
         if word.text not in of_device:
-            _drops(word, family, found)
+            _drops(word, family, filters)
     understood = [word.text for word in _filters(top) if word.kind == "understood"]
     bind([port for name, port in ports.items() if name == "lo0" or MANAGEMENT.fullmatch(name)], of_device)
     bind([port for name, port in ports.items() if name in served], set(understood) - of_device)
     return (
         ControlPlane(
             (*network, *managed, *others),
-            tuple(_sources(options, found)),
+            tuple(_sources(options, filters)),
             tuple(_policers(top)),
-            tuple(found.drops.values()),
+            tuple(filters.drops.values()),
         ),
-        frozenset(found.lists),
+        frozenset(filters.lists),
     )
 
 
@@ -146,7 +146,7 @@ def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) 
 
 
 def _rules(
-    word: Word, family: Family, plane: Literal["network", "management"], found: Filters
+    word: Word, family: Family, plane: Literal["network", "management"], filters: Filters
 ) -> Iterator[ControlRule]:
     """The terms of a filter that let packets in; the last one drops the rest."""
     word.take()
@@ -158,7 +158,7 @@ def _rules(
             continue
         if asked is None or "accept" not in then.below:
             continue
-        rule = _rule(term.text, asked, family, plane, found)
+        rule = _rule(term.text, asked, family, plane, filters)
         if rule is None:
             continue
         then.flag("accept")
@@ -168,14 +168,14 @@ def _rules(
 
 
 def _rule(
-    name: str, asked: Word, family: Family, plane: Literal["network", "management"], found: Filters
+    name: str, asked: Word, family: Family, plane: Literal["network", "management"], filters: Filters
 ) -> ControlRule | None:
     protocol = _PROTOCOLS.get(asked.value("next-header" if family == "ipv6" else "protocol") or "")
     if protocol is None:
         return None
     sources = asked.names("source-prefix-list")
-    for one in sources:
-        found.lists.setdefault(one, family)
+    for source in sources:
+        filters.lists.setdefault(source, family)
     return ControlRule(
         name=name,
         plane=plane,
@@ -195,17 +195,17 @@ def _number(text: str, names: Mapping[str, int]) -> int:
 
 
 def _ranges(asked: Word, word: str, names: Mapping[str, int] = _PORTS) -> Iterator[PortRange]:
-    found = asked.at_path(word)
-    for one in found.below.values() if found is not None else ():
-        low, _, high = (one.text, "", "") if one.text in names else one.text.partition("-")
+    block = asked.at_path(word)
+    for value in block.below.values() if block is not None else ():
+        low, _, high = (value.text, "", "") if value.text in names else value.text.partition("-")
         try:
             yield _number(low, names), _number(high or low, names)
         except ValueError:
             continue
-        one.take()
+        value.take()
 
 
-def _drops(word: Word, family: Family, found: Filters) -> None:
+def _drops(word: Word, family: Family, filters: Filters) -> None:
     """Add the rules of a filter at servers' gateways to ``found``. A filter that does not pass all other packets is not understood."""
     passes = False
     for term in word.entries("term"):
@@ -223,8 +223,8 @@ def _drops(word: Word, family: Family, found: Filters) -> None:
         then.value("count")
         word.take()
         name = term.text.removeprefix(_DROP)
-        to = tuple(prefix(one) for one in asked.names("destination-address"))
-        found.drops.setdefault(
+        to = tuple(prefix(destination) for destination in asked.names("destination-address"))
+        filters.drops.setdefault(
             name,
             ServerPortRule(
                 name, family, "tcp" if protocol == "tcp" else "udp", to, tuple(_ranges(asked, "destination-port"))
@@ -234,23 +234,23 @@ def _drops(word: Word, family: Family, found: Filters) -> None:
         word.leave()
 
 
-def _sources(options: PolicyOptions, found: Filters) -> Iterable[Sources]:
+def _sources(options: PolicyOptions, filters: Filters) -> Iterable[Sources]:
     """The prefix lists of filters, in the order of the text."""
     for name, word in options.prefix_lists.items():
-        if name in found.lists:
-            yield Sources(name.removeprefix(_PREFIX), found.lists[name], policies.prefix_list(word))
+        if name in filters.lists:
+            yield Sources(name.removeprefix(_PREFIX), filters.lists[name], policies.prefix_list(word))
 
 
 def _policers(top: Word) -> Iterator[Policer]:
-    for one in top.entries("firewall", "policer"):
+    for policer in top.entries("firewall", "policer"):
         rate, burst = (
-            one.read(_bits, "if-exceeding", "bandwidth-limit"),
-            one.read(_bits, "if-exceeding", "burst-size-limit"),
+            policer.read(_bits, "if-exceeding", "bandwidth-limit"),
+            policer.read(_bits, "if-exceeding", "burst-size-limit"),
         )
-        if rate is None or burst is None or not one.flag("then", "discard"):
-            one.leave()
+        if rate is None or burst is None or not policer.flag("then", "discard"):
+            policer.leave()
             continue
-        yield Policer(one.text, rate, burst)
+        yield Policer(policer.text, rate, burst)
 
 
 def _bits(text: str) -> int:

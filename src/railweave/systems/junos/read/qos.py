@@ -20,7 +20,7 @@ _DSCPS = {
     "be": 0,
     "ef": 46,
     **{f"cs{number}": 8 * number for number in range(1, 8)},
-    **{f"af{one}{two}": 8 * one + 2 * two for one in range(1, 5) for two in range(1, 4)},
+    **{f"af{drop_class}{two}": 8 * drop_class + 2 * two for drop_class in range(1, 5) for two in range(1, 4)},
     "nc1": 48,
     "nc2": 56,
 }
@@ -40,11 +40,11 @@ def profiles(
     cos: Word, classes: dict[str, TrafficClass], bound: dict[str, Word]
 ) -> tuple[tuple[PfcProfile, ...], Watchdog | None, int | None]:
     """PFC profiles in the order of the text, the watchdog and the XON offset that all of them have."""
-    chosen = {port: one.value("congestion-notification-profile") for port, one in bound.items()}
-    found: list[PfcProfile] = []
+    chosen = {port: interface.value("congestion-notification-profile") for port, interface in bound.items()}
+    pfc_profiles: list[PfcProfile] = []
     watchdogs: list[Watchdog | None] = []
     offsets: list[int | None] = []
-    wanted = {point for one in classes.values() if one.lossless for point in one.dscp}
+    wanted = {point for traffic_class in classes.values() if traffic_class.lossless for point in traffic_class.dscp}
     for word in cos.block("congestion-notification-profile").below.values():
         word.take()
         mru, xon = _input(word, wanted)
@@ -53,40 +53,40 @@ def profiles(
         watchdogs.append(_watchdog(word))
         offsets.append(xon)
         ports = tuple(port for port, name in chosen.items() if name == word.text)
-        found.append(PfcProfile(word.text, length or 0, mru or 0, 0, ports))
-    return tuple(found), watchdogs[0] if watchdogs else None, offsets[0] if offsets else None
+        pfc_profiles.append(PfcProfile(word.text, length or 0, mru or 0, 0, ports))
+    return tuple(pfc_profiles), watchdogs[0] if watchdogs else None, offsets[0] if offsets else None
 
 
 def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
     """MRU and XON offset of a profile; code points that no lossless class has are not understood."""
     mru = xon = None
-    for one in word.block("input").entries("pfc-account"):
-        for priority in one.block("pfc-priority").below.values():
+    for account in word.block("input").entries("pfc-account"):
+        for priority in account.block("pfc-priority").below.values():
             priority.take()
-    for one in word.block("input").block("dscp").entries("code-point"):
+    for point in word.block("input").block("dscp").entries("code-point"):
         try:
-            known = code_point(one.text) in wanted and one.flag("pfc")
+            known = code_point(point.text) in wanted and point.flag("pfc")
         except ValueError:
             known = False
         if not known:
-            one.leave()
+            point.leave()
             continue
-        one.value("pfc-account-name")
-        mru = one.number("mru")
-        xon = one.number("xon")
+        point.value("pfc-account-name")
+        mru = point.number("mru")
+        xon = point.number("xon")
     return mru, xon
 
 
 def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
     """Which queues stop at a priority: those of the lossless classes, else it is not understood."""
     queues = {
-        f"{one.pfc_priority:03b}": str(one.queue)
-        for one in classes.values()
-        if one.lossless and one.pfc_priority is not None
+        f"{traffic_class.pfc_priority:03b}": str(traffic_class.queue)
+        for traffic_class in classes.values()
+        if traffic_class.lossless and traffic_class.pfc_priority is not None
     }
-    for one in word.block("output").block("ieee-802.1").entries("code-point"):
-        for queue in one.block("flow-control-queue").below.values():
-            if queues.get(one.text) == queue.text:
+    for point in word.block("output").block("ieee-802.1").entries("code-point"):
+        for queue in point.block("flow-control-queue").below.values():
+            if queues.get(point.text) == queue.text:
                 queue.take()
 
 
@@ -96,7 +96,7 @@ def _watchdog(word: Word) -> Watchdog | None:
         return None
     here.take()
     plain = Watchdog()
-    numbers = [here.number(one) for one in ("poll-interval", "detection", "recovery")]
+    numbers = [here.number(name) for name in ("poll-interval", "detection", "recovery")]
     action = here.value("watchdog-action")
     return Watchdog(
         plain.poll_interval if numbers[0] is None else numbers[0],
@@ -137,7 +137,7 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
         shared_buffer=shared,
         moved=(),
         ipv6_classifiers=any(
-            one.names("classifiers", "dscp-ipv6") for port in bound.values() for one in (port, *port.entries("unit"))
+            unit.names("classifiers", "dscp-ipv6") for port in bound.values() for unit in (port, *port.entries("unit"))
         ),
     )
 
@@ -145,21 +145,21 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
 def _bound(cos: Word, order: Sequence[str]) -> dict[str, Word]:
     """The ports that scheduling is bound to, in order; a name with ``*`` is every port in use that no other name is of."""
     place = {name: at for at, name in enumerate(order)}
-    found: dict[str, Word] = {}
-    for one in cos.block("interfaces").below.values():
-        if "*" in one.text:
+    interfaces: dict[str, Word] = {}
+    for word in cos.block("interfaces").below.values():
+        if "*" in word.text:
             for name in order:
-                if fnmatchcase(name, one.text):
-                    found.setdefault(name, one.take())
-        elif PORT.fullmatch(one.text):
-            found[one.text] = one.take()
-    return dict(sorted(found.items(), key=lambda item: place.get(item[0], len(place))))
+                if fnmatchcase(name, word.text):
+                    interfaces.setdefault(name, word.take())
+        elif PORT.fullmatch(word.text):
+            interfaces[word.text] = word.take()
+    return dict(sorted(interfaces.items(), key=lambda item: place.get(item[0], len(place))))
 
 
 def _default(classes: dict[str, TrafficClass]) -> str:
     """The class of DSCP 0; without one, the first that may lose packets."""
-    zero = next((name for name, one in classes.items() if 0 in one.dscp), None)
-    lossy = next((name for name, one in classes.items() if not one.lossless), None)
+    zero = next((name for name, traffic_class in classes.items() if 0 in traffic_class.dscp), None)
+    lossy = next((name for name, traffic_class in classes.items() if not traffic_class.lossless), None)
     return zero or lossy or next(iter(classes), "")
 
 
@@ -168,27 +168,27 @@ def _classes(cos: Word, bound: dict[str, Word]) -> dict[str, TrafficClass]:
     maps, classifiers = _names(bound, "scheduler-map"), _names_of_classifiers(bound)
     queues = _queues(cos)
     dscps = _dscps(cos, classifiers)
-    found: dict[str, TrafficClass] = {}
-    for one in cos.block("scheduler-maps").below.values():
-        if one.text not in maps:
+    classes: dict[str, TrafficClass] = {}
+    for scheduler_map in cos.block("scheduler-maps").below.values():
+        if scheduler_map.text not in maps:
             continue
-        one.take()
-        for entry in one.entries("forwarding-class"):
+        scheduler_map.take()
+        for entry in scheduler_map.entries("forwarding-class"):
             if entry.text not in queues:
                 entry.leave()
                 continue
             queue, lossless, priority = queues[entry.text]
             scheduler = cos.at_path("schedulers", entry.value("scheduler") or "") or Word("")
             name = _name(entry.text, scheduler.text)
-            found[name] = _scheduled(cos, scheduler, queue, dscps.get(entry.text, ()), lossless, priority)
+            classes[name] = _scheduled(cos, scheduler, queue, dscps.get(entry.text, ()), lossless, priority)
     for name, (queue, lossless, priority) in queues.items():
-        if name in dscps and name not in {_printed(one, found) for one in found}:
-            found.setdefault(name.lower(), TrafficClass(queue, dscps[name], lossless, priority))
-    return found
+        if name in dscps and name not in {_printed(printed, classes) for printed in classes}:
+            classes.setdefault(name.lower(), TrafficClass(queue, dscps[name], lossless, priority))
+    return classes
 
 
-def _printed(name: str, found: dict[str, TrafficClass]) -> str:
-    del found
+def _printed(name: str, classes: dict[str, TrafficClass]) -> str:
+    del classes
     return name if name in BUILT_IN_CLASSES else name.upper()
 
 
@@ -198,7 +198,7 @@ def _name(printed: str, scheduler: str) -> str:
 
 
 def _names(bound: dict[str, Word], word: str) -> set[str]:
-    return {name for one in bound.values() for name in one.names(word)}
+    return {name for interface in bound.values() for name in interface.names(word)}
 
 
 def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
@@ -206,60 +206,60 @@ def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
     return {
         name
         for port in bound.values()
-        for one in (port, *port.entries("unit"))
+        for unit in (port, *port.entries("unit"))
         for kind in ("dscp", "dscp-ipv6")
-        for name in one.names("classifiers", kind)
+        for name in unit.names("classifiers", kind)
     }
 
 
 def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
     """Queue, whether it loses nothing, and PFC priority by class."""
     profiles_found = cos.block("congestion-notification-profile").below.values()
-    by_account = any(one.at_path("input", "pfc-account") is not None for one in profiles_found)
-    found: dict[str, tuple[int, bool, int | None]] = {
+    by_account = any(profile.at_path("input", "pfc-account") is not None for profile in profiles_found)
+    queues: dict[str, tuple[int, bool, int | None]] = {
         name: (queue, False, None) for name, queue in _DEFAULT_CLASSES.items()
     }
-    for one in cos.block("forwarding-classes").entries("class"):
-        one.spread(_CLASS)
-        queue = one.number("queue-num")
+    for entry in cos.block("forwarding-classes").entries("class"):
+        entry.spread(_CLASS)
+        queue = entry.number("queue-num")
         if queue is not None:
-            priority = one.number("pfc-priority")
-            found[one.text] = (queue, one.flag("no-loss") or (by_account and priority is not None), priority)
+            priority = entry.number("pfc-priority")
+            queues[entry.text] = (queue, entry.flag("no-loss") or (by_account and priority is not None), priority)
     for number in cos.block("forwarding-classes").entries("queue"):
         for name in number.names():
             try:
-                found[name] = (whole(number.text), False, None)
+                queues[name] = (whole(number.text), False, None)
             except ValueError:
                 number.leave()
-    return found
+    return queues
 
 
 def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
     """Code points by class; of both families the same."""
-    found: dict[str, tuple[int, ...]] = {}
+    dscps: dict[str, tuple[int, ...]] = {}
     for kind in ("dscp", "dscp-ipv6"):
-        for one in (cos.at_path("classifiers", kind) or Word("")).below.values():
-            if one.text not in names:
+        for classifier in (cos.at_path("classifiers", kind) or Word("")).below.values():
+            if classifier.text not in names:
                 continue
-            one.take()
-            one.value("import")
-            here = {entry.text: tuple(_points(entry)) for entry in one.entries("forwarding-class")}
+            classifier.take()
+            classifier.value("import")
+            here = {entry.text: tuple(_points(entry)) for entry in classifier.entries("forwarding-class")}
             for name, points in here.items():
-                if name in found and sorted(found[name]) != sorted(points):
-                    one.block("forwarding-class").block(name).leave()
-                found.setdefault(name, points)
-    return found
+                if name in dscps and sorted(dscps[name]) != sorted(points):
+                    classifier.block("forwarding-class").block(name).leave()
+                dscps.setdefault(name, points)
+    return dscps
 
 
 def _points(entry: Word) -> list[int]:
-    found: list[int] = []
+    points: list[int] = []
     for loss in entry.entries("loss-priority"):
-        for one in loss.entries("code-points"):
+        for point in loss.entries("code-points"):
             try:
-                found.append(code_point(one.text))
+                points.append(code_point(point.text))
             except ValueError:
-                one.leave()
-    return found
+                point.leave()
+    return points
 
 
 def _scheduled(
@@ -270,9 +270,9 @@ def _scheduled(
     strict: Literal["low", "strict-high"] = (
         "strict-high" if word.holds("priority") and word.block("priority").below.keys() & {"strict-high"} else "low"
     )
-    for one in word.block("priority").below.values():
-        if one.text in {"low", "strict-high"}:
-            one.take()
+    for entry in word.block("priority").below.values():
+        if entry.text in {"low", "strict-high"}:
+            entry.take()
     marks = word.flag("explicit-congestion-notification")
     profile = ""
     word.block("drop-profile-map").spread(_DROP)
@@ -300,9 +300,9 @@ def _ecn(cos: Word, name: str) -> Ecn | None:
     if word is None:
         return None
     word.take()
-    levels, chances = (word.block("interpolate").block(one) for one in ("fill-level", "drop-probability"))
+    levels, chances = (word.block("interpolate").block(name) for name in ("fill-level", "drop-probability"))
     try:
-        fill, drop = [whole(one) for one in levels.below], [whole(one) for one in chances.below]
+        fill, drop = [whole(level) for level in levels.below], [whole(chance) for chance in chances.below]
     except ValueError:
         return None
     if len(fill) != 2 or len(drop) != 2 or drop[0] != 0:
@@ -320,8 +320,8 @@ def _buffers(cos: Word) -> Buffers:
 
     def part(side: str, name: str, usual: int, word: str = "percent") -> int:
         entry = cos.at_path("shared-buffer", side, "buffer-partition", name)
-        found = entry.take().number(word) if entry is not None else None
-        return usual if found is None else found
+        number = entry.take().number(word) if entry is not None else None
+        return usual if number is None else number
 
     return Buffers(
         lossless=part("ingress", "lossless", plain.lossless),
@@ -344,9 +344,9 @@ def _buffers(cos: Word) -> Buffers:
 def _rewrites(cos: Word) -> None:
     """Rules that write a class's own first code point; they go with ``overlay.tunnel_dscp``."""
     for kind in ("dscp", "dscp-ipv6"):
-        for one in (cos.at_path("rewrite-rules", kind) or Word("")).below.values():
-            one.take_all()
+        for rule in (cos.at_path("rewrite-rules", kind) or Word("")).below.values():
+            rule.take_all()
     for port in cos.block("interfaces").below.values():
-        for one in (port, *port.entries("unit")):
-            one.names("rewrite-rules", "dscp")
-            one.names("rewrite-rules", "dscp-ipv6")
+        for rule in (port, *port.entries("unit")):
+            rule.names("rewrite-rules", "dscp")
+            rule.names("rewrite-rules", "dscp-ipv6")

@@ -31,9 +31,11 @@ LOOPBACK = "lo0.0"
 
 def isis_links(top: Word) -> tuple[str, ...]:
     """The ports that IS-IS has neighbors on."""
-    found = top.at_path("protocols", "isis", "interface")
-    words = found.below.values() if found is not None else ()
-    return tuple(one.text.removesuffix(".0") for one in words if "passive" not in one.below and one.text != LOOPBACK)
+    block = top.at_path("protocols", "isis", "interface")
+    words = block.below.values() if block is not None else ()
+    return tuple(
+        word.text.removesuffix(".0") for word in words if "passive" not in word.below and word.text != LOOPBACK
+    )
 
 
 def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | None:
@@ -42,25 +44,25 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
     if word is None:
         return None
     word.take()
-    found: list[IsisPort] = []
+    ports_of_isis: list[IsisPort] = []
     passive: list[str] = []
     timers: list[tuple[Bfd | None, Word]] = []
     keys = {_key(word, "2", "authentication")}
-    for one in word.entries("interface"):
-        one.flag("level", "1", "disable")
-        if one.flag("passive"):
-            passive += [] if one.text == LOOPBACK else [one.text.removesuffix(".0")]
+    for entry in word.entries("interface"):
+        entry.flag("level", "1", "disable")
+        if entry.flag("passive"):
+            passive += [] if entry.text == LOOPBACK else [entry.text.removesuffix(".0")]
             continue
-        if one.text == LOOPBACK or not _is_there(ports, one.text):
+        if entry.text == LOOPBACK or not _is_there(ports, entry.text):
             continue
-        one.flag("point-to-point")
-        name = one.text.removesuffix(".0")
-        metric = one.number("level", "2", "metric")
-        found.append(
+        entry.flag("point-to-point")
+        name = entry.text.removesuffix(".0")
+        metric = entry.number("level", "2", "metric")
+        ports_of_isis.append(
             IsisPort(name, "", peer_of(ports, name), unprinted("isis.ports.metric") if metric is None else metric)
         )
-        keys.add(_key(one, "2", "hello-authentication"))
-        timers += [(liveness(family), family) for family in one.entries("family")]
+        keys.add(_key(entry, "2", "hello-authentication"))
+        timers += [(liveness(family), family) for family in entry.entries("family")]
     word.flag("level", "1", "disable")
     word.flag("level", "2", "wide-metrics-only")
     off = {family for name, family in FAMILIES.items() if word.flag(f"no-ipv{'6' if name == 'inet6' else '4'}-routing")}
@@ -68,12 +70,12 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
     return Isis(
         net=_net(top),
         router_id=router_id,
-        ports=tuple(found),
+        ports=tuple(ports_of_isis),
         passive=tuple(passive),
-        families=tuple(one for one in FAMILIES.values() if one not in off),
+        families=tuple(family for family in FAMILIES.values() if family not in off),
         maximum_ecmp=unprinted("bgp.maximum_ecmp") if wide is None else wide,
-        key=next((one for one in keys if one is not None), None),
-        bfd=agreed([one for one, _ in timers], [one for _, one in timers]),
+        key=next((key for key in keys if key is not None), None),
+        bfd=agreed([timer for timer, _ in timers], [word for _, word in timers]),
     )
 
 
@@ -83,13 +85,13 @@ def _is_there(ports: Mapping[str, Port], unit: str) -> bool:
     return name not in ports or number in ports[name].units
 
 
-def _key(word: Word, level: str, what: str) -> str | None:
+def _key(word: Word, level: str, statement: str) -> str | None:
     here = word.at_path("level", level)
     if here is None:
         return None
     here.take()
-    here.value(f"{what}-type")
-    return here.read(secret, f"{what}-key")
+    here.value(f"{statement}-type")
+    return here.read(secret, f"{statement}-key")
 
 
 def _net(top: Word) -> str:
@@ -105,12 +107,14 @@ def _nets(top: Word) -> Iterator[str]:
 def ospf_links(top: Word) -> tuple[str, ...]:
     """The ports that OSPF has neighbors on."""
     areas = top.at_path("protocols", "ospf", "area")
-    found = (
-        one
+    interfaces = (
+        word
         for area in (areas.below.values() if areas is not None else ())
-        for one in area.below.get("interface", Word("")).below.values()
+        for word in area.below.get("interface", Word("")).below.values()
     )
-    return tuple(one.text.removesuffix(".0") for one in found if "passive" not in one.below and one.text != LOOPBACK)
+    return tuple(
+        word.text.removesuffix(".0") for word in interfaces if "passive" not in word.below and word.text != LOOPBACK
+    )
 
 
 def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | None:
@@ -119,25 +123,27 @@ def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | Non
     if word is None:
         return None
     word.take()
-    found: list[OspfPort] = []
+    ports_of_ospf: list[OspfPort] = []
     passive: list[str] = []
     for area in word.entries("area"):
-        for one in area.entries("interface"):
-            name = one.text.removesuffix(".0")
-            if one.text.partition(".")[0] not in ports:  # all of them, or one that is not here
-                one.leave()
+        for entry in area.entries("interface"):
+            name = entry.text.removesuffix(".0")
+            if entry.text.partition(".")[0] not in ports:  # all of them, or one that is not here
+                entry.leave()
                 continue
-            metric = one.number("metric")
-            one.value("interface-type")
-            if one.flag("passive") or one.text == LOOPBACK:
+            metric = entry.number("metric")
+            entry.value("interface-type")
+            if entry.flag("passive") or entry.text == LOOPBACK:
                 passive.append(name)
-            elif _is_there(ports, one.text):
+            elif _is_there(ports, entry.text):
                 usual = unprinted("ospf.ports.metric")
-                found.append(
+                ports_of_ospf.append(
                     OspfPort(name, "", peer_of(ports, name), area_id(area.text), usual if metric is None else metric)
                 )
     wide = top.number("chassis", "maximum-ecmp")
-    return Ospf(router_id, tuple(found), tuple(passive), unprinted("bgp.maximum_ecmp") if wide is None else wide)
+    return Ospf(
+        router_id, tuple(ports_of_ospf), tuple(passive), unprinted("bgp.maximum_ecmp") if wide is None else wide
+    )
 
 
 def area_id(text: str) -> str:
@@ -160,8 +166,8 @@ def inherit(top: Word) -> None:
     """Put what is inherited where it holds."""
     groups = top.below.get("groups")
     if groups is not None:
-        for one in groups.below.values():
-            one.take_all("irrelevant")  # until it is applied somewhere
+        for group in groups.below.values():
+            group.take_all("irrelevant")  # until it is applied somewhere
         groups.take()
         _Walk(groups).walk(top, [], ())
     _ranges(top)
@@ -177,23 +183,23 @@ class _Walk:
         sources = [*sources, *self._applied(here, path)]
         if not sources and not _applies(here):
             return
-        excepted = {one.take().text for one in here.below.get(_EXCEPT, Word("")).below.values()}
-        sources = [one for one in sources if one[0] not in excepted]
+        excepted = {word.take().text for word in here.below.get(_EXCEPT, Word("")).below.values()}
+        sources = [source for source in sources if source[0] not in excepted]
         given: dict[str, list[tuple[str, Word]]] = {}
         for name, source in sources:
-            for text, one in source.below.items():
+            for text, inner in source.below.items():
                 if not text.startswith("<"):
-                    self._give(here, one)
-                    given.setdefault(text, []).append((name, one))
+                    self._give(here, inner)
+                    given.setdefault(text, []).append((name, inner))
         for name, source in sources:
-            for text, one in source.below.items():
+            for text, inner in source.below.items():
                 if text.startswith("<"):
                     for match in _matching(here, text):
-                        _lend(one)
-                        given.setdefault(match, []).append((name, one))
-        for text, one in list(here.below.items()):
+                        _lend(inner)
+                        given.setdefault(match, []).append((name, inner))
+        for text, inner in list(here.below.items()):
             if text not in _ABOUT and self.left > 0:
-                self.walk(one, given.get(text, []), (*path, text))
+                self.walk(inner, given.get(text, []), (*path, text))
 
     def _applied(self, here: Word, path: tuple[str, ...]) -> Iterator[tuple[str, Word]]:
         names = here.below.get(_APPLY)
@@ -201,39 +207,39 @@ class _Walk:
             group = self.groups.below.get(name.text)
             if group is not None:
                 name.take()
-                yield from ((name.text, one) for one in _places([group], path))
+                yield from ((name.text, place) for place in _places([group], path))
 
-    def _give(self, here: Word, one: Word) -> None:
-        _lend(one)
-        if one.text not in here.below and self.left > 0:
+    def _give(self, here: Word, word: Word) -> None:
+        _lend(word)
+        if word.text not in here.below and self.left > 0:
             self.left -= 1
-            made = here.below[one.text] = Word(one.text, one.file, one.at)
-            made.inherited, made.origin = True, one
+            made = here.below[word.text] = Word(word.text, word.file, word.at)
+            made.inherited, made.origin = True, word
 
 
-def _lend(one: Word) -> None:
+def _lend(word: Word) -> None:
     """A word of a group that is in force somewhere is known by what takes it there."""
-    if one.kind == "irrelevant":
-        one.kind = "unknown"
+    if word.kind == "irrelevant":
+        word.kind = "unknown"
 
 
 def _applies(here: Word) -> bool:
     """Whether groups are applied below a word. Those of the whole configuration are at the top: looked for once for each word."""
-    return _APPLY in here.below or any(_applies(one) for text, one in here.below.items() if text not in _ABOUT)
+    return _APPLY in here.below or any(_applies(inner) for text, inner in here.below.items() if text not in _ABOUT)
 
 
-def _places(found: Sequence[Word], path: Sequence[str]) -> Sequence[Word]:
+def _places(sources: Sequence[Word], path: Sequence[str]) -> Sequence[Word]:
     """What a group has for a place."""
     for text in path:
-        found = [
-            one
-            for here in found
-            for name, one in here.below.items()
+        sources = [
+            inner
+            for here in sources
+            for name, inner in here.below.items()
             if name == text or (name.startswith("<") and _matches(name, text))
         ]
-        for one in found:
-            _lend(one)
-    return found
+        for word in sources:
+            _lend(word)
+    return sources
 
 
 def _matching(here: Word, pattern: str) -> list[str]:
@@ -251,37 +257,37 @@ def _ranges(top: Word) -> None:
     if interfaces is None or ranges is None:
         return
     left = MOST
-    for one in ranges.below.values():
-        one.take()
-        for name in _members(one, interfaces):
-            member = interfaces.below.get(name) or interfaces.add([name], one.file, one.at)
-            for text, inner in one.below.items():
+    for interface_range in ranges.below.values():
+        interface_range.take()
+        for name in _members(interface_range, interfaces):
+            member = interfaces.below.get(name) or interfaces.add([name], interface_range.file, interface_range.at)
+            for text, inner in interface_range.below.items():
                 if text not in {"member", "member-range"} and left > 0:
                     left -= _copied(member, inner)
 
 
-def _members(one: Word, interfaces: Word) -> list[str]:
-    found: list[str] = []
-    for name in one.names("member"):
+def _members(interface_range: Word, interfaces: Word) -> list[str]:
+    members: list[str] = []
+    for name in interface_range.names("member"):
         pattern = name.replace("[", "[").strip()
         names = [text for text in interfaces.below if fnmatchcase(text, pattern)] if set("*[?") & set(name) else [name]
-        found += names
-    for first in one.entries("member-range"):
+        members += names
+    for first in interface_range.entries("member-range"):
         for last in first.entries("to"):
             low, high = _RANGE.fullmatch(first.text), _RANGE.fullmatch(last.text)
             if low and high and low[1] == high[1] and len(high[2]) < 6:
-                found += [
+                members += [
                     f"{low[1]}{number}" for number in range(int(low[2]), min(int(high[2]), int(low[2]) + 999) + 1)
                 ]
-    return found
+    return members
 
 
-def _copied(there: Word, one: Word) -> int:
-    made = there.below.get(one.text)
+def _copied(there: Word, word: Word) -> int:
+    made = there.below.get(word.text)
     if made is None:
-        made = there.below[one.text] = Word(one.text, one.file, one.at)
-        made.inherited, made.origin = True, one
-    return 1 + sum(_copied(made, inner) for inner in one.below.values())
+        made = there.below[word.text] = Word(word.text, word.file, word.at)
+        made.inherited, made.origin = True, word
+    return 1 + sum(_copied(made, inner) for inner in word.below.values())
 
 
 _NAMED = frozenset(
@@ -375,29 +381,34 @@ _DROP_PROFILE = 5
 
 def shaped(statements: Iterable[Statement], parent: str = "") -> list[Statement]:
     """Statements of curly text with values apart from names."""
-    for one in statements:
-        if one.children is not None:
-            one.children = shaped(one.children, one.words[0])
-        elif len(one.words) > 1:
-            _line(one, parent)
+    for statement in statements:
+        if statement.children is not None:
+            statement.children = shaped(statement.children, statement.words[0])
+        elif len(statement.words) > 1:
+            _line(statement, parent)
     return list(statements)
 
 
-def _line(one: Statement, parent: str) -> None:
-    word = one.words[0]
+def _line(statement: Statement, parent: str) -> None:
+    word = statement.words[0]
     if word in {"from", "then", "to"}:  # Junos leaves out the braces around one statement
-        inner = Statement(one.words[1:], one.values, several=one.several, at=one.at)
-        one.words, one.values, one.several, one.children = (word,), (), False, shaped([inner], word)
+        inner = Statement(statement.words[1:], statement.values, several=statement.several, at=statement.at)
+        statement.words, statement.values, statement.several, statement.children = (
+            (word,),
+            (),
+            False,
+            shaped([inner], word),
+        )
         return
     if word in changes.KEYED_BY_ALL or changes.is_list(parent, word):
         return
     width = _width(parent, word)
-    if width >= len(one.words):
+    if width >= len(statement.words):
         return
     if width > 1 or _on_one_line(parent, word):
-        one.key = width  # named on a line together with its content
+        statement.key = width  # named on a line together with its content
     else:
-        one.words, one.values = one.words[:width], (*one.words[width:], *one.values)
+        statement.words, statement.values = statement.words[:width], (*statement.words[width:], *statement.values)
 
 
 def _on_one_line(parent: str, word: str) -> bool:
@@ -436,28 +447,28 @@ def of_paths(paths: Iterable[Path]) -> list[Statement]:
 
 def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
     """The statements below a word; ``names``: each begins with a name of the user's choosing."""
-    found: list[Statement] = []
-    for one in word.below.values():
+    statements: list[Statement] = []
+    for inner in word.below.values():
         if names:
-            found.append(
-                Statement((one.text,), children=_below(one, parent), at=one.at)
-                if one.below
-                else Statement((one.text,), at=one.at)
+            statements.append(
+                Statement((inner.text,), children=_below(inner, parent), at=inner.at)
+                if inner.below
+                else Statement((inner.text,), at=inner.at)
             )
-        elif _has_value(one, parent):
-            found.append(_plain(one, parent))
-        elif one.below and (_names_block(parent, one.text) or _width(parent, one.text) > 1):
-            found += [_entry(one, name, parent) for name in one.below.values()]
+        elif _has_value(inner, parent):
+            statements.append(_plain(inner, parent))
+        elif inner.below and (_names_block(parent, inner.text) or _width(parent, inner.text) > 1):
+            statements += [_entry(inner, name, parent) for name in inner.below.values()]
         else:
-            found.append(_plain(one, parent))
-    return found
+            statements.append(_plain(inner, parent))
+    return statements
 
 
-def _has_value(one: Word, parent: str) -> bool:
+def _has_value(word: Word, parent: str) -> bool:
     """Whether a word that may name a block has a value here: nothing stands below it; or a filter that is bound."""
-    if parent in {"classifiers", "rewrite-rules"} or one.text == "connectivity-association":
-        return not any(name.below for name in one.below.values())
-    return one.text == "filter" and one.below.keys() <= {"input", "output"}
+    if parent in {"classifiers", "rewrite-rules"} or word.text == "connectivity-association":
+        return not any(name.below for name in word.below.values())
+    return word.text == "filter" and word.below.keys() <= {"input", "output"}
 
 
 def _names_block(parent: str, word: str) -> bool:
@@ -487,27 +498,27 @@ def _entry(word: Word, name: Word, parent: str) -> Statement:
     return Statement(head, children=_below(name, word.text), at=name.at)
 
 
-def _plain(one: Word, parent: str) -> Statement:
-    values = tuple(one.below)
-    if changes.is_list(parent, one.text):
-        return Statement((one.text,), values, several=True, at=one.at)
-    if values and _on_one_line(parent, one.text):
-        return Statement((one.text, *_flat(one)), key=1, at=one.at)
-    named = (parent, one.text) in {("certificates", "local"), ("firewall", "profiles")} or (
-        one.text in changes.NAMED_BELOW and (parent, one.text) in NAMES_BELOW
+def _plain(word: Word, parent: str) -> Statement:
+    values = tuple(word.below)
+    if changes.is_list(parent, word.text):
+        return Statement((word.text,), values, several=True, at=word.at)
+    if values and _on_one_line(parent, word.text):
+        return Statement((word.text, *_flat(word)), key=1, at=word.at)
+    named = (parent, word.text) in {("certificates", "local"), ("firewall", "profiles")} or (
+        word.text in changes.NAMED_BELOW and (parent, word.text) in NAMES_BELOW
     )
-    if not one.below:
-        return Statement((one.text,), at=one.at)
+    if not word.below:
+        return Statement((word.text,), at=word.at)
     if (
         named
-        or one.text in _FLAGS
-        or (parent, one.text) in _FLAGS_BELOW
-        or any(inner.below for inner in one.below.values())
+        or word.text in _FLAGS
+        or (parent, word.text) in _FLAGS_BELOW
+        or any(inner.below for inner in word.below.values())
     ):
-        return Statement((one.text,), children=_below(one, one.text, names=named), at=one.at)
-    return Statement((one.text,), values, several=len(values) > 1, at=one.at)
+        return Statement((word.text,), children=_below(word, word.text, names=named), at=word.at)
+    return Statement((word.text,), values, several=len(values) > 1, at=word.at)
 
 
 def _flat(word: Word) -> tuple[str, ...]:
     """Everything that follows a word, as on one line."""
-    return tuple(text for one in word.below.values() for text in (one.text, *_flat(one)))
+    return tuple(text for inner in word.below.values() for text in (inner.text, *_flat(inner)))

@@ -41,7 +41,7 @@ ASSOCIATION = "interconnect"
 
 def macsec(config: DeviceConfig) -> Statement | None:
     """``macsec``: one association with the pre-shared key, bound to every link between sites; None without."""
-    ports = [one for one in config.interfaces if one.macsec is not None]
+    ports = [port for port in config.interfaces if port.macsec is not None]
     wanted = ports[0].macsec if ports else None
     if wanted is None:
         return None
@@ -53,7 +53,7 @@ def macsec(config: DeviceConfig) -> Statement | None:
             leaf("security-mode", "static-cak"),
             block("pre-shared-key", leaf("ckn", wanted.key_name), leaf("cak", f"<{wanted.key}>")),
         ),
-        block("interfaces", [block((one.name,), leaf("connectivity-association", ASSOCIATION)) for one in ports]),
+        block("interfaces", [block((port.name,), leaf("connectivity-association", ASSOCIATION)) for port in ports]),
     )
 
 
@@ -167,14 +167,15 @@ def add_control_plane(config: DeviceConfig, statements: list[Statement]) -> None
     management = config.management_address.family
     to_management = wanted.of("management", management)
     lists = [
-        block(("prefix-list", _list(one.name)), [entry(prefix) for prefix in one.prefixes]) for one in wanted.sources
+        block(("prefix-list", _list(source.name)), [entry(prefix) for prefix in source.prefixes])
+        for source in wanted.sources
     ]
     made = [
         block(
             "firewall",
             [_filter(family, _name("control-plane", family), wanted.together(family)) for family in FAMILIES],
             _filter(management, _name("management", management), to_management),
-            [_policer(one.name, one.rate_bps, one.burst_bytes) for one in wanted.policers],
+            [_policer(policer.name, policer.rate_bps, policer.burst_bytes) for policer in wanted.policers],
         ),
         block(
             "interfaces",
@@ -183,13 +184,13 @@ def add_control_plane(config: DeviceConfig, statements: list[Statement]) -> None
         ),
         block("policy-options", lists),
     ]
-    merge(statements, [one for one in made if one is not None])
+    merge(statements, [statement for statement in made if statement is not None])
     for family in FAMILIES:
-        _drop_at_servers(config, family, [one for one in wanted.server_ports if one.family == family], statements)
+        _drop_at_servers(config, family, [rule for rule in wanted.server_ports if rule.family == family], statements)
 
 
-def _name(what: str, family: Family) -> str:
-    return f"{what}-{'v6' if family == 'ipv6' else 'v4'}"
+def _name(purpose: str, family: Family) -> str:
+    return f"{purpose}-{'v6' if family == 'ipv6' else 'v4'}"
 
 
 def _list(sources: str) -> str:
@@ -226,7 +227,7 @@ def _term(rule: ControlRule) -> Statement | None:
         leaf(_NEXT_HEADER[rule.family], protocol),
         _ports("source-port", rule.source_ports),
         _ports("destination-port", rule.destination_ports),
-        _ports("icmp-type", [(one, one) for one in rule.icmp_types]),
+        _ports("icmp-type", [(icmp_type, icmp_type) for icmp_type in rule.icmp_types]),
         leaf(_HOP_LIMIT[rule.family], rule.hop_limit) if rule.hop_limit is not None else None,
         leaf("tcp-established") if rule.established else None,
     ]
@@ -236,7 +237,7 @@ def _term(rule: ControlRule) -> Statement | None:
 
 def _drop(rule: ServerPortRule) -> Statement | None:
     conditions = [
-        block("destination-address", [entry(one) for one in rule.destinations]),
+        block("destination-address", [entry(prefix) for prefix in rule.destinations]),
         leaf(_NEXT_HEADER[rule.family], rule.protocol),
         _ports("destination-port", rule.destination_ports),
     ]
@@ -251,26 +252,28 @@ def _drop_at_servers(
 
     The one filter that an interface may have for RDMA packets has these terms first.
     """
-    gateways = [one for one in config.gateways if family in one.families]
+    gateways = [gateway for gateway in config.gateways if family in gateway.families]
     if not wanted or not gateways:
         return
-    drops = [one for one in map(_drop, wanted) if one is not None]
-    families = [one for top in statements if top.words == ("firewall",) for one in top.children or ()]
-    here = [one for top in families if top.words == ("family", FAMILIES[family]) for one in top.children or ()]
-    taken = next((one for one in here if one.words[1] in {SELECTIVE_FILTER, SPRAYING_FILTER}), None)
+    drops = [statement for statement in map(_drop, wanted) if statement is not None]
+    families = [statement for top in statements if top.words == ("firewall",) for statement in top.children or ()]
+    here = [
+        statement for top in families if top.words == ("family", FAMILIES[family]) for statement in top.children or ()
+    ]
+    taken = next((statement for statement in here if statement.words[1] in {SELECTIVE_FILTER, SPRAYING_FILTER}), None)
     name = _name("from-servers", family)
-    bound = [one for one in gateways if taken is None or not one.port]
+    bound = [gateway for gateway in gateways if taken is None or not gateway.port]
     if taken is not None and len(bound) < len(gateways):
         taken.children = [*drops, *(taken.children or ())]
     if not bound:
         return
     passing = block("term rest", block("then", leaf("accept")))
-    places = [(one.port or "irb", 0 if one.port else one.vlan or 0) for one in bound]
+    places = [(gateway.port or "irb", 0 if gateway.port else gateway.vlan or 0) for gateway in bound]
     made = [
         block("firewall", block(("family", FAMILIES[family]), block(("filter", name), drops, passing))),
         block("interfaces", [_input(port, unit, family, name) for port, unit in places]),
     ]
-    merge(statements, [one for one in made if one is not None])
+    merge(statements, [statement for statement in made if statement is not None])
 
 
 def _input(port: str, unit: int, family: Family, name: str) -> Statement | None:
@@ -353,28 +356,30 @@ def check_extra(text: str) -> None:
 
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What Junos cannot express, what could not be verified, and the operator's own statements."""
-    found = left_out_findings(config)
+    findings = left_out_findings(config)
     if config.balancing.group_mode == "spray" and not config.balancing.random:
-        found.append(NO_SPRAY.finding(config.name))
+        findings.append(NO_SPRAY.finding(config.name))
     if config.bgp and any(group.fabric_color for group in config.bgp.groups):
-        found.append(DPF_UNVERIFIED.finding(config.name))
-    if config.qos and any(one.ecn and _lengths_alone(one.ecn) for one in config.qos.classes.values()):
-        found.append(MARKING_BYTES.finding(config.name))
+        findings.append(DPF_UNVERIFIED.finding(config.name))
+    if config.qos and any(
+        traffic_class.ecn and _lengths_alone(traffic_class.ecn) for traffic_class in config.qos.classes.values()
+    ):
+        findings.append(MARKING_BYTES.finding(config.name))
     model = catalog().switches.get(config.model)
     since = model.platform.dscp_ipv6_since if model else ""
     if config.qos and since and release_key(config.release) < release_key(since):
-        what = f"`dscp-ipv6` classifiers on {config.model} with {config.release}: documented from {since} on"
-        found.append(IPV6_CLASSIFIER.finding(config.name, what))
+        message = f"`dscp-ipv6` classifiers on {config.model} with {config.release}: documented from {since} on"
+        findings.append(IPV6_CLASSIFIER.finding(config.name, message))
     if config.balancing.selective:
-        found.append(SELECTIVE_DLB.finding(config.name))
+        findings.append(SELECTIVE_DLB.finding(config.name))
     if config.protection:
-        found.append(CONTROL_PLANE.finding(config.name))
-    found += _overlay_gaps(config)
-    found += _session_gaps(config)
+        findings.append(CONTROL_PLANE.finding(config.name))
+    findings += _overlay_gaps(config)
+    findings += _session_gaps(config)
     if config.extra.strip():
         lines = [" ".join(path) for statement in parse(config.extra) for path in set_paths(statement)]
-        found += extra_findings(config.name, lines, ROUTING)
-    return found
+        findings += extra_findings(config.name, lines, ROUTING)
+    return findings
 
 
 def _session_gaps(config: DeviceConfig) -> list[Finding]:
@@ -382,12 +387,12 @@ def _session_gaps(config: DeviceConfig) -> list[Finding]:
     bgp = config.bgp
     if bgp is None:
         return []
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if bgp.authentication and bgp.found_neighbors():
-        found.append(NO_KEY.finding(config.name))
+        findings.append(NO_KEY.finding(config.name))
     if bgp.ttl_security:
-        found.append(HOP_LIMIT.finding(config.name))
-    return found
+        findings.append(HOP_LIMIT.finding(config.name))
+    return findings
 
 
 def _lengths_alone(ecn: Ecn) -> bool:
@@ -401,9 +406,9 @@ def _overlay_gaps(config: DeviceConfig) -> list[Finding]:
     overlay = config.overlay
     if overlay is None or not overlay.endpoints:
         return []
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if overlay.loopback.family == "ipv6":
-        found.append(IPV6_TUNNELS.finding(config.name))
+        findings.append(IPV6_TUNNELS.finding(config.name))
     if len(overlay.endpoints) > 1:
-        found.append(COLOR_ENDPOINTS.finding(config.name))
-    return found
+        findings.append(COLOR_ENDPOINTS.finding(config.name))
+    return findings

@@ -29,12 +29,14 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
     model = catalog().switches.get(config.model)
     lacks = model.platform.lacks if model else ()
     kinds = ("dscp", "dscp-ipv6") if qos.ipv6_classifiers else ("dscp",)
-    units = {one.name: [part.unit_vlan or 0 for part in one.parts()] for one in config.interfaces}
-    into_tunnels = {one.name for one in config.interfaces if one.kind == "fabric"} if _rewrites(config) else set[str]()
+    units = {port.name: [part.unit_vlan or 0 for part in port.parts()] for port in config.interfaces}
+    into_tunnels = (
+        {port.name for port in config.interfaces if port.kind == "fabric"} if _rewrites(config) else set[str]()
+    )
     return block(
         "class-of-service",
         block("classifiers", [_classifier(kind, qos) for kind in kinds]),
-        block("drop-profiles", [_drop_profile(name, one) for name, one in qos.classes.items()]),
+        block("drop-profiles", [_drop_profile(name, traffic_class) for name, traffic_class in qos.classes.items()]),
         _shared_buffer(qos),
         block(
             "dedicated-buffer",
@@ -43,7 +45,10 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
         )
         if qos.shared_buffer
         else None,
-        block("forwarding-classes", [_forwarding_class(name, one, lacks) for name, one in qos.classes.items()]),
+        block(
+            "forwarding-classes",
+            [_forwarding_class(name, traffic_class, lacks) for name, traffic_class in qos.classes.items()],
+        ),
         block("congestion-notification-profile", [_pfc_profile(qos, profile, lacks) for profile in qos.profiles]),
         block(
             "interfaces",
@@ -66,7 +71,7 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
                 [entry("forwarding-class", class_name(name), "scheduler", name, key=2) for name in qos.classes],
             ),
         ),
-        block("schedulers", [_scheduler(name, one) for name, one in qos.classes.items()]),
+        block("schedulers", [_scheduler(name, traffic_class) for name, traffic_class in qos.classes.items()]),
     )
 
 
@@ -80,23 +85,23 @@ def _classifier(kind: str, qos: QosConfig) -> Statement | None:
         [
             block(
                 ("forwarding-class", class_name(name)),
-                block("loss-priority low", choices("code-points", [code_point(value) for value in one.dscp])),
+                block("loss-priority low", choices("code-points", [code_point(value) for value in traffic_class.dscp])),
             )
-            for name, one in qos.classes.items()
-            if one.dscp
+            for name, traffic_class in qos.classes.items()
+            if traffic_class.dscp
         ],
     )
 
 
-def _drop_profile(name: str, one: TrafficClass) -> Statement | None:
-    if one.ecn is None:
+def _drop_profile(name: str, traffic_class: TrafficClass) -> Statement | None:
+    if traffic_class.ecn is None:
         return None
     return block(
         (f"ecn-{name}",),
         block(
             "interpolate",
-            choices("fill-level", [one.ecn.min_fill, one.ecn.max_fill]),
-            choices("drop-probability", [0, one.ecn.max_probability]),
+            choices("fill-level", [traffic_class.ecn.min_fill, traffic_class.ecn.max_fill]),
+            choices("drop-probability", [0, traffic_class.ecn.max_probability]),
         ),
     )
 
@@ -131,13 +136,13 @@ def _shared_buffer(qos: QosConfig) -> Statement | None:
     )
 
 
-def _forwarding_class(name: str, one: TrafficClass, lacks: Collection[str]) -> Statement | None:
-    if BUILT_IN_CLASSES.get(name) == one.queue and not one.lossless:
+def _forwarding_class(name: str, traffic_class: TrafficClass, lacks: Collection[str]) -> Statement | None:
+    if BUILT_IN_CLASSES.get(name) == traffic_class.queue and not traffic_class.lossless:
         return None
-    priority = () if one.pfc_priority is None else ("pfc-priority", one.pfc_priority)
+    priority = () if traffic_class.pfc_priority is None else ("pfc-priority", traffic_class.pfc_priority)
     kept = () if "pfc-headroom" in lacks else ("no-loss",)
-    lossless = (*kept, *priority) if one.lossless else ()
-    return entry("class", class_name(name), "queue-num", one.queue, *lossless, key=2)
+    lossless = (*kept, *priority) if traffic_class.lossless else ()
+    return entry("class", class_name(name), "queue-num", traffic_class.queue, *lossless, key=2)
 
 
 def account(priority: int | None) -> str:
@@ -155,8 +160,11 @@ def _pfc_accounts(profile: PfcProfile, lossless: list[TrafficClass]) -> Statemen
         block(
             "input",
             [
-                block(("pfc-account", account(one.pfc_priority)), choices("pfc-priority", [one.pfc_priority]))
-                for one in lossless
+                block(
+                    ("pfc-account", account(traffic_class.pfc_priority)),
+                    choices("pfc-priority", [traffic_class.pfc_priority]),
+                )
+                for traffic_class in lossless
             ],
             block(
                 "dscp",
@@ -164,10 +172,10 @@ def _pfc_accounts(profile: PfcProfile, lossless: list[TrafficClass]) -> Statemen
                     block(
                         ("code-point", code_point(dscp)),
                         leaf("pfc"),
-                        leaf("pfc-account-name", account(one.pfc_priority)),
+                        leaf("pfc-account-name", account(traffic_class.pfc_priority)),
                     )
-                    for one in lossless
-                    for dscp in one.dscp
+                    for traffic_class in lossless
+                    for dscp in traffic_class.dscp
                 ],
             ),
         ),
@@ -175,13 +183,15 @@ def _pfc_accounts(profile: PfcProfile, lossless: list[TrafficClass]) -> Statemen
 
 
 def _pfc_profile(qos: QosConfig, profile: PfcProfile, lacks: Collection[str]) -> Statement | None:
-    lossless = [one for one in qos.classes.values() if one.lossless]
+    lossless = [traffic_class for traffic_class in qos.classes.values() if traffic_class.lossless]
     if "pfc-headroom" in lacks:
-        return _pfc_accounts(profile, [one for one in lossless if one.pfc_priority is not None])
+        return _pfc_accounts(
+            profile, [traffic_class for traffic_class in lossless if traffic_class.pfc_priority is not None]
+        )
     paused = [
-        block(("code-point", f"{one.pfc_priority:03b}"), leaf("flow-control-queue", one.queue))
-        for one in lossless
-        if one.pfc_priority is not None
+        block(("code-point", f"{traffic_class.pfc_priority:03b}"), leaf("flow-control-queue", traffic_class.queue))
+        for traffic_class in lossless
+        if traffic_class.pfc_priority is not None
     ]
     xon = qos.xon_offset_cells
     return block(
@@ -206,8 +216,8 @@ def _pfc_profile(qos: QosConfig, profile: PfcProfile, lacks: Collection[str]) ->
                         leaf("mru", profile.mru_bytes),
                         leaf("xon", xon) if xon is not None else None,
                     )
-                    for one in lossless
-                    for dscp in one.dscp
+                    for traffic_class in lossless
+                    for dscp in traffic_class.dscp
                 ],
             ),
             leaf("cable-length", profile.cable_length_m),
@@ -236,10 +246,10 @@ def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
         [
             block(
                 ("forwarding-class", class_name(name)),
-                block("loss-priority low", leaf("code-point", code_point(one.dscp[0]))),
+                block("loss-priority low", leaf("code-point", code_point(traffic_class.dscp[0]))),
             )
-            for name, one in qos.classes.items()
-            if one.dscp
+            for name, traffic_class in qos.classes.items()
+            if traffic_class.dscp
         ],
     )
 
@@ -247,7 +257,7 @@ def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
 def _binding(
     qos: QosConfig, port: str, units: list[int], kinds: tuple[str, ...], *, rewrite: str | None = None
 ) -> Statement | None:
-    profile = next((one.name for one in qos.profiles if port in one.ports), None)
+    profile = next((profile.name for profile in qos.profiles if port in profile.ports), None)
     return block(
         (port,),
         leaf("congestion-notification-profile", profile) if profile else None,
@@ -263,15 +273,19 @@ def _binding(
     )
 
 
-def _scheduler(name: str, one: TrafficClass) -> Statement | None:
+def _scheduler(name: str, traffic_class: TrafficClass) -> Statement | None:
     return block(
         (name,),
-        block("transmit-rate", _percent(one.transmit_percent)) if one.transmit_percent else None,
-        block("buffer-size", _percent(one.buffer_percent)) if one.buffer_percent is not None else None,
-        leaf("priority", one.priority),
-        entry("drop-profile-map", "loss-priority", "any", "protocol", "any", "drop-profile", f"ecn-{name}", key=5)
-        if one.ecn
+        block("transmit-rate", _percent(traffic_class.transmit_percent)) if traffic_class.transmit_percent else None,
+        block("buffer-size", _percent(traffic_class.buffer_percent))
+        if traffic_class.buffer_percent is not None
         else None,
-        leaf("explicit-congestion-notification") if one.ecn else None,
-        leaf("buffer-dynamic-threshold", one.dynamic_threshold) if one.dynamic_threshold is not None else None,
+        leaf("priority", traffic_class.priority),
+        entry("drop-profile-map", "loss-priority", "any", "protocol", "any", "drop-profile", f"ecn-{name}", key=5)
+        if traffic_class.ecn
+        else None,
+        leaf("explicit-congestion-notification") if traffic_class.ecn else None,
+        leaf("buffer-dynamic-threshold", traffic_class.dynamic_threshold)
+        if traffic_class.dynamic_threshold is not None
+        else None,
     )

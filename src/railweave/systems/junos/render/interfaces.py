@@ -21,10 +21,10 @@ def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
     Where IPv4 is routed over a link of IPv6 (RFC 8950) the port needs ``family inet`` too, without an address: it would drop IPv4 packets
     otherwise (Juniper, QFX5240 configuration essentials, BGP auto-discovered neighbor, step 1).
     """
-    own: list[Family] = [port.addresses[0].family if port.addresses else "ipv6"]
-    if own == ["ipv6"] and config.bgp is not None and "ipv4" in config.bgp.families:
-        own.append("ipv4")
-    return own
+    families: list[Family] = [port.addresses[0].family if port.addresses else "ipv6"]
+    if families == ["ipv6"] and config.bgp is not None and "ipv4" in config.bgp.families:
+        families.append("ipv4")
+    return families
 
 
 def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Statement | None:
@@ -66,10 +66,10 @@ def _bound(config: DeviceConfig) -> list[str]:
     ports = [(port, routed.get(port.name)) for port in config.interfaces]
     return list(
         dict.fromkeys(
-            one
-            for port, own in ports
-            if input_filter(config, port, own)
-            for one in sorted(_families_of(config, port, own))
+            family
+            for port, gateway in ports
+            if input_filter(config, port, gateway)
+            for family in sorted(_families_of(config, port, gateway))
         )
     )
 
@@ -79,8 +79,8 @@ def _families_of(config: DeviceConfig, port: Interface, gateway: Gateway | None)
     if port.kind == "server" and gateway is None:
         return {"ethernet-switching"}
     if gateway is not None:
-        return {FAMILIES[one.family] for one in gateway.addresses}
-    return {FAMILIES[one] for one in of_link(config, port)}
+        return {FAMILIES[address.family] for address in gateway.addresses}
+    return {FAMILIES[family] for family in of_link(config, port)}
 
 
 def _families(config: DeviceConfig) -> list[str]:
@@ -121,16 +121,16 @@ def _family(address: Addressed) -> str:
 
 def interfaces(config: DeviceConfig) -> Statement | None:
     """``interfaces``: breakouts, ports, gateways (unit = VLAN), management port, loopback."""
-    ports = {one.name: one for one in config.interfaces}
+    ports = {port.name: port for port in config.interfaces}
     order = sorted(ports, key=port_order)
     splits = {split.port: split for split in config.splits}
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     bridged = [gateway for gateway in config.gateways if not gateway.port]
-    found: list[Statement | None] = []
+    statements: list[Statement | None] = []
     for name in sorted({*order, *splits}, key=port_order):
         split = splits.get(name)
         if split is not None and split.channels > 1:
-            found.append(
+            statements.append(
                 block(
                     (name,),
                     leaf("description", f"{split.channels} x {split.speed_gbps}G"),
@@ -141,13 +141,13 @@ def interfaces(config: DeviceConfig) -> Statement | None:
         if name in ports:
             gateway = routed.get(name)
             chosen = spraying_filter(config, name) or input_filter(config, ports[name], gateway)
-            found.append(_port(config, ports[name], gateway, split, chosen))
+            statements.append(_port(config, ports[name], gateway, split, chosen))
     return block(
         "interfaces",
-        found,
+        statements,
         block(
             "irb",
-            leaf("mtu", max((one.mtu for one in config.interfaces if one.kind == "server"), default=9216)),
+            leaf("mtu", max((port.mtu for port in config.interfaces if port.kind == "server"), default=9216)),
             [_gateway(gateway) for gateway in bridged],
         )
         if bridged
@@ -189,10 +189,10 @@ def _vrf_loopback(vrf: Vrf) -> Statement | None:
         leaf("description", f"loopback of {vrf.name}"),
         [
             block(
-                ("family", _family(one)),
-                [entry("address", each) for each in vrf.loopbacks if each.family == one.family],
+                ("family", _family(prefix)),
+                [entry("address", each) for each in vrf.loopbacks if each.family == prefix.family],
             )
-            for one in {each.family: each for each in sorted(vrf.loopbacks, key=lambda each: each.family)}.values()
+            for prefix in {each.family: each for each in sorted(vrf.loopbacks, key=lambda each: each.family)}.values()
         ],
     )
 
@@ -230,7 +230,7 @@ def _port(
         )
         family = [bridged]
     else:
-        family = [_routed(port, one, deepcopy(chosen)) for one in of_link(config, port)]
+        family = [_routed(port, family_name, deepcopy(chosen)) for family_name in of_link(config, port)]
     shut = None if port.enabled else leaf("disable")
     if port.kind == "server" and gateway is None and not (port.vlan or port.tagged):  # it waits for a tenant
         return block((port.name,), leaf("description", port.description), shut, leaf("mtu", port.mtu))
@@ -258,8 +258,8 @@ def _members(config: DeviceConfig, port: Interface) -> Statement | None:
     """The VLANs of a port by their names."""
     if not port.tagged:
         return leaf("members", port.vlan)
-    names = {one.vlan: one.vlan_name for one in config.gateways}
-    return choices("members", [names.get(one) or bare_name(one) for one in config.carried(port)])
+    names = {gateway.vlan: gateway.vlan_name for gateway in config.gateways}
+    return choices("members", [names.get(number) or bare_name(number) for number in config.carried(port)])
 
 
 def bare_name(vlan: int) -> str:
@@ -276,7 +276,7 @@ def _external(port: Interface, split: Split | None) -> Statement | None:
         leaf("flexible-vlan-tagging") if port.unit_vlan is not None else None,
         leaf("speed", f"{split.speed_gbps}g") if split is not None else None,
         leaf("mtu", port.mtu),
-        [_external_unit(one) for one in port.parts()],
+        [_external_unit(part) for part in port.parts()],
     )
 
 
@@ -284,7 +284,7 @@ def _external_unit(port: Interface) -> Statement | None:
     families: list[Family] = sorted(
         {address.family for address in port.addresses}
     )  # none, where a text has lost its address
-    family = [_routed(port, one, None) for one in families]
+    family = [_routed(port, family_name, None) for family_name in families]
     tag = [] if port.unit_vlan is None else [leaf("vlan-id", port.unit_vlan)]
     return block(("unit", port.unit_vlan or 0), tag, family)
 
@@ -299,7 +299,7 @@ def _addressed(gateway: Gateway, chosen: Statement | None = None) -> list[Statem
             [entry("address", address) for address in addresses],
         )
         for family in sorted(gateway.families)
-        for addresses in [[one for one in gateway.addresses if one.family == family]]
+        for addresses in [[address for address in gateway.addresses if address.family == family]]
     ]
 
 
@@ -314,7 +314,7 @@ def _unit(gateway: Gateway) -> str:
 
 def vlans(config: DeviceConfig) -> Statement | None:
     """``vlans``: one per server-facing segment, with its gateway; those that EVPN stretches are in its instance."""
-    bare = [block((bare_name(one),), leaf("vlan-id", one)) for one in config.bare_vlans()]
+    bare = [block((bare_name(number),), leaf("vlan-id", number)) for number in config.bare_vlans()]
     return block("vlans", [vlan(gateway) for gateway in config.gateways if gateway.vlan and not gateway.mac], bare)
 
 

@@ -83,8 +83,10 @@ def _name(direction: str, vrf: Vrf, peer: ExternalPeer) -> str:
 
 def external_groups(vrf: Vrf) -> Statement | None:
     """``protocols bgp`` of a VRF: a group for each router, a session for each link to it."""
-    routers = dict.fromkeys(one.router for one in vrf.external)
-    return block("bgp", [_group(vrf, [one for one in vrf.external if one.router == name]) for name in routers])
+    routers = dict.fromkeys(external.router for external in vrf.external)
+    return block(
+        "bgp", [_group(vrf, [external for external in vrf.external if external.router == name]) for name in routers]
+    )
 
 
 def _group(vrf: Vrf, peers: list[ExternalPeer]) -> Statement | None:
@@ -98,13 +100,13 @@ def _group(vrf: Vrf, peers: list[ExternalPeer]) -> Statement | None:
         block(("family", family), leaf("unicast")),
         leaf("export", _name("to", vrf, first)),
         block("multipath", leaf("multiple-as")),
-        [neighbor(one.session) for one in peers],
+        [neighbor(peer.session) for peer in peers],
     )
 
 
 def external_policies(config: DeviceConfig) -> list[Statement | None]:
     """What is accepted from external routers, and what is advertised to them: only what is listed, in either direction."""
-    found: dict[str, Statement | None] = {}
+    statements: dict[str, Statement | None] = {}
     for vrf in config.vrfs:
         for peer in vrf.external:
             for direction, prefixes, how in (("from", peer.accept, "exact"), ("to", peer.advertise, "orlonger")):
@@ -114,12 +116,12 @@ def external_policies(config: DeviceConfig) -> list[Statement | None]:
                     block("from", [entry("route-filter", prefix, how, key=2) for prefix in prefixes]),
                     block("then", leaf("accept")),
                 )
-                found[name] = block(
+                statements[name] = block(
                     ("policy-statement", name),
                     listed if prefixes else None,  # a term without conditions would accept everything
                     block(("term", "rest"), block("then", leaf("reject"))),
                 )
-    return list(found.values())
+    return list(statements.values())
 
 
 RECOVERY_MINUTES = 9
@@ -128,12 +130,12 @@ RECOVERY_MINUTES = 9
 
 def mac_vrf(config: DeviceConfig) -> Statement | None:
     """The instance with its VLANs and ports; gateways are anycast, so that none is advertised."""
-    found = config.mac_vrf
-    if found is None:
+    instance = config.mac_vrf
+    if instance is None:
         return None
     gateways = {gateway.vlan: gateway for gateway in config.gateways if gateway.mac}
     return block(
-        (found.name,),
+        (instance.name,),
         leaf("instance-type", "mac-vrf"),
         block(
             "protocols",
@@ -145,16 +147,22 @@ def mac_vrf(config: DeviceConfig) -> Statement | None:
                 leaf("extended-vni-list", "all"),
                 block(
                     "vni-options",
-                    [block(("vni", one.vni), leaf("vrf-target", one.route_target)) for one in found.vlans],
+                    [
+                        block(("vni", bridged.vni), leaf("vrf-target", bridged.route_target))
+                        for bridged in instance.vlans
+                    ],
                 ),
             ),
         ),
         leaf("vtep-source-interface", "lo0.0"),
         leaf("service-type", "vlan-aware"),
-        [entry("interface", f"{port}.0") for port in found.ports],
-        leaf("route-distinguisher", found.route_distinguisher),
-        leaf("vrf-target", found.route_target),
-        block("vlans", [vlan(gateways[one.vlan], one.vni) for one in found.vlans if one.vlan in gateways]),
+        [entry("interface", f"{port}.0") for port in instance.ports],
+        leaf("route-distinguisher", instance.route_distinguisher),
+        leaf("vrf-target", instance.route_target),
+        block(
+            "vlans",
+            [vlan(gateways[bridged.vlan], bridged.vni) for bridged in instance.vlans if bridged.vlan in gateways],
+        ),
     )
 
 
@@ -168,8 +176,8 @@ EXPORT = "tenant-prefixes"
 
 def overlay_group(config: DeviceConfig) -> Statement | None:
     """The group of sessions from loopback to loopback; the next hop stays the leaf that originated (RFC 9136)."""
-    found = config.overlay
-    if found is None:
+    overlay = config.overlay
+    if overlay is None:
         return None
     return block(
         ("group", GROUP),
@@ -179,19 +187,19 @@ def overlay_group(config: DeviceConfig) -> Statement | None:
         block("family evpn", leaf("signaling")),
         leaf("export", TO_NEIGHBORS),
         block("multipath", leaf("multiple-as")),
-        liveness(found.bfd),
+        liveness(overlay.bfd),
         keyed(config.bgp) if config.bgp else None,
-        [neighbor(one) for one in found.neighbors],
+        [neighbor(session) for session in overlay.neighbors],
         leaf("vpn-apply-export"),
     )
 
 
 def overlay_policies(config: DeviceConfig) -> list[Statement | None]:
     """What overlay neighbors are sent, and which prefixes of a VRF become type-5 routes."""
-    found = config.overlay
-    if found is None:
+    overlay = config.overlay
+    if overlay is None:
         return []
-    if found.reflects:
+    if overlay.reflects:
         terms = [block(("term", "forward"), block("then", entry("community", "add", FROM_SPINE), leaf("accept")))]
     else:
         terms = [
@@ -200,30 +208,30 @@ def overlay_policies(config: DeviceConfig) -> list[Statement | None]:
                 block("from", leaf("protocol", "bgp"), leaf("community", FROM_SPINE)),
                 block("then", leaf("reject")),
             ),
-            *_color_terms(config, found),
+            *_color_terms(config, overlay),
             block(("term", "own"), block("then", leaf("accept"))),
         ]
     outside = any(vrf.external for vrf in config.vrfs)
     accept = block("then", leaf("accept"))
-    own = [
+    exports = [
         block(("term", "direct"), block("from", leaf("protocol", "direct")), accept),
         block(("term", "external"), block("from", leaf("protocol", "bgp")), accept) if outside else None,
         block(("term", "rest"), block("then", leaf("reject"))),
     ]
     return [
         block(("policy-statement", TO_NEIGHBORS), terms),
-        block(("policy-statement", EXPORT), own) if config.vrfs else None,
+        block(("policy-statement", EXPORT), exports) if config.vrfs else None,
         *external_policies(config),
         *target_policies(config),
     ]
 
 
-def _color_terms(config: DeviceConfig, found: OverlayConfig) -> list[Statement | None]:
+def _color_terms(config: DeviceConfig, overlay: OverlayConfig) -> list[Statement | None]:
     """A tunnel endpoint per path color: the next hop of a tenant's prefixes says which path they take."""
-    colored = [one for one in found.endpoints if one.color is not None]
+    colored = [endpoint for endpoint in overlay.endpoints if endpoint.color is not None]
     return [
         block(
-            ("term", f"endpoint-{one.color}"),
+            ("term", f"endpoint-{endpoint.color}"),
             block(
                 "from",
                 leaf("family", "evpn"),
@@ -234,9 +242,9 @@ def _color_terms(config: DeviceConfig, found: OverlayConfig) -> list[Statement |
                     for prefix in gateway.prefixes[place :: len(colored)]
                 ],
             ),
-            block("then", leaf("next-hop", one.address), leaf("accept")),
+            block("then", leaf("next-hop", endpoint.address), leaf("accept")),
         )
-        for place, one in enumerate(colored)
+        for place, endpoint in enumerate(colored)
     ]
 
 
@@ -281,8 +289,8 @@ def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
                 ),
             ),
         ),
-        [entry("interface", f"irb.{one.vlan}" if one.vlan else f"{one.port}.0") for one in gateways],
-        [entry("interface", one.session.interface) for one in vrf.external],
+        [entry("interface", f"irb.{gateway.vlan}" if gateway.vlan else f"{gateway.port}.0") for gateway in gateways],
+        [entry("interface", external.session.interface) for external in vrf.external],
         entry("interface", f"lo0.{vrf.unit}") if vrf.unit is not None else None,
         leaf("route-distinguisher", vrf.route_distinguisher),
         *_targets(vrf),
@@ -306,7 +314,7 @@ def _targets(vrf: Vrf) -> list[Statement | None]:
 
 def _by_policy(config: DeviceConfig) -> list[Vrf]:
     """VRFs whose route targets stand in policies."""
-    return [one for one in config.vrfs if max(len(one.import_targets), len(one.export_targets)) > 1]
+    return [vrf for vrf in config.vrfs if max(len(vrf.import_targets), len(vrf.export_targets)) > 1]
 
 
 def _target_name(target: str) -> str:
@@ -315,11 +323,11 @@ def _target_name(target: str) -> str:
 
 def target_policies(config: DeviceConfig) -> list[Statement | None]:
     """What VRFs that take the routes of several others import, and what they export."""
-    found: list[Statement | None] = []
+    statements: list[Statement | None] = []
     for vrf in _by_policy(config):
-        taken = choices("community", [_target_name(one) for one in vrf.import_targets])
-        given = [entry("community", "add", _target_name(one)) for one in vrf.export_targets]
-        found += [
+        taken = choices("community", [_target_name(target) for target in vrf.import_targets])
+        given = [entry("community", "add", _target_name(target)) for target in vrf.export_targets]
+        statements += [
             block(
                 ("policy-statement", f"import-{vrf.name}"),
                 block(("term", "targets"), block("from", taken), block("then", leaf("accept"))),
@@ -329,19 +337,19 @@ def target_policies(config: DeviceConfig) -> list[Statement | None]:
                 ("policy-statement", f"export-{vrf.name}"), block(("term", "own"), block("then", given, leaf("accept")))
             ),
         ]
-    return found
+    return statements
 
 
 def target_communities(config: DeviceConfig) -> list[Statement | None]:
     """The communities that those policies name."""
-    named = dict.fromkeys(one for vrf in _by_policy(config) for one in (*vrf.import_targets, *vrf.export_targets))
-    return [block(("community", _target_name(one)), choices("members", [one])) for one in named]
+    named = dict.fromkeys(target for vrf in _by_policy(config) for target in (*vrf.import_targets, *vrf.export_targets))
+    return [block(("community", _target_name(target)), choices("members", [target])) for target in named]
 
 
 def tunnel_source(config: DeviceConfig) -> Statement | None:
     """``switch-options``: tunnels over IPv6 say so; over IPv4 the validated configuration states no source."""
-    found = config.overlay
-    if found is None or not found.endpoints or found.loopback.family == "ipv4":
+    overlay = config.overlay
+    if overlay is None or not overlay.endpoints or overlay.loopback.family == "ipv4":
         return None
     return block("switch-options", entry("vtep-source-interface", "lo0.0", "inet6", key=1))
 

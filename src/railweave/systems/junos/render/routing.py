@@ -19,40 +19,40 @@ _UNUSED = {"ipv4": "no-ipv4-routing", "ipv6": "no-ipv6-routing"}
 
 def isis(config: model.DeviceConfig) -> Statement | None:
     """``protocols isis``; None where the device does not run it."""
-    found = config.isis
-    if found is None:
+    process = config.isis
+    if process is None:
         return None
     return block(
         "isis",
-        [_port(found, port) for port in found.ports],
-        [block(("interface", f"{name}.0" if "." not in name else name), leaf("passive")) for name in found.passive],
+        [_port(process, port) for port in process.ports],
+        [block(("interface", f"{name}.0" if "." not in name else name), leaf("passive")) for name in process.passive],
         block("interface lo0.0", leaf("passive")),
         block("level 1", leaf("disable")),
         block(
             "level 2",
             leaf("wide-metrics-only"),
-            *([_key("authentication", found.key)] if found.key else []),
+            *([_key("authentication", process.key)] if process.key else []),
         ),
-        [leaf(statement) for family, statement in _UNUSED.items() if family not in found.families],
+        [leaf(statement) for family, statement in _UNUSED.items() if family not in process.families],
     )
 
 
-def _key(what: str, reference: str) -> list[Statement | None]:
-    return [leaf(f"{what}-key", f"<{reference}>"), leaf(f"{what}-type", "md5")]
+def _key(statement: str, reference: str) -> list[Statement | None]:
+    return [leaf(f"{statement}-key", f"<{reference}>"), leaf(f"{statement}-type", "md5")]
 
 
-def _port(found: model.Isis, port: model.IsisPort) -> Statement | None:
-    watched = overlay.liveness(found.bfd)
+def _port(process: model.Isis, port: model.IsisPort) -> Statement | None:
+    watched = overlay.liveness(process.bfd)
     return block(
         ("interface", f"{port.interface}.0"),
         block("level 1", leaf("disable")),
         block(
             "level 2",
             leaf("metric", port.metric),
-            *([_key("hello-authentication", found.key)] if found.key else []),
+            *([_key("hello-authentication", process.key)] if process.key else []),
         ),
         leaf("point-to-point"),
-        [block(("family", FAMILIES[family]), watched) for family in found.families] if watched else None,
+        [block(("family", FAMILIES[family]), watched) for family in process.families] if watched else None,
     )
 
 
@@ -63,27 +63,27 @@ def bgp(config: model.DeviceConfig) -> Statement | None:
     """``protocols bgp``: one group per path color, and on leaves the prefixes that are advertised by color."""
     if config.bgp is None:
         return None
-    found = config.bgp
+    config_bgp = config.bgp
     return block(
         "bgp",
-        [_group(found, group) for group in found.groups],
+        [_group(config_bgp, group) for group in config_bgp.groups],
         overlay.overlay_group(config),
         block("global-load-balancing", leaf(config.balancing.global_role)) if config.balancing.global_role else None,
-        block("fabric-advertise", [_fabric_advertise(one) for one in found.fabric_advertise]),
-        block("graceful-restart", leaf("dont-help-shared-fate-bfd-down")) if found.graceful_restart else None,
+        block("fabric-advertise", [_fabric_advertise(route) for route in config_bgp.fabric_advertise]),
+        block("graceful-restart", leaf("dont-help-shared-fate-bfd-down")) if config_bgp.graceful_restart else None,
         leaf("log-updown"),
     )
 
 
-def _fabric_advertise(one: model.FabricAdvertise) -> Statement | None:
+def _fabric_advertise(route: model.FabricAdvertise) -> Statement | None:
     return block(
-        ("route", one.prefix),
-        leaf("color", one.color),
-        choices("backup-color", one.backup_colors) if one.backup_colors else None,
+        ("route", route.prefix),
+        leaf("color", route.color),
+        choices("backup-color", route.backup_colors) if route.backup_colors else None,
     )
 
 
-def _group(found: model.Bgp, group: model.BgpGroup) -> Statement | None:
+def _group(config_bgp: model.Bgp, group: model.BgpGroup) -> Statement | None:
     addresses = [session.peer_address for session in group.sessions if session.peer_address]
     numbered = [session for session in group.sessions if session.peer_address]
     discovered = [session for session in group.sessions if not session.peer_address]
@@ -103,15 +103,15 @@ def _group(found: model.Bgp, group: model.BgpGroup) -> Statement | None:
                     keep=True,
                 ),
             )
-            for family in found.families
+            for family in config_bgp.families
         ],
         leaf("export", group.export_policy),
         leaf("local-as", group.local_as),
         leaf("fabric-color", group.fabric_color) if group.fabric_color else None,
         block("multipath", leaf("multiple-as")),
-        overlay.liveness(found.bfd),
-        leaf("ttl", 255) if found.ttl_security else None,
-        overlay.keyed(found) if not discovered else None,
+        overlay.liveness(config_bgp.bfd),
+        leaf("ttl", 255) if config_bgp.ttl_security else None,
+        overlay.keyed(config_bgp) if not discovered else None,
         _discovery(group, discovered),
         leaf("peer-as-list", group.peer_as_list) if group.peer_as_list else None,
         [overlay.neighbor(session) for session in numbered],
@@ -133,19 +133,22 @@ def _discovery(group: model.BgpGroup, sessions: list[model.Session]) -> Statemen
 
 def policy_options(config: model.DeviceConfig) -> Statement | None:
     """``policy-options``: prefix lists, policies, communities, AS lists."""
-    found = config.bgp
+    config_bgp = config.bgp
     balancing = policies(config, LOAD_BALANCE_POLICY)
-    if found is None:
+    if config_bgp is None:
         return block("policy-options", balancing) if config.isis else None
-    values = {community.name: _members(community.kind, community.value) for community in found.communities}
+    values = {community.name: _members(community.kind, community.value) for community in config_bgp.communities}
     return block(
         "policy-options",
         [
             block(("prefix-list", name), [entry(prefix) for prefix in prefixes])
-            for name, prefixes in found.prefix_lists.items()
+            for name, prefixes in config_bgp.prefix_lists.items()
         ],
         balancing,
-        [block(("policy-statement", policy.name), [_term(term) for term in policy.terms]) for policy in found.policies],
+        [
+            block(("policy-statement", policy.name), [_term(term) for term in policy.terms])
+            for policy in config_bgp.policies
+        ],
         overlay.overlay_policies(config),
         [block(("community", name), choices("members", [value])) for name, value in values.items()],
         overlay.overlay_communities(config),
@@ -154,7 +157,7 @@ def policy_options(config: model.DeviceConfig) -> Statement | None:
                 ("as-list", name),
                 choices("members", [f"{low}-{high}" if low != high else str(low) for low, high in ranges]),
             )
-            for name, ranges in found.as_lists.items()
+            for name, ranges in config_bgp.as_lists.items()
         ],
     )
 

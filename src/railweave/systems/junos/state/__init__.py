@@ -107,7 +107,7 @@ def _reasons(flags: Value) -> str | None:
 
 
 def _least_mtu(families: Value) -> int | None:
-    return min((mtu for one in families.each() if (mtu := digits(one.get("mtu"))) is not None), default=None)
+    return min((mtu for family in families.each() if (mtu := digits(family.get("mtu"))) is not None), default=None)
 
 
 _UP = choice({"up": True, "down": False})
@@ -194,7 +194,7 @@ _LANES = "optics-diagnostics-lane-values"
 def _active(module: Value) -> tuple[str, ...]:
     """Return the alarms of a module and of its lanes that are on."""
     parts = (module, *module.all(_LANES))
-    on = {key for part in parts for key, one in part.entries() if key.endswith("-alarm") and one.lower() == "on"}
+    on = {key for part in parts for key, alarm in part.entries() if key.endswith("-alarm") and alarm.lower() == "on"}
     return tuple(sorted(on))
 
 
@@ -267,7 +267,7 @@ def _repeated(
                     here.note("its elements do not come in equal numbers")
                 for number, *counters in zip(*columns, strict=False):
                     if (key := digits(number)) is not None:
-                        states.setdefault(name, {})[key] = made(*(one.integer() for one in counters))
+                        states.setdefault(name, {})[key] = made(*(counter.integer() for counter in counters))
         return states
 
     return read
@@ -300,10 +300,12 @@ def _queues(*answers: Value) -> dict[str, PortQueues]:
 
 def _identity(system: Value, version: Value, hardware: Value, uptime: Value) -> Identity:
     def first(*tags: str) -> str | None:
-        return next((text for one in (system, version) for tag in tags for text in column(f"..{tag}")(one)), None)
+        return next((text for value in (system, version) for tag in tags for text in column(f"..{tag}")(value)), None)
 
     chassis = next(iter(hardware.find("chassis")), hardware.made(None))
-    booted = [one.get("date-time") for tag in ("node-booted-time", "system-booted-time") for one in uptime.find(tag)]
+    booted = [
+        value.get("date-time") for tag in ("node-booted-time", "system-booted-time") for value in uptime.find(tag)
+    ]
     return Identity(
         first("host-name"),
         first("hardware-model", "product-model"),
@@ -314,8 +316,8 @@ def _identity(system: Value, version: Value, hardware: Value, uptime: Value) -> 
 
 
 def _clock(uptime: Value) -> Clock:
-    now = next((one.get("date-time").attribute("seconds").number() for one in uptime.find("current-time")), None)
-    source = next((text for one in uptime.find("time-source") if (text := one.lower())), None)
+    now = next((value.get("date-time").attribute("seconds").number() for value in uptime.find("current-time")), None)
+    source = next((text for value in uptime.find("time-source") if (text := value.lower())), None)
     return Clock(now, None if source is None else "ntp" in source or "ptp" in source)
 
 

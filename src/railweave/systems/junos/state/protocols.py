@@ -34,17 +34,20 @@ _NEIGHBOR = Fields(
 def lldp(answer: Value) -> dict[str, tuple[protocols.LldpNeighbor, ...]]:
     """The neighbors of ``show lldp neighbors`` by local port. A remote port's id that is an SNMP index gives way to its description."""
     made: dict[str, tuple[protocols.LldpNeighbor, ...]] = {}
-    for one in answer.find("lldp-neighbor-information"):
-        names = [one.get(key).text() for key in ("lldp-local-port-id", "lldp-local-interface")]
+    for neighbor in answer.find("lldp-neighbor-information"):
+        names = [neighbor.get(key).text() for key in ("lldp-local-port-id", "lldp-local-interface")]
         port = next((name for name in names if name and not _INDEX.fullmatch(name)), None)
         if port is None:
-            one.note("it does not name the local port")
+            neighbor.note("it does not name the local port")
             continue
-        remote, description = one.get("lldp-remote-port-id").text(), one.get("lldp-remote-port-description").text()
+        remote, description = (
+            neighbor.get("lldp-remote-port-id").text(),
+            neighbor.get("lldp-remote-port-description").text(),
+        )
         if remote is None or (_INDEX.fullmatch(remote) and description):
             remote = description
         port = port_of(port) or port
-        made[port] = (*made.get(port, ()), _NEIGHBOR(one, port=port_of(remote)))
+        made[port] = (*made.get(port, ()), _NEIGHBOR(neighbor, port=port_of(remote)))
     return made
 
 
@@ -64,8 +67,8 @@ ipv6_neighbors = listed(
 """The neighbor cache of ``show ipv6 neighbors``."""
 
 
-def _conflicts(one: Value) -> tuple[str, ...]:
-    parts = (one, *one.all("ipv6-ra-prefix"))
+def _conflicts(value: Value) -> tuple[str, ...]:
+    parts = (value, *value.all("ipv6-ra-prefix"))
     keys = {key.removesuffix("-conflict") for part in parts for key in part.keys if key.endswith("-conflict")}
     return tuple(sorted(keys))
 
@@ -94,8 +97,8 @@ _ADVERTISING = Fields(
 
 def advertising(answer: Value) -> dict[str, protocols.RouterAdvertising]:
     """Router advertisements by interface, of ``show ipv6 router-advertisement``."""
-    ports = ((_port(one.get("interface-name")), one) for one in answer.find("ipv6-ra-interface"))
-    return {name: _ADVERTISING(one) for name, one in ports if name is not None}
+    ports = ((_port(value.get("interface-name")), value) for value in answer.find("ipv6-ra-interface"))
+    return {name: _ADVERTISING(value) for name, value in ports if name is not None}
 
 
 def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
@@ -117,7 +120,7 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
     for name, (_, vrf, prefix) in asked:
         answer = answers.tree(name)
         if answer is not None:
-            entry = next((one for one in answer.find("rt") if _prefix(one) == prefix), None)
+            entry = next((value for value in answer.find("rt") if _prefix(value) == prefix), None)
             made[vrf, prefix] = protocols.Route(prefix, vrf, paths=()) if entry is None else _route(vrf, prefix, entry)
     return tuple(made.values())
 
@@ -141,14 +144,14 @@ _PATH = Fields(
 
 def _route(vrf: str, prefix: str, entry: Value) -> protocols.Route:
     paths = entry.all("rt-entry")
-    active = next((one for one in paths if one.get("active-tag").text() in {"*", "#"}), entry.made(None))
+    active = next((path for path in paths if path.get("active-tag").text() in {"*", "#"}), entry.made(None))
     kind = active.get("nh-type").lower()
     return protocols.Route(
         prefix,
         vrf,
         active.get("protocol-name").lower(),
         next_hops=_HOPS(active),
-        paths=tuple(_PATH(one) for one in paths if one.get("protocol-name").lower() == "bgp"),
+        paths=tuple(_PATH(path) for path in paths if path.get("protocol-name").lower() == "bgp"),
         drops=kind if kind in {"discard", "reject"} else None,
     )
 
@@ -171,15 +174,17 @@ _TARGETS = Fields(
 
 def vrfs(answer: Value, instances: Value) -> dict[str, protocols.VrfState]:
     """The VRFs of ``show evpn l3-context extensive``, with the route targets of ``show route instance detail``."""
-    targets = {one.get("instance-name").text(): one.get("instance-vrf") for one in instances.find("instance-core")}
-    made = (_VRF.maybe(one) for one in answer.find("evpn-l3-context"))
-    return {one.name: _TARGETS.onto(one, targets[one.name]) if one.name in targets else one for one in made if one}
+    targets = {
+        value.get("instance-name").text(): value.get("instance-vrf") for value in instances.find("instance-core")
+    }
+    made = (_VRF.maybe(context) for context in answer.find("evpn-l3-context"))
+    return {vrf.name: _TARGETS.onto(vrf, targets[vrf.name]) if vrf.name in targets else vrf for vrf in made if vrf}
 
 
 def vnis(answer: Value) -> dict[int, protocols.VniState]:
     """The VNIs of VRFs; those of VLANs have no form that was tried."""
     known = vrfs(answer, answer.made(None)).values()
-    return {one.vni: protocols.VniState(one.vni, 3, one.name) for one in known if one.vni is not None}
+    return {vrf.vni: protocols.VniState(vrf.vni, 3, vrf.name) for vrf in known if vrf.vni is not None}
 
 
 def evpn(prefixes: Value, macs: Value) -> protocols.EvpnRoutes:
@@ -187,8 +192,8 @@ def evpn(prefixes: Value, macs: Value) -> protocols.EvpnRoutes:
     by_vrf = {
         name: tuple(
             prefix
-            for one in context.find("evpn-pfxdb-evpn-ip-entry")
-            if (prefix := one.first("entry-prefix", "ip-prefix").text()) is not None
+            for entry in context.find("evpn-pfxdb-evpn-ip-entry")
+            if (prefix := entry.first("entry-prefix", "ip-prefix").text()) is not None
         )
         for context in prefixes.find("evpn-pfxdb-l3-context")
         if (name := context.get("context-name").text()) is not None
@@ -224,28 +229,28 @@ def sessions(answers: Iterable[Value], now: float | None) -> tuple[protocols.Bgp
     """The sessions of ``show bgp summary`` in its forms, and of ``show bgp neighbor``, which says most and comes last."""
     made: dict[tuple[str, str | None], protocols.BgpSession] = {}
     for answer in answers:
-        for one in answer.find("bgp-peer"):
-            if (name := one.get("peer-address").text()) is not None:
+        for peer in answer.find("bgp-peer"):
+            if (name := peer.get("peer-address").text()) is not None:
                 key = _peer(name)
-                made[key] = _session(one, key, now, made.get(key) or protocols.BgpSession(key[0]))
+                made[key] = _session(peer, key, now, made.get(key) or protocols.BgpSession(key[0]))
     return tuple(made.values())
 
 
 def _session(
-    one: Value, peer: tuple[str, str | None], now: float | None, known: protocols.BgpSession
+    peer_value: Value, peer: tuple[str, str | None], now: float | None, known: protocols.BgpSession
 ) -> protocols.BgpSession:
     address, zone = peer
-    session = _SESSION.onto(known, one)
-    ribs = ((rib.get("name").text(), rib) for rib in one.all("bgp-rib"))
-    ago = one.get("elapsed-time").attribute("seconds").number()
+    session = _SESSION.onto(known, peer_value)
+    ribs = ((rib.get("name").text(), rib) for rib in peer_value.all("bgp-rib"))
+    ago = peer_value.get("elapsed-time").attribute("seconds").number()
     since = now - ago if now is not None and ago is not None and session.state == "established" else None
-    instance = one.get("peer-cfg-rti").text()
-    local = _port(one.get("local-interface-name")) if address.startswith("fe80") and not zone else None
+    instance = peer_value.get("peer-cfg-rti").text()
+    local = _port(peer_value.get("local-interface-name")) if address.startswith("fe80") and not zone else None
     return replace(
         session,
         interface=zone or local or known.interface,
         vrf="default" if instance == "master" else instance or known.vrf,
-        discovered=one.get("peer-auto-discovery-type").there or zone is not None or known.discovered,
+        discovered=peer_value.get("peer-auto-discovery-type").there or zone is not None or known.discovered,
         established_since=known.established_since if since is None else since,
         families=known.families
         | {_FAMILIES.get(table, table): _FAMILY(rib) for table, rib in ribs if table is not None},
@@ -269,10 +274,10 @@ _BFD = Fields(
 def bfd_sessions(answer: Value) -> tuple[protocols.BfdSession, ...]:
     """The sessions of ``show bfd session extensive``; its times are seconds with decimals."""
     made: list[protocols.BfdSession] = []
-    for one in answer.find("bfd-session"):
-        if (name := one.get("session-neighbor").text()) is not None:
+    for session in answer.find("bfd-session"):
+        if (name := session.get("session-neighbor").text()) is not None:
             address, zone = _peer(name)
-            made.append(_BFD(one, peer=address, **({"interface": zone} if zone else {})))
+            made.append(_BFD(session, peer=address, **({"interface": zone} if zone else {})))
     return tuple(made)
 
 

@@ -28,10 +28,10 @@ def _reference(secret: str) -> str:
 
 
 def _of_family(text: str, family: Family) -> Address:
-    found = words.address(text)
-    if found.family != family:
+    address = words.address(text)
+    if address.family != family:
         raise ValueError(text)
-    return found
+    return address
 
 
 WORD = Codec(r"\S+", says="word")
