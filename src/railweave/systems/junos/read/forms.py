@@ -230,7 +230,7 @@ _AROUND = frozenset(
 class _Element:
     """An element that is open. ``words`` are those of the statements in it so far."""
 
-    __slots__ = ("asleep", "at", "below", "name", "said", "text", "words")
+    __slots__ = ("asleep", "at", "below", "has_path", "name", "text", "words")
 
     def __init__(self, name: str, words: tuple[str, ...], at: int, *, asleep: bool) -> None:
         self.name = name
@@ -239,7 +239,7 @@ class _Element:
         self.asleep = asleep
         self.text: list[str] = []
         self.below = 0
-        self.said = False
+        self.has_path = False
 
 
 class _XmlReader:
@@ -250,7 +250,7 @@ class _XmlReader:
         self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
-        self.parser.CharacterDataHandler = self.said
+        self.parser.CharacterDataHandler = self.characters
         self.parser.StartDoctypeDeclHandler = self.refused
         self.parser.buffer_text = True
 
@@ -272,7 +272,7 @@ class _XmlReader:
             raise RenderError(f"more than {DEEPEST} levels", self.parser.CurrentLineNumber)
         self.stack.append(_Element(name, words, self.parser.CurrentLineNumber, asleep=asleep))
 
-    def said(self, text: str) -> None:
+    def characters(self, text: str) -> None:
         if self.stack:
             self.stack[-1].text.append(text)
 
@@ -283,7 +283,7 @@ class _XmlReader:
         if above is not None and element.name in keys(above.name) and not element.below:
             above.words = follows(above.words, element.name, text)  # the name of the entry around it
             return
-        if element.below and (element.said or not element.words):
+        if element.below and (element.has_path or not element.words):
             has_path = True
         elif not element.words or element.name in _AROUND:
             has_path = False
@@ -293,7 +293,7 @@ class _XmlReader:
             )
             has_path = True
         if above is not None:
-            above.said = above.said or has_path
+            above.has_path = above.has_path or has_path
 
 
 def xml_paths(text: str) -> tuple[list[Path], list[Path]]:
