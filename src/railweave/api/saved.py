@@ -91,7 +91,7 @@ def running(
 def configs_of(
     network: Network, capture: Path | str | None, configs: Mapping[str, DeviceConfig] | None
 ) -> Mapping[str, DeviceConfig] | None:
-    """Return the configurations that replace the designed ones: those saved in a capture, or else those given."""
+    """Return the configurations that replace the designed ones: those saved in a capture, or else those given, which may be None."""
     return configs if capture is None else running(network, capture)
 
 

@@ -266,7 +266,7 @@ _TRY_AGAIN_S = 3.0
 
 
 def watch(plan: HostFile, places: Places, lock: int, say: Callable[[str], None]) -> None:
-    """Repair the server until KeyboardInterrupt. ``say`` receives a line for each repair, and for each NIC that disappears or returns."""
+    """Repair the server until KeyboardInterrupt is raised. ``say`` receives a line for each repair, and for each NIC that disappears or returns."""
     blocked: dict[str, str] = {}
     trouble = ""
     while True:

@@ -133,7 +133,7 @@ class _Item:
         return f"{self.where}.{key}" if self.where else key
 
     def get(self, key: str, read: Callable[[Any], T]) -> T:
-        """Return the value of a required key, validated by ``read``."""
+        """Return the value of a required key, validated by ``read``. Raise an error that names the key if it is missing or wrong."""
         if key not in self.value:
             raise _WrongError(f"{self.at(key)} is missing")
         try:

@@ -78,7 +78,7 @@ class Router:
         routers.write_root(self.lab.place, self.device, frr)
 
     async def restart(self) -> None:
-        """Stop the router's daemons, and start them from the recorded root folder."""
+        """Stop the router's daemons, and start them from the recorded root folder. Raise RefusedError if they do not start."""
         try:
             await asyncio.to_thread(again, self.lab, self.device)
         except LabError as error:

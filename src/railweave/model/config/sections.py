@@ -234,7 +234,7 @@ class SectionReader:
             yield selected
 
     def last(self, *forms: str, below: SelectedLine | None = None) -> SelectedLine | None:
-        """Take every line that matches these forms, and return the last. The last line overrides earlier ones."""
+        """Take every line that matches these forms, and return the last, which overrides earlier ones; None if no line matches."""
         lines = list(self.each(*forms, below=below))
         return lines[-1] if lines else None
 

@@ -312,7 +312,7 @@ class JointPolicies:
     families: dict[str, Mapping[Family, str | None]] = field(default_factory=dict[str, "Mapping[Family, str | None]"])
 
     def name(self, names: Mapping[Family, str | None]) -> str | None:
-        """Return the name of the policy that replaces one policy per address family. Record it for ``policies`` if it must be added."""
+        """Return the name of the policy that replaces one policy per address family; None if no family has a policy. Record it for ``policies`` if it must be added."""
         joined, more = of_families(names, ())
         if more and joined:
             self.families[joined] = names

@@ -109,7 +109,7 @@ def _without_egress(values: dict[str, Any], given: dict[str, Any]) -> dict[str, 
 
 
 def known_profile(known: dict[str, Profile], name: str | None) -> str | None:
-    """Return the name unchanged. Raise ``ValueError`` if no profile has this name."""
+    """Return the name unchanged; None stays None. Raise WrongValueError if no profile has this name."""
     if name is not None and name not in known:
         raise WrongValueError(f"{name!r} is not a profile", f"known ones: {', '.join(known)}")
     return name

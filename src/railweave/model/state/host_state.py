@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
-    """Return the neighbors from ``lldpcli -f json show neighbors``, by port. The form ``json0``, with lists throughout, is read too."""
+    """Return the neighbors from ``lldpcli -f json show neighbors``, by port; None without an answer. The form ``json0``, with lists throughout, is read too."""
     if answer is None:
         return None
     neighbors: dict[str, tuple[LldpNeighbor, ...]] = {}

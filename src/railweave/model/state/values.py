@@ -254,7 +254,7 @@ class Value:
         return None
 
     def lower(self) -> str | None:
-        """Return the value as lower-case text."""
+        """Return the value as lower-case text; None if it is missing or no text."""
         text = self.text()
         return None if text is None else text.lower()
 
@@ -270,7 +270,7 @@ class Value:
         return None
 
     def integer(self) -> int | None:
-        """Return the value as a whole number, also if it is written as text."""
+        """Return the value as a whole number, also if it is written as text. If it is missing, return None; if it is anything else, also add a note."""
         raw = _leaf(self.raw)
         if isinstance(raw, str):
             raw = raw.strip().replace(",", "")
@@ -283,7 +283,7 @@ class Value:
         return None
 
     def number(self) -> float | None:
-        """Return the value as a finite number, also if it is written as text."""
+        """Return the value as a finite number, also if it is written as text. If it is missing, return None; if it is anything else, also add a note."""
         raw = _leaf(self.raw)
         if isinstance(raw, str):
             raw = raw.strip()
@@ -296,7 +296,7 @@ class Value:
         return None
 
     def flag(self) -> bool | None:
-        """Return the value as a truth value, from any of the words that devices use for yes and no."""
+        """Return the value as a truth value, from any of the words that devices use for yes and no. If it is missing, return None; if it is anything else, also add a note."""
         raw = _leaf(self.raw)
         if raw is None or isinstance(raw, bool):
             return raw

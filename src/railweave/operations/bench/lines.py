@@ -153,7 +153,7 @@ def _odd(given: object, parsed: float | None) -> str:
 
 
 def counted(given: object, name: str, line: int, notes: Notes) -> int | None:
-    """Return a measured whole number. Arguments and invalid values are as in ``measured``."""
+    """Return a measured whole number, or None with a note if there is none. Arguments are as in ``measured``."""
     amount, exact = measured(given, name, line, notes), count(given)
     if amount is not None and exact is None:
         notes.add(line, f"{name} is no whole number: left out", str(given)[:40])

@@ -305,7 +305,7 @@ class NcclLog:
 
     @property
     def nodes(self) -> int | None:
-        """The number of servers in the largest communicator, as NCCL counted them."""
+        """The number of servers in the largest communicator, as NCCL counted them; None if the log does not show it."""
         return max((rank.nodes for rank in self.ranks if rank.nodes is not None), default=None)
 
     def ring_of(self, channel: int) -> tuple[int, ...]:

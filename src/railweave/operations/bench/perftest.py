@@ -143,7 +143,7 @@ class Perftest:
 
     @property
     def gid_index(self) -> int | None:
-        """The index of the GID in the device's table."""
+        """The index of the GID in the device's table; None if the output does not show it."""
         return self.number("GID index", "GID_index")
 
 

@@ -453,7 +453,10 @@ def import_files(
 
 
 def output_text(file: Path | str) -> str:
-    """Return the text of an output. Bytes that are not UTF-8 are replaced, because a log may contain anything."""
+    """Return the text of an output. Raise SpecError if the file cannot be read or is too large.
+
+    Bytes that are not UTF-8 are replaced, because a log may contain anything.
+    """
     try:
         with Path(file).open("rb") as stream:
             data = stream.read(MOST_BYTES + 1)

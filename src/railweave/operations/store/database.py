@@ -177,7 +177,7 @@ class Sqlite:
         return SpecError([Problem(FileLine(self.where), message, "name a file that `railweave bench import` made")])
 
     def version(self) -> int | None:
-        """Return the version of the tables, or None if the file is empty."""
+        """Return the version of the tables, or None if the file is empty. Raise SpecError if it is not a store."""
         with self._refusing():
             (mark,) = self._opened.execute("PRAGMA application_id").fetchone()
             tables = self._opened.execute("SELECT name FROM sqlite_master").fetchall()

@@ -121,7 +121,7 @@ def network_of(source: Network | Path | str, device: Sequence[str] = (), hardwar
 
 
 def path_of(given: Path | str | None) -> Path | None:
-    """Return an optional argument as a path."""
+    """Return an optional argument as a path; None stays None."""
     return None if given is None else Path(given)
 
 

@@ -86,7 +86,7 @@ class GridCell:
 
     @property
     def time_cell(self) -> Cell | None:
-        """The predicted time as a table cell, or a cell with the word never if the job does not complete."""
+        """The predicted time as a table cell; a cell with the word never if the job does not complete."""
         return formatted(self.time_us) if self.answer.complete else NEVER
 
 
@@ -141,7 +141,7 @@ class Grid:
 
     @property
     def by(self) -> Dimension | None:
-        """The dimension whose values are separate lines: the first one other than ``across``."""
+        """The dimension whose values are separate lines: the first one other than ``across``. None if there is no other."""
         return next((dimension for dimension in self.dimensions if dimension is not self.across), None)
 
     @property

@@ -79,7 +79,7 @@ class Prober:
         self._here.close()
 
     def stop(self) -> ProbeCounts:
-        """Stop sending, and return the packets that were sent and that arrived."""
+        """Stop sending, and return the packets that were sent and that arrived. Raise LabError if the sending process does not answer."""
         self._here.send("stop")
         if not self._here.poll(_START_S):
             raise LabError("the process that sends packets does not answer")

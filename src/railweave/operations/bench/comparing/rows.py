@@ -94,7 +94,7 @@ def _pair(run: Run, told: Mapping[str, str]) -> Pair | None:
 
 
 def largest(samples: Iterable[Sample]) -> Sample | None:
-    """Return the average-bandwidth sample of the largest message.
+    """Return the average-bandwidth sample of the largest message; None without a valid one.
 
     Small messages show how fast a NIC posts work, not how much a path carries.
     """

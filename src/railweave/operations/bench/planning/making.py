@@ -136,7 +136,7 @@ def printed_size(collective: str, size_bytes: int, ranks: int) -> int:
 
 
 def options(question: Question) -> Mapping[str, Any]:
-    """Return the options of ``railweave sim`` for a question about a collective."""
+    """Return the options of ``railweave sim`` for a question about a collective. Raise TypeError for a perftest run."""
     run, test = question.run, question.run.test
     if not isinstance(test, NcclTests):
         raise TypeError("perftest is no collective")

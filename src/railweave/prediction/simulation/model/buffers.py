@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
-    """Return the class into which a switch puts a DSCP. If no class names the DSCP, return the class of DSCP 0."""
+    """Return the class into which a switch puts a DSCP. If no class names the DSCP, return the class of DSCP 0, or None if no class names 0."""
     named = next((traffic_class for traffic_class in qos.classes.values() if dscp in traffic_class.dscp), None)
     return named or next((traffic_class for traffic_class in qos.classes.values() if 0 in traffic_class.dscp), None)
 
