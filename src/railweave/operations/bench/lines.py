@@ -1,16 +1,24 @@
-"""Numbered lines of a text, without launcher prefixes and terminal control codes."""
+"""Numbered lines of a text, without terminal control codes and without what launchers and log collectors put before a line.
+
+A prefix is found by its structure. Some elements of a prefix can begin no line of a benchmark (a date with a clock, a tag such as
+``[1,0]<stdout>:``) and are always taken off. Any other prefix is learned from the lines whose beginning is known, such as
+``# nThread`` or ``HOST:PID:TID [0] NCCL INFO``: what stands before it is a prefix, and lines that begin with the same pattern have
+it too.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
-from railweave.reading import CONTROL
+from railweave.reading import CONTROL, parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
 LONGEST = 8_000
 """Maximum number of characters read per line. No benchmark writes longer lines, but a broken file may."""
@@ -20,10 +28,6 @@ MOST_NOTES = 200
 """Maximum number of notes kept per file. A file that is not a benchmark would otherwise have a note for each line."""
 
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_LAUNCHER = re.compile(
-    r"^(?:\[\d+,\d+\]<std(?:out|err)>:?\s?"  # mpirun --tag-output
-    r"|\d{1,6}: )"  # srun --label
-)
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
@@ -43,10 +47,18 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line with its number, counted from 1."""
+    """A line with its number, counted from 1, and what its prefix tells of the process that printed it.
+
+    - ``host``: the server; empty if unknown.
+    - ``rank``: the rank in the job, or None.
+    - ``source``: a name of the process, equal for all of its lines; empty if the line has no prefix that tells processes apart.
+    """
 
     number: int
     text: str
+    host: str = ""
+    rank: int | None = None
+    source: str = ""
 
 
 @dataclass
@@ -77,15 +89,279 @@ class Notes:
         return (*self.kept, Note(self.file, 0, f"{self.more} further lines were not understood"))
 
 
+_CLOCK = r"\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?"
+_DAY = r"[A-Z][a-z]{2},? "
+_ZONE = r"(?: ?Z| ?[+-]\d\d:?\d\d| (?:UTC|GMT|[A-Z]{1,2}[SD]?T)\b)?"
+_TIME = (
+    rf"(?:(?:{_DAY})?\d{{4}}[-/]\d\d[-/]\d\d[T ]{_CLOCK}{_ZONE}"  # ISO 8601, kubectl --timestamps, CRI, GitHub
+    rf"|(?:{_DAY})?[A-Z][a-z]{{2}} [ \d]?\d (?:\d{{4}} )?{_CLOCK}{_ZONE}(?: \d{{4}}(?=[\s\[<:]))?"  # syslog, ts, ctime
+    rf"|{_CLOCK}(?=[\s\[]))"
+)
+_CERTAIN = re.compile(
+    rf"(?P<time>(?:[^\t\n]{{1,100}}\t[^\t\n]{{1,100}}\t\ufeff?(?=\d{{4}}-\d\d-\d\dT))?"  # gh run view --log: job, step
+    rf"(?:\[{_TIME}\]|{_TIME}(?=[\s\[<:|]|$)):?(?:[\t ]|(?=[\[<])|\||$))"
+    r"(?:(?:stdout|stderr) (?P<part>[FP])(?: |$)"  # CRI
+    r"|(?P<loghost>[\w.-]{1,80}) (?P<program>[\w./@()-]{1,80}\[\d{1,9}\]):(?: |$))?"  # journald, syslog
+    r"|\[(?:[^\]\s,@]{1,100}@)?(?:\d{1,9},)?(?P<mpi>\d{1,7})\](?:\[(?P<mpihost>[^\]:\s]{1,80})(?::\d{1,9})?\])?<std(?:out|err|diag)>: ?"
+    r'|<std(?:out|err|diag)(?: rank="(?P<xml>\d{1,7})"|(?=>:?))[^>\n]{0,40}>:? ?'  # mpirun --xml, --timestamp-output
+    r"|\[pod/(?P<pod>[^\]/\s]{1,100})(?P<container>/[^\]\s]{1,100})?\](?: |$)"  # kubectl logs --prefix
+    r"|\[(?P<role>(?:default|trainer|worker)(?:\d{1,5}\|)?\d{1,6})\]: ?"  # torchrun --tee
+    r"|\[[Rr]ank ?(?P<rank>\d{1,7})\](?::|(?= )| ?$) ?"  # torchrun, frameworks
+    r"|\((?P<actor>(?:[\w.:-]{1,80} )?pid=\d{1,9}(?:, ip=(?P<ip>[\w.:]{1,60}))?)\)(?: |$)"  # Ray, vLLM
+    r"| {0,5}(?P<task>\d{1,6}):(?: |$)"  # srun --label, flux --label-io
+)
+_REPEATED = re.compile(r"\s*\[repeated \d{1,9}x across cluster\].*$")
+_HOST_FIRST = re.compile(
+    r"([A-Za-z0-9][\w.-]{0,100}):\d{1,9}:\d{1,9} (?:\[\d{1,4}\] )?(?:\S{1,80}:\d{1,5} )?NCCL [A-Z]{4}"
+)
+_ANCHOR = re.compile(
+    r"# nThread |#  Rank +\d|# Using devices|# [nr]ccl-tests|rccl-tests: Version|# Collective test |# Out of bounds values"
+    r"|# Avg bus bandwidth|#\s+size\s+count\s+type|#bytes\s+#iterations|-{60}|:::MLLOG|# OSU |\+-{8,}\+-"
+    rf"|{_HOST_FIRST.pattern}"
+)
+"""The beginnings of lines of benchmarks and libraries, by which an unknown prefix is found."""
+_RANK_ROW = re.compile(r"#\s+Rank\s+(\d{1,7})\s+(?:Group\s+\d{1,7}\s+)?Pid\s+\d{1,9}\s+on\s+(\S+)\s+device\s")
+_NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,100})(?::| *\|| [\w.-]{1,100}) ?")
+_LABEL = re.compile(r"(?=[\w.-]*\d)([A-Za-z][\w.-]{0,60}):(?: |$)|\[(\d{1,7})\](?: |$)")
+_SAMPLE = 20_000
+"""Number of lines from which prefixes are learned. Lines after them are read if they hold ``# nThread``."""
+_LONGEST_PREFIX = 160
+_ELEMENTS = 6
+"""Maximum number of elements in a prefix: a log collector's, a scheduler's, a launcher's and a framework's, with times."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """A learned prefix: its pattern, and whether its text tells processes apart."""
+
+    pattern: re.Pattern[str]
+    names: bool
+
+
+@dataclass
+class _Prefix:
+    """The prefix of a line, as far as it has been read."""
+
+    end: int = 0
+    host: str = ""
+    rank: int | None = None
+    sources: list[str] = field(default_factory=list[str])
+    partial: bool = False
+
+
 def lines_of(text: str) -> list[Line]:
-    """Return the lines of a text without terminal colors, control characters, and the prefixes of ``mpirun`` and ``srun``."""
-    lines: list[Line] = []
+    """Return the lines of a text without terminal colors, control characters, and the prefixes of launchers and log collectors.
+
+    Lines keep the host and the rank that their prefix tells. If NCCL's own lines name one host for a process, its other lines have
+    this host too; a process whose lines name several hosts is a launcher, and has none.
+    """
+    plain: list[Line] = []
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw[:LONGEST].rstrip("\r")
         if CONTROL.search(line):
-            line = CONTROL.sub("", _TERMINAL.sub("", line))
-        lines.append(Line(number, _LAUNCHER.sub("", line, count=1)))
-    return lines
+            line = _REPEATED.sub("", CONTROL.sub("", _TERMINAL.sub("", line)))
+        plain.append(Line(number, line))
+    plain = _unwrapped(plain)
+    learned = _learn(plain)
+    lines: list[Line] = []
+    rest: dict[str, Line] = {}  # lines that CRI has cut, by their source
+    for line in plain:
+        prefix = _prefix(line.text, learned)
+        if not prefix.end:
+            lines.append(line)
+            continue
+        source = " ".join(prefix.sources) or line.source
+        rank = line.rank if prefix.rank is None else prefix.rank
+        whole = Line(line.number, line.text[prefix.end :], prefix.host or line.host, rank, source)
+        if source in rest:
+            begin = rest.pop(source)
+            whole = replace(begin, text=(begin.text + whole.text)[:LONGEST])
+        if prefix.partial:
+            rest[source] = whole
+        else:
+            lines.append(whole)
+    lines += rest.values()
+    return _with_hosts(sorted(lines, key=lambda line: line.number) if rest else lines)
+
+
+def _prefix(text: str, learned: Sequence[_Learned]) -> _Prefix:
+    prefix = _Prefix()
+    for _ in range(_ELEMENTS):
+        match = _CERTAIN.match(text, prefix.end)
+        if match is None or not match[0]:
+            found = next((matched for form in learned if (matched := _learned(form, text, prefix))), None)
+            if found is None:
+                break
+            continue
+        prefix.end = match.end()
+        rank, host, sources, partial = _element(match[0])
+        prefix.rank = prefix.rank if rank is None else rank
+        prefix.host = prefix.host if host is None else host
+        prefix.partial = prefix.partial or partial
+        prefix.sources += sources
+    return prefix
+
+
+@lru_cache(4096)
+def _element(text: str) -> tuple[int | None, str | None, tuple[str, ...], bool]:
+    """Return the rank, the host and the names of the process that an element of a prefix tells, and whether CRI cut its line."""
+    match = _CERTAIN.match(text)
+    parts = match.groupdict() if match else dict[str, str | None]()
+    rank = next((parts[name] for name in ("mpi", "xml", "rank", "task") if parts.get(name)), None)
+    host = next((parts[name] for name in ("mpihost", "ip", "loghost", "pod") if parts.get(name)), None)
+    names = ("mpi", "xml", "rank", "task", "loghost", "program", "pod", "container", "role", "actor")
+    sources = tuple(value for value in (parts.get(name) for name in names) if value)
+    return None if rank is None else int(rank), host, sources, parts.get("part") == "P"
+
+
+def _learned(form: _Learned, text: str, prefix: _Prefix) -> bool:
+    match = form.pattern.match(text, prefix.end)
+    if match is None or match.end() == prefix.end:
+        return False
+    prefix.end = match.end()
+    name = re.sub(rf"{_TIME}|{_CLOCK}", "", match[0]).strip(" \t:|")
+    if form.names and name:
+        prefix.sources.append(name)
+        rank, label = re.fullmatch(r"\[?(\d{1,7})\]?", name), _NAME.fullmatch(match[0])
+        if rank:
+            prefix.rank = int(rank[1])
+        elif label and re.search(r"[\d.-]", label[1]) and re.search(r"[A-Za-z]", label[1]):
+            prefix.host = label[1]
+    return True
+
+
+def _learn(lines: Sequence[Line]) -> list[_Learned]:
+    """Return the prefixes before known beginnings of lines that no certain element explains, the most frequent first."""
+    anchors: list[tuple[str, str]] = []  # prefixes and their patterns
+    bare = total = 0
+    labels: Counter[str] = Counter()
+    for place, line in enumerate(lines):
+        if place >= _SAMPLE and "# nThread" not in line.text:
+            continue
+        if not line.text.strip():
+            continue
+        begin = _prefix(line.text, ()).end
+        rest = line.text[begin : begin + _LONGEST_PREFIX + 200]
+        total += 1
+        if label := _LABEL.match(rest):
+            labels["[" if label[2] else ":"] += 1
+        anchor = _ANCHOR.search(rest)
+        if anchor is None:
+            continue
+        before = rest[: anchor.start()]
+        if not before.strip():
+            bare += 1
+        elif len(before) <= _LONGEST_PREFIX and not before.lstrip().startswith(("#", "NCCL", "RCCL")):
+            before = before.rstrip(" ") + " " if before.endswith(" ") else before
+            if re.search(r"[\s:|>\])]$", before):
+                anchors.append((before, _pattern(before)))
+    forms = Counter(pattern for _, pattern in anchors)
+    few = 1 if len(anchors) + bare < 3 else 2
+    learned: list[_Learned] = []
+    for pattern, times in forms.most_common(64):
+        texts = {re.sub(rf"{_TIME}|{_CLOCK}", "", text) for text, form in anchors if form == pattern}
+        if times >= few:
+            learned.append(_Learned(re.compile(pattern), len(texts) <= max(1, times // 2)))
+    for kind, form in (("[", r"\[\d{1,7}\](?: |$)"), (":", r"(?=[\w.-]*\d)[A-Za-z][\w.-]{0,60}:(?: |$)")):
+        if labels[kind] >= max(3, 0.8 * total) and not learned:
+            learned.append(_Learned(re.compile(form), names=True))
+    return learned
+
+
+def _pattern(prefix: str) -> str:
+    """Return a pattern for prefixes like this one: its numbers, and the random parts of names, may differ."""
+    parts: list[str] = []
+    for token in re.findall(r"[A-Za-z0-9]+|[ \t]+|[^A-Za-z0-9 \t]", prefix.rstrip(" ")):
+        if token.isspace():
+            parts.append(r"[ \t]+")
+        elif token.isdigit():
+            parts.append(r"\d+")
+        elif (
+            token.isalnum() and len(token) >= 5 and re.search(r"\d", token) and not re.fullmatch(r"[A-Za-z]+\d+", token)
+        ):
+            parts.append(r"[A-Za-z0-9]+")
+        else:
+            parts.append(re.sub(r"\d+", r"\\d+", re.escape(token)))
+    return "".join(parts) + (r"(?: |$)" if prefix.endswith(" ") else "")
+
+
+_MESSAGES = ("log", "MESSAGE", "message", "msg", "line", "textPayload")
+_HOSTS = ("_HOSTNAME", "hostname", "host", "node")
+
+
+def _unwrapped(lines: list[Line]) -> list[Line]:
+    """Return the messages of lines that are JSON objects of a log collector, or the lines themselves if the first is none."""
+    first = next((line.text for line in lines if line.text.strip()), "")
+    if not first.startswith("{") or _message(first) is None:
+        return lines
+    unwrapped: list[Line] = []
+    for line in lines:
+        entry = _message(line.text)
+        unwrapped.append(line if entry is None else Line(line.number, entry[0], entry[1], source=entry[1]))
+    return unwrapped
+
+
+def _message(text: str) -> tuple[str, str] | None:
+    """Return the message and the host of a log collector's JSON object, or None if the line is no such object."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        document = parse_json(text)
+    except ValueError:
+        return None
+    if not isinstance(document, dict):
+        return None
+    entry = cast("dict[str, Any]", document)
+    message = next((entry[name] for name in _MESSAGES if isinstance(entry.get(name), str)), None)
+    if message is None:
+        return None
+    host = next((entry[name] for name in _HOSTS if isinstance(entry.get(name), str)), "")
+    return CONTROL.sub("", _TERMINAL.sub("", message.rstrip("\r\n")))[:LONGEST], host
+
+
+def _with_hosts(lines: list[Line]) -> list[Line]:
+    """Return the lines with the host that NCCL's lines of the same process name, or the table of ranks for their rank."""
+    if not any(line.source for line in lines):
+        return lines
+    hosts: dict[str, set[str]] = {}
+    tables: dict[str, set[str]] = {}
+    by_rank: dict[int, set[str]] = {}
+    for line in lines:
+        if line.source and (named := _HOST_FIRST.match(line.text)):
+            hosts.setdefault(line.source, set()).add(named[1])
+        elif row := _RANK_ROW.match(line.text):
+            by_rank.setdefault(int(row[1]), set()).add(row[2])
+            tables.setdefault(line.source, set()).add(row[2])
+    return list(_hosted(lines, hosts, tables, by_rank))
+
+
+def _hosted(
+    lines: Sequence[Line], hosts: dict[str, set[str]], tables: dict[str, set[str]], by_rank: dict[int, set[str]]
+) -> Iterator[Line]:
+    """Yield the lines with their hosts: of NCCL's own lines, else of the prefix, else of the table of ranks."""
+    none = set[str]()
+    for line in lines:
+        named = hosts.get(line.source, none) if line.source else none
+        if not named and line.host and (table := tables.get(line.source, none)) and line.host not in table:
+            named = table if len(table) == 1 else {"", line.host}  # of a launcher: the job runs on other servers
+        elif not named and not line.host and line.rank is not None:
+            named = by_rank.get(line.rank, none)
+        host = line.host if not named else next(iter(named)) if len(named) == 1 else ""
+        yield line if host == line.host else replace(line, host=host)
+
+
+def sources_of(lines: Sequence[Line], begins: re.Pattern[str]) -> list[list[Line]]:
+    """Return the lines of each process, if lines of at least two processes match ``begins``; otherwise all lines as one list.
+
+    Lines of processes that have no such line stay with the first process.
+    """
+    sources = list(dict.fromkeys(line.source for line in lines if line.source and begins.search(line.text)))
+    if len(sources) < 2:
+        return [list(lines)]
+    by_source: dict[str, list[Line]] = {source: [] for source in sources}
+    for line in lines:
+        by_source.get(line.source, by_source[sources[0]]).append(line)
+    return list(by_source.values())
 
 
 def fields(text: str) -> list[str]:

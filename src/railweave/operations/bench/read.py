@@ -7,10 +7,11 @@ nccl-tests gives a log and two runs.
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.operations.bench.lines import Line, Note, Notes, count, fields, lines_of, measured
+from railweave.operations.bench.lines import Line, Note, Notes, count, fields, lines_of, measured, sources_of
 from railweave.operations.bench.mllog import MARK, Training, read_mllog
 from railweave.operations.bench.nccl_log_text import MESSAGE, VERSION, read_nccl_log
 from railweave.operations.bench.nccl_tests import (
@@ -160,12 +161,18 @@ def _measured(record: Record, line: int, notes: Notes) -> PlaceTimes:
     )
 
 
+_TEST_TABLE = re.compile(r"^#\s*size\s+count\b|^# nThread\s")
+_PERFTEST_TABLE = re.compile(r"^\s*#bytes\s")
 _HEADS = ("# nThread", "# nccl-tests", "# rccl-tests", "rccl-tests:", "# Collective test starting", "# Using devices")
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedText:
-    """The content of a text, and notes on unknown lines."""
+    """The content of a text, and notes on unknown lines.
+
+    - ``tableless``: the line of the first ``# nThread``, if the text has this header of nccl-tests and no row of a table was read;
+      otherwise 0.
+    """
 
     file: str
     perftests: tuple[Perftest, ...] = ()
@@ -174,6 +181,7 @@ class ParsedText:
     trainings: tuple[Training, ...] = ()
     table: Table | None = None
     notes: tuple[Note, ...] = ()
+    tableless: int = 0
 
     @property
     def empty(self) -> bool:
@@ -190,15 +198,28 @@ def read(text: str, file: str, *, gbits: bool | None = None) -> ParsedText:
     notes = Notes(file)
     text = text.removeprefix("\ufeff")
     lines = lines_of(text)
+    if any(line.source for line in lines) and _PREFIXED_JSON.match(_joined(lines[:5])):
+        text = _joined(lines)
     begin = text.lstrip()[:1]
     reading = _json(text, lines, notes, gbits) if begin in {"{", "["} and "NCCL INFO" not in text else None
     form_is_known = reading is not None
     if reading is None:
         reading = _comma_separated(lines, notes) or _text(lines, notes)
-    if reading.empty and text.strip() and not (form_is_known and notes.kept):
+    tableless = 0
+    if "# nThread" in text and not any(test.rows for test in reading.nccl_tests):
+        tableless = next((line.number for line in lines if "# nThread" in line.text), 0)
+        notes.add(tableless, "the header of nccl-tests is here, and no row of a table was read")
+    if reading.empty and text.strip() and not (form_is_known and notes.kept) and not tableless:
         notes.kept, notes.more = [], 0
         notes.add(0, "no output of perftest, nccl-tests, rccl-tests, NCCL or MLPerf, and no table of results")
-    return replace(reading, notes=notes.all())
+    return replace(reading, notes=notes.all(), tableless=tableless)
+
+
+def _joined(lines: Sequence[Line]) -> str:
+    return "\n".join(line.text for line in lines)
+
+
+_PREFIXED_JSON = re.compile(r"\s*[\[{]\s*[\"{]")
 
 
 def _json(text: str, lines: Sequence[Line], notes: Notes, gbits: bool | None) -> ParsedText | None:
@@ -248,8 +269,18 @@ def _text(lines: Sequence[Line], notes: Notes) -> ParsedText:
         perftests = [line for line in before if "Failed status" in line.text or "Couldn't connect" in line.text]
     return ParsedText(
         notes.file,
-        perftests=tuple(read_perftest(perftests, notes)),
-        nccl_tests=tuple(read_nccl_tests(tests, notes)),
+        perftests=tuple(
+            sorted(
+                (test for part in sources_of(perftests, _PERFTEST_TABLE) for test in read_perftest(part, notes)),
+                key=lambda test: test.line,
+            )
+        ),
+        nccl_tests=tuple(
+            sorted(
+                (test for part in sources_of(tests, _TEST_TABLE) for test in read_nccl_tests(part, notes)),
+                key=lambda test: test.line,
+            )
+        ),
         log=read_nccl_log(logs, notes),
         trainings=tuple(read_mllog(training, notes)),
     )

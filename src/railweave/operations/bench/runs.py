@@ -189,6 +189,8 @@ def _nccl_tests(test: NcclTests, read: ParsedText, digest: str, kept: str, given
         failures.append("the average bus bandwidth was below NCCL_TESTS_MIN_BW")
     if not test.concluded:
         failures.append("the test did not come to its end")
+    if read.tableless:
+        failures.append("no row of its table was read")
     average = test.average_busbw_gbytes_per_s
     means = (
         [Sample(test.operation, None, "", "average_busbw_gbytes_per_s", average, test.line)]
