@@ -189,8 +189,7 @@ def _prefix(text: str, learned: Sequence[_Learned]) -> _Prefix:
     for _ in range(_ELEMENTS):
         match = _CERTAIN.match(text, prefix.end)
         if match is None or not match[0]:
-            found = next((matched for form in learned if (matched := _learned(form, text, prefix))), None)
-            if found is None:
+            if not any(_learned(form, text, prefix) for form in learned):
                 break
             continue
         prefix.end = match.end()
