@@ -23,7 +23,7 @@ def note(name: str, says: str, why: str, fix: str = "") -> Rule:
 
 
 def warning(name: str, says: str, why: str, fix: str = "") -> Rule:
-    """Return the rule of a part of the design that a system lacks, or that nobody has tried on it."""
+    """Return the rule of a part of the design that a system lacks, or that no one has tried on the system."""
     return Rule(name, "warning", "rendering", says, why, fix)
 
 

@@ -1,4 +1,4 @@
-"""What a new device is given at its first boot: the vocabulary of the systems' modules ``first_boot``, whatever the system.
+"""First boot of a new device: the vocabulary of the systems' modules ``first_boot``, whatever the system.
 
 A device that comes up without a configuration asks DHCP for an address (RFC 2131), says there who it is, and is told where its files are.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Says:
-    """How a device says its serial number by DHCP: as the end of an option's text, after ``before``.
+    """The form in which a device gives its serial number by DHCP: the end of an option's text, after ``before``.
 
     ``vendor`` is how its option 60 (vendor class identifier) begins; empty: it may have any. ``whole``: the option is the serial number alone.
     """
@@ -47,7 +47,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Options:
-    """What DHCP tells a device: 67 (``bootfile``), 66 (``server_name``), 150 (``tftp_server``, an address), and texts of option 43 by their code."""
+    """The values that DHCP gives a device: 67 (``bootfile``), 66 (``server_name``), 150 (``tftp_server``, an address), and texts of option 43 by their code."""
 
     bootfile: str = ""
     server_name: str = ""
@@ -65,7 +65,7 @@ class Login(Protocol):
 
     @property
     def password(self) -> str | None:
-        """``secret:NAME`` of a crypt(3) hash."""
+        """``secret:NAME`` of a crypt(3) hash; None for a user without a password."""
         ...
 
     @property

@@ -1,7 +1,7 @@
-"""Statement forms: what each operating system's files are made of, the source of each form, and how it was checked.
+"""Statement forms: the lines of each operating system's files, the source of each form, and how it was checked.
 
 A form is a statement without its names and numbers, with the headers above it: ``router bgp <number> / router-id <address>``. Rows
-stand in ``forms.yaml`` of the system's folder. Each names documents of that file's ``documents:``, and the kinds of these documents
+are in ``forms.yaml`` of the system's folder. Each names documents of that file's ``documents:``, and the kinds of these documents
 are the ways in which the form was checked: no row claims a check that no document stands for.
 
 The words of a form:

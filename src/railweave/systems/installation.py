@@ -1,6 +1,6 @@
-"""How another release is put on a device: the verbs that a system's module ``upgrade`` offers, whatever the system.
+"""Installation of another release on a device: the verbs of a system's module ``upgrade``, whatever the system.
 
-Nothing here knows when a device may be restarted: whoever calls these verbs has drained it, and has written down that it will (``operations.deploy.upgrading``).
+Nothing here knows when a device may be restarted: the caller has drained it, and has recorded the restart beforehand (``operations.deploy.upgrading``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Image:
-    """What is installed: ``source`` is the URL from which the device fetches it, or the path on the device to which it was copied.
+    """A release to install: ``source`` is the URL from which the device fetches it, or the path on the device to which it was copied.
 
     It is empty where the device installs by the number of the release alone. ``file`` is where it lies on this machine, before it is
     copied; with it come its checksums (hexadecimal, small letters).
@@ -33,11 +33,11 @@ class Image:
 
 
 class Installation(Protocol):
-    """What the module ``upgrade`` of a system's folder offers. Verbs raise ``RefusedError`` where the device refuses, and ``ReachError`` where it is lost."""
+    """The verbs of a system's module ``upgrade``. They raise ``RefusedError`` if the device refuses, and ``ReachError`` if it is lost."""
 
     @property
     def PROTOCOL(self) -> Spoken:  # noqa: N802 - a constant of the module
-        """How the device is told."""
+        """The protocol by which the device is told."""
         ...
 
     @property
@@ -47,24 +47,24 @@ class Installation(Protocol):
 
     @property
     def BY_RELEASE(self) -> bool:  # noqa: N802
-        """Whether it can be installed by the number of the release alone, without an image."""
+        """True if the device can install a release by its number only, without an image."""
         ...
 
     @property
     def BY_HAND(self) -> str:  # noqa: N802
-        """Why nothing here installs it, so that the commands are to be typed; empty: it is installed from here."""
+        """The reason why nothing here installs the release, so that an operator types the commands; empty: it is installed from here."""
         ...
 
     def commands(self, image: Image) -> list[str]:
-        """What the device is told, for a person to read: to install, then to restart."""
+        """Return the commands, for a person to read: to install, then to restart."""
         ...
 
     async def boot(self, session: Session) -> str:
-        """What tells one start of the device from the next: a number of seconds (Unix time), or any other word."""
+        """Return a value that differs between two starts of the device: a number of seconds (Unix time), or any other word."""
         ...
 
     async def install(self, session: Session, image: Image) -> None:
-        """Install it, so that the next start runs it. Doing it once more changes nothing."""
+        """Install the release, so that the next start runs it. A second call changes nothing."""
         ...
 
     async def restart(self, session: Session) -> None:

@@ -1,7 +1,7 @@
 """The loader of operating systems: the modules of a folder as one ``System``, each imported when it is first used.
 
-A folder offers parts by modules and packages with the names of ``PARTS``, or by values of its ``__init__`` with these names, and by
-functions of its ``__init__``: those that need more than one part (``USED_BY_FUNCTION``), and those that differ from what most systems do.
+A folder offers parts by modules and packages with the names of ``PARTS``, or by values of its ``__init__`` with these names. It offers
+functions of its ``__init__`` too: those that need more than one part (``USED_BY_FUNCTION``), and those that differ from most systems.
 """
 
 from __future__ import annotations
@@ -102,42 +102,42 @@ class SystemFolder:
 
     @property
     def reader(self) -> protocol.Reader | None:
-        """The module ``read``."""
+        """The module ``read``; None where the folder has none."""
         return cast("protocol.Reader | None", self._part("read"))
 
     @property
     def state(self) -> protocol.StateReader | None:
-        """The module or package ``state``."""
+        """The module or package ``state``; None where the folder has none."""
         return cast("protocol.StateReader | None", self._part("state"))
 
     @property
     def telemetry(self) -> protocol.Telemetry | None:
-        """The module ``telemetry``."""
+        """The module ``telemetry``; None where the folder has none."""
         return cast("protocol.Telemetry | None", self._part("telemetry"))
 
     @property
     def transaction(self) -> Transaction | None:
-        """The module ``transaction``."""
+        """The module ``transaction``; None where the folder has none."""
         return cast("Transaction | None", self._part("transaction"))
 
     @property
     def upgrade(self) -> Installation | None:
-        """The module ``upgrade``."""
+        """The module ``upgrade``; None where the folder has none."""
         return cast("Installation | None", self._part("upgrade"))
 
     @property
     def first_boot(self) -> protocol.FirstBoot | None:
-        """The module ``first_boot``."""
+        """The module ``first_boot``; None where the folder has none."""
         return cast("protocol.FirstBoot | None", self._part("first_boot"))
 
     @property
     def outage(self) -> Outage | None:
-        """The module ``outage``."""
+        """The module ``outage``; None where the folder has none."""
         return cast("Outage | None", self._part("outage"))
 
     @property
     def runbook(self) -> protocol.Runbook | None:
-        """The module ``runbook``."""
+        """The module ``runbook``; None where the folder has none."""
         return cast("protocol.Runbook | None", self._part("runbook"))
 
     @property
@@ -166,7 +166,7 @@ class SystemFolder:
         return self._function("quoted", _word)(file, text)
 
     def daemons(self, config: DeviceConfig) -> frozenset[str] | None:
-        """Return FRRouting's daemons (``System.daemons``)."""
+        """Return FRRouting's daemons (``System.daemons``); None: all of them."""
         return self._function("started_daemons", _all)(config)
 
     def by_hand(self, device: str) -> str:

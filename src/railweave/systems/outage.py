@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Outage(Protocol):
-    """What the module ``outage`` of a system's folder offers. Every function raises ``RefusedError`` and ``ReachError`` as ``Transaction`` does."""
+    """The verbs of a system's module ``outage``. Every function raises ``RefusedError`` and ``ReachError`` as ``Transaction`` does."""
 
     @property
     def DAEMONS(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
@@ -20,7 +20,7 @@ class Outage(Protocol):
 
     @property
     def PORTS(self) -> bool:  # noqa: N802
-        """Whether ports are shut by ``shut``, for they do not come back as they were from the system's own configuration."""
+        """True if ports are shut by ``shut``: those that the system's own configuration does not bring back as they were."""
         ...
 
     async def shut(self, session: Session, label: str, ports: Sequence[str], seconds: int) -> None:

@@ -58,42 +58,42 @@ class System(Renderer, Protocol):
 
     @property
     def reader(self) -> Reader | None:
-        """The reader of configuration text: the module ``read``."""
+        """The reader of configuration text: the module ``read``; None where the system has none."""
         ...
 
     @property
     def state(self) -> StateReader | None:
-        """Questions about a switch's state, and the reader of their answers: the module or package ``state``."""
+        """Questions about a switch's state, and the reader of their answers: the module or package ``state``; None where the system has none."""
         ...
 
     @property
     def telemetry(self) -> Telemetry | None:
-        """Subscriptions by gNMI, and the reader of their paths: the module ``telemetry``."""
+        """Subscriptions by gNMI, and the reader of their paths: the module ``telemetry``; None where the system has none."""
         ...
 
     @property
     def transaction(self) -> Transaction | None:
-        """Changes of a running device: the module ``transaction``."""
+        """Changes of a running device: the module ``transaction``; None where the system has none."""
         ...
 
     @property
     def upgrade(self) -> Installation | None:
-        """Installation of another release: the module ``upgrade``."""
+        """Installation of another release: the module ``upgrade``; None where the system has none."""
         ...
 
     @property
     def first_boot(self) -> FirstBoot | None:
-        """Files for the first boot of a new device: the module ``first_boot``."""
+        """Files for the first boot of a new device: the module ``first_boot``; None where the system has none."""
         ...
 
     @property
     def outage(self) -> Outage | None:
-        """Outages that are commands: the module ``outage``."""
+        """Outages that are commands: the module ``outage``; None where the system has none."""
         ...
 
     @property
     def runbook(self) -> Runbook | None:
-        """Parts of a runbook: the module ``runbook``."""
+        """Parts of a runbook: the module ``runbook``; None where the system has none."""
         ...
 
     @property

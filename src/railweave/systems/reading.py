@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_state(device: str, nos: str, texts: Mapping[str, str]) -> DeviceState:
-    """What the answers of one device say, by question. Nothing is raised, whatever the answers are."""
+    """Return the state of one device from its answers, by question. Nothing is raised, whatever the answers are."""
     answers = Answers(device, texts)
     reader = system(nos).state if nos in systems() else None
     if reader is None:

@@ -1,6 +1,6 @@
 """Verbs by which a change is made on a running device, in a system's module ``transaction``; and a timer of machines without confirmed commit.
 
-Nothing here knows what is changed or why. Whoever calls these verbs has written down beforehand that it will (``operations.deploy.journal``).
+Nothing here knows what is changed or why. The caller has recorded the change beforehand (``operations.deploy.journal``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Spoken = Literal["ssh", "netconf", "eapi"]
-"""How a device is told."""
+"""The protocol by which a device is told."""
 
 
 class RefusedError(RailweaveError):
@@ -38,7 +38,7 @@ class Session(Protocol):
     """An open connection to one device that may change it."""
 
     async def tell(self, words: str, given: str = "") -> str:
-        """What the device answers. Raises ``RefusedError``, and ``ReachError`` where the device is lost.
+        """Return the device's answer. Raises ``RefusedError`` if the device refuses, and ``ReachError`` if it is lost.
 
         By SSH and in a lab ``words`` are a command, and ``given`` is its input. By NETCONF they are the body of a remote procedure
         call; with ``text`` given, the answer is the text inside the reply. By eAPI they are lines, each a command, and the answer is a
@@ -53,7 +53,7 @@ class Session(Protocol):
 
 @dataclass(frozen=True)
 class Given:
-    """What a device is given. ``commands`` make the change, ``target`` is the whole configuration after it, ``before`` the one it has: by file.
+    """The change that a device is given. ``commands`` make the change, ``target`` is the whole configuration after it, ``before`` the one it has: by file.
 
     ``label`` is what the change is called on the device: it begins with ``railweave-`` and is one word.
     """
@@ -79,19 +79,19 @@ def must_wait(waiting: Pending | None, label: str) -> None:
 
 
 class Transaction(Protocol):
-    """What the module ``transaction`` of a system's folder offers. Every verb raises ``RefusedError`` where the device refuses, and ``ReachError`` where it is lost.
+    """The verbs of a system's module ``transaction``. Every verb raises ``RefusedError`` if the device refuses, and ``ReachError`` if it is lost.
 
     A device is changed by ``commit`` alone, which arms the way back on the device itself before anything is in force.
     """
 
     @property
     def PROTOCOL(self) -> Spoken:  # noqa: N802 - a constant of the module
-        """How the device is told."""
+        """The protocol by which the device is told."""
         ...
 
     @property
     def ATOMIC(self) -> bool:  # noqa: N802
-        """Whether the device takes a change as a whole or not at all: nothing is ever half done there."""
+        """True if the device takes a change as a whole or not at all: nothing is ever half done there."""
         ...
 
     @property
@@ -185,6 +185,6 @@ async def put(session: Session, start: str, label: str, name: str, text: str) ->
 
 
 async def pending(session: Session, start: str = FUNCTIONS) -> Pending | None:
-    """The change whose way back is armed. ``start`` begins with, or has, ``FUNCTIONS``."""
+    """Return the change whose way back is armed; None where no change is. ``start`` begins with, or has, ``FUNCTIONS``."""
     words = (await script(session, start + _PENDING)).split()
     return Pending(words[0], int(words[1])) if len(words) > 1 else None
