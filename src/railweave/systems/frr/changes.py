@@ -1,4 +1,4 @@
-"""What FRR does with a changed line: which lines replace others, how lines are removed, and what that disrupts.
+"""Effects of a changed line on FRR: which lines replace others, how lines are removed, and what that disrupts.
 
 As FRR's own ``tools/frr-reload.py`` does it: ``no`` before the whole line; interfaces, VRFs and address families cannot be
 removed, only what is in them.

@@ -1,4 +1,4 @@
-"""Names of what an FRR configuration defines: whoever renders it or looks at a running router uses the same."""
+"""Names of what an FRR configuration defines: the renderer and the checks of a running router use the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outages of a Linux router: a restart of the machine, and an end of FRRouting's processes, which ``watchfrr`` starts again (docs.frrouting.org).
+"""Outages of a Linux router: a restart of the machine, and an end of FRRouting's processes, which its watcher (`watchfrr`) starts again (docs.frrouting.org).
 
 Ports are shut by the kernel: after ``shutdown`` and ``no shutdown`` FRRouting 10.3 sends no router advertisements on a port any more, and sessions
 that find each other by them do not come back (seen in the lab).

@@ -1,4 +1,4 @@
-"""What FRRouting streams: nothing. It has no gNMI of its own, so its daemons and the kernel are asked as often as others stream."""
+"""FRRouting streams nothing. It has no gNMI of its own, so its daemons and the kernel are asked as often as others stream."""
 
 from __future__ import annotations
 

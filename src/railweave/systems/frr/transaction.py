@@ -1,4 +1,4 @@
-"""How FRRouting is changed: lines by ``vtysh``, and the way back by FRR's own ``frr-reload.py``.
+"""Changes of FRRouting: lines by ``vtysh``, and the way back by FRR's own ``frr-reload.py``.
 
 FRR has no candidate and no confirmed commit (docs.frrouting.org, developer's guide, northbound: "proposed feature"). So the way back is armed
 on the machine first: a timer that loads what was in force before. ``vtysh --dryrun`` reads every line beforehand: of a file with a
@@ -26,7 +26,7 @@ FILES = {"configuration": _FILE}
 WHOLE: Mapping[str, Command] = {}
 _INTERFACE = re.compile(r"^interface .*", re.MULTILINE)
 _COMPLAINT = re.compile(r"^line \d+: .*|^%(?! Configuration applied with notes:).*", re.MULTILINE)
-"""What ``vtysh`` says of a line that FRR does not take. Of one that it takes, newer releases (10.7) print notes under a heading of that form."""
+"""The complaint of ``vtysh`` about a line that FRR does not take. About a line that it takes, newer releases (10.7) print notes under a heading of that form."""
 
 START = (
     "umask 077\nRAILWEAVE_DEPLOY_FOLDER=/etc/frr/railweave\n"
@@ -59,7 +59,7 @@ def _lines(commands: Iterable[Command]) -> str:
 
 
 def _before(given: Given) -> str:
-    """What ran before, with an empty section for each interface that the change brings.
+    """Return the configuration that ran before, with an empty section for each interface that the change brings.
 
     FRR keeps the section of an interface that is there, and ``frr-reload.py`` fails where it should take one away ("only inactive
     interfaces can be deleted").
@@ -119,7 +119,7 @@ def _raise_complaints(answer: str) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """The change whose way back is armed."""
+    """Return the change whose way back is armed; None where no change is."""
     return await transaction.pending(session, START)
 
 

@@ -14,7 +14,7 @@ _CLOSERS = {"address-family": "exit-address-family", "vni": "exit-vni"}
 
 
 def closer(word: str) -> str:
-    """What ends a section, by the first word of its header."""
+    """Return the line that ends a section, by the first word of its header."""
     return _CLOSERS.get(word, "exit")
 
 

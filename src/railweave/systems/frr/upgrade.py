@@ -1,4 +1,4 @@
-"""How FRRouting is upgraded on a machine with packages of Debian: ``apt-get``, then a restart of its service.
+"""Upgrades of FRRouting on a machine with packages of Debian: ``apt-get``, then a restart of its service.
 
 Routing stops for the time of the restart, forwarding with it, so that the machine is drained first as a switch is.
 """
@@ -32,7 +32,7 @@ async def _script(session: Session, text: str) -> str:
 
 
 async def boot(session: Session) -> str:
-    """The name that systemd gives to this start of the service."""
+    """Return the name that systemd gives to this start of the service. Raises ``RefusedError`` if the service does not run under systemd."""
     boot_id = (await session.tell("systemctl show --property=InvocationID --value frr")).strip()
     if not boot_id:
         raise RefusedError("its service frr does not run under systemd")
@@ -40,7 +40,7 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Install the packages. The configuration stays."""
+    """Install the packages. The configuration stays. Raises ``RefusedError`` for a URL, which ``apt-get`` does not install, and for a wrong checksum."""
     if "://" in image.source:
         raise RefusedError("apt-get installs no URL: give the package as a file, or the release alone")
     if image.sha256:

@@ -59,7 +59,7 @@ def _assigned(addresses: Iterable[Addressed]) -> tuple[InterfaceAddress, ...]:
 
 
 def discovery(port: Interface) -> Advertised | None:
-    """Return the router advertisements of a link to another switch."""
+    """Return the router advertisements of a link to another switch; None if the port has addresses."""
     return None if port.addresses else DISCOVERY
 
 
@@ -166,7 +166,7 @@ class Subnets:
         }
 
     def port(self, peer: Address, vrf: str = "") -> tuple[WithSubnets, InterfaceAddress] | None:
-        """Return the interface whose subnet has an address, and its own address in it."""
+        """Return the interface whose subnet has an address, and its own address in it; None if the address is in no subnet of the VRF."""
         for length in self._lengths[peer.family]:
             reached = self._of.get((vrf, InterfaceAddress(f"{peer}/{length}").prefix))
             if reached is not None:

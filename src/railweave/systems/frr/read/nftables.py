@@ -32,7 +32,7 @@ _NETWORK = re.compile(r"(?:bgp-replies|bgp|bfd-echo|bfd|vxlan|discovery|advertis
 
 
 def is_one(text: str) -> bool:
-    """Whether a text is of nftables."""
+    """Return whether a text is of nftables."""
     return bool(_BEGINS.match(text))
 
 
@@ -130,7 +130,7 @@ def _plane(rules: Iterable[tuple[ControlRule, Sources]], policers: Iterable[Poli
 
 
 def _source_name(name: str) -> str:
-    """What our rules call where packets come from: the name without that of the protocol."""
+    """The name of the sources in our rules: the name without that of the protocol."""
     version = name.rpartition("-")[2]
     for begins in ("bgp-replies-", "bgp-", "bfd-echo-", "bfd-"):
         if name.startswith(begins):

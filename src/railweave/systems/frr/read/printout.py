@@ -1,4 +1,4 @@
-"""What FRR prints of its configuration, in the words that it was given.
+"""FRR's printout of its configuration, in the words that it was given.
 
 ``show running-config``, and the file that ``write memory`` makes, leave out what is FRR's default, and say some things in
 other lines than those that are usually typed. The forms here were seen on FRR 10.3 and 10.6 (``tests/systems/frr/printed``).
@@ -19,7 +19,7 @@ PRINTED = "frr version *"
 """The line that a text has which FRR printed; ``railweave build`` writes none."""
 
 _OF_10_6 = "use-underlays-nexthop-weight"
-"""What FRR 10.6 prints of every instance, and older releases do not know."""
+"""Statements that FRR 10.6 prints of every instance, and older releases do not know."""
 
 _INFINITE = str(0xFFFFFFFF)
 
@@ -43,7 +43,7 @@ def _is_general(section: Section) -> bool:
 def _distinguish(instances: Sequence[Section]) -> None:
     """Give VRFs the route distinguisher that FRR takes by itself: the router id, and the number of the instance, the default's being 1.
 
-    One that is given and is the same is not kept as given, and not printed (FRRouting/frr bgpd/bgp_evpn_vty.c, ``bgp_evpn_vrf_rd``).
+    One that is given and is the same is not kept as given, and not printed (FRRouting/frr bgpd/bgp_evpn_vty.c, `bgp_evpn_vrf_rd`).
     """
     for number, instance in enumerate(instances, 1):
         router_id = next((inner["id"] for inner in select(instance.body or (), "bgp router-id <id>")), "")
@@ -53,7 +53,7 @@ def _distinguish(instances: Sequence[Section]) -> None:
 
 
 def _says_nothing(section: Section) -> bool:
-    """Whether it is a VRF of the machine's, of which FRR has the name alone."""
+    """Return whether a section is a VRF of the machine's, of which FRR has only the name."""
     return section.line.startswith("vrf ") and not section.body
 
 
@@ -162,4 +162,4 @@ _BODIES: Mapping[str, Callable[[list[Section]], Iterable[Section]]] = {
     "router bgp ": _bgp,
     "router isis ": _isis,
 }
-"""What is made of sections, by how they begin."""
+"""The rewriting of sections, by the word with which they begin."""

@@ -40,7 +40,10 @@ _SHORT = 65535
 def overlay(
     sessions: Sessions, policies: Lists, loopbacks: Sequence[Address], taking: SectionReader
 ) -> model.OverlayConfig | None:
-    """The overlay as a device sees it: sessions between loopbacks, and links whose sessions carry EVPN's routes too."""
+    """Return the overlay as a device sees it: sessions between loopbacks, and links whose sessions carry EVPN's routes too.
+
+    None without EVPN, and where no address is known from which tunnels start.
+    """
     here = sessions.here
     if here.evpn is None:
         return None
@@ -84,7 +87,7 @@ def evpn_maps(router: Router) -> set[str]:
 
 
 def mac_vrf(here: Router) -> model.MacVrf | None:
-    """The bridging instance: VNIs with a route target each. Of ours the route distinguisher has the VLAN in it."""
+    """Return the bridging instance: VNIs with a route target each; None without EVPN's VNIs. In our files the route distinguisher has the VLAN in it."""
     if here.evpn is None or not here.evpn.vnis:
         return None
     vnis = here.evpn.vnis
@@ -132,7 +135,7 @@ def _vrf(name: str, vni: int, sessions: Sessions | None, policies: Lists, prefix
 
 
 def _told(here: Router, evpn: Evpn, family: Family) -> bool:
-    """Whether connected prefixes of a family go out as routes of type 5."""
+    """Return whether connected prefixes of a family go out as routes of type 5."""
     unicast = here.unicast.get(family)
     return (
         family in evpn.advertises
@@ -203,7 +206,7 @@ class Sessioned:
 
     @property
     def default(self) -> Sessions | None:
-        """The sessions of the default VRF."""
+        """The sessions of the default VRF; None without BGP there."""
         return self.sessions.get("")
 
     def router_id(self) -> Address:
@@ -254,7 +257,7 @@ class Sessioned:
         return tuple(self._with_loopback(tenant) for tenant in tenants)
 
     def is_loopback(self, name: str) -> bool:
-        """Whether an interface is a loopback, of the device or of a VRF."""
+        """Return whether an interface is a loopback, of the device or of a VRF."""
         return name in self.loopback_names or any(name == loopback for loopback, _ in self._of_vrfs.values())
 
     def _with_loopback(self, vrf: model.Vrf) -> model.Vrf:
@@ -319,7 +322,7 @@ class Routing(Sessioned):
         return on_sessions | running | {port.interface for port in (self._ospf.ports if self._ospf else ())}
 
     def fast_reroute(self) -> bool:
-        """Whether next-hop groups are repaired at once; where there is no BGP, nobody says."""
+        """Return whether next-hop groups are repaired at once; True without BGP, where no line says so."""
         return self.default.here.fast if self.default else True
 
 

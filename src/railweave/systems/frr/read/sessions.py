@@ -98,7 +98,7 @@ class Sessions:
         return [family for family in FAMILIES if self.here.is_active(peer, family)]
 
     def evpn(self, peer: Peer) -> bool:
-        """Whether EVPN routes go over a session."""
+        """Return whether EVPN routes go over a session."""
         return self.here.is_active(peer, "evpn")
 
     def peer_as(self, peer: Peer) -> int:
@@ -141,13 +141,13 @@ class Sessions:
         return address(peer.update_source) or of_port or (link[1].address if link else UNKNOWN)
 
     def reaches(self, peer: Peer) -> bool:
-        """Whether a session can come up: over several hops only where that is said, or within an AS (RFC 4271, section 8)."""
+        """Return whether a session can come up: over several hops only if a line says so, or within an AS (RFC 4271, section 8)."""
         at = address(peer.name)
         near = at is not None and self._subnets.port(at, self.here.vrf) is not None
         return near or self.peer_as(peer) == self.here.asn or peer.hops is not None
 
     def exports(self, peer: Peer, family: AddressFamily) -> str | None:
-        """Return the route-map by which routes of a family go out over a session."""
+        """Return the route-map by which routes of a family go out over a session; None without a route-map."""
         return next((level.exports for level in self.here.within(peer, family) if level.exports), None)
 
     def policies(self, peer: Peer) -> tuple[str, str]:
@@ -162,13 +162,13 @@ class Sessions:
         return self.joint.name(imports) or NOTHING, self.joint.name(exports) or NOTHING
 
     def bfd(self, peer: Peer) -> Bfd | None:
-        """BFD of a session."""
+        """Return the BFD of a session; None without BFD."""
         if peer.profile is None and not peer.bfd:
             return None
         return self._profiles.get(peer.profile or "") or default()
 
     def key(self, peer: Peer) -> Authentication | None:
-        """Return the key of a session."""
+        """Return the key of a session; None without a password."""
         return Authentication(peer.password) if peer.password else None
 
     def underlay(self) -> list[Peer]:
@@ -181,7 +181,7 @@ class Sessions:
         return tuple(family for family in FAMILIES if family in used or (not peers and family in self.here.unicast))
 
     def common_bfd(self, peers: Collection[Peer], taking: SectionReader) -> Bfd | None:
-        """BFD that all of these sessions have; where only some have it, their lines are not understood."""
+        """Return the BFD that all of these sessions have; None if they differ or have none. Lines that only some sessions have are not understood."""
         watched = {self.bfd(peer) for peer in peers}
         if len(watched) == 1:
             return watched.pop()

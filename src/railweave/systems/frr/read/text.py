@@ -16,12 +16,12 @@ _LONGEST = 20
 
 
 def number(word: str) -> int | None:
-    """A whole number."""
+    """Return a whole number; None if the word is no number, or a longer one than any value has."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) <= _LONGEST else None
 
 
 def address(word: str) -> Address | None:
-    """An address."""
+    """Return an address; None if the word is no address."""
     try:
         return Address.read(word)
     except ValueError:
@@ -29,7 +29,7 @@ def address(word: str) -> Address | None:
 
 
 def interface_address(word: str) -> InterfaceAddress | None:
-    """An address with the length of its prefix."""
+    """Return an address with the length of its prefix; None if the word has no such form."""
     try:
         return InterfaceAddress.read(word)
     except ValueError:
@@ -37,7 +37,7 @@ def interface_address(word: str) -> InterfaceAddress | None:
 
 
 def prefix(word: str) -> Prefix | None:
-    """A prefix; bits beyond its length do not count, as they do not for FRR."""
+    """Return a prefix; None if the word is no prefix. Bits beyond its length do not count, as they do not for FRR."""
     subnet = interface_address(word)
     return subnet.prefix if subnet else None
 
@@ -46,7 +46,7 @@ _OPENS = re.compile(
     r"(?:interface \S|router (?!id )\S|route-map \S+ (?:permit|deny) \d|vrf \S|bfd$|line vty|key chain|nexthop-group|"
     r"pbr-map|segment-routing|mpls ldp|rpki|pseudowire|l2vpn)"
 )
-"""What opens a section at the top."""
+"""Words that open a section at the top."""
 
 _STANDS_ALONE = re.compile(
     r"(?:no )?(?:frr |hostname|domainname|log |service |password|enable password|username|agentx|debug |zebra |allow-|"
@@ -68,7 +68,7 @@ _FAMILY = re.compile(r"address-family \S")
 _INNER = {"bfd": re.compile(r"(?:profile|peer) \S"), "key": re.compile(r"key \S"), "rpki": re.compile(r"rpki cache")}
 _CLOSED = {"exit-address-family": "address-family", "exit-vni": "vni", "exit-vrf": "vrf"}
 _HEADS = re.compile(r"(?:Building configuration|Current configuration|[\w.-]+[#>] ?(?:show|sh|vtysh)\b)")
-"""What a terminal prints around a configuration."""
+"""Lines that a terminal prints around a configuration."""
 
 
 @dataclass(slots=True)
@@ -147,7 +147,7 @@ def _stands_alone(word: str, line: str) -> bool:
 
 
 def _ends(stack: list[_Open], line: str, column: int) -> bool:
-    """Whether the innermost section is over: what begins is another of its kind, or is of the section that it is in."""
+    """Return whether the innermost section is over: what begins is another of its kind, or is of the section that it is in."""
     top = stack[-1]
     if top.word == "address-family" and column <= top.column:
         return bool(_OF_ROUTER.match(line))
@@ -159,7 +159,7 @@ def _ends(stack: list[_Open], line: str, column: int) -> bool:
 
 
 def _opens(stack: list[_Open], line: str) -> bool:
-    """Whether a line opens a section where it stands."""
+    """Return whether a line opens a section at its place."""
     if not stack:
         return bool(_OPENS.match(line))
     word = stack[-1].word
@@ -174,7 +174,7 @@ _SECRET = re.compile(r"\b((?:password|passphrase|key-string)(?: (?:\d|md5|clear)
 
 
 def without_secrets(line: str) -> str:
-    """A line that may be shown: a value that stands in a secret's place is left out of it."""
+    """Return a line that may be shown: a value in the place of a secret is left out of it."""
     if "pass" not in line and "md5" not in line and "key-string" not in line:
         return line
     return _SECRET.sub(lambda match: f"{match[1]}{match[2] if REFERENCE.fullmatch(match[2]) else '<secret:?>'}", line)

@@ -1,6 +1,6 @@
 """FRRouting: one ``frr.conf`` per device, loadable by ``vtysh -b`` and validated by ``vtysh -C``.
 
-Where the host itself is protected, ``nftables.conf`` stands beside it.
+Where the host itself is protected, ``nftables.conf`` is next to it.
 
 FRR is a routing suite, not a switch operating system: ports, VLANs, MTUs and QoS belong to the Linux host under it.
 What has no place in ``frr.conf`` is stated by ``gaps``.
@@ -158,7 +158,7 @@ def check_extra(text: str) -> None:
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
-    """What has no place in ``frr.conf``, and the operator's own lines."""
+    """Return findings about what has no place in ``frr.conf``, and about the operator's own lines."""
     wanted = config.gateways[0].advertisements if config.gateways else None
     conditions = [
         (NO_PORTS, True),
@@ -185,13 +185,13 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def no_ao(config: DeviceConfig) -> bool:
-    """Whether sessions are to have TCP-AO, which FRR lacks."""
+    """Return whether sessions are to have TCP-AO, which FRR lacks."""
     key = config.bgp.authentication if config.bgp else None
     return key is not None and key.algorithm != "md5"
 
 
 def _plain(wanted: Hash) -> bool:
-    """Whether the hash is as the kernel is told to have it: of addresses and ports, with a seed of its own."""
+    """Return whether the hash is the kernel's: of addresses and ports, with a seed of its own."""
     return wanted.layer3 and wanted.layer4 and wanted.seed is None
 
 

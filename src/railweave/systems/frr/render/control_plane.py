@@ -22,7 +22,7 @@ _WORDS: dict[Family, tuple[str, str, str]] = {
     "ipv4": ("ip", "ttl", "icmp"),
     "ipv6": ("ip6", "hoplimit", "icmpv6"),
 }
-"""What nft calls a family, its hop limit, and its ICMP."""
+"""Words of nft for a family, its hop limit, and its ICMP."""
 
 
 def nftables(config: DeviceConfig) -> list[str]:

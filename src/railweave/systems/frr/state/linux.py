@@ -1,4 +1,4 @@
-"""What the Linux kernel under FRRouting and SONiC says: ``ip -j`` (iproute2), the clock."""
+"""The state of the Linux kernel under FRRouting and SONiC: ``ip -j`` (iproute2), the clock."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _NARROWER = {"dst", "fwmark", "oif", "dport", "sport", "ipproto"}
 
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
-    """The ports from which nothing is forwarded, of ``ip -j netconf`` and ``ip -j rule``.
+    """Return the ports from which nothing is forwarded, of ``ip -j netconf`` and ``ip -j rule``; None without an answer to either.
 
     Linux forwards IPv6 by one setting for all interfaces, IPv4 by one for each (Documentation/networking/ip-sysctl.rst). A rule of
     the routing policy may drop what comes from a port, or everything, before any route is looked at (ip-rule(8)).
@@ -87,7 +87,7 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
 
 
 def clock(answers: Answers) -> Clock | None:
-    """The clock of ``date -u +%s``."""
+    """Return the clock of ``date -u +%s``; None without an answer, or with a note if the answer is no number."""
     text = answers.text("clock")
     if text is None:
         return None

@@ -54,7 +54,7 @@ def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ..
 
 
 def _by_vrf(answer: Value, mark: str) -> list[tuple[str, list[tuple[str, Value]]]]:
-    """What has a certain key, by VRF: answers for one VRF and for all of them differ by a level."""
+    """Return entries that have a certain key, by VRF: answers for one VRF and for all of them differ by a level."""
     here = [(key, value) for key, value in answer.entries() if value.keys]
     plain = [(key, value) for key, value in here if value.get(mark).there]
     inside = [
@@ -125,7 +125,7 @@ _TYPE_5 = re.compile(r"\[5\]:\[\d+\]:\[(\d+)\]:\[([^\]]+)\]")
 
 
 def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
-    """Every route that was asked for by itself, and those of whole tables."""
+    """Return every route that was asked for by itself, and those of whole tables; None if no routes were asked for."""
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     trees = {name: answers.tree(name) for name in answers.texts if name.startswith(("routes-", "static-", "kernel-"))}
     if not asked and not trees:
@@ -202,7 +202,7 @@ def vnis(answer: Value) -> dict[int, protocols.VniState]:
 
 
 def evpn(prefixes: Value, macs: Value) -> protocols.EvpnRoutes:
-    """How many routes there are of type 5 and type 2, and the prefixes by route distinguisher."""
+    """Return the counts of routes of type 5 and type 2, and the prefixes by route distinguisher."""
     by_distinguisher = {
         distinguisher: tuple(
             f"{match[2]}/{match[1]}" for key, _ in table.entries() if (match := _TYPE_5.fullmatch(key))

@@ -106,7 +106,7 @@ class MapEntry:
 
     @property
     def prefix_list(self) -> str | None:
-        """The prefix list of either family."""
+        """The prefix list of either family; None without one."""
         return self.ipv4_list or self.ipv6_list
 
 
