@@ -1,7 +1,7 @@
-"""What Enterprise SONiC's command line does with a changed line, and what that disrupts.
+"""Effects of a changed line on Enterprise SONiC's command line: what the line replaces, and what it disrupts.
 
 The user guides are not public. The ``no`` forms follow what the Ansible collection dellemc.enterprise_sonic and the tests of
-sonic-net/sonic-mgmt send; where neither has one, ``no`` stands before the whole line. None has been tried on a switch.
+sonic-net/sonic-mgmt send; where neither has one, ``no`` is put before the whole line. None has been tried on a switch.
 """
 
 from __future__ import annotations

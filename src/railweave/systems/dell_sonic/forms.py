@@ -1,7 +1,7 @@
-"""Forms of Enterprise SONiC's commands: those of the grammar, each with the sections that it stands in.
+"""Forms of Enterprise SONiC's commands: those of the grammar, each with the sections in which it is typed.
 
-The grammar has the public document of every command, so no file repeats it. What is looked for on a first switch stands here, for the
-commands that only a document has, or nothing.
+The grammar has the public document of every command, so no file repeats it. The commands to look for on a first switch are here: those that
+only a document has, or nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _sources(command: Command) -> dict[str, str]:
 
 
 def _openers(mode: str) -> list[tuple[str, Command]]:
-    """The commands that open a mode, each with the mode that it stands in; of one mode of several, the first has it."""
+    """Return the commands that open a mode, each with the mode in which it is typed; of one mode of several, the first has it."""
     return [(above, command) for above, commands in GRAMMAR.items() for command in commands if command.opens == mode]
 
 

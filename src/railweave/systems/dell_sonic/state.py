@@ -157,9 +157,9 @@ _HOPS = listed("next-hops/next-hop[]/state", Fields(NextHop, "address=next-hop")
 
 
 def _static(answer: Value) -> tuple[Route, ...]:
-    """Static routes, as SONiC's management framework has them (sonic-net/SONiC, OpenConfig support for static routes).
+    """Return static routes, as SONiC's management framework has them (sonic-net/SONiC, OpenConfig support for static routes).
 
-    They stand in the same answer as BGP. Whether another route is preferred to one of them it does not say.
+    They are in the same answer as BGP. It does not say whether another route is preferred to one of them.
     """
     made: list[Route] = []
     for vrf, row in _of_protocols(answer, "static-routes/static[]"):

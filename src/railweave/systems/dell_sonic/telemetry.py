@@ -1,4 +1,4 @@
-"""What Enterprise SONiC by Dell streams by gNMI: OpenConfig, as its public readers subscribe to it."""
+"""Telemetry of Enterprise SONiC by Dell by gNMI: OpenConfig, as its public readers subscribe to it."""
 
 from __future__ import annotations
 

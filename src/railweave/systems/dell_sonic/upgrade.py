@@ -1,4 +1,4 @@
-"""How Enterprise SONiC by Dell is upgraded: by hand, for nothing here changes such a device; the commands are shown in the plan."""
+"""Upgrades of Enterprise SONiC by Dell, by hand, for nothing here changes such a device; the commands are shown in the plan."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ _SPELLED = {
 
 
 def interface(text: str) -> str | None:
-    """The name of an interface in one spelling, ``Eth1/1`` or ``Vlan10``, however it is typed."""
+    """Return the name of an interface in one spelling, `Eth1/1` or `Vlan10`, however it is typed; None if the text is no such name."""
     match = _KINDS.fullmatch(text)
     if match is None:
         return None

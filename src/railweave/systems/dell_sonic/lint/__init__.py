@@ -17,5 +17,5 @@ if TYPE_CHECKING:
 
 
 def lint(device: str, sections: Iterable[Section]) -> list[Finding]:
-    """What is wrong with a device's commands: unknown ones, and names that nothing defines."""
+    """Return mistakes in a device's commands: unknown ones, and names that nothing defines."""
     return registry.lint(__name__, list(sections), device, "sonic.cli")

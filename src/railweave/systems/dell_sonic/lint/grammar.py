@@ -1,8 +1,10 @@
 """Commands of Enterprise SONiC by mode, each with the public document that has it.
 
-Sources: ``guide`` is the Thor2 guide, sections 2.4.1.3 and 2.5.2; ``ansible`` is the collection dellemc.enterprise_sonic,
-the examples of the module named; ``spytest`` is the test library of sonic-net/sonic-mgmt, whose ``klish`` commands are
-those of this command line; ``acl`` is "ACL enhancements and flow based services" of sonic-net/SONiC, section 3.6.2.
+Sources:
+- ``guide`` is the Thor2 guide, sections 2.4.1.3 and 2.5.2;
+- ``ansible`` is the collection dellemc.enterprise_sonic, the examples of the module named;
+- ``spytest`` is the test library of sonic-net/sonic-mgmt, whose ``klish`` commands are those of this command line;
+- ``acl`` is "ACL enhancements and flow based services" of sonic-net/SONiC, section 3.6.2.
 """
 
 from __future__ import annotations

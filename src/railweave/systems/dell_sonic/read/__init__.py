@@ -1,6 +1,6 @@
-"""Commands of Enterprise SONiC read back, whether of our files or as a switch prints its running configuration.
+"""Reader of Enterprise SONiC's commands, of our files or as a switch prints its running configuration.
 
-Each module reads the lines of one subject, and takes those that it understands; what stands in the text and nobody takes is
+Each module reads the lines of one subject, and takes those that it understands. A line that no module takes is
 not understood. Defaults, and what no line says, are in system.yaml (``reads``).
 """
 
@@ -105,7 +105,7 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("family", r"address-family ", ("peer", "bgp")),
     ("vni", r"vni \d+$", ("family",)),
 )
-"""What opens a section: its kind, how its header begins, and the kinds of section that it stands in; none: it stands at the top."""
+"""The words that open a section: its kind, how its header begins, and the kinds of section around it; none: it is at the top."""
 
 _TOP = re.compile(
     r"(hostname|ip (vrf (?!forwarding)|prefix-list|route |name-server|anycast-mac|anycast-address enable|load-share|dhcp snooping|forward|reserve|sla)"
@@ -114,17 +114,17 @@ _TOP = re.compile(
     r"|spanning-tree (mode|enable|vlan|priority|hello)|errdisable|priority-flow-control watchdog (polling|counter)|mac address|roce|port-group"
     r"|authentication|no (lldp|ip |spanning)|crypto|banner|telemetry|rest-server|switch-profile)"
 )
-"""What stands at the top, and so ends a section whose lines are not indented."""
+"""Words at the top, which end a section whose lines are not indented."""
 
 _HEADER = re.compile(r"interface |router |route-map \S+ (permit|deny) \d+$")
-"""What stands at the top, however far it is indented."""
+"""Words at the top, however far they are indented."""
 
 _PROMPT = re.compile(r"[\w.-]+(?:@[\w.-]+)?\((?:conf|config)[^)]*\)# ?|\(conf\w*\)[#$] ?")
 _LEAVES = re.compile(
     r"(end|(?:do )?show .*|conf|config|configure|configure terminal|conf t|sonic-cli|write memory|write mem"
     r"|copy running-config\S* startup-config\S*|[\w.@:~-]+[#$] ?(.*))$"
 )
-"""What is typed beside the configuration: it leaves every section."""
+"""Words that are typed beside the configuration: they leave every section."""
 
 MOST_LEVELS = 32
 """Sections below this depth are taken for lines of the one above: no configuration is so deep."""
@@ -211,7 +211,7 @@ def _kind(line: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _flat(open_: list[_Open], line: str, inside: tuple[str, ...], *, opens: bool) -> _Open | None:
-    """The section that a line belongs to which stands in the column of its header; None: none."""
+    """Return the section of a line whose header is in the same column; None if there is no such section."""
     headers = [opened for opened in open_ if opened.kind and not opened.indented]
     last = headers[-1] if headers else None
     if last is None:

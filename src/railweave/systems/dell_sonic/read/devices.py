@@ -43,7 +43,7 @@ class Sessions(NamedTuple):
 
 
 def is_port(name: str) -> bool:
-    """Whether a name is a port's, not that of a part of it."""
+    """Return whether a name is a port's, not that of a part of it."""
     return name.startswith("Eth") and "." not in name
 
 
@@ -121,7 +121,7 @@ def _part(port: Lines, part: Lines | None, sessions: Sessions, pauses: bool) -> 
 
 
 def _kind(port: Lines, part: Lines | None, sessions: Sessions) -> Literal["server", "fabric", "external"]:
-    """What a port is for: what it runs says so, else how it is configured."""
+    """Return the use of a port: by the sessions that run on it, else by its configuration."""
     if part is not None or port.name in sessions.outside:
         return "external"
     if port.name in sessions.fabric:

@@ -92,7 +92,7 @@ class Routing(Sessioned):
         return replace(overlay, endpoints=tuple(model.TunnelEndpoint(end, None) for end in ends))
 
     def bridged(self, names: Mapping[int, str], ports: Iterable[Interface]) -> model.MacVrf | None:
-        """The bridging instance: each layer-2 VNI with its own route target. ``names`` are those of VLANs."""
+        """Return the bridging instance: each layer-2 VNI with its own route target; None without such a VNI. ``names`` are those of VLANs."""
         tunnel = self._tunnel
         routed = tunnel.transit() if tunnel else set[int]()
         vlans = [(vlan, vni) for vlan, vni in (tunnel.vlans if tunnel else {}).items() if vlan not in routed]
@@ -114,7 +114,7 @@ class Routing(Sessioned):
 
 
 def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:
-    """An address, or that of an interface."""
+    """Return an address, or that of an interface; None if the text is neither."""
     name = interface(text)
     lines = interfaces.get(name) if name else None
     return lines.addresses[0].address if lines is not None and lines.addresses else address(text)

@@ -1,4 +1,4 @@
-"""What the command line of Enterprise SONiC does not express, and what no public document confirms."""
+"""Gaps of Enterprise SONiC's command line: what it does not express, and what no public document confirms."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp
 
 
 def unsaid(config: DeviceConfig) -> list[Finding]:
-    """What has no place, what is done otherwise, and the operator's own commands."""
+    """Return findings about what has no place, what is done otherwise, and the operator's own commands."""
     findings = [
         NO_MODEL.finding(config.name),
         PREPARE.finding(config.name),
