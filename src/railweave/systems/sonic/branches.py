@@ -4,7 +4,7 @@ Read from ``src/sonic-yang-models`` of sonic-net/sonic-buildimage on every branc
 reads a table came later than its model, from the daemon:
 
 - ``BANNER_MESSAGE``: the model is on 202405, ``hostcfgd`` of sonic-net/sonic-host-services reads it from 202411 on;
-- ``FLEX_COUNTER_TABLE|WRED_ECN_QUEUE``: the model is on 202411, orchagent and ``counterpoll`` have it from 202505 on;
+- ``FLEX_COUNTER_TABLE|WRED_ECN_QUEUE``: the model is on 202411, orchagent and `counterpoll` have it from 202505 on;
 - ``SAG`` and ``static_anycast_gateway``: models, ``intfmgrd`` and orchagent have them on master alone.
 """
 

@@ -21,7 +21,7 @@ SOURCE = "sonic-net/sonic-utilities generic_config_updater/gcu_field_operation_v
 INSTEAD = "give the switch the whole new config_db.json and `config reload`, which stops all services: drain it first"
 
 ALWAYS_REFUSED = frozenset({"PFC_WD/GLOBAL", "PFC_WD/GLOBAL/POLL_INTERVAL", "LOOPBACK_INTERFACE/Loopback0"})
-"""What no patch may remove (``validate_field_operation``)."""
+"""Paths that no patch may remove (`validate_field_operation` of sonic-utilities)."""
 
 LISTED = (
     *("Force10-S6100", "Arista-7060CX-32S", "Celestica-DX010-C32", "Seastone-DX010"),
@@ -34,7 +34,7 @@ LISTED = (
 
 @dataclass(frozen=True)
 class _Table:
-    """What of a table a patch may change: the operations, the fields, and where names in the path count."""
+    """The parts of a table that a patch may change: the operations, the fields, and where names in the path count."""
 
     operations: frozenset[str]
     fields: frozenset[str]
@@ -78,7 +78,7 @@ _TABLES: dict[str, dict[str, _Table]] = {
 
 
 def refusal(operation: str, path: tuple[str, ...], fields: tuple[str, ...], release: str, sku: str) -> str:
-    """Why the tool refuses an operation; empty where it does not.
+    """Return the reason why the tool refuses an operation; empty if the tool accepts it.
 
     ``path`` names table, row and field as far as it goes; ``fields`` are the names in an object that is added. Without a
     release the oldest table holds; without a hardware SKU, one that the tool knows.
@@ -205,7 +205,7 @@ class TableTree:
         return [_operation(step) for step in steps]
 
     def refused(self, steps: Sequence[Step]) -> list[Refusal]:
-        """What ``config apply-patch`` refuses."""
+        """Return the steps that ``config apply-patch`` refuses."""
         refusals: list[Refusal] = []
         for step in steps:
             path = tuple(name[0] for name in (*step.above, step.node.name))
@@ -250,7 +250,7 @@ def _operation(step: Step) -> Command:
 
 
 def _json(node: Node, depth: int) -> object:
-    """What stands below a pointer of so many parts: rows of a table, fields of a row, or the value of a field."""
+    """Return the value below a pointer of so many parts: rows of a table, fields of a row, or the value of a field."""
     if depth == 1:
         return {child.name[0]: _json(child, 2) for child in node.children or ()}
     if depth == 2:

@@ -1,4 +1,4 @@
-"""What SONiC calls what Linux and the design call otherwise."""
+"""Names of SONiC for things that Linux and the design call otherwise."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def vrf_names(config: DeviceConfig) -> dict[str, str]:
 def routed_name(port: Interface) -> str:
     """The interface that a port to an external router routes by: itself, or the sub-interface of its tag.
 
-    A name that would be too long has the short form (sonic-vlan-sub-interface.yang: ``Eth504.4000``).
+    A name that would be too long has the short form (sonic-vlan-sub-interface.yang: `Eth504.4000`).
     """
     if port.unit_vlan is None:
         return port.name

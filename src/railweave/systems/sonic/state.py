@@ -80,7 +80,7 @@ def _under(answer: Value, prefix: str) -> dict[str, Value]:
 
 
 def _objects(names: Value, kind: str, counters: Value, prefix: str = "COUNTERS") -> list[tuple[str, Value]]:
-    """What counters there are of each named thing: names lead to object ids, and these to counters."""
+    """Return the counters of each named thing: names lead to object ids, and these to counters."""
     ids = _fields(names.get(f"COUNTERS_{kind}_NAME_MAP")).entries()
     rows = dict(counters.entries())
     return [(name, _fields(rows[key])) for name, oid in ids if (key := f"{prefix}:{oid.text()}") in rows]
@@ -117,7 +117,7 @@ _GROUP_PEAK = Fields(
 
 
 def _queues(names: Value, counters: Value, watermarks: Value) -> dict[str, PortQueues]:
-    """Queues and priority groups by port, with the peaks that they reached since somebody cleared them."""
+    """Return queues and priority groups by port, with the peaks that they reached since the last clearing."""
 
     def counted(kind: str, plain: T, counts: Fields[T], peaks: Fields[T]) -> dict[str, dict[int, T]]:
         made: dict[str, dict[int, T]] = {}
@@ -217,7 +217,7 @@ def _reading(sensor: Value) -> float | None:
 
 _ASSEMBLY = "length cable assembly(m)"
 _LONGEST_M = 255
-"""What modules of SFF-8636 write for lengths that do not fit into a byte."""
+"""Values that modules of SFF-8636 write for lengths that do not fit into a byte."""
 
 
 def _cable(module: Value) -> float | None:

@@ -1,6 +1,6 @@
-"""What SONiC streams by gNMI: rows of its COUNTERS_DB, each as one JSON text, by the virtual paths of sonic-gnmi.
+"""Telemetry of SONiC by gNMI: rows of its COUNTERS_DB, each as one JSON text, by the virtual paths of sonic-gnmi.
 
-Less than a second is refused. Values are texts. Which fields there are follows from what ``counterpoll`` polls.
+Less than a second is refused. Values are texts. The fields are those that `counterpoll` polls.
 """
 
 from __future__ import annotations

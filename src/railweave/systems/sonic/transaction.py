@@ -1,11 +1,11 @@
-"""How SONiC is changed: tables by a JSON patch or, where the patch tool refuses it, by ``config reload``; routing by lines of ``vtysh``.
+"""Changes of SONiC: tables by a JSON patch or, where the patch tool refuses it, by ``config reload``; routing by lines of ``vtysh``.
 
 SONiC has no commit that takes itself back, its patch tool applies one step after another, and nothing ties tables and routing together
 (sonic-utilities, ``generic_config_updater``). So the way back is armed on the switch first: a timer that rolls back to a checkpoint and
 undoes the lines of FRRouting. What takes long (a patch may take minutes) runs on the switch by itself, so that a lost login leaves
 nothing half done. Until it is confirmed, ``config_db.json`` and ``frr.conf`` on the disk are as before, and so is the switch after a restart.
 The container of FRRouting has no ``frr-reload.py`` (sonic-buildimage, ``rules/docker-fpm-frr.mk``): where undoing the lines does not bring
-back what ran before, FRRouting is started anew with it.
+back what ran before, FRRouting is restarted with it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ATOMIC = False
 FILES = {"configuration": TABLES, "configuration-frr": ROUTING}
 WHOLE = {TABLES: "config reload -y config_db.json"}
 _LONGEST_S = 3600
-"""How long a way back may take: patches of port speeds have taken 40 minutes (sonic-net/sonic-buildimage issue 23945)."""
+"""Seconds that a way back may take: patches of port speeds have taken 40 minutes (sonic-net/sonic-buildimage issue 23945)."""
 
 _START = (
     "umask 077\n"
@@ -162,7 +162,7 @@ def _lines(commands: Iterable[Command]) -> str:
 
 
 def _file(text: str) -> str:
-    """What FRRouting runs as a file that it reads: without the heading of ``show running-config``."""
+    """Return FRRouting's running configuration as a file that it reads: without the heading of ``show running-config``."""
     return text.partition("Current configuration:\n")[2] or text
 
 
@@ -212,7 +212,10 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Make a checkpoint, arm the timer, then change tables and routing. What is refused half-way is taken back."""
+    """Make a checkpoint, arm the timer, then change tables and routing.
+
+    A change that is refused half-way is taken back. Raises ``RefusedError`` then, and if another change waits to be confirmed.
+    """
     _must_last(given)
     if (waiting := await pending(session)) is not None:
         raise RefusedError(f"{waiting.label} waits to be confirmed there already")

@@ -1,4 +1,4 @@
-"""How SONiC is upgraded: ``sonic-installer install``, by which the image becomes the default, then ``reboot`` (sonic-utilities, Command-Reference, Software Installation and Management).
+"""Upgrades of SONiC: ``sonic-installer install``, by which the image becomes the default, then ``reboot`` (sonic-utilities, Command-Reference, Software Installation and Management).
 
 The image that runs now stays on the disk: ``sonic-installer set-default`` is the way back.
 """
@@ -38,7 +38,7 @@ async def _script(session: Session, text: str, *more: str) -> str:
 
 
 async def boot(session: Session) -> str:
-    """The kernel's name for this boot."""
+    """Return the kernel's name for this boot. Raises ``RefusedError`` if the device gives none."""
     boot_id = (await session.tell("cat /proc/sys/kernel/random/boot_id")).strip()
     if not boot_id:
         raise RefusedError("it does not say which boot this is")

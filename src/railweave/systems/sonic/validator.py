@@ -54,7 +54,7 @@ class SonicModels:
     described: str
 
     def refusal(self, text: str) -> str:
-        """What libyang says against a configuration in its own JSON; empty where it accepts."""
+        """Return libyang's objection to a configuration in its own JSON; empty if it accepts the configuration."""
         try:
             data = self.context.parse_data_mem(text, "json", strict=True, no_state=True, validate_present=True)
         except self.failure as error:
@@ -125,7 +125,7 @@ KEY_DIGITS = 130
 """Digits of a MACsec key of 256 bits as the models have it."""
 
 STAND_IN = "stand-in-"
-"""What is validated in a secret's place: the models have rules for passwords, and a secret's reference follows none."""
+"""The value that is validated in a secret's place: the models have rules for passwords, and a secret's reference follows none."""
 
 
 REFUSED = Rule(

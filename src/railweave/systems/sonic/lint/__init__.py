@@ -16,5 +16,5 @@ if TYPE_CHECKING:
 
 
 def lint(device: str, tables: Tables, routing: list[Section]) -> list[Finding]:
-    """What is wrong with a device's tables and its routing, rendered or read back, by every rule."""
+    """Return mistakes in a device's tables and its routing, rendered or read back, by every rule."""
     return registry.lint(__name__, Files(tables, routing), device, "config_db.json")

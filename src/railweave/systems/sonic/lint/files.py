@@ -32,7 +32,7 @@ class Files:
             yield key.split("|"), row
 
     def names(self, table: str) -> set[str]:
-        """What the rows of a table are called: the first part of their keys."""
+        """Return the names of a table's rows: the first part of their keys."""
         return {parts[0] for parts, _ in self.rows(table)}
 
 

@@ -1,4 +1,4 @@
-"""What ``frr.conf`` and ``config_db.json`` must agree on."""
+"""Rules on which ``frr.conf`` and ``config_db.json`` must agree."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _network(address: str) -> list[IPv4Network | IPv6Network]:
 
 
 def _on_a_link(word: str, networks: list[IPv4Network | IPv6Network]) -> bool:
-    """Whether an address is in one of the prefixes; a name of a peer group is no address."""
+    """Return whether an address is in one of the prefixes; a name of a peer group is no address."""
     try:
         address = ip_address(word)
     except ValueError:

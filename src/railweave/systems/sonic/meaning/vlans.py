@@ -158,7 +158,7 @@ def _gateway(port: Port, description: str, mtu: int | None) -> DeviceGateway:
 def mac_vrf(
     from_frr: MacVrf | None, vxlan: Tunnels, bgp: Bgp | None, interfaces: Collection[Interface]
 ) -> MacVrf | None:
-    """The bridging instance: VLANs that have a VNI, with the route targets that FRR has for those."""
+    """Return the bridging instance: VLANs that have a VNI, with the route targets that FRR has for those; None without a VNI."""
     known = {vlan.vni: vlan for vlan in from_frr.vlans} if from_frr else {}
     if not known and not vxlan.bridged:
         return None

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree, Node
 
 _TABLES = "config_db.json"
-"""The file that is a JSON document, whatever stands in it."""
+"""The file that is a JSON document, whatever is in it."""
 
 _METADATA = "DEVICE_METADATA localhost"
 _ROLES: Mapping[str, Literal["leaf", "spine", "super-spine"]] = {
@@ -107,7 +107,7 @@ def printed(file: str, nodes: Sequence[Node]) -> str:
 
 
 def _is_tables(file: str, text: str) -> bool:
-    """Whether a text is a JSON document, or should be one: the name says so where its first bracket is lost."""
+    """Return whether a text is a JSON document, or should be one: the name says so where its first bracket is lost."""
     return Path(file).name == _TABLES or text.lstrip().startswith(("{", "["))
 
 

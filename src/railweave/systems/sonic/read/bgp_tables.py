@@ -130,7 +130,7 @@ _SETS = {
 
 
 def _route_maps(tables: Rows, frr_lines: Lines) -> None:
-    """Entries of route-maps. Fields that are no line of FRR here stand in their entry as they are, which is then not known."""
+    """Add entries of route-maps. Fields that are no line of FRR here are put into their entry as they are, and are then not known."""
     of_six = {row.key for row in tables.rows("PREFIX_SET") if row.says("mode", "ipv6")}
     for row in tables.rows("ROUTE_MAP_SET"):
         row.known = True
@@ -170,7 +170,7 @@ def lines(tables: Rows, ports: dict[str, Port]) -> Lines:
 
 
 def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
-    """What bgpcfgd makes of neighbors: they pass everything; loopbacks and VLANs are originated."""
+    """Add the neighbors that bgpcfgd configures: they pass everything; loopbacks and VLANs are originated."""
     meta = tables.row("DEVICE_METADATA", "localhost")
     asn = meta.text("bgp_asn")
     if not tables.has("BGP_NEIGHBOR") or not asn.isdecimal():
@@ -236,7 +236,7 @@ _GLOBALS: dict[str, Form] = {
 
 
 def _framework(tables: Rows, frr_lines: Lines) -> None:
-    """What frrcfgd makes of the tables, VRF by VRF."""
+    """Add the lines that frrcfgd writes from the tables, VRF by VRF."""
     for row in tables.rows("BGP_GLOBALS"):
         asn = row.text("local_asn")
         row.leave("local_asn")

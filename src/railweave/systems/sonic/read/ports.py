@@ -75,7 +75,7 @@ def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
 
 @dataclass(frozen=True)
 class Uses:
-    """What ports are for: links of the fabric, to routers outside, gateways of their own, and VLANs by port."""
+    """The uses of ports: links of the fabric, to routers outside, gateways of their own, and VLANs by port."""
 
     fabric: Collection[str]
     outside: Mapping[str, list[tuple[str, int | None]]]
@@ -83,11 +83,11 @@ class Uses:
     routed: Collection[str]
     vlans: Mapping[str, Membership]
     paused: Collection[str]
-    """Ports with PFC; empty: nobody has it, and nothing is said."""
+    """Ports with PFC; empty: no port has it, and nothing is said."""
 
 
 def used(row: Row, uses: Uses) -> bool:
-    """Whether a port is cabled: it is described, or up, or something is on it."""
+    """Return whether a port is cabled: it is described, or up, or something is on it."""
     described, up = bool(row.text("description")), row.text("admin_status")
     if up not in {"up", "down", ""}:
         row.leave("admin_status")

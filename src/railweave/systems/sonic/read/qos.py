@@ -31,7 +31,7 @@ SERVER_PORT = 9216
 
 @dataclass
 class Buffering:
-    """What buffer tables say. ``thresholds`` are those of queues that have one of their own."""
+    """The contents of buffer tables. ``thresholds`` are those of queues that have one of their own."""
 
     buffers: Buffers
     profiles: tuple[PfcProfile, ...] = ()

@@ -1,7 +1,7 @@
 """``config_db.json`` as rows that keep note of what was understood, field by field, each with its line.
 
-Tables are taken as whoever wrote them has them: values may be numbers, a key may stand twice (the later one holds), and
-what is no table of rows is not understood.
+Tables are taken as they were written: values may be numbers, and a key may be there twice (the later row holds).
+What is no table of rows is not understood.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Row:
     taken: set[str] = field(default_factory=set[str])
     passed: set[str] = field(default_factory=set[str])
     known: bool = False
-    """Whether the row itself was understood: it counts where it has no fields."""
+    """True if the row itself was understood: it counts where it has no fields."""
 
     def text(self, name: str) -> str:
         """The value of a field, understood; empty where there is none."""
@@ -56,7 +56,7 @@ class Row:
         return value if isinstance(value, str) else ",".join(value)
 
     def number(self, name: str) -> int | None:
-        """The value of a field that is a number; another is not understood."""
+        """Return the value of a field that is a number; None for any other value, which is not understood."""
         value = number(self.text(name))
         if value is None:
             self.taken.discard(name)
@@ -67,7 +67,7 @@ class Row:
         return [word.strip() for word in self.text(name).split(",") if word.strip()]
 
     def says(self, name: str, *words: str) -> bool:
-        """Whether a field has one of these values, in any case of letters."""
+        """Return whether a field has one of these values, in any case of letters."""
         return self.text(name).casefold() in words
 
     def leave(self, name: str) -> None:
@@ -102,7 +102,7 @@ class Rows:
         return row
 
     def has(self, table: str) -> bool:
-        """Whether a table has rows."""
+        """Return whether a table has rows."""
         return bool(self.tables.get(table))
 
     def statements(self) -> Iterator[tuple[int, str, str, bool | Known]]:

@@ -1,4 +1,4 @@
-"""What SONiC cannot express of a configuration, and what could not be verified."""
+"""Gaps of SONiC: what it cannot express of a configuration, and what could not be verified."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 pre
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
-    """What SONiC has no place for, what it does otherwise, and the operator's own statements."""
+    """Return findings about what SONiC has no place for, what it does otherwise, and the operator's own statements."""
     findings = [
         *left_out_findings(config),
         *by_release.gaps(config),
@@ -54,7 +54,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def sprayed(config: DeviceConfig) -> str:
-    """Which packets are to be sprayed, in words for a finding; empty where it is all, or none."""
+    """Return the packets to be sprayed, in words for a finding; empty if that is all of them, or none."""
     opcodes = config.balancing.spray_opcodes
     return f" of RDMA opcodes {', '.join(map(str, opcodes))} (`spray_opcodes`)" if opcodes else ""
 

@@ -75,7 +75,7 @@ def port_maps(config: DeviceConfig, qos: QosConfig) -> Tables:
 
 
 def pauses(qos: QosConfig, port: Interface) -> bool:
-    """Whether PFC is on a port: links of an interconnect may do without."""
+    """Return whether PFC is on a port: links of an interconnect may have none."""
     return any(port.name in profile.ports for profile in qos.profiles)
 
 

@@ -1,4 +1,4 @@
-"""What is said of a configuration that SONiC has no place for, or does otherwise. Ids ``sonic-no-KEY``: the support matrix."""
+"""Rules about what SONiC has no place for, or does otherwise. Ids ``sonic-no-KEY``: the support matrix."""
 
 from railweave.systems.common_gaps import note, warning
 from railweave.systems.sonic.render.ports import KEY_NAME_DIGITS
