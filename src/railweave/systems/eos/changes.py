@@ -1,4 +1,4 @@
-"""What EOS does with a changed line: which lines replace others, how lines are removed, and what that disrupts.
+"""Effects of a changed line on EOS: which lines replace others, how lines are removed, and what that disrupts.
 
 The forms are those of Arista's EOS user manual (each command's ``no`` and ``default`` forms); none has been tried on a switch.
 """

@@ -44,5 +44,5 @@ def external_policy(direction: str, vrf: str, router: str) -> str:
 
 
 def secret(reference: str) -> str:
-    """How a secret stands in a file until ``build --secrets`` puts its value in: ``<secret:NAME>``."""
+    """Return the mark of a secret in a file until ``build --secrets`` puts its value in: ``<secret:NAME>``."""
     return f"<{reference}>"

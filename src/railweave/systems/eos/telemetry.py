@@ -1,6 +1,6 @@
-"""What EOS streams by gNMI: OpenConfig with Arista's additions (``arista-intf-augments``, ``arista-pfc-*`` of the published models).
+"""Telemetry of EOS by gNMI: OpenConfig with Arista's additions (``arista-intf-augments``, ``arista-pfc-*`` of the published models).
 
-OpenConfig paths alone are asked for: EOS takes no path of its own tree (``eos_native``) in one call with them.
+Only OpenConfig paths are asked for: EOS takes no path of its own tree (`eos_native`) in one call with them.
 """
 
 from __future__ import annotations

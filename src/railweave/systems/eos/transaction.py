@@ -1,4 +1,4 @@
-"""How EOS is changed: configuration sessions by eAPI, committed with a timer (Arista EOS user manual, Configure Session).
+"""Changes of EOS: configuration sessions by eAPI, committed with a timer (Arista EOS user manual, Configure Session).
 
 A session is a snapshot: committing it overwrites what others changed since it was opened, so it is opened right before. A timer goes on
 when the connection ends; ``configure session NAME commit`` from any login confirms it, ``abort`` takes it back.
@@ -41,7 +41,7 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Enter the lines into a session of our name and commit it with a timer."""
+    """Enter the lines into a session of our name and commit it with a timer. Raises ``RefusedError`` if EOS refuses a line, or another session waits to be confirmed."""
     if (waiting := await pending(session)) is not None:
         raise RefusedError(f"a session waits to be confirmed there already ({waiting.label})")
     try:
@@ -53,7 +53,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """The session whose commit waits: by the names of EOS from 4.32 on, and of those before."""
+    """Return the session whose commit waits; None if none does. It has the names of EOS from 4.32 on, and those before."""
     answer: object = json.loads(await session.tell("show configuration sessions detail", "json"))[-1]
     detail = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
     name = detail.get("commitTimerSessionName")

@@ -1,4 +1,4 @@
-"""How EOS is upgraded: the image in flash, its checksum, ``boot system``, ``write memory``, ``reload now`` (Arista EOS user manual, Upgrades)."""
+"""Upgrades of EOS: the image in flash, its checksum, ``boot system``, ``write memory``, ``reload now`` (Arista EOS user manual, Upgrades)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def commands(image: Image) -> list[str]:
 
 
 async def boot(session: Session) -> str:
-    """When it started, by its own clock: the number moves by fractions of a second from one question to the next."""
+    """Return the time of the last start by the device's own clock. The number moves by fractions of a second from one question to the next.
+
+    Raises ``RefusedError`` if the device does not give it.
+    """
     answer = cast("object", json.loads(await session.tell("show version", "json"))[-1])
     booted = cast("dict[str, object]", answer).get("bootupTimestamp") if isinstance(answer, dict) else None
     if not isinstance(booted, int | float):
@@ -35,7 +38,10 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Fetch the image, or compare the checksum of what was copied; then let the next start boot it."""
+    """Fetch the image, or compare the checksum of what was copied; then let the next start boot it.
+
+    Raises ``RefusedError`` if the checksum differs, the image was not fetched, or the next start would not boot it.
+    """
     fetch, *rest = commands(image)[:-1]
     answer = cast("list[str]", json.loads(await session.tell(fetch)))[-1]
     if image.file:

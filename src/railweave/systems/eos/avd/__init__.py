@@ -1,8 +1,8 @@
 """The configuration of a switch in the data model of Arista's AVD (``eos_cli_config_gen``).
 
-It is what ``eos.conf`` is validated by, so nothing of its renderer is used: every value is computed from the
-``DeviceConfig`` a second time, and only names are shared (``systems/eos/names.py``). What AVD's schema has no word for
-stands in its ``eos_cli``, as text.
+It validates ``eos.conf``, so nothing of its renderer is used: every value is computed from the
+``DeviceConfig`` a second time, and only names are shared (``systems/eos/names.py``). Lines for which AVD's schema has
+no word are in its ``eos_cli``, as text.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def snmp_lists(snmp: Snmp | None) -> dict[str, Any]:
 
 
 def edge_port(config: DeviceConfig, port: Interface) -> dict[str, Any]:
-    """What guards a layer-2 server port."""
+    """Return the settings that guard a layer-2 server port."""
     edge = config.management.security.edge_ports if config.management.security else None
     if edge is None or port.kind != "server" or port.vlan is None:
         return {}

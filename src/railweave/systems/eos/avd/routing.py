@@ -83,7 +83,7 @@ def _peer_filters(bgp: model.Bgp) -> list[dict[str, Any]]:
 
 
 def _asked(match: model.Match, family: Family, values: Mapping[str, str]) -> dict[str, list[str]]:
-    """What a route must have."""
+    """Return the conditions of a term."""
     matches: list[str] = []
     if match.prefix_list:
         matches.append(f"{'ipv6' if family == 'ipv6' else 'ip'} address prefix-list {match.prefix_list}")
@@ -93,7 +93,7 @@ def _asked(match: model.Match, family: Family, values: Mapping[str, str]) -> dic
 
 
 def _done(action: model.Action, values: Mapping[str, str]) -> dict[str, list[str]]:
-    """What is done to a route."""
+    """Return the actions of a term."""
     actions: list[str] = []
     if action.local_preference is not None:
         actions.append(f"local-preference {action.local_preference}")
@@ -217,7 +217,7 @@ VXLAN_PORT = 4789
 """RFC 7348."""
 
 BRIDGED_RD = 60000
-"""What is added to a VLAN in its route distinguisher: tenants' own count from 1."""
+"""The number that is added to a VLAN in its route distinguisher: tenants' own count from 1."""
 
 
 def overlay_group(overlay: model.OverlayConfig) -> dict[str, Any]:

@@ -16,5 +16,5 @@ if TYPE_CHECKING:
 
 
 def lint(device: str, sections: Iterable[Section]) -> list[Finding]:
-    """What is wrong with a device's EOS configuration, rendered or read back, by every rule."""
+    """Return mistakes in a device's EOS configuration, rendered or read back, by every rule."""
     return registry.lint(__name__, list(sections), device, "eos.conf")

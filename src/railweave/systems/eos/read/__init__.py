@@ -36,7 +36,7 @@ _PROMPT = re.compile(r"[\w.-]+(?:\([\w. /-]*\))?[#>] ?(?:(?:sh|sho|show|en|enabl
 _MORE = "--More--"
 _BANNER = re.compile(r"banner (?:login|motd|exec)")
 _TEXT = re.compile(r"action bash|comment|code(?: unit \S+)?")
-"""What opens a text of several lines; a line ``EOF`` ends it."""
+"""Words that open a text of several lines; a line ``EOF`` ends it."""
 
 
 def sections_of(text: str) -> list[Section]:

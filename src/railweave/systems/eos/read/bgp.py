@@ -72,14 +72,14 @@ class Sessions(frr.Sessions):
             yield from self.statements(self._taking, "address-family *", form)
 
     def bfd(self, peer: AnyPeer) -> Bfd | None:
-        """BFD of a session."""
+        """Return the BFD of a session; None without BFD."""
         if not peer.bfd or not isinstance(peer, Peer):
             return None
         near = peer.name in self.links and bool(self.links[peer.name].interface)
         return peer.timers or self._usual[0 if near else 1]
 
     def key(self, peer: AnyPeer) -> Authentication | None:
-        """Return the key of a session, in a profile or by itself."""
+        """Return the key of a session, in a profile or by itself; None without a key."""
         profile = self._keys.get(peer.profile or "")
         if profile is None or not isinstance(peer, Peer) or peer.algorithm is None:
             return super().key(peer)
@@ -275,7 +275,7 @@ def _filtered(group: BgpGroup, filters: Mapping[str, str]) -> BgpGroup:
 
 
 def other_end(local: InterfaceAddress) -> Address | None:
-    """The other address of a link that has two."""
+    """Return the other address of a link that has two; None if the prefix has another length."""
     bits = 128 if local.family == "ipv6" else 32
     if local.length not in {bits - 1, bits - 2}:
         return None

@@ -317,7 +317,7 @@ def _silent(stanzas: Stanzas, routing: Process | None) -> None:
 
 
 def _channels(interfaces: dict[str, Port]) -> None:
-    """What is said of a link aggregation holds for its ports; its address is that of the first."""
+    """Give ports the settings of their link aggregation; the address is that of the first port."""
     taken: set[int] = set()
     for port in interfaces.values():
         channel = interfaces.get(f"Port-Channel{port.group}") if port.group else None

@@ -35,7 +35,7 @@ _FLOODS = ("broadcast", "multicast", "unknown-unicast")
 
 
 def security(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Security | None:
-    """What protects logins and server ports; None where nothing does, nor the control plane has rules of its own."""
+    """Return the protection of logins and server ports; None where nothing protects them, nor the control plane has rules of its own."""
     settings = Security(_login(taking), _aaa(taking), _edge_ports(taking, stanzas))
     return settings if protected or settings != Security() else None
 
@@ -284,7 +284,7 @@ def _number(word: str) -> int | None:
 
 
 def _server_ports(taking: SectionReader, names: dict[str, Family]) -> Iterator[ServerPortRule]:
-    """What servers' interfaces drop: lines of one protocol and port are a rule."""
+    """Yield the rules of servers' interfaces that drop packets: lines of one protocol and port are a rule."""
     for name, family in names.items():
         word = "ip" if family == "ipv4" else "ipv6"
         rules: dict[tuple[str, PortRange], list[Prefix]] = {}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VLAN = "Vlan"
 EOS_RA = RouterAdvertisements(max_interval=200, min_interval=66, hop_limit=64, link_mtu=True)
-"""What EOS advertises where nothing is said (EOS user manual, IPv6: 200 s, lifetime 1800 s, hop limit 64; RFC 4861: a third)."""
+"""The values that EOS advertises by default (EOS user manual, IPv6: 200 s, lifetime 1800 s, hop limit 64; RFC 4861: a third)."""
 
 _TIMERS: dict[str, tuple[str, int]] = {
     "ipv6 nd ra lifetime <value>": ("router_lifetime", 65535),
@@ -51,7 +51,7 @@ def vlans(taking: SectionReader) -> dict[int, str]:
 
 
 def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | None]:
-    """What an interface advertises: nothing without an IPv6 address, or where it is told so."""
+    """Return a function from an interface to its router advertisements; None without an IPv6 address, or where they are disabled."""
     taking = stanzas.taking
     off = stanzas.flag("ipv6 nd ra disabled") | {name: True for name, _ in stanzas.each("ipv6 nd ra disabled all")}
     of_port: dict[str, RouterAdvertisements] = {}
@@ -146,7 +146,7 @@ class Tunnels:
 
 
 def tunnels(stanzas: Stanzas) -> Tunnels:
-    """What stands below ``interface Vxlan1``."""
+    """Return the settings below ``interface Vxlan1``."""
     ends = Tunnels()
     shut = stanzas.flag("shutdown")
     for name, value in stanzas.word("vxlan source-interface <value>").items():
@@ -264,7 +264,7 @@ def _from_spine(maps: Iterable[str], lists: Lists) -> str:
 def mac_vrf(
     taking: SectionReader, process: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
 ) -> model.MacVrf | None:
-    """The VLANs that EVPN stretches, as one instance; ``members`` are ports with their VLANs."""
+    """Return the VLANs that EVPN stretches, as one instance; None without such VLANs. ``members`` are ports with their VLANs."""
     bridged: list[model.BridgedVlan] = []
     first, name, whole = "", MAC_VRF, ""
     sections = (("vlan", process.here.vlans), ("vlan-aware-bundle", process.here.bundles))
@@ -347,7 +347,7 @@ def with_loopback(vrf: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
 
 
 def _targets(*levels: Iterable[str]) -> tuple[str, ...]:
-    """The targets of a VRF, which stand in it or in its address families."""
+    """Return the targets of a VRF, which are in it or in its address families."""
     return tuple(dict.fromkeys(f"target:{target}" for level in levels for target in level))
 
 

@@ -32,7 +32,7 @@ _NUMBERS = {"mtu <value>": ("mtu", 68, 65535), "encapsulation dot1q vlan <value>
 
 @dataclass
 class Port:
-    """What the lines of an interface say. ``virtual`` are the addresses that other switches have too."""
+    """The settings of an interface's lines. ``virtual`` are the addresses that other switches have too."""
 
     name: str
     description: str = ""
@@ -59,7 +59,7 @@ class Port:
 
     @property
     def speaks_six(self) -> bool:
-        """Whether a neighbor can be found on it by IPv6."""
+        """Return whether a neighbor can be found on the interface by IPv6."""
         return self.six or any(address.family == "ipv6" for address in self.addresses)
 
     @property

@@ -62,7 +62,7 @@ class QosProfiles:
     found: dict[str, _Profile]
 
     def pauses(self, name: str, *, otherwise: bool) -> bool:
-        """Whether PFC is on where a profile is bound; ``otherwise`` where no profile has it."""
+        """Return whether PFC is on where a profile is bound; ``otherwise`` where no profile has it."""
         if not any(profile.pauses for profile in self.found.values()):
             return otherwise
         return name in self.found and self.found[name].pauses
@@ -195,7 +195,7 @@ def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None
 
 
 def _default(dscps: Mapping[int, tuple[int, ...]], main: _Profile) -> int:
-    """The traffic class of what is marked by nobody: that of DSCP 0, else the first that is not lossless."""
+    """Return the traffic class of packets that no one marks: that of DSCP 0, else the first that is not lossless."""
     zero = next((group for group, values in dscps.items() if 0 in values), None)
     lossy = next((queue for queue in sorted(main.queues) if queue not in main.lossless), -1)
     return lossy if zero is None else zero

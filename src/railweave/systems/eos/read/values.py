@@ -26,7 +26,7 @@ _HIDDEN = re.compile(
     r"|message-digest-key|authentication-key)(?: (?:\d{1,5}|\da|sha\d{1,3}|md5)(?= ))*+ )|cvauth=\w+,)"
     r"(?!<secret:|shared-secret |profile )(\S+)"
 )
-"""What stands before a secret, and the secret."""
+"""Words before a secret, and the secret."""
 
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _REFERENCE = re.compile(r"<(secret:[^<>\s]+)>")
@@ -35,14 +35,14 @@ _LAST = re.compile(r"((?:\d+/)*)(\d+)(?:-(\d+))?")
 
 
 def number(text: str, low: int = 0, high: int = 2**32 - 1) -> int | None:
-    """A number within bounds."""
+    """Return a number within bounds; None for any other text."""
     value = int(text) if _NUMBER.fullmatch(text) else -1
     return value if low <= value <= high else None
 
 
 @lru_cache(maxsize=1 << 14)
 def address(text: str) -> Address | None:
-    """An address."""
+    """Return an address; None for any other text, and for an address with a zone."""
     try:
         return Address.read(text) if "%" not in text else None
     except ValueError:
@@ -51,7 +51,7 @@ def address(text: str) -> Address | None:
 
 @lru_cache(maxsize=1 << 14)
 def prefix(text: str) -> Prefix | None:
-    """A prefix, whose host bits EOS takes as zero."""
+    """Return a prefix, whose host bits EOS takes as zero; None for any other text."""
     try:
         return InterfaceAddress.read(text).prefix if "%" not in text else None
     except ValueError:
@@ -60,7 +60,7 @@ def prefix(text: str) -> Prefix | None:
 
 @lru_cache(maxsize=1 << 14)
 def interface_address(text: str) -> InterfaceAddress | None:
-    """An address with the length of its prefix."""
+    """Return an address with the length of its prefix; None for any other text."""
     try:
         return InterfaceAddress.read(text) if "%" not in text else None
     except ValueError:
@@ -79,7 +79,7 @@ def redacted(line: str) -> str:
 
 
 def numbers(text: str, high: int = 4094) -> tuple[int, ...] | None:
-    """Numbers and ranges of them: ``10-20,30``."""
+    """Return numbers and ranges of them: ``10-20,30``; None where a part is no number within bounds, or there are too many."""
     values: list[int] = []
     for part in text.replace(" ", "").split(","):
         first, dash, last = part.partition("-")
@@ -109,7 +109,7 @@ def interface_names(text: str) -> tuple[str, ...]:
 def peer_of(description: str) -> tuple[str, str]:
     """The device and port at the other end, where a description names them: ``spine1 Ethernet1/1``.
 
-    So do ``P2P_LINK_TO_SPINE1_Ethernet1`` and ``SERVER_host1_eth0``, the forms of Arista's generator.
+    So do `P2P_LINK_TO_SPINE1_Ethernet1` and `SERVER_host1_eth0`, the forms of Arista's generator.
     """
     match = _GENERATED.fullmatch(description)
     return (match[1], match[2]) if match else far_end(description)
@@ -126,7 +126,7 @@ _GENERATED = re.compile(
 
 
 class Stanzas:
-    """What stands below ``interface``. Asking for lines takes them; the last line of a kind holds."""
+    """The lines below ``interface``. Asking for lines takes them; the last line of a kind holds."""
 
     def __init__(self, taking: SectionReader) -> None:
         self.taking = taking
@@ -161,7 +161,7 @@ class Stanzas:
         return values
 
     def flag(self, line: str) -> dict[str, bool]:
-        """Whether a line is there, by interface; ``no`` and ``default`` before it say that it is not."""
+        """Return whether a line is there, by interface; ``no`` and ``default`` before it say that it is not."""
         flags: dict[str, bool] = {}
         for name, statement in self.each(f"** {line}"):
             before = statement.line.removesuffix(line).strip()

@@ -1,4 +1,4 @@
-"""What EOS cannot express, and what of it could not be verified."""
+"""Gaps of EOS: what it cannot express, and what could not be verified."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ ROUTING = (
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
-    """What the configuration asks for that EOS cannot express, and the operator's own lines."""
+    """Return findings about what EOS cannot express, and about the operator's own lines."""
     findings = [*left_out_findings(config), *_balancing(config), *_qos(config), *_management(config)]
     if config.overlay and len(config.overlay.endpoints) > 1:
         findings.append(NO_COLOR_ENDPOINTS.finding(config.name))

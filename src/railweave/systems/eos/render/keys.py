@@ -23,7 +23,7 @@ CIPHERS = {
 
 
 def wanted(config: DeviceConfig) -> Macsec | None:
-    """How links between sites are encrypted: all of them alike."""
+    """Return the encryption of links between sites, the same for all of them; None if no port is encrypted."""
     return next((port.macsec for port in config.interfaces if port.macsec), None)
 
 

@@ -48,13 +48,13 @@ def _server(word: str, server: LoginServer, port: str) -> str:
 
 
 def idle_timeout(wanted: Management) -> str | None:
-    """How long a session over SSH may be idle, in minutes."""
+    """Return the line with the minutes that a session over SSH may be idle; None without such a limit."""
     limits = wanted.login()
     return f"idle-timeout {limits.idle}" if limits else None
 
 
 def snmp_lists(snmp: Snmp | None) -> Iterator[Section]:
-    """Access lists of those who may ask with the community, of both families: a list that is not there stops nobody."""
+    """Yield access lists of clients that may ask with the community, of both families: a missing list stops no client."""
     if snmp is None or not snmp.community or not snmp.clients:
         return
     for word, family in (("ip", "ipv4"), ("ipv6", "ipv6")):
@@ -184,7 +184,7 @@ SEVERITIES = {
 
 
 def trap_level(wanted: Management) -> str | None:
-    """The level of remote logging: EOS has one for all servers, so the one that sends most."""
+    """Return the level of remote logging; None without a server. EOS has one level for all servers, so the one that sends most."""
     order = list(SEVERITIES)
     levels = [order.index(syslog.severity) for syslog in wanted.syslog]
     return SEVERITIES[order[max(levels)]] if levels else None
@@ -258,7 +258,7 @@ def _snmp(wanted: Management) -> Iterator[Section]:
 
 
 def trap_form(wanted: Management) -> str:
-    """How traps are sent: with the community, else as the first user."""
+    """Return the form of traps: with the community, else as the first user."""
     snmp = wanted.snmp
     if snmp is None or not (snmp.community or snmp.users):
         return ""

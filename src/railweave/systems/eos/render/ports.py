@@ -147,7 +147,7 @@ def _addressed(port: Interface) -> list[str]:
 
 
 def bridged(port: Interface, gateway: Gateway | None) -> bool:
-    """Whether a port is a member of a VLAN, or will be."""
+    """Return whether a port is a member of a VLAN, or will be."""
     return port.kind == "server" and gateway is None
 
 

@@ -197,7 +197,7 @@ def flow_set_size(config: DeviceConfig) -> int:
 
 
 def balancing(config: DeviceConfig) -> Iterator[Section]:
-    """How next-hop groups are shared, where not by hash."""
+    """Yield the sharing of next-hop groups, where it is not by hash."""
     if config.balancing.group_mode == "dlb-flowlet":
         distribution = "ip hardware fib load-balance distribution dynamic"
         yield line(distribution)

@@ -79,13 +79,13 @@ def tunnels(config: model.DeviceConfig) -> Iterator[Section]:
 
 
 def link_of(config: model.DeviceConfig, port: str) -> model.IsisPort | None:
-    """The link of a port that IS-IS runs on."""
+    """Return the link of a port that IS-IS runs on; None where it does not."""
     isis = config.isis
     return next((link for link in isis.ports if link.interface == port), None) if isis else None
 
 
 def advertises(config: model.DeviceConfig, gateway: model.Gateway) -> bool:
-    """Whether IS-IS advertises the prefix of a gateway."""
+    """Return whether IS-IS advertises the prefix of a gateway."""
     return config.isis is not None and (gateway.port or gateway.name) in config.isis.passive
 
 
@@ -127,7 +127,7 @@ def router_isis(config: model.DeviceConfig) -> list[Section]:
 
 
 def routing(config: model.DeviceConfig) -> Iterator[Section]:
-    """Which families are routed, and the daemon that does it."""
+    """Yield the families that are routed, and the daemon that routes them."""
     yield line("service routing protocols model multi-agent")
     # Only server ports are bridged, and without spanning tree nobody listens for bridges on them.
     yield line(f"spanning-tree mode {'rstp' if config.bpdu_guard() else 'none'}")

@@ -264,7 +264,7 @@ def _clock(answers: Answers) -> Clock | None:
 
 
 def _commit(open_sessions: Value) -> Commit:
-    """Whether a change waits to be confirmed; EOS does not tell who made the last one."""
+    """Return the change that waits to be confirmed, if there is one; EOS does not tell who made the last one."""
     waits = "pendingCommitTimer" in column("sessions/*/state")(open_sessions)
     return Commit(pending=open_sessions.get("commitTimerSessionName").there or waits)
 

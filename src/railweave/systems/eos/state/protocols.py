@@ -20,7 +20,7 @@ _AS_NUMBER = re.compile(r"(?:(\d{1,5})\.)?(\d{1,10})")
 
 
 def full_name(name: str | None) -> str | None:
-    """An interface by its full name: EOS abbreviates it after the ``%`` of a link-local address (``Et1/1``)."""
+    """Return an interface by its full name; None without a name. EOS abbreviates it after the ``%`` of a link-local address (``Et1/1``)."""
     match = _ABBREVIATED.fullmatch(name) if name else None
     return f"{_FULL[match[1]]}{match[2]}" if match else name
 
@@ -153,7 +153,7 @@ def bfd_sessions(answer: Value) -> tuple[protocols.BfdSession, ...]:
 
 
 def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
-    """Every route that was asked for by itself, and those of whole tables."""
+    """Return every route that was asked for by itself, and those of whole tables; None if no routes were asked for."""
     made: dict[tuple[str, str], protocols.Route] = {}
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     tables = [name for name in answers.texts if name.startswith(("routes-", "static-"))]
@@ -203,7 +203,7 @@ def _drops(entry: Value) -> str | None:
 
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
-    """The address families that are not routed in a VRF, as each answer about its routes says beside them."""
+    """Return the address families that are not routed in a VRF, as each answer about its routes says beside them; None if no answer says it."""
     families: dict[str, set[str]] = {}
     for name in answers.texts:
         about = asked_about(name)
@@ -264,7 +264,7 @@ def vnis(answer: Value) -> dict[int, protocols.VniState]:
 
 
 def evpn(ipv6: Value, ipv4: Value, macs: Value) -> protocols.EvpnRoutes:
-    """How many EVPN routes there are of each type, by keys as ``RD: 10.100.1.3:10 ip-prefix 10.100.0.128/31``."""
+    """Return the counts of EVPN routes of each type, by keys such as ``RD: 10.100.1.3:10 ip-prefix 10.100.0.128/31``."""
     asked = ipv6.there or ipv4.there
     made: dict[str, tuple[str, ...]] = {}
     for answer in (ipv6, ipv4):
