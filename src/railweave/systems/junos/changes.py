@@ -93,20 +93,20 @@ ORDERED = frozenset(
 """Lists that are asked or applied one after another: policies and filters."""
 
 POSITIONAL = frozenset({"fill-level", "drop-probability"})
-"""Lists of values whose places correspond: a changed one is given anew as a whole."""
+"""Lists of values whose places correspond: a changed one is replaced as a whole."""
 
 ORDERED_STATEMENTS = frozenset({"term"})
 """Statements whose order decides what they do, and which ``insert`` moves."""
 
 ORDERED_ACTIONS = frozenset({("then", "community"), ("then", "as-path-prepend")})
-"""Actions of a policy that are done one after another: where their order changes, ``then`` is given anew as a whole."""
+"""Actions of a policy that are done one after another: where their order changes, ``then`` is replaced as a whole."""
 
 KEYED_BY_ALL = frozenset({"route-filter", "prefix-list-filter"})
 """Entries that all of their words name, the kind of match included: ``delete`` needs the whole line."""
 
 
 def is_list(parent: str, word: str) -> bool:
-    """Whether the leaf ``word`` in the hierarchy ``parent`` holds a list."""
+    """Return whether the leaf ``word`` in the hierarchy ``parent`` holds a list."""
     if word in ANYWHERE:
         return (parent, word) not in ONE_VALUE
     return (parent, word) in BELOW or word in NOT_IN_MODELS

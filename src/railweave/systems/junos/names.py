@@ -1,4 +1,4 @@
-"""Names of what a Junos configuration defines: whoever renders, checks or looks at it on a switch uses the same."""
+"""Names of what a Junos configuration defines: rendering, checks and the reading of a switch use the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Family
 
 FAMILIES: dict[Family, str] = {"ipv4": "inet", "ipv6": "inet6"}
-"""How Junos calls address families."""
+"""Names of address families in Junos."""
 
 CLASSIFIER = "roce"
 SCHEDULER_MAP = "roce"
@@ -19,7 +19,7 @@ SELECTIVE_FILTER = "dlb-by-opcode"
 
 SPRAYING_FILTER = "gpu-input"
 SPRAYING_INSTANCE = "spraying"
-"""What sprays packets of some RDMA opcodes on PTX, by the long-haul article's names."""
+"""Names of what sprays packets of some RDMA opcodes on PTX, as the long-haul article has them."""
 
 MANAGEMENT_INSTANCE = "mgmt_junos"
 """The routing instance that Junos has for management."""

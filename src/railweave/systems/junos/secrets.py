@@ -1,4 +1,4 @@
-"""What Junos scrambles: ``$9$`` texts, which hold a secret in the clear for whoever knows the alphabet.
+"""Decoder of texts that Junos scrambles: ``$9$``, which anyone who knows the alphabet can read.
 
 It is no encryption (Juniper documentation, Hardening Shared Secrets in Junos OS): four families of characters, gaps between
 characters that are summed with fixed weights. Two texts of one secret differ by a random start, so that they are compared decoded.
@@ -11,9 +11,9 @@ _FAMILIES = ("QzF3n6/9CAtpu0O", "B1IREhcSyrleKvMW8LXx", "7N-dVbwsY2g4oaJZGUDj", 
 _ALPHABET = "".join(_FAMILIES)
 _PLACE = {letter: place for place, letter in enumerate(_ALPHABET)}
 _EXTRA = {member: len(_FAMILIES) - 1 - family for family, members in enumerate(_FAMILIES) for member in members}
-"""How many random characters follow the first one."""
+"""Number of random characters that follow the first one."""
 _WEIGHTS = ((1, 4, 32), (1, 16, 32), (1, 8, 32), (1, 64), (1, 32), (1, 4, 16, 128), (1, 32, 64))
-"""What the gaps of a character count, by its place in the secret."""
+"""The weights of a character's gaps, by its place in the secret."""
 
 
 def decoded(text: str) -> str | None:

@@ -1,7 +1,7 @@
-"""How Junos is changed: NETCONF, the shared candidate under its lock, and confirmed commits.
+"""Changes of Junos: NETCONF, the shared candidate under its lock, and confirmed commits.
 
 Times of ``commit-configuration`` are minutes (Juniper documentation, commit-configuration; of ``<commit>`` they would be seconds). A confirmed
-commit is refused on a private candidate, so the shared one is locked; a candidate that somebody left changed is discarded, for its changes would
+commit is refused on a private candidate, so the shared one is locked; a candidate that another login left changed is discarded, for its changes would
 be committed with ours. While one commit waits, any other commit confirms it: the newest entry of the commit history must be ours before it is
 confirmed or taken back.
 """
@@ -53,7 +53,7 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """A confirmed commit, of whole minutes: never fewer than asked for."""
+    """Make a confirmed commit, of whole minutes: never fewer than asked for. Raises ``RefusedError`` if another commit waits, or the device refuses the change."""
     minutes = min(max(-(-seconds // 60), _LEAST_MINUTES), _MOST_MINUTES)
     if (waiting := await pending(session)) is not None:
         raise RefusedError(f"a commit waits to be confirmed there already ({waiting.label or 'not ours'})")
@@ -64,7 +64,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """The newest commit, where it waits to be confirmed."""
+    """Return the newest commit if it waits to be confirmed; None otherwise."""
     match = _ENTRY.search(await session.tell(_HISTORY))
     waits = _WAITS.search(match[0]) if match else None
     if match is None or waits is None:
@@ -76,7 +76,7 @@ async def pending(session: Session) -> Pending | None:
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Commit once more, which keeps it. Raises ``RefusedError`` where ours is not what waits."""
+    """Commit again, which keeps the change. Raises ``RefusedError`` if the commit of this change does not wait."""
     must_wait(await pending(session), label)
     async with _locked(session):
         await session.tell(f"<commit-configuration><log>{escape(label)} confirmed</log></commit-configuration>")

@@ -37,7 +37,7 @@ class Statement:
         return self.words[: self.key] if self.key else self.words
 
     def child(self, words: tuple[str, ...]) -> Statement | None:
-        """The child of that name."""
+        """Return the child of that name; None without it."""
         return next((child for child in self.children or () if child.words == words), None)
 
 

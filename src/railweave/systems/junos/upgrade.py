@@ -1,7 +1,7 @@
-"""How Junos OS Evolved is upgraded: ``request system software add``, then ``request system reboot``, by NETCONF.
+"""Upgrades of Junos OS Evolved: ``request system software add``, then ``request system reboot``, by NETCONF.
 
 The package is validated against the running configuration as it is added (Juniper documentation, request system software add (Junos OS
-Evolved)); what came of it is the number in ``package-result``, 0 where all is well. The calls are those of Juniper's own client for
+Evolved)); the result is the number in ``package-result``, 0 if all is well. The calls are those of Juniper's own client for
 devices that run on Linux (Juniper/py-junos-eznc, ``utils/sw.py``).
 """
 
@@ -32,7 +32,7 @@ def commands(image: Image) -> list[str]:
 
 
 async def boot(session: Session) -> str:
-    """When it started."""
+    """Return the time of the last start. Raises ``RefusedError`` if the device does not give it."""
     match = _BOOTED.search(await session.tell("<get-system-uptime-information/>"))
     if match is None:
         raise RefusedError("it does not say when it was started")
@@ -40,7 +40,7 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Compare the checksum of what was copied, then add the package."""
+    """Compare the checksum of what was copied, then add the package. Raises ``RefusedError`` if the checksum differs, or the package was not added."""
     if image.sha256:
         asked = (
             f"<get-sha256-checksum-information><path>{escape(image.source)}</path></get-sha256-checksum-information>"

@@ -1,7 +1,7 @@
 """The Junos validator: every ``junos.conf`` against Juniper's published models, with libyang.
 
 It sees unknown words, values outside an enumeration, range or pattern, and statements that exclude each other as
-choices. It does not see references, free-text values or ``junos:must`` rules: ``junos_lint`` has those. The models are of
+choices. It does not see references, free-text values or ``junos:must`` rules: the rules of ``lint`` have those. The models are of
 classic QFX while the QFX5240 runs Junos OS Evolved, so acceptance is evidence, not proof.
 """
 
@@ -114,7 +114,7 @@ def _shape(read: _Read) -> frozenset[str]:
 
 
 def _validate_one(models: Models, read: _Read) -> tuple[list[Finding], list[str]]:
-    """What is wrong with a file, and the statements in it that no model has."""
+    """Return mistakes in a file, and the statements in it that no model has."""
     conversion = Conversion(models.root)
     conversion.add(read.statements)
     findings: list[Finding] = []

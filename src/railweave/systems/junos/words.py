@@ -1,6 +1,6 @@
 """A Junos configuration as a trie of the words of its ``set`` form: every form of one configuration gives the same.
 
-Whoever takes a word from it understands it. A statement is a way from the top to a word that nothing follows; it is understood
+A reader that takes a word understands it. A statement is a way from the top to a word that nothing follows; it is understood
 when that word was taken.
 """
 
@@ -27,7 +27,7 @@ NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing is bound
 """Stands where a configuration must have an address and the text has none."""
 
 UNKNOWN_SECRET = "secret:?"  # noqa: S105 - stands for a secret
-"""What a secret is read as where its value stands in the text, in clear, as a hash or scrambled: the value goes nowhere."""
+"""The reading of a secret whose value is in the text, in clear, as a hash or scrambled: the value goes nowhere."""
 
 _SPEED = re.compile(r"(\d{1,4})g", re.IGNORECASE)
 
@@ -120,7 +120,7 @@ class Word:
         return here
 
     def at_path(self, *words: str) -> Word | None:
-        """The word at a place below this one; it is not taken."""
+        """Return the word at a place below this one; None without it. The word is not taken."""
         here: Word | None = self
         for text in words:
             here = here.below.get(text) if here is not None else None
@@ -156,7 +156,7 @@ class Word:
         return True
 
     def block(self, *words: str) -> Word:
-        """What stands below these words: taken if it is there, else empty."""
+        """Return the word at these words, taken; an empty word if it is not there."""
         word = self.at_path(*words)
         return word.take() if word is not None else Word("")
 
@@ -171,7 +171,7 @@ class Word:
         return tuple(word.text for word in self.entries(*words))
 
     def holds(self, *words: str) -> Word | None:
-        """The value that holds of several, of which none is taken: the last, but what stands by itself before what is inherited."""
+        """Return the value that holds of several, none of which is taken; None without a value. It is the last, but the device's own statement before an inherited one."""
         word = self.at_path(*words)
         if word is None or not word.below:
             return None
@@ -179,15 +179,15 @@ class Word:
         return written[-1] if written else next(iter(word.below.values()))
 
     def value(self, *words: str) -> str | None:
-        """The value that follows these words."""
+        """Return the value that follows these words; None without a value."""
         return self.read(str, *words)
 
     def number(self, *words: str) -> int | None:
-        """The number that follows these words."""
+        """Return the number that follows these words; None without a number."""
         return self.read(whole, *words)
 
     def read(self, meaning: Callable[[str], T], *words: str) -> T | None:
-        """The value that follows these words, as ``meaning`` has it; what it raises ``ValueError`` for is not understood."""
+        """Return the value that follows these words, converted by ``meaning``; None without a value, and if ``meaning`` raises ``ValueError``: such a value is not understood."""
         word = self.holds(*words)
         if word is None:
             return None

@@ -109,7 +109,7 @@ class SchemaNode:
 
     @cached_property
     def kind(self) -> Kind:
-        """What it is; Junos models have nothing else below the root."""
+        """The kind of the node; Junos models have no others below the root."""
         return cast("Kind", self.handle.keyword())
 
     @cached_property
@@ -126,7 +126,7 @@ class SchemaNode:
 
     @cached_property
     def nokeyword(self) -> bool:
-        """Whether the name is not typed on the command line."""
+        """True if the name is not typed on the command line."""
         return any(
             extension.name() == "cli-feature" and "nokeyword" in (extension.argument() or "")
             for extension in self.handle.extensions()
@@ -168,7 +168,7 @@ class Models:
     described: str
 
     def refusal(self, xml: str) -> str:
-        """What libyang says against a configuration; empty where it accepts."""
+        """Return libyang's objection to a configuration; empty if it accepts the configuration."""
         try:
             data = self.context.parse_data_mem(xml, "xml", strict=True, no_state=True, validate_present=True)
         except self.failure as error:
@@ -390,7 +390,7 @@ class Conversion:
 
 
 def _unnamed(node: SchemaNode, word: Token) -> SchemaNode | None:
-    """Which untyped child takes a word: an enumeration that has it, else a list, a leaf-list, a leaf, a container."""
+    """Return the untyped child that takes a word: an enumeration that has it, else a list, a leaf-list, a leaf, a container."""
     for child in node.unnamed:
         if isinstance(word, str) and word in child.enums:
             return child

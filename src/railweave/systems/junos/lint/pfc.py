@@ -122,7 +122,7 @@ def pfc_queue(root: Words) -> Iterator[str]:
     fix="classify the code point into a `no-loss` class",
 )
 def pfc_class(root: Words) -> Iterator[str]:
-    """What is paused at ingress is in a lossless class (follows from its meaning)."""
+    """Code points that are paused at ingress are in a lossless class (follows from its meaning)."""
     by_account = any(profile.has("input", "pfc-account") for _, profile in _profiles(root))
     lossless = {
         name

@@ -20,7 +20,7 @@ _INACTIVE = "inactive:"
 
 @dataclass(eq=False)
 class Words:
-    """What may follow a word: each next word, with what follows that."""
+    """The words that may follow a word, each with those that follow it."""
 
     below: dict[str, Words] = field(default_factory=dict[str, "Words"])
 
@@ -32,7 +32,7 @@ class Words:
         return at
 
     def at(self, *path: str) -> Words:
-        """What follows a path; nothing where there is no such path."""
+        """Return the words that follow a path; empty if there is no such path."""
         words = self
         for word in path:
             if word not in words.below:
@@ -41,7 +41,7 @@ class Words:
         return words
 
     def has(self, *path: str) -> bool:
-        """Whether a path is there."""
+        """Return whether a path is there."""
         return path[-1] in self.at(*path[:-1]).below
 
     def names(self, *path: str) -> list[str]:
@@ -49,7 +49,7 @@ class Words:
         return list(self.at(*path).below)
 
     def value(self, *path: str) -> str | None:
-        """The word that follows a path."""
+        """Return the word that follows a path; None if no word does."""
         return next(iter(self.at(*path).below), None)
 
     def number(self, *path: str) -> int | None:
@@ -75,7 +75,7 @@ class Words:
                 yield (word, *path), end
 
     def inside(self, word: str) -> str | None:
-        """The value of an attribute that may stand on the same line after others (``class A queue-num 4 no-loss``)."""
+        """Return the value of an attribute that may be on the same line after others (``class A queue-num 4 no-loss``); None without it."""
         return next((end.value() or "" for _, end in self.every("**", word)), None)
 
 

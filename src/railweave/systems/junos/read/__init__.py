@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def configuration(top: Word) -> DeviceConfig:
-    """What a trie of words says."""
+    """Return the configuration that a trie of words describes."""
     named = ports(top)
     networks = {
         unit.name: tuple(map(network, unit.every_address())) for port in named.values() for unit in port.units.values()
@@ -181,7 +181,7 @@ def _without(group: Group, owners: Owners, elsewhere: Collection[str]) -> Group:
 
 
 def _is_routed(port: Port) -> bool:
-    """Whether a port has an address of its own on its only unit."""
+    """Return whether a port has an address of its own on its only unit."""
     unit = port.units.get("0")
     return unit is not None and bool(unit.every_address())
 

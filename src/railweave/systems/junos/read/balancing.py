@@ -1,4 +1,4 @@
-"""How next-hop groups are shared: hash, dynamic load balancing, spraying, and which packets they are for."""
+"""The sharing of next-hop groups: hash, dynamic load balancing, spraying, and the packets that they are for."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
 
 
 def runs(top: Word) -> bool:
-    """Whether a routing protocol runs; without any there are no next-hop groups, and nothing is said of their repair."""
+    """Return whether a routing protocol runs; without any there are no next-hop groups, and nothing is said of their repair."""
     return any(top.at_path("protocols", name) is not None for name in ("bgp", "isis", "ospf", "ospf3"))
 
 
@@ -120,7 +120,7 @@ def _terms(top: Word, policy: str) -> Iterator[Word]:
 
 
 def _sprayed(top: Word) -> bool:
-    """Whether the forwarding table's policy shares at random; the policy is taken."""
+    """Return whether the forwarding table's policy shares at random; the policy is taken."""
     sprays = False
     for word in top.entries("routing-options", "forwarding-table", "export"):
         if top.at_path("policy-options", "policy-statement", word.text) is None:

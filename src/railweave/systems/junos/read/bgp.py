@@ -26,7 +26,7 @@ T = TypeVar("T")
 _AO = {"aes-128-cmac-96": "ao-aes-128-cmac", "hmac-sha-1-96": "ao-hmac-sha-1"}
 _ON_ONE_LINE = {"minimum-interval": 1, "multiplier": 1}
 _OF_NEIGHBOR = {"description": 1, "peer-as": 1, "local-address": 1}
-"""What every neighbor says for itself."""
+"""Statements that every neighbor has for itself."""
 
 
 @dataclass
@@ -104,7 +104,7 @@ def _groups(word: Word, bgp: Word, top: Word) -> list[Group]:
 
 
 def liveness(word: Word) -> Bfd | None:
-    """BFD of a group or an interface."""
+    """Return the BFD of a group or an interface; None without an interval."""
     detection = word.at_path("bfd-liveness-detection")
     if detection is None:
         return None
@@ -119,7 +119,7 @@ def liveness(word: Word) -> Bfd | None:
 
 
 def _session_group(places: Sequence[Word], top: Word) -> Group:
-    """What a group says; what stands nearer to a neighbor goes first."""
+    """Return the settings of a group; what is nearer to a neighbor goes first."""
     word = places[-2]
 
     def first(meaning: Callable[[Word], T]) -> T | None:
@@ -248,7 +248,7 @@ def _key(word: Word, top: Word) -> Authentication | None:
 
 
 def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
-    """What every group has of something; where they differ nothing is taken, and there is none."""
+    """Return the BFD that all groups have; None without groups, and if they differ: then nothing is taken."""
     if not values or all(value == values[0] for value in values):
         return values[0] if values else None
     leave_bfd(words)
@@ -338,7 +338,7 @@ def widest(top: Word, groups: list[Group]) -> int:
 
 
 def shares(top: Word) -> bool:
-    """Whether the forwarding table holds several next hops: a policy that it exports by says so."""
+    """Return whether the forwarding table holds several next hops: a policy that it exports by says so."""
     exported = top.at_path("routing-options", "forwarding-table", "export")
     return any(_balances(top, name) for name in (exported.below if exported is not None else ()))
 
@@ -360,7 +360,7 @@ def _families(groups: list[Group]) -> tuple[Family, ...]:
 
 
 def _hop_limit(bgp: Word, groups: list[Group]) -> bool:
-    """Whether every group sends with the whole hop limit."""
+    """Return whether every group sends with the whole hop limit."""
     limits = [group.ttl for group in groups]
     same = bool(limits) and all(limit == WHOLE_HOP_LIMIT for limit in limits)
     if not same:
@@ -408,7 +408,7 @@ def _sessions(group: Group, owners: Owners, ports: Mapping[str, Port], asn: int)
 
 
 def peer_of(ports: Mapping[str, Port], name: str) -> str:
-    """Who is at the other end of a port, by its description: ``PEER PORT``."""
+    """Return the device at the other end of a port, by its description: ``PEER PORT``."""
     port = ports.get(name)
     return far_end(port.description)[0] if port is not None else ""
 

@@ -57,14 +57,14 @@ _NAME = frozenset({"name"})
 
 
 def printed(before: tuple[str, ...], name: str) -> bool:
-    """Whether an element's name is a word of the ``set`` form."""
+    """Return whether an element's name is a word of the ``set`` form."""
     if name in _UNPRINTED:
         return False
     return not before or (before[-1], name) not in _UNPRINTED_BELOW or _is_name(before)
 
 
 def _is_name(before: tuple[str, ...]) -> bool:
-    """Whether the last word is a name of the user's choosing that reads like a keyword, as a group ``vlans``."""
+    """Return whether the last word is a name of the user's choosing that reads like a keyword, such as a group ``vlans``."""
     return len(before) > 1 and before[-2] in {"groups", "group"}
 
 
@@ -170,7 +170,7 @@ class _Walk:
         self.asleep: list[Path] = []
 
     def inside(self, words: tuple[str, ...], element: str, value: object, at: int, *, asleep: bool) -> None:
-        """The statements of what stands in an element, whose own words are given."""
+        """Add the statements inside an element, whose own words are given."""
         if isinstance(value, Values):
             for item in value or [Text("")]:
                 self.inside(words, element, item, at, asleep=asleep)
@@ -326,7 +326,7 @@ class Lines:
 _BESIDE = re.compile(
     r"(?m)^(?:\s*\{(?:master|backup|linecard|primary|secondary)\b[^}\n]*\}\s*$|\[edit[^\]\n]*\]|\S+@\S+[>#%].*)"
 )
-"""What the command line prints around a configuration: the routing engine, where one is, what was typed."""
+"""Lines that the command line prints around a configuration: the routing engine, where one is, what was typed."""
 _PROMPT = re.compile(r"^\S+@\S+[>#%]\s*")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]]|#.*|[^\s\[\]]+')
 _MODIFIERS = frozenset({"inactive:", "protect:", "replace:", "active:"})

@@ -195,7 +195,7 @@ def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
 
 
 def _is_list(term: Word) -> bool:
-    """Whether a term lets through what ``route-filter`` lists, or refuses everything."""
+    """Return whether a term lets through what ``route-filter`` lists, or refuses everything."""
     asked, then = term.at_path("from"), term.at_path("then")
     if then is None:
         return False

@@ -1,4 +1,4 @@
-"""What ports are for: to servers, to other switches, to routers outside; and how they are split."""
+"""Uses of ports: to servers, to other switches, to routers outside; and how they are split."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SUITES: dict[str, Suite] = {
     "gcm-aes-xpn-256": "gcm-aes-xpn-256",
 }
 _CHANNELS = {10: 4, 25: 4, 50: 2, 100: 4}
-"""How many channels a port has whose channels have this speed (Juniper documentation, channel-speed)."""
+"""Channels of a port whose channels have this speed (Juniper documentation, channel-speed)."""
 _NUMBER = re.compile(r"\w+-\d+/\d+/(\d+)")
 _RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _LINK = 3
@@ -64,7 +64,7 @@ def kinds(
     served: Collection[str],
     told: bool,
 ) -> dict[str, Kind]:
-    """What each port in use is for: those in ``fabric`` have a session or IS-IS with a switch, ``external`` one of a VRF.
+    """Return the use of each port: those in ``fabric`` have a session or IS-IS with a switch, ``external`` one of a VRF.
 
     ``served`` are units with router advertisements or in a VRF. A routed port that nothing tells more of is to a server where
     sessions have ``told`` the links of the fabric; where not, as with OSPF, it is such a link if its prefix has room for few only.

@@ -36,7 +36,7 @@ _FLAGS = {"managed": "managed-configuration", "other": "other-stateful-configura
 
 
 def _vlans(top: Word, instances: Mapping[str, Instance]) -> Iterator[Word]:
-    """What stands of each VLAN, at the top and in instances."""
+    """Yield each VLAN, at the top and in instances."""
     for place in (
         top,
         *(instance.word for instance in instances.values() if instance.kind in {"mac-vrf", "virtual-switch"}),
@@ -116,7 +116,7 @@ def _gateway(port: Port, unit: Unit, vlan: tuple[str, int] | None, word: Word | 
 
 
 def _advertisements(word: Word) -> RouterAdvertisements:
-    """What is advertised on an interface; lifetimes of prefixes and routes are those of the first."""
+    """Return the router advertisements of an interface; lifetimes of prefixes and routes are those of the first."""
     plain = _defaults()
     given: dict[str, int | bool] = {}
     for name, statement in _NUMBERS.items():
@@ -163,7 +163,7 @@ def _flags(word: Word, names: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
 
 
 def _defaults() -> RouterAdvertisements:
-    """What Junos advertises where its configuration does not say."""
+    """Return the router advertisements that Junos sends where its configuration does not say."""
     plain = RouterAdvertisements()
     names = [field.name for field in fields(plain) if field.name not in {"routes", "route_preference"}]
     values: dict[str, int | bool] = {}
@@ -179,7 +179,7 @@ DEFAULT_SWITCH = "default-switch"
 
 @dataclass
 class Exported:
-    """What the export policy of overlay sessions says: the mark of spines, who adds it, and tunnel endpoints by color."""
+    """The contents of the export policy of overlay sessions: the mark of spines, who adds it, and tunnel endpoints by color."""
 
     mark: str = ""
     adds: bool = False
@@ -306,7 +306,7 @@ def _is_address(text: str) -> bool:
 
 
 def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port]) -> MacVrf | None:
-    """The bridging instance: the one of type ``mac-vrf``, or that at the top of the configuration."""
+    """Return the bridging instance: the one of type ``mac-vrf``, or that at the top of the configuration; None without either."""
     for instance in instances.values():
         if instance.kind == "mac-vrf":
             word = instance.word
@@ -322,7 +322,7 @@ def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port])
 
 
 def _usual(word: Word) -> None:
-    """What the validated designs have in every instance."""
+    """Take the statements that the validated designs have in every instance."""
     word.value("description")
     word.value("service-type")
 

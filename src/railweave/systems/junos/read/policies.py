@@ -52,7 +52,7 @@ class PolicyOptions:
 
 
 def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> PolicyOptions:
-    """What there is, of which nothing is taken yet."""
+    """Return the definitions of the configuration, none of which is taken yet."""
     here = top.at_path("policy-options") or Word("")
 
     def named(word: str) -> dict[str, Word]:
@@ -363,7 +363,7 @@ def _lengths(network: Prefix, how: Word) -> tuple[int, int] | None:
 
 
 def unused(options: PolicyOptions, top: Word) -> None:
-    """What nothing refers to changes nothing: policies, lists and communities whose name stands nowhere else."""
+    """Mark definitions to which nothing refers as without effect: policies, lists and communities whose name is nowhere else."""
     named = {word for text, statement in top.below.items() if text != "policy-options" for word in _words(statement)}
     inside = [definition for kind in options.word.below.values() for definition in kind.below.values()]
     words = {

@@ -69,7 +69,7 @@ class Port:
 
 
 class Owners:
-    """Whose an address is: the port and the unit that have it, and which own address is in the prefix of another."""
+    """The owners of addresses: the port and the unit that have an address, and which own address is in the prefix of another."""
 
     def __init__(self, all_ports: Iterable[Port]) -> None:
         self._units: dict[str, tuple[Port, Unit]] = {}
@@ -84,11 +84,11 @@ class Owners:
                         self._lengths[subnet.family].add(subnet.length)
 
     def unit(self, address: str | None) -> tuple[Port, Unit] | None:
-        """The port and the unit that have an address."""
+        """Return the port and the unit that have an address; None if no port has it."""
         return self._units.get(address or "")
 
     def beside(self, peer: Address) -> Address | None:
-        """The own address in a prefix that a peer is in."""
+        """Return the own address in a prefix that a peer is in; None if the peer is in no such prefix."""
         for length in sorted(self._lengths[peer.family], reverse=True):
             subnet = self._beside.get(network(InterfaceAddress(f"{peer}/{length}")))
             if subnet is not None:

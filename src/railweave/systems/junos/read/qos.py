@@ -78,7 +78,7 @@ def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
 
 
 def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
-    """Which queues stop at a priority: those of the lossless classes, else it is not understood."""
+    """Take the queues that stop at a priority: those of the lossless classes, else it is not understood."""
     queues = {
         f"{traffic_class.pfc_priority:03b}": str(traffic_class.queue)
         for traffic_class in classes.values()

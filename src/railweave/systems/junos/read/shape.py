@@ -224,12 +224,12 @@ def _lend(word: Word) -> None:
 
 
 def _applies(here: Word) -> bool:
-    """Whether groups are applied below a word. Those of the whole configuration are at the top: looked for once for each word."""
+    """Return whether groups are applied below a word. Those of the whole configuration are at the top: looked for once for each word."""
     return _APPLY in here.below or any(_applies(inner) for text, inner in here.below.items() if text not in _ABOUT)
 
 
 def _places(sources: Sequence[Word], path: Sequence[str]) -> Sequence[Word]:
-    """What a group has for a place."""
+    """Return the words that a group has for a place."""
     for text in path:
         sources = [
             inner
@@ -412,7 +412,7 @@ def _line(statement: Statement, parent: str) -> None:
 
 
 def _on_one_line(parent: str, word: str) -> bool:
-    """Whether the first word alone names a line: a server, a facility of syslog."""
+    """Return whether only the first word names a line: a server, a facility of syslog."""
     if parent in {"host", "file"}:
         return word not in {
             "port",
@@ -465,14 +465,14 @@ def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
 
 
 def _has_value(word: Word, parent: str) -> bool:
-    """Whether a word that may name a block has a value here: nothing stands below it; or a filter that is bound."""
+    """Return whether a word that may name a block has a value here: nothing is below it; or a filter that is bound."""
     if parent in {"classifiers", "rewrite-rules"} or word.text == "connectivity-association":
         return not any(name.below for name in word.below.values())
     return word.text == "filter" and word.below.keys() <= {"input", "output"}
 
 
 def _names_block(parent: str, word: str) -> bool:
-    """Whether a word has a name behind it and a block: those that ``set`` lines are told by, where they have no value instead."""
+    """Return whether a word has a name behind it and a block: those that ``set`` lines are told by, where they have no value instead."""
     if (parent, word) in _VALUES or word == "routing-instance":
         return False
     if (parent, word) in _BLOCKS_BY_NAME or word in _MORE_NAMED:

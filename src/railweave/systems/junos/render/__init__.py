@@ -58,12 +58,12 @@ def macsec(config: DeviceConfig) -> Statement | None:
 
 
 def security(config: DeviceConfig) -> Statement | None:
-    """``security``: keys of BGP sessions, and MACsec."""
+    """Return ``security``: keys of BGP sessions, and MACsec; None if empty."""
     return block("security", key_chain(config), macsec(config))
 
 
 def chassis(config: DeviceConfig) -> Statement | None:
-    """``chassis``: width of next-hop groups, buffer monitoring."""
+    """Return ``chassis``: width of next-hop groups, buffer monitoring; None if empty."""
     monitor = config.qos is not None and config.qos.buffer_monitor
     return block(
         "chassis",
@@ -345,7 +345,7 @@ def files(config: DeviceConfig) -> dict[str, str]:
 
 
 def lines(config: DeviceConfig) -> list[str]:
-    """What follows ``set`` on each line."""
+    """Return the words that follow ``set`` on each line."""
     return [" ".join(path) for statement in tree(config) for path in set_paths(statement)]
 
 
@@ -355,7 +355,7 @@ def check_extra(text: str) -> None:
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
-    """What Junos cannot express, what could not be verified, and the operator's own statements."""
+    """Return findings about what Junos cannot express, what could not be verified, and the operator's own statements."""
     findings = left_out_findings(config)
     if config.balancing.group_mode == "spray" and not config.balancing.random:
         findings.append(NO_SPRAY.finding(config.name))
@@ -383,7 +383,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def _session_gaps(config: DeviceConfig) -> list[Finding]:
-    """What of keys and hop limits Junos has no statement for, or that no public model confirms."""
+    """Return findings about keys and hop limits for which Junos has no statement, or that no public model confirms."""
     bgp = config.bgp
     if bgp is None:
         return []
@@ -396,13 +396,13 @@ def _session_gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def _lengths_alone(ecn: Ecn) -> bool:
-    """Whether marking is wanted by queue lengths, with no fill levels of its own."""
+    """Return whether marking is wanted by queue lengths, with no fill levels of its own."""
     default = Ecn()
     return ecn.min_bytes is not None and (ecn.min_fill, ecn.max_fill) == (default.min_fill, default.max_fill)
 
 
 def _overlay_gaps(config: DeviceConfig) -> list[Finding]:
-    """What of the overlay no public configuration or model confirms."""
+    """Return findings about the parts of the overlay that no public configuration or model confirms."""
     overlay = config.overlay
     if overlay is None or not overlay.endpoints:
         return []

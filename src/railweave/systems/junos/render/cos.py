@@ -240,7 +240,7 @@ def _kind(config: DeviceConfig, kinds: tuple[str, ...]) -> str:
 
 
 def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
-    """What tunnels' headers carry: the first DSCP of the packet's class, so that spines classify it alike."""
+    """Return the rule for tunnels' headers: the first DSCP of the packet's class, so that spines classify it alike."""
     return block(
         (kind, REWRITE_RULE),
         [

@@ -28,9 +28,9 @@ def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
 
 
 def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Statement | None:
-    """The filter on a port: on leaves those to servers, elsewhere those between switches.
+    """Return the filter on a port: on leaves those to servers, elsewhere those between switches; None on other ports, and without selective balancing.
 
-    What a tunnel carries has its opcode too deep for the filter, so spines of an overlay have none.
+    A packet in a tunnel has its opcode too deep for the filter, so spines of an overlay have none.
     """
     if not config.balancing.selective:
         return None
@@ -42,14 +42,14 @@ def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None)
 
 
 def firewall(config: DeviceConfig) -> Statement | None:
-    """``firewall``: the filter, in every family that a port binds it in."""
+    """Return ``firewall``: the filter, in every family that a port binds it in; None without selective balancing."""
     if not config.balancing.selective:
         return None
     return block("firewall", [_filter(config, family) for family in _bound(config)])
 
 
 def field_profile(config: DeviceConfig) -> Statement | None:
-    """Return ``system packet-forwarding-options``: room for user-defined fields in filters, bridged and routed.
+    """Return ``system packet-forwarding-options``: room for user-defined fields in filters, bridged and routed; None without selective balancing.
 
     A change of it restarts the forwarding engine (description in the published 23.4R2 models).
     """
@@ -120,7 +120,7 @@ def _family(address: Addressed) -> str:
 
 
 def interfaces(config: DeviceConfig) -> Statement | None:
-    """``interfaces``: breakouts, ports, gateways (unit = VLAN), management port, loopback."""
+    """Return ``interfaces``: breakouts, ports, gateways (unit = VLAN), management port, loopback; None if empty."""
     ports = {port.name: port for port in config.interfaces}
     order = sorted(ports, key=port_order)
     splits = {split.port: split for split in config.splits}
@@ -263,7 +263,7 @@ def _members(config: DeviceConfig, port: Interface) -> Statement | None:
 
 
 def bare_name(vlan: int) -> str:
-    """What a VLAN without a gateway is called."""
+    """Return the name of a VLAN without a gateway."""
     return f"vlan-{vlan}"
 
 
@@ -313,13 +313,13 @@ def _unit(gateway: Gateway) -> str:
 
 
 def vlans(config: DeviceConfig) -> Statement | None:
-    """``vlans``: one per server-facing segment, with its gateway; those that EVPN stretches are in its instance."""
+    """Return ``vlans``: one per server-facing segment, with its gateway; None if empty. Those that EVPN stretches are in its instance."""
     bare = [block((bare_name(number),), leaf("vlan-id", number)) for number in config.bare_vlans()]
     return block("vlans", [vlan(gateway) for gateway in config.gateways if gateway.vlan and not gateway.mac], bare)
 
 
 def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
-    """A VLAN with its gateway, and the VXLAN it is stretched by."""
+    """Return a VLAN with its gateway, and the VXLAN it is stretched by; never None."""
     return block(
         (gateway.vlan_name,),
         leaf("description", gateway.description),
@@ -330,7 +330,7 @@ def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
 
 
 def router_advertisement(config: DeviceConfig) -> Statement | None:
-    """``protocols router-advertisement``: prefixes to servers; bare on links whose neighbors BGP discovers by them."""
+    """Return ``protocols router-advertisement``: prefixes to servers; bare on links whose neighbors BGP discovers by them. None if empty."""
     discovered = (
         [] if config.bgp is None else [s for group in config.bgp.groups for s in group.sessions if not s.peer_address]
     )

@@ -17,7 +17,7 @@ _AO = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha-1-96"}
 
 
 def liveness(bfd: Bfd | None) -> Statement | None:
-    """BFD of a group; nothing where there is none."""
+    """Return the BFD of a group; None without BFD."""
     if bfd is None:
         return None
     return block(
@@ -36,7 +36,7 @@ def keyed(bgp: Bgp) -> list[Statement | None]:
 
 
 def key_chain(config: DeviceConfig) -> Statement | None:
-    """``security authentication-key-chains``: the key of TCP-AO, under the number that both ends send and expect."""
+    """Return ``security authentication-key-chains``: the key of TCP-AO, under the number that both ends send and expect; None without such a key."""
     key = config.bgp.authentication if config.bgp else None
     if key is None or key.algorithm == "md5" or not _takes_key(config):
         return None
@@ -61,12 +61,12 @@ def key_chain(config: DeviceConfig) -> Statement | None:
 
 
 def _takes_key(config: DeviceConfig) -> bool:
-    """Whether a group has sessions with a key: those of the overlay, or all on links where none is found."""
+    """Return whether a group has sessions with a key: those of the overlay, or all on links where none is discovered."""
     return config.overlay is not None or (config.bgp is not None and not config.bgp.found_neighbors())
 
 
 def neighbor(session: Session) -> Statement | None:
-    """A neighbor that has an address."""
+    """Return a neighbor that has an address; never None."""
     return block(
         ("neighbor", session.peer_address),
         leaf("description", session.peer),
@@ -82,7 +82,7 @@ def _name(direction: str, vrf: Vrf, peer: ExternalPeer) -> str:
 
 
 def external_groups(vrf: Vrf) -> Statement | None:
-    """``protocols bgp`` of a VRF: a group for each router, a session for each link to it."""
+    """Return ``protocols bgp`` of a VRF: a group for each router, a session for each link to it; None without routers."""
     routers = dict.fromkeys(external.router for external in vrf.external)
     return block(
         "bgp", [_group(vrf, [external for external in vrf.external if external.router == name]) for name in routers]
@@ -105,7 +105,7 @@ def _group(vrf: Vrf, peers: list[ExternalPeer]) -> Statement | None:
 
 
 def external_policies(config: DeviceConfig) -> list[Statement | None]:
-    """What is accepted from external routers, and what is advertised to them: only what is listed, in either direction."""
+    """Return the policies for external routers: only listed prefixes are accepted, and advertised."""
     statements: dict[str, Statement | None] = {}
     for vrf in config.vrfs:
         for peer in vrf.external:
@@ -125,11 +125,11 @@ def external_policies(config: DeviceConfig) -> list[Statement | None]:
 
 
 RECOVERY_MINUTES = 9
-"""How long a MAC address that moves too often stays blocked (Juniper validated designs, storage-leaf1)."""
+"""Minutes that a MAC address that moves too often stays blocked (Juniper validated designs, storage-leaf1)."""
 
 
 def mac_vrf(config: DeviceConfig) -> Statement | None:
-    """The instance with its VLANs and ports; gateways are anycast, so that none is advertised."""
+    """Return the instance with its VLANs and ports; None without one. Gateways are anycast, so that none is advertised."""
     instance = config.mac_vrf
     if instance is None:
         return None
@@ -175,7 +175,7 @@ EXPORT = "tenant-prefixes"
 
 
 def overlay_group(config: DeviceConfig) -> Statement | None:
-    """The group of sessions from loopback to loopback; the next hop stays the leaf that originated (RFC 9136)."""
+    """Return the group of sessions from loopback to loopback; None without an overlay. The next hop stays the leaf that originated (RFC 9136)."""
     overlay = config.overlay
     if overlay is None:
         return None
@@ -195,7 +195,7 @@ def overlay_group(config: DeviceConfig) -> Statement | None:
 
 
 def overlay_policies(config: DeviceConfig) -> list[Statement | None]:
-    """What overlay neighbors are sent, and which prefixes of a VRF become type-5 routes."""
+    """Return the policies for overlay neighbors, and those by which prefixes of a VRF become type-5 routes."""
     overlay = config.overlay
     if overlay is None:
         return []
@@ -313,7 +313,7 @@ def _targets(vrf: Vrf) -> list[Statement | None]:
 
 
 def _by_policy(config: DeviceConfig) -> list[Vrf]:
-    """VRFs whose route targets stand in policies."""
+    """Return VRFs whose route targets are in policies."""
     return [vrf for vrf in config.vrfs if max(len(vrf.import_targets), len(vrf.export_targets)) > 1]
 
 
@@ -322,7 +322,7 @@ def _target_name(target: str) -> str:
 
 
 def target_policies(config: DeviceConfig) -> list[Statement | None]:
-    """What VRFs that take the routes of several others import, and what they export."""
+    """Return the policies of VRFs that take the routes of several others: their imports and their exports."""
     statements: list[Statement | None] = []
     for vrf in _by_policy(config):
         taken = choices("community", [_target_name(target) for target in vrf.import_targets])
@@ -347,7 +347,7 @@ def target_communities(config: DeviceConfig) -> list[Statement | None]:
 
 
 def tunnel_source(config: DeviceConfig) -> Statement | None:
-    """``switch-options``: tunnels over IPv6 say so; over IPv4 the validated configuration states no source."""
+    """Return ``switch-options``: tunnels over IPv6 say so; None over IPv4, for which the validated configuration states no source."""
     overlay = config.overlay
     if overlay is None or not overlay.endpoints or overlay.loopback.family == "ipv4":
         return None
@@ -355,7 +355,7 @@ def tunnel_source(config: DeviceConfig) -> Statement | None:
 
 
 def composite_next_hop(config: DeviceConfig) -> Statement | None:
-    """Type-5 next hops share what the prefixes of a leaf have in common (Juniper validated design, leaf1)."""
+    """Return the statement by which type-5 next hops share what the prefixes of a leaf have in common (Juniper validated design, leaf1); None without VRFs."""
     if not config.vrfs:
         return None
     return block("chained-composite-next-hop", block("ingress", leaf("evpn")))

@@ -60,7 +60,7 @@ LOAD_BALANCE_POLICY = "load-balance"
 
 
 def bgp(config: model.DeviceConfig) -> Statement | None:
-    """``protocols bgp``: one group per path color, and on leaves the prefixes that are advertised by color."""
+    """Return ``protocols bgp``: one group per path color, and on leaves the prefixes that are advertised by color; None without BGP."""
     if config.bgp is None:
         return None
     config_bgp = config.bgp
@@ -132,7 +132,7 @@ def _discovery(group: model.BgpGroup, sessions: list[model.Session]) -> Statemen
 
 
 def policy_options(config: model.DeviceConfig) -> Statement | None:
-    """``policy-options``: prefix lists, policies, communities, AS lists."""
+    """Return ``policy-options``: prefix lists, policies, communities, AS lists; None if empty."""
     config_bgp = config.bgp
     balancing = policies(config, LOAD_BALANCE_POLICY)
     if config_bgp is None:
@@ -193,7 +193,7 @@ def _from(match: model.Match) -> list[Statement | None]:
 
 
 def routing_options(config: model.DeviceConfig) -> Statement | None:
-    """``routing-options``: router id, AS number, next-hop groups in the forwarding table."""
+    """Return ``routing-options``: router id, AS number, next-hop groups in the forwarding table; None without a routing protocol."""
     running = config.bgp or config.isis
     if running is None:
         return None
@@ -212,7 +212,7 @@ def routing_options(config: model.DeviceConfig) -> Statement | None:
 
 
 def forwarding_options(config: model.DeviceConfig) -> Statement | None:
-    """``forwarding-options``: dynamic load balancing and hash fields; DSCPs of tunnels, where the model needs that."""
+    """Return ``forwarding-options``: dynamic load balancing and hash fields; DSCPs of tunnels, if the model needs them. None if empty."""
     intent = config.balancing
     fields = [leaf("layer-3") if intent.hash.layer3 else None, leaf("layer-4") if intent.hash.layer4 else None]
     return block(

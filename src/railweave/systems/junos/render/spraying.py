@@ -1,7 +1,7 @@
 """Random spraying on PTX: of every packet, or of those alone whose RDMA opcode lets a NIC take them in any order.
 
-As the long-haul article has it: a filter on the ports that packets come in by puts packets of these opcodes into a
-forwarding instance with a copy of all routes; what that exports into the forwarding table is shared at random, all else
+The long-haul article has this form. A filter on the ports that packets come in by puts packets of these opcodes into a
+forwarding instance with a copy of all routes. Routes that it exports into the forwarding table are shared at random, all others
 by flow. Names are the article's.
 """
 
@@ -20,7 +20,7 @@ ROCE_PORT = 4791
 
 
 def spraying_firewall(config: DeviceConfig) -> Statement | None:
-    """``firewall``: the filter that finds the packets to spray."""
+    """Return ``firewall``: the filter that finds the packets to spray; None where no opcode is sprayed."""
     balancing = config.balancing
     if not balancing.sprays_by_opcode:
         return None
@@ -50,14 +50,14 @@ def spraying_firewall(config: DeviceConfig) -> Statement | None:
 
 
 def spraying_filter(config: DeviceConfig, port: str) -> Statement | None:
-    """``filter input`` of a port whose packets are looked at."""
+    """Return ``filter input`` of a port whose packets are looked at; None on any other port."""
     if not config.balancing.sprays_by_opcode or port not in config.balancing.filtered_ports:
         return None
     return block("filter", leaf("input", SPRAYING_FILTER))
 
 
 def instance(config: DeviceConfig) -> Statement | None:
-    """``routing-instances spraying``."""
+    """Return ``routing-instances spraying``; None where no opcode is sprayed."""
     if not config.balancing.sprays_by_opcode:
         return None
     return block(

@@ -20,7 +20,7 @@ _INDEX = re.compile(r"\d+")
 
 
 def port_of(name: str | None) -> str | None:
-    """A port by its own name: the unit 0 of a port is the port."""
+    """Return a port by its own name: the unit 0 of a port is the port; None without a name."""
     return name.removesuffix(".0") if name and "/" in name else name
 
 
@@ -102,7 +102,7 @@ def advertising(answer: Value) -> dict[str, protocols.RouterAdvertising]:
 
 
 def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
-    """Every route that was asked for by itself, and those of whole tables."""
+    """Return every route that was asked for by itself, and those of whole tables; None if no routes were asked for."""
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     tables = [name for name in answers.texts if name.startswith(("routes-", "static-", "aggregate-"))]
     if not asked and not tables:
@@ -126,7 +126,7 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
 
 
 def _prefix(entry: Value) -> str | None:
-    """The prefix of a route: its length stands beside it in the detailed form."""
+    """Return the prefix of a route: its length is next to it in the detailed form."""
     destination, length = entry.get("rt-destination").text(), entry.get("rt-prefix-length").text()
     return f"{destination}/{length}" if destination and length and "/" not in destination else destination
 
@@ -160,7 +160,7 @@ _VRF = Fields(protocols.VrfState, "name!=context-name route_distinguisher=route-
 
 
 def _targets(instance: Value) -> tuple[str, ...] | None:
-    """Route targets, which stand in brackets or one by one; None where the instance has none of that kind."""
+    """Return route targets, which are in brackets or one by one; None where the instance has none of that kind."""
     return tuple(re.findall(r"target:([\w.:]+)", " ".join(column("[]")(instance)))) or None
 
 

@@ -23,7 +23,7 @@ MODEL = "Juniper/yang, 23.4R1-EVO"
 
 
 def _reference(secret: str) -> str:
-    """Return a secret as it stands in a file until ``build --secrets`` puts its value in: ``<secret:NAME>``."""
+    """Return the mark of a secret in a file until ``build --secrets`` puts its value in: ``<secret:NAME>``."""
     return f"<{secret}>"
 
 
