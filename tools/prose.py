@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lint the English of docstrings and help texts, and names: ``tools/prose.py [PATH ...]``; default: all of the package that has passed.
+"""Lint the English of docstrings and help texts, and names: ``tools/prose.py [PATH ...]``; default: the package.
 
 Refused are: a first word of FIRST; a sentence of more than 40 words; a name in double backticks that is nowhere in the source;
 the words of WORDS, each of which is wrong in every use; and variables, parameters and functions with a name of VAGUE. ``../shared/english.md`` has the rules. Prints a line for each place, and
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "railweave"
-LATER = ("systems",)
-"""Folders that are rewritten with the statement tables, and pass then."""
 FIRST = {"What", "Whether", "Who", "Whose", "How", "Why", "Which", "It"}
 VAGUE = {"one", "found", "own", "what", "said", "got"}
 """Names that say nothing of the thing: a variable is a ``port``, a ``route``, a ``term``. Fields may have them: they are keys of JSON."""
@@ -165,11 +163,8 @@ def main() -> int:
     """Check the files given, or the package."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", type=Path, nargs="*", metavar="PATH", help="files or folders")
-    given = parser.parse_args().paths
-    if given:
-        files = [file for path in given for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
-    else:
-        files = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).parts[0] not in LATER]
+    given = parser.parse_args().paths or [SOURCE]
+    files = [file for path in given for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
     count = 0
     for file in files:
         tree = ast.parse(file.read_text(encoding="utf-8"))
