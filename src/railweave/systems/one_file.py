@@ -40,7 +40,7 @@ class OneFile(Generic[T]):
     missing: Callable[[DeviceConfig], list[Finding]]
 
     def tree(self, config: DeviceConfig) -> list[Section]:
-        """Return the configuration of a device, the operator's own lines merged in."""
+        """Return the configuration of a device, the operator's own lines merged in. Raises ``RenderError`` if these cannot be read."""
         sections = self.table.printed(self.value_of(config))
         merge(sections, parse(config.extra))
         return sections
@@ -62,7 +62,10 @@ class OneFile(Generic[T]):
         parse(text)
 
     def read(self, texts: Mapping[str, str]) -> Reading:
-        """Return the configuration that the texts hold together. A line that is no row of the table is not understood."""
+        """Return the configuration that the texts hold together. A line that is no row of the table is not understood.
+
+        Raises ``RenderError`` if a text cannot be read.
+        """
         files = {file: parse(text) for file, text in texts.items()}
         taking = SectionReader([section for sections in files.values() for section in sections])
         config = self.config_of(self.table.read(taking.sections, taking))
@@ -80,7 +83,7 @@ class OneFile(Generic[T]):
         return Reading(config, tuple(statements))
 
     def parsed(self, file: str, text: str) -> ConfigTree:
-        """Return a text as a tree."""
+        """Return a text as a tree. Raises ``RenderError`` if the text cannot be read."""
         del file
         return section_tree(parse(text), _RULES)
 

@@ -25,18 +25,18 @@ def _refused() -> NoReturn:
 
 
 async def boot(session: Session) -> str:
-    """Refused."""
+    """Raise ``RefusedError``: an operator types the commands."""
     del session
     _refused()
 
 
 async def install(session: Session, image: Image) -> None:
-    """Refused."""
+    """Raise ``RefusedError``: an operator types the commands."""
     del session, image
     _refused()
 
 
 async def restart(session: Session) -> None:
-    """Refused."""
+    """Raise ``RefusedError``: an operator types the commands."""
     del session
     _refused()

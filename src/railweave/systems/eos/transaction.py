@@ -67,13 +67,13 @@ async def pending(session: Session) -> Pending | None:
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Commit the session that waits, and write it to the startup configuration."""
+    """Commit the session that waits, and write it to the startup configuration. Raises ``RefusedError`` if it does not wait."""
     must_wait(await pending(session), label)
     await _told(session, [f"configure session {label} commit", "write memory"])
 
 
 async def revert(session: Session, label: str) -> None:
-    """Abort the session that waits, which takes back what it committed."""
+    """Abort the session that waits, which takes back its commit. Raises ``RefusedError`` if it does not wait."""
     must_wait(await pending(session), label)
     await _told(session, [f"configure session {label} abort"])
 

@@ -25,7 +25,7 @@ def configurations(config: DeviceConfig) -> list[str]:
 
 
 def quoted(file: str, text: str) -> str:
-    """Return a text in quotation marks if a word of Junos needs them."""
+    """Return a text in quotation marks if a word of Junos needs them. Raises ``RenderError`` if no word can hold the text."""
     from railweave.systems.junos.tree import quoted as quoted_word
     from railweave.systems.loader import plain_word
 

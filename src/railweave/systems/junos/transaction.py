@@ -44,7 +44,7 @@ async def running(session: Session) -> dict[str, str]:
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Load into the candidate, check, compare, discard."""
+    """Load into the candidate, check, compare, discard. Raises ``RefusedError`` if Junos refuses the change."""
     async with _locked(session):
         await _load(session, given.commands[_FILE])
         difference = await session.tell(_COMPARE, "text")
@@ -83,7 +83,7 @@ async def confirm(session: Session, label: str) -> None:
 
 
 async def revert(session: Session, label: str) -> None:
-    """Commit what was committed before."""
+    """Commit what was committed before. Raises ``RefusedError`` if the commit of this change does not wait."""
     must_wait(await pending(session), label)
     async with _locked(session):
         await session.tell('<load-configuration rollback="1"/>')

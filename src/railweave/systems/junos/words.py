@@ -175,7 +175,7 @@ class Word:
         word = self.at_path(*words)
         if word is None or not word.below:
             return None
-        written = [word for word in word.below.values() if not word.inherited]
+        written = [value for value in word.below.values() if not value.inherited]
         return written[-1] if written else next(iter(word.below.values()))
 
     def value(self, *words: str) -> str | None:

@@ -77,7 +77,10 @@ def running(tables: Tables) -> frozenset[str]:
 
 
 def started(config: DeviceConfig) -> frozenset[str]:
-    """FRRouting's daemons that SONiC starts for a device, the operator's own rows counted in."""
+    """Return FRRouting's daemons that SONiC starts for a device, the operator's own rows counted in.
+
+    Raises ``RenderError`` if these rows cannot be read.
+    """
     tables = of_sections(SYSTEM.printed(system_of(config)))
     merge(tables, parts(config.extra)[0])
     return running(tables)

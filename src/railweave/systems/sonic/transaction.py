@@ -195,7 +195,10 @@ async def running(session: Session) -> dict[str, str]:
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Let the patch tool and ``vtysh`` read the change without carrying it out. The operations and lines themselves are what changes."""
+    """Let the patch tool and ``vtysh`` read the change without carrying it out, and return its operations and lines.
+
+    Raises ``RefusedError`` if one of them refuses the change.
+    """
     _must_last(given)
     label = f"{given.label}-rehearsal"
     try:
@@ -214,7 +217,8 @@ async def rehearse(session: Session, given: Given) -> str:
 async def commit(session: Session, given: Given, seconds: int) -> None:
     """Make a checkpoint, arm the timer, then change tables and routing.
 
-    A change that is refused half-way is taken back. Raises ``RefusedError`` then, and if another change waits to be confirmed.
+    A change that is refused half-way is taken back. Raises ``RefusedError`` then, if another change waits to be confirmed,
+    and if the lines of FRRouting would not last.
     """
     _must_last(given)
     if (waiting := await pending(session)) is not None:
@@ -240,13 +244,16 @@ async def confirm(session: Session, label: str) -> None:
 
 
 async def revert(session: Session, label: str) -> None:
-    """Go back now: to the checkpoint, and to the lines of before."""
+    """Go back now: to the checkpoint, and to the lines of before. Raises ``RefusedError`` if the switch does not."""
     await _done(session, label, "back", _BACK, _LONGEST_S)
     await _script(session, _DISARM, label)
 
 
 async def restore(session: Session, given: Given) -> None:
-    """Bring back the files of before by ``config replace``, or ``config reload`` where that is refused, and write them."""
+    """Bring back the files of before by ``config replace``, or ``config reload`` where that is refused, and write them.
+
+    Raises ``RefusedError`` if the switch does not.
+    """
     now = await running(session)
     label = given.label
     await clear(session, label)

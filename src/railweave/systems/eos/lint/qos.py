@@ -201,10 +201,10 @@ def watchdog(root: list[Section]) -> Iterator[str]:
 def watchdog_blind(root: list[Section]) -> Iterator[str]:
     """A queue whose priority is not dropped has guaranteed bandwidth where the watchdog is on."""
     guaranteed = {
-        line["queue"]
+        queue["queue"]
         for place in (QUEUE[0], "interface <port>")
-        for line in select(root, place, QUEUE[1])
-        if any(line.line.startswith("bandwidth guaranteed") for line in line.below)
+        for queue in select(root, place, QUEUE[1])
+        if any(line.line.startswith("bandwidth guaranteed") for line in queue.below)
     }
     watched = {line["profile"] for line in select(root, QUEUE[0], "priority-flow-control pause watchdog")}
     for line in select(root, QUEUE[0], "priority-flow-control priority <queue> no-drop"):

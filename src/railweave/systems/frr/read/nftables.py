@@ -80,7 +80,10 @@ def _printed(sections: Iterable[Section], depth: int) -> Iterator[str]:
 
 
 def control_plane(text: str) -> tuple[ControlPlane | None, list[Line]]:
-    """The rules of the chain for what comes in, and every statement with whether it was understood."""
+    """Return the rules of the input chain, None without such a chain, and every statement with whether it was understood.
+
+    Raises ``RenderError`` if braces do not match.
+    """
     lines: list[Line] = []
     rules: list[tuple[ControlRule, Sources]] = []
     policers: list[Policer] = []
