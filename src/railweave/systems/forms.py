@@ -154,8 +154,8 @@ class Forms:
     def to_look_at(self, lines: Iterable[str]) -> list[Form]:
         """Return the forms of lines that a first switch is to be looked at for, in the order of the rows."""
         rows = self._looked_at
-        of_lines = {form for line in lines for form in rows.of(line)}
-        return [form for form in rows.forms if form in of_lines]
+        matched = {form for line in lines for form in rows.of(line)}
+        return [form for form in rows.forms if form in matched]
 
 
 def _pattern(form: str) -> str:
@@ -221,13 +221,13 @@ class _File(TypedDict):
 
 def _group(documents: Mapping[str, Document], group: _Group) -> Iterator[Form]:
     for row in group["rows"]:
-        row_of: _Row = {"form": row} if isinstance(row, str) else row
-        sources = row_of["sources"] if "sources" in row_of else group.get("sources", {})
-        places = {key: str(place or "") for key, place in sources.items()} | dict.fromkeys(row_of.get("also", ()), "")
+        entry: _Row = {"form": row} if isinstance(row, str) else row
+        sources = entry["sources"] if "sources" in entry else group.get("sources", {})
+        places = {key: str(place or "") for key, place in sources.items()} | dict.fromkeys(entry.get("also", ()), "")
         if missing := places.keys() - documents.keys():
-            raise ValueError(f"{row_of.get('form')}: no document is called {', '.join(sorted(missing))}")
-        look_for, known = row_of.get("look_for", group.get("look_for", "")), row_of.get("known", group.get("known", ""))
-        words = row_of.get("form", "")
+            raise ValueError(f"{entry.get('form')}: no document is called {', '.join(sorted(missing))}")
+        look_for, known = entry.get("look_for", group.get("look_for", "")), entry.get("known", group.get("known", ""))
+        words = entry.get("form", "")
         for header in group.get("under", [""]):
             text = f"{header} / {words}" if header else words
             yield Form(group["about"], text, places, documents, look_for, known)

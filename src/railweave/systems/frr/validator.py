@@ -149,8 +149,8 @@ def validate(files: Files, frr_root: Path | None) -> ValidatorReport:
     if not known:
         return ValidatorReport(NAME, ran=False, reason=reason)
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        of_devices = list(pool.map(_validate_one, [tool] * len(known), known, known.values()))
-    findings = [finding for each in of_devices for finding in each]
+        per_device = list(pool.map(_validate_one, [tool] * len(known), known, known.values()))
+    findings = [finding for each in per_device for finding in each]
     return ValidatorReport(NAME, ran=True, reason=reason, validated=len(known), findings=findings)
 
 

@@ -262,10 +262,10 @@ def _add_leaf(at: Statement, head: tuple[str, ...], values: list[str], line: int
 def merge(into: list[Statement], extra: list[Statement]) -> None:
     """Merge statements into a tree: bodies are joined, a single value is replaced, lists are extended, but those ``BY_PLACE``."""
     for statement in extra:
-        existing = next((known for known in into if known.words == statement.words), None)
+        existing = next((sibling for sibling in into if sibling.words == statement.words), None)
         if existing is None and statement.children is None:
             existing = next(
-                (known for known in into if known.children is None and _is_value_of(known, statement)), None
+                (sibling for sibling in into if sibling.children is None and _is_value_of(sibling, statement)), None
             )
             if existing is not None:
                 existing.values = statement.words[len(existing.words) :]
@@ -295,7 +295,12 @@ def _one_line(into: list[Statement], statement: Statement) -> Statement | None:
     """The one-line entry that a statement gives new content."""
     words = _line(statement)
     return next(
-        (known for known in into if known.key and len(words) > known.key and words[: known.key] == known.name), None
+        (
+            sibling
+            for sibling in into
+            if sibling.key and len(words) > sibling.key and words[: sibling.key] == sibling.name
+        ),
+        None,
     )
 
 

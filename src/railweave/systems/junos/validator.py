@@ -160,9 +160,9 @@ def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str
 def _alone(conversion: Conversion, above: list[Element], element: Element) -> str:
     """An element within what is above it, reduced to the keys of the list entries on the way."""
     inner = element
-    for outer_element in reversed(above):
-        outer = Element(outer_element.tag)
-        outer.extend(list(outer_element)[: conversion.key_counts.get(outer_element, 0)])
+    for ancestor in reversed(above):
+        outer = Element(ancestor.tag)
+        outer.extend(list(ancestor)[: conversion.key_counts.get(ancestor, 0)])
         outer.append(inner)
         inner = outer
     return tostring(inner, encoding="unicode")

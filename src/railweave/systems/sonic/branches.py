@@ -37,7 +37,7 @@ def branch(release: str) -> str:
         return OLDEST
     if number > NEWEST:
         return MASTER
-    return max((numbered for numbered in NUMBERED if numbered <= number), default=OLDEST)
+    return max((name for name in NUMBERED if name <= number), default=OLDEST)
 
 
 def newer(first: str, than: str) -> bool:

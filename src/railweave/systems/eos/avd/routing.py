@@ -249,7 +249,7 @@ def overlay_map(overlay: model.OverlayConfig) -> dict[str, Any]:
 def vrf_families(vrf: model.Vrf) -> list[str]:
     """The families of a tenant's prefixes and external routers, in AVD's words."""
     known = [*vrf.prefixes, *vrf.loopbacks, *(external.session.local_address for external in vrf.external)]
-    return sorted({"ipv6" if source.family == "ipv6" else "ip" for source in known})
+    return sorted({"ipv6" if prefix.family == "ipv6" else "ip" for prefix in known})
 
 
 def vrf_instances(config: model.DeviceConfig, overlay: model.OverlayConfig, bgp: model.Bgp) -> list[dict[str, Any]]:
@@ -339,8 +339,8 @@ def routing(config: model.DeviceConfig) -> dict[str, Any]:
     shared = [gateway.mac for gateway in config.gateways if gateway.mac]
     settings |= {"ip_virtual_router_mac_address": shared[0]} if shared else {}
     for key, more in external_lists(config).items():
-        settings_maps = maps if key == "route_maps" else settings.get(key, [])
-        settings |= {key: settings_maps + more} if settings_maps or more else {}
+        listed = maps if key == "route_maps" else settings.get(key, [])
+        settings |= {key: listed + more} if listed or more else {}
     return {**settings, **_community_lists(communities)}
 
 

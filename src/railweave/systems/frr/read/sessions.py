@@ -205,23 +205,21 @@ def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Col
     here = sessions.here
     on_links = sessions.underlay()
     groups, bfd = with_bfd(*_groups(sessions, on_links, taking))
-    policies_of_lists = policies.policies(without)
+    read_policies = policies.policies(without)
     families = sessions.families(on_links)
-    connected, more = _originated(here, policies_of_lists, families)
+    connected, more = _originated(here, read_policies, families)
     named = {name for group in groups for name in (group.import_policy, group.export_policy)}
     accepted = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))
     nothing = model.Policy(NOTHING, (model.Term(NOTHING, model.Match(), model.Action(accept=False)),))
-    known = (*policies_of_lists, accepted, nothing)
+    known = (*read_policies, accepted, nothing)
     joined = sessions.joint.policies(known)
-    policies_of_lists = (
-        *policies_of_lists,
+    read_policies = (
+        *read_policies,
         *more,
         *joined,
         *(policy for policy in (accepted, nothing) if policy.name in named),
     )
-    used = dict.fromkeys(
-        name for policy in policies_of_lists for term in policy.terms if (name := term.match.prefix_list)
-    )
+    used = dict.fromkeys(name for policy in read_policies for term in policy.terms if (name := term.match.prefix_list))
     elsewhere = {entry.prefix_list for name in without for entry in policies.entries(name)}
     unused = (name for name in policies.prefixes.names() if name not in elsewhere and name[0] != "(")
     names = [*used, *(name for name in unused if name not in used)]
@@ -233,9 +231,9 @@ def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Col
         asn=here.asn,
         router_id=here.router_id or UNKNOWN,
         groups=groups,
-        policies=policies_of_lists,
+        policies=read_policies,
         prefix_lists={**lists, NETWORKS: networks} if networks else lists,
-        communities=policies.named(policies_of_lists),
+        communities=policies.named(read_policies),
         as_lists={},
         fabric_advertise=(),
         redistribute_connected=connected,

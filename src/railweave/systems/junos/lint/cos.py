@@ -39,11 +39,11 @@ def queue_number(root: Words) -> Iterator[str]:
 
     The models have no range for ``queue-num``.
     """
-    for name, class_words in root.at(COS, "forwarding-classes", "class").below.items():
-        queue = as_number(class_words.inside("queue-num"))
+    for name, forwarding_class in root.at(COS, "forwarding-classes", "class").below.items():
+        queue = as_number(forwarding_class.inside("queue-num"))
         if queue is None or queue not in QUEUES:
-            yield f"forwarding class {name} has queue {class_words.inside('queue-num')}"
-        elif queue not in UNICAST_QUEUES and class_words.inside("no-loss") is not None:
+            yield f"forwarding class {name} has queue {forwarding_class.inside('queue-num')}"
+        elif queue not in UNICAST_QUEUES and forwarding_class.inside("no-loss") is not None:
             yield f"lossless forwarding class {name} has the multicast queue {queue}"
     for name in root.names(COS, "forwarding-classes", "queue"):
         if as_number(name) not in QUEUES:

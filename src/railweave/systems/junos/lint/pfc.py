@@ -101,9 +101,9 @@ def pfc_kind(root: Words) -> Iterator[str]:
 def pfc_queue(root: Words) -> Iterator[str]:
     """A profile's output pauses the queues of lossless classes, at their PFC priority (follows from its meaning)."""
     lossless = {
-        class_words.inside("queue-num"): class_words.inside("pfc-priority")
-        for class_words in root.at(COS, "forwarding-classes", "class").below.values()
-        if class_words.inside("no-loss") is not None
+        forwarding_class.inside("queue-num"): forwarding_class.inside("pfc-priority")
+        for forwarding_class in root.at(COS, "forwarding-classes", "class").below.values()
+        if forwarding_class.inside("no-loss") is not None
     }
     for name, profile in _profiles(root):
         for (*_, value), code_point in profile.every("output", "ieee-802.1", "code-point", "*"):
@@ -126,8 +126,9 @@ def pfc_class(root: Words) -> Iterator[str]:
     by_account = any(profile.has("input", "pfc-account") for _, profile in _profiles(root))
     lossless = {
         name
-        for name, class_words in root.at(COS, "forwarding-classes", "class").below.items()
-        if class_words.inside("no-loss") is not None or (by_account and class_words.inside("pfc-priority") is not None)
+        for name, forwarding_class in root.at(COS, "forwarding-classes", "class").below.items()
+        if forwarding_class.inside("no-loss") is not None
+        or (by_account and forwarding_class.inside("pfc-priority") is not None)
     }
     classified: dict[str, set[str]] = {}
     for kind in ("dscp", "dscp-ipv6"):

@@ -49,12 +49,12 @@ def mac_vrf_port(root: Words) -> Iterator[str]:
     for name, instance in root.at("routing-instances").below.items():
         if instance.value("instance-type") != "mac-vrf":
             continue
-        vlans_named, listed = set(instance.names("vlans")), set(instance.names("interface"))
+        vlan_names, listed = set(instance.names("vlans")), set(instance.names("interface"))
         for (port, _, unit, *_, vlan), _ in root.at("interfaces").every(
             "*", "unit", "*", "family", "ethernet-switching", "vlan", "members", "*"
         ):
             here = f"{port}.{unit}"
-            if (here in listed) != (vlan in vlans_named):
+            if (here in listed) != (vlan in vlan_names):
                 where = "is listed" if here in listed else "is not listed"
                 yield f"{here} is on vlan {vlan} and {where} in routing instance {name}"
 

@@ -299,7 +299,7 @@ def underlay(
             for word in (group.word, bgp):
                 if (multipath := word.at_path("multipath")) is not None:
                     multipath.leave()
-    policies_of_groups = list(_policies(options, groups))
+    group_policies = list(_policies(options, groups))
     lists = {name: policies.prefix_list(word) for name, word in options.prefix_lists.items() if name not in elsewhere}
     graceful = bgp.flag("graceful-restart") and top.flag("routing-options", "graceful-restart")
     if graceful:
@@ -310,9 +310,9 @@ def underlay(
         asn=asn,
         router_id=router_id,
         groups=made,
-        policies=tuple(policies_of_groups),
+        policies=tuple(group_policies),
         prefix_lists=lists | options.own_lists,
-        communities=tuple(community for communities_of_group in communities for community in communities_of_group),
+        communities=tuple(community for of_policy in communities for community in of_policy),
         as_lists={name: policies.as_list(word) for name, word in options.as_lists.items()},
         fabric_advertise=advertised,
         redistribute_connected=None,

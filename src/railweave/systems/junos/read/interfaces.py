@@ -42,15 +42,15 @@ def splits(top: Word, ports: Mapping[str, Port]) -> tuple[Split, ...]:
             by_port[port.name] = Split(port.name, int(number[1]), port.channels or 1, port.speed)
     for fpc in top.entries("chassis", "fpc"):
         for pic in fpc.entries("pic"):
-            for port_words in pic.entries("port"):
-                number = port_words.text
+            for port_entry in pic.entries("port"):
+                number = port_entry.text
                 speed, channels = (
-                    port_words.read(gbps, "speed") or port_words.read(gbps, "channel-speed"),
-                    port_words.number("number-of-sub-ports"),
+                    port_entry.read(gbps, "speed") or port_entry.read(gbps, "channel-speed"),
+                    port_entry.number("number-of-sub-ports"),
                 )
                 if speed is None or not number.isascii() or not number.isdigit():
                     continue
-                usual = _CHANNELS.get(speed, 1) if "channel-speed" in port_words.below else 1
+                usual = _CHANNELS.get(speed, 1) if "channel-speed" in port_entry.below else 1
                 name = f"et-{fpc.text}/{pic.text}/{number}"
                 by_port.setdefault(name, Split(name, int(number), channels or usual, speed))
     return tuple(sorted(by_port.values(), key=lambda split: port_order(split.port)))

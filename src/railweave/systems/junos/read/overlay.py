@@ -335,7 +335,8 @@ def _bridging(word: Word, name: str, members: tuple[str, ...], options: Word) ->
     evpn.names("extended-vni-list")
     options.value("vtep-source-interface")
     targets = {
-        vni_words.text: vni_words.value("vrf-target") or "" for vni_words in evpn.block("vni-options").entries("vni")
+        vni_options.text: vni_options.value("vrf-target") or ""
+        for vni_options in evpn.block("vni-options").entries("vni")
     }
     common = next(
         (target.take().text for target in options.block("vrf-target").below.values() if target.text != "auto"), ""

@@ -97,12 +97,14 @@ def community(word: Word) -> list[Community]:
 
 
 def _community(name: str, at: int, text: str) -> Community | None:
-    numbered = _numbered(name, at)
+    community_name = _numbered(name, at)
     if _LARGE.fullmatch(text):
-        return Community(numbered, "large", text.removeprefix("large:"))
+        return Community(community_name, "large", text.removeprefix("large:"))
     if _COLOR.fullmatch(text):
-        return Community(numbered, "color", text)
-    return Community(numbered, "standard", text) if _STANDARD.fullmatch(text) and not is_well_known(text) else None
+        return Community(community_name, "color", text)
+    return (
+        Community(community_name, "standard", text) if _STANDARD.fullmatch(text) and not is_well_known(text) else None
+    )
 
 
 def _numbered(name: str, at: int) -> str:

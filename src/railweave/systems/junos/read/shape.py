@@ -44,7 +44,7 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
     if word is None:
         return None
     word.take()
-    ports_of_isis: list[IsisPort] = []
+    links: list[IsisPort] = []
     passive: list[str] = []
     timers: list[tuple[Bfd | None, Word]] = []
     keys = {_key(word, "2", "authentication")}
@@ -58,7 +58,7 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
         entry.flag("point-to-point")
         name = entry.text.removesuffix(".0")
         metric = entry.number("level", "2", "metric")
-        ports_of_isis.append(
+        links.append(
             IsisPort(name, "", peer_of(ports, name), unprinted("isis.ports.metric") if metric is None else metric)
         )
         keys.add(_key(entry, "2", "hello-authentication"))
@@ -70,7 +70,7 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
     return Isis(
         net=_net(top),
         router_id=router_id,
-        ports=tuple(ports_of_isis),
+        ports=tuple(links),
         passive=tuple(passive),
         families=tuple(family for family in FAMILIES.values() if family not in off),
         maximum_ecmp=unprinted("bgp.maximum_ecmp") if wide is None else wide,
@@ -123,7 +123,7 @@ def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | Non
     if word is None:
         return None
     word.take()
-    ports_of_ospf: list[OspfPort] = []
+    links: list[OspfPort] = []
     passive: list[str] = []
     for area in word.entries("area"):
         for entry in area.entries("interface"):
@@ -137,13 +137,11 @@ def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | Non
                 passive.append(name)
             elif _is_there(ports, entry.text):
                 usual = unprinted("ospf.ports.metric")
-                ports_of_ospf.append(
+                links.append(
                     OspfPort(name, "", peer_of(ports, name), area_id(area.text), usual if metric is None else metric)
                 )
     wide = top.number("chassis", "maximum-ecmp")
-    return Ospf(
-        router_id, tuple(ports_of_ospf), tuple(passive), unprinted("bgp.maximum_ecmp") if wide is None else wide
-    )
+    return Ospf(router_id, tuple(links), tuple(passive), unprinted("bgp.maximum_ecmp") if wide is None else wide)
 
 
 def area_id(text: str) -> str:

@@ -63,14 +63,14 @@ def bgp(config: model.DeviceConfig) -> Statement | None:
     """Return ``protocols bgp``: one group per path color, and on leaves the prefixes that are advertised by color; None without BGP."""
     if config.bgp is None:
         return None
-    config_bgp = config.bgp
+    underlay = config.bgp
     return block(
         "bgp",
-        [_group(config_bgp, group) for group in config_bgp.groups],
+        [_group(underlay, group) for group in underlay.groups],
         overlay.overlay_group(config),
         block("global-load-balancing", leaf(config.balancing.global_role)) if config.balancing.global_role else None,
-        block("fabric-advertise", [_fabric_advertise(route) for route in config_bgp.fabric_advertise]),
-        block("graceful-restart", leaf("dont-help-shared-fate-bfd-down")) if config_bgp.graceful_restart else None,
+        block("fabric-advertise", [_fabric_advertise(route) for route in underlay.fabric_advertise]),
+        block("graceful-restart", leaf("dont-help-shared-fate-bfd-down")) if underlay.graceful_restart else None,
         leaf("log-updown"),
     )
 
@@ -83,7 +83,7 @@ def _fabric_advertise(route: model.FabricAdvertise) -> Statement | None:
     )
 
 
-def _group(config_bgp: model.Bgp, group: model.BgpGroup) -> Statement | None:
+def _group(underlay: model.Bgp, group: model.BgpGroup) -> Statement | None:
     addresses = [session.peer_address for session in group.sessions if session.peer_address]
     numbered = [session for session in group.sessions if session.peer_address]
     discovered = [session for session in group.sessions if not session.peer_address]
@@ -103,15 +103,15 @@ def _group(config_bgp: model.Bgp, group: model.BgpGroup) -> Statement | None:
                     keep=True,
                 ),
             )
-            for family in config_bgp.families
+            for family in underlay.families
         ],
         leaf("export", group.export_policy),
         leaf("local-as", group.local_as),
         leaf("fabric-color", group.fabric_color) if group.fabric_color else None,
         block("multipath", leaf("multiple-as")),
-        overlay.liveness(config_bgp.bfd),
-        leaf("ttl", 255) if config_bgp.ttl_security else None,
-        overlay.keyed(config_bgp) if not discovered else None,
+        overlay.liveness(underlay.bfd),
+        leaf("ttl", 255) if underlay.ttl_security else None,
+        overlay.keyed(underlay) if not discovered else None,
         _discovery(group, discovered),
         leaf("peer-as-list", group.peer_as_list) if group.peer_as_list else None,
         [overlay.neighbor(session) for session in numbered],
@@ -133,21 +133,21 @@ def _discovery(group: model.BgpGroup, sessions: list[model.Session]) -> Statemen
 
 def policy_options(config: model.DeviceConfig) -> Statement | None:
     """Return ``policy-options``: prefix lists, policies, communities, AS lists; None if empty."""
-    config_bgp = config.bgp
+    underlay = config.bgp
     balancing = policies(config, LOAD_BALANCE_POLICY)
-    if config_bgp is None:
+    if underlay is None:
         return block("policy-options", balancing) if config.isis else None
-    values = {community.name: _members(community.kind, community.value) for community in config_bgp.communities}
+    values = {community.name: _members(community.kind, community.value) for community in underlay.communities}
     return block(
         "policy-options",
         [
             block(("prefix-list", name), [entry(prefix) for prefix in prefixes])
-            for name, prefixes in config_bgp.prefix_lists.items()
+            for name, prefixes in underlay.prefix_lists.items()
         ],
         balancing,
         [
             block(("policy-statement", policy.name), [_term(term) for term in policy.terms])
-            for policy in config_bgp.policies
+            for policy in underlay.policies
         ],
         overlay.overlay_policies(config),
         [block(("community", name), choices("members", [value])) for name, value in values.items()],
@@ -157,7 +157,7 @@ def policy_options(config: model.DeviceConfig) -> Statement | None:
                 ("as-list", name),
                 choices("members", [f"{low}-{high}" if low != high else str(low) for low, high in ranges]),
             )
-            for name, ranges in config_bgp.as_lists.items()
+            for name, ranges in underlay.as_lists.items()
         ],
     )
 

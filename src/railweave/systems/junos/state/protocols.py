@@ -237,20 +237,20 @@ def sessions(answers: Iterable[Value], now: float | None) -> tuple[protocols.Bgp
 
 
 def _session(
-    peer_value: Value, peer: tuple[str, str | None], now: float | None, known: protocols.BgpSession
+    entry: Value, peer: tuple[str, str | None], now: float | None, known: protocols.BgpSession
 ) -> protocols.BgpSession:
     address, zone = peer
-    session = _SESSION.onto(known, peer_value)
-    ribs = ((rib.get("name").text(), rib) for rib in peer_value.all("bgp-rib"))
-    ago = peer_value.get("elapsed-time").attribute("seconds").number()
+    session = _SESSION.onto(known, entry)
+    ribs = ((rib.get("name").text(), rib) for rib in entry.all("bgp-rib"))
+    ago = entry.get("elapsed-time").attribute("seconds").number()
     since = now - ago if now is not None and ago is not None and session.state == "established" else None
-    instance = peer_value.get("peer-cfg-rti").text()
-    local = _port(peer_value.get("local-interface-name")) if address.startswith("fe80") and not zone else None
+    instance = entry.get("peer-cfg-rti").text()
+    local = _port(entry.get("local-interface-name")) if address.startswith("fe80") and not zone else None
     return replace(
         session,
         interface=zone or local or known.interface,
         vrf="default" if instance == "master" else instance or known.vrf,
-        discovered=peer_value.get("peer-auto-discovery-type").there or zone is not None or known.discovered,
+        discovered=entry.get("peer-auto-discovery-type").there or zone is not None or known.discovered,
         established_since=known.established_since if since is None else since,
         families=known.families
         | {_FAMILIES.get(table, table): _FAMILY(rib) for table, rib in ribs if table is not None},

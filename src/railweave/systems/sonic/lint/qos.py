@@ -35,8 +35,8 @@ def code_points(files: Files) -> Iterator[str]:
             for key in row:
                 value = text(row, key)
                 for side, end, most in (("key", key, left), ("value", value, right)):
-                    value_number = number(end)
-                    if value_number is None or not 0 <= value_number <= most:
+                    parsed = number(end)
+                    if parsed is None or not 0 <= parsed <= most:
                         yield f"{table}|{name} {key} {value}: the {side} is not 0 to {most}"
 
 

@@ -111,14 +111,14 @@ def _is_tables(file: str, text: str) -> bool:
     return Path(file).name == _TABLES or text.lstrip().startswith(("{", "["))
 
 
-def _at(line: int, of_file: list[Section]) -> list[Section]:
+def _at(line: int, blocks: list[Section]) -> list[Section]:
     """Lines that all stand on one: they are a value of JSON."""
-    left = list(of_file)
+    left = list(blocks)
     while left:
         section = left.pop()
         section.at = line
         left += section.body or ()
-    return of_file
+    return blocks
 
 
 def _config(
