@@ -15,7 +15,7 @@ from railweave.operations.deploy.changes import DeviceChange, Disruptive
 from railweave.operations.deploy.drain import DrainWait
 from railweave.operations.deploy.making import make_plan
 from railweave.operations.deploy.plan import Plan
-from railweave.operations.deploy.waves import Wave, forced, waves
+from railweave.operations.deploy.waves import Wave, waves
 from railweave.outputs.rendering.host.host_json import host_json
 from tests.operations.deploy.test_mixed import designed, texts
 from tests.operations.deploy.test_rollout import OTHER, SMALL
@@ -94,14 +94,13 @@ def test_ports_whose_mtu_changes_are_out_meanwhile(tmp_path: Path) -> None:
     assert plan.refused == ["wave 1: 50% of it would be out at once, and --max-unavailable is 40%"]
 
 
-def test_what_no_table_knows_is_not_known_to_disrupt_and_a_forced_loss_is_not_denied(tmp_path: Path) -> None:
+def test_what_moves_nothing_is_called_so_and_is_computed(tmp_path: Path) -> None:
     path = tmp_path / "new.yaml"
     old, new = designed(tmp_path / "old.yaml", SMALL), designed(path, SMALL)
     running = texts(old)
     running["spine1"] = {file: f"{text}\nsnmp {{ location x; }}\n" for file, text in running["spine1"].items()}
     (wave,) = make_plan(path, new, running, silent={}, live=True).waves
-    assert wave.risks == ("not known to disrupt anything",)
-    assert forced(wave).risks == ("beyond what is forced, not known to disrupt anything",)
+    assert wave.risks == ("no effect on traffic, computed for 1 state of the network",)
 
 
 def test_a_port_that_the_design_does_not_use_any_more_is_said_to_carry_nothing_of_it(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def effects(
     gained: dict[str, list[str]] = {}
     prefixes = list(dict.fromkeys([*designed.prefixes, *running.prefixes]))
     known: dict[frozenset[str], int] = {}
-    sides = [_Side(routes, prefixes, known) for routes in (designed, running)]
+    sides = [Side(routes, prefixes, known) for routes in (designed, running)]
     for device in designed.fibs:
         before, after = (side.of(device) for side in sides)
         for at in np.flatnonzero(before != after).tolist():
@@ -93,6 +93,12 @@ def effects(
             if set(was) != set(now):
                 kind = lost if not now else gained if not was else moved
                 kind.setdefault(prefix, []).append(device)
+    for key in dict.fromkeys([*designed.holds, *running.holds]):
+        before, after = (side.held(key) for side in sides)
+        for at in np.flatnonzero(before != after).tolist():
+            kind = lost if before[at] else gained
+            if key[0] not in kind.get(prefixes[at], ()):
+                kind.setdefault(prefixes[at], []).append(key[0])
     touched = {*lost, *moved, *gained}
     names: dict[str, str] = {
         subnet.routed_by: network.fabric(segment.fabric).color_name(subnet.color)
@@ -118,7 +124,7 @@ def effects(
     )
 
 
-class _Side:
+class Side:
     """The routes of one of the two sides of a comparison.
 
     Each set of next-hop links has a number. Equal sets have the same number on both sides.
@@ -136,6 +142,13 @@ class _Side:
             return np.full(len(self._places), UNREACHABLE, dtype=np.int64)
         groups = np.append(self._routes.fibs[device].group, UNREACHABLE)  # place -1 is the last
         return self._numbers[groups[self._places]]
+
+    def held(self, key: tuple[str, str]) -> NDArray[np.bool_]:
+        """Return for each prefix whether a VRF, given as (switch, VRF), holds it."""
+        mask = self._routes.holds.get(key)
+        if mask is None:
+            return np.zeros(len(self._places), dtype=np.bool_)
+        return np.append(mask, False)[self._places]  # noqa: FBT003 - place -1 is the last
 
 
 def _classes(difference: FieldDifference, config: DeviceConfig) -> list[str]:

@@ -17,7 +17,6 @@ from railweave.operations.deploy.changes import transaction
 from railweave.operations.deploy.left import capacity, gone, still_used
 from railweave.operations.deploy.making import make_plan
 from railweave.operations.deploy.plan import Drain
-from railweave.operations.deploy.waves import forced
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -245,8 +244,6 @@ def _planned(
             refused += still_used(after, site.configs, links)
         stood = former if other is before else fabric.site_of(before).configs
         refused += [line for name in affected for line in by_hand(stood[name], site.configs[name])]
-        if force and lost:
-            plan = replace(plan, waves=tuple(forced(wave) for wave in plan.waves))
         watched = {} if back else ports(after, site.configs, links)
     names = tuple(pattern for target in targets for pattern in target.patterns)
     return replace(plan, drain=Drain(names, back, *texts, watched, tuple(lines), tuple(refused)))

@@ -11,11 +11,14 @@ from railweave.analysis.checks.devices import saved
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.drift.running import running_configs
 from railweave.counting import counted
-from railweave.errors import unknown_switches
+from railweave.errors import InputError, unknown_switches
 from railweave.live.fleet.host_tree import without_amiss
-from railweave.operations.deploy.changes import DeviceChange, change, server_change
+from railweave.model.catalog import catalog
+from railweave.model.network.status import reachable
+from railweave.operations.deploy.changes import SERVER, DeviceChange, change, server_change
+from railweave.operations.deploy.moments import NOTHING, ROUTES, UNKNOWN, Moments, kind_of
 from railweave.operations.deploy.plan import Plan
-from railweave.operations.deploy.waves import UNDISTURBED, Wave, waves
+from railweave.operations.deploy.waves import NOT_COMPUTED, SERVERS_ONLY, Wave, waves
 from railweave.progress import silent
 from railweave.systems import system
 from railweave.workers import spread
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 
+_OF_THE_HOST = "the Linux host's"
+"""The reason in system.yaml for fields of a router that runs on a Linux host which is configured by other means."""
 Configs = dict[str, "DeviceConfig"]
 Tenants = dict[str, dict[str, str]]
 """The VRF of each NIC that is in a VRF, by server and NIC."""
@@ -43,13 +48,19 @@ class PlanConfigs:
         changes: Mapping[str, DeviceChange],
         designed: Configs,
     ) -> None:
-        self.network = network
+        self.network = network = reachable(network)  # a drained switch routes too, by its drained configuration
         here = {name: dict(texts) for name, texts in running.items() if name in designed}
         self.unknown = {name for name, config in designed.items() if config.vrfs and name not in here}
         """Leaves with tenants whose running configuration is unknown."""
         there = {name: {**texts, **changes[name].target} for name, texts in here.items() if name in changes}
+        self.disrupted = [name for name, change in changes.items() if change.disrupts]
         self.before = running_configs(network, here, designed)
-        self.after = running_configs(network, {**here, **there}, designed)
+        reached = {name for name in there if changes[name].as_designed}
+        rest = running_configs(network, {name: there[name] for name in there.keys() - reached}, designed)
+        self.after = {
+            name: rest[name] if name in there and name not in reached else config for name, config in designed.items()
+        }
+        self.after |= {name: self.before[name] for name in here.keys() - there.keys()}
 
     def _stated(self) -> list[str]:
         """Return, as lines, the route imports between tenants that the fabric file requests."""
@@ -68,6 +79,17 @@ class PlanConfigs:
         old, new = tenants(self.network, self.before), tenants(self.network, self.after)
         groups = [frozenset(self._leaves(server, old, new)) for server in sorted(old.keys() & new.keys())]
         return [group for group in groups if len(group) > 1]
+
+    def computed(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
+        """Return the waves with their effect on traffic, computed from the configurations that stand after each."""
+        devices = [wave.devices for wave in waves]
+        effects = Moments(self.network, self.before, self.after, devices, self.disrupted).effects()
+        return tuple(
+            wave.with_effect(effect)
+            if any(name in self.before for name in wave.devices)
+            else replace(wave, risks=(*wave.risks, NOT_COMPUTED.format(SERVERS_ONLY)))
+            for wave, effect in zip(waves, effects, strict=True)
+        )
 
     def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
         """Return the leaves on which a server moves from one VRF to a different one."""
@@ -120,8 +142,9 @@ class PlanConfigs:
             if here and not wrong:
                 lines.append("by the texts before and after this wave no tenant takes routes of another")
             servers = tuple(dict.fromkeys((*wave.servers, *here)))
-            risks = (risk for risk in wave.risks if not here or risk != UNDISTURBED)
-            annotated.append(replace(wave, risks=(*risks, *lines), refused=(*wave.refused, *wrong), servers=servers))
+            annotated.append(
+                replace(wave, risks=(*wave.risks, *lines), refused=(*wave.refused, *wrong), servers=servers)
+            )
         return tuple(annotated)
 
 
@@ -261,12 +284,22 @@ def _ordered(
     most: float,
     canary: bool = True,
 ) -> tuple[Wave, ...]:
-    """Return the waves of the changes. If the network has an overlay, each wave is checked for the isolation of tenants."""
+    """Return the waves of the changes, each with its computed effect. With an overlay, each is also checked for the isolation of tenants."""
     network, control = designed.network, designed.control_plane
-    if not changed or not any(fabric.overlay for fabric in network.fabrics):
-        return waves(network, control, changed, most=most, canary=canary)
-    moments = PlanConfigs(network, running, changed, designed.configs)
-    return moments.told(waves(network, control, changed, most=most, canary=canary, together=moments.together))
+    if not changed:
+        return ()
+    overlay = any(fabric.overlay for fabric in network.fabrics)
+    try:
+        moments = PlanConfigs(network, running, changed, designed.configs)
+    except InputError as error:
+        if overlay:
+            raise
+        told = NOT_COMPUTED.format("; ".join(f"{problem.place}: {problem.what}" for problem in error.problems))
+        ordered = waves(network, control, changed, most=most, canary=canary)
+        return tuple(replace(wave, risks=(*wave.risks, told)) for wave in ordered)
+    together = moments.together if overlay else ()
+    ordered = waves(network, control, changed, most=most, canary=canary, together=together)
+    return moments.computed(moments.told(ordered) if overlay else ordered)
 
 
 def _plan(
@@ -282,7 +315,24 @@ def _plan(
     """Return a plan of the changes, dated now. ``ordered``: the waves in their order; for the rest, see ``Plan``."""
     design = hashlib.sha256(network.to_json()).hexdigest()
     made = datetime.now(UTC).isoformat(timespec="seconds")
-    return Plan(str(fabric.resolve()), design, made, live, tuple(changes.values()), ordered, dict(silent), back_to)
+    outside = {
+        nos: subjects for nos in sorted({each.system for each in changes.values()}) if (subjects := _outside(nos))
+    }
+    every = tuple(changes.values())
+    return Plan(str(fabric.resolve()), design, made, live, every, ordered, dict(silent), back_to, outside=outside)
+
+
+def _outside(nos: str) -> tuple[str, ...]:
+    """Return the subjects with an effect on traffic that a system's configuration does not hold, because the Linux host below has them."""
+    if nos == SERVER:
+        return ()
+    fields = [name for name, reason in catalog().systems[nos].reads.unsaid.items() if reason.startswith(_OF_THE_HOST)]
+    kinds = {name: kind_of(name) for name in fields}
+    return tuple(
+        dict.fromkeys(
+            name if kind == ROUTES else kind for name, kind in kinds.items() if kind not in {NOTHING, UNKNOWN}
+        )
+    )
 
 
 def _wanted(config: DeviceConfig) -> dict[str, str]:

@@ -212,6 +212,7 @@ class Plan:
     - ``upgrade``: the release that the plan installs, if it is an upgrade. It then changes no configuration.
     - ``replacement``: the change of the inventory, if hardware was replaced.
     - ``trial``: the name of the trial, if the plan is one; it is never kept (``operations.deploy.trial``).
+    - ``outside``: by system, the subjects that its configuration does not hold. The plan neither compares nor changes them.
     """
 
     fabric: str
@@ -226,6 +227,7 @@ class Plan:
     upgrade: Upgrade | None = None
     replacement: Replacement | None = None
     trial: str = ""
+    outside: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
 
     @property
     def digest(self) -> str:
@@ -274,6 +276,7 @@ class Plan:
             **({} if self.upgrade is None else {"upgrade": self.upgrade.to_json()}),
             **({} if self.replacement is None else {"replacement": self.replacement.to_json()}),
             **({"trial": self.trial} if self.trial else {}),
+            **({"outside": {nos: list(subjects) for nos, subjects in self.outside.items()}} if self.outside else {}),
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -316,6 +319,10 @@ class Plan:
         text += [
             f"left out: {name}: {why}" for name, why in self.silent.items() if f"{name} did not answer" not in told
         ]
+        text += [
+            f"not in this plan: on {nos}, {', '.join(subjects)}. Its configuration does not hold them: set them by hand, then `railweave check`"
+            for nos, subjects in self.outside.items()
+        ]
         text += [f"refused: {line}" for line in self.refused]
         if self.secrets:
             text.append(f"apply needs --secrets with {', '.join(self.secrets)}")
@@ -337,6 +344,7 @@ def plan_of(document: Any) -> Plan:  # noqa: ANN401 - JSON
         Upgrade.of_json(document["upgrade"]) if "upgrade" in document else None,
         Replacement.of_json(document["replacement"]) if "replacement" in document else None,
         document.get("trial", ""),
+        {nos: tuple(subjects) for nos, subjects in document.get("outside", {}).items()},
     )
 
 

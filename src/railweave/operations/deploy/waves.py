@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from railweave.analysis.routing.table import UNREACHABLE
 from railweave.counting import counted, several
-from railweave.json_values import JsonObject
+from railweave.json_values import to_json
 from railweave.operations.deploy.changes import DeviceChange, loses_only
+from railweave.operations.deploy.moments import WaveEffect
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,18 +22,22 @@ _ROLES = ("super-spine", "dci", "spine", "leaf")
 """The order in which roles change. Leaves come last, because they open the sessions to the other roles."""
 UNUSED = "what it disrupts carries nothing of the design"
 """The risk line of a wave that disrupts only ports without a cable in the design."""
-UNDISTURBED = "not known to disrupt anything"
-"""The risk line of a wave without a known disruption: no system's disruption table has its changes. It is not a guarantee."""
+UNDISTURBED = "no effect on traffic, computed for {}"
+"""The risk line of a wave whose effect was computed and is empty. The number of computed networks is filled in."""
+NOT_COMPUTED = "effect on traffic not computed: {}"
+"""The risk line of a wave whose effect was not computed, with the reason."""
+SERVERS_ONLY = "only servers change, whose traffic no route of a switch shows"
 
 
 @dataclass(frozen=True)
-class Wave(JsonObject):
+class Wave:
     """The devices that are changed together.
 
     - ``why``: the reason why they are in one wave.
     - ``risks``: lines on the capacity and reachability that are lost while the devices reset.
     - ``refused``: the reasons why the wave puts too much of the network at risk.
     - ``servers``: the servers that change or lose NICs during the wave. No job should run on them.
+    - ``effect``: the computed effect on traffic, which ``risks`` states as sentences.
     """
 
     devices: tuple[str, ...]
@@ -40,6 +45,7 @@ class Wave(JsonObject):
     risks: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
+    effect: WaveEffect = field(default_factory=WaveEffect)
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> Wave:
@@ -50,13 +56,22 @@ class Wave(JsonObject):
             tuple(fields["risks"]),
             tuple(fields["refused"]),
             tuple(fields["servers"]),
+            WaveEffect.of_json(fields["effect"]) if "effect" in fields else WaveEffect(),
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form of the wave. A wave without a computed effect has none, as in plans of earlier releases."""
+        fields: dict[str, Any] = to_json(self.__dict__)
+        if not self.effect.states:
+            del fields["effect"]
+        return fields
 
-def forced(wave: Wave) -> Wave:
-    """Return a wave of a forced drain. Its line ``UNDISTURBED`` then says that it does not cover the forced effects."""
-    risks = tuple("beyond what is forced, " + risk if risk == UNDISTURBED else risk for risk in wave.risks)
-    return replace(wave, risks=risks)
+    def with_effect(self, effect: WaveEffect) -> Wave:
+        """Return the wave with its computed effect, in words too. ``risks`` must be those of ``waves``."""
+        lines = effect.lines()
+        if not lines and not self.risks and effect.states:
+            lines = [UNDISTURBED.format(counted(effect.states, "state") + " of the network")]
+        return replace(self, risks=(*self.risks, *lines), effect=effect)
 
 
 @dataclass(frozen=True)
@@ -215,7 +230,7 @@ def _wave(
         for server in network.servers
         if server.name in names or any(_is_out(cable.b, out) for cable in network.cables_of(server.name))
     ]
-    risks = (*risk.lines(),) or (UNUSED,) if out else (UNDISTURBED,)
+    risks = (*risk.lines(),) or (UNUSED,) if out else ()
     return Wave(names, why, risks, refused, tuple(drained))
 
 

@@ -1,0 +1,423 @@
+"""The effect of a plan's waves on traffic, computed from the configurations that stand after each wave and while a wave is carried out.
+
+Each of these networks goes through the routing and the checks of ``railweave verify``. A change that routing and checks do not see, such as a timer,
+is either in a system's table of disruptions or unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.subject import Subject
+from railweave.analysis.drift.drift import Effects, effects
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.table import UNREACHABLE
+from railweave.counting import counted
+from railweave.errors import UnsettledError
+from railweave.json_values import JsonObject
+from railweave.model.device.fields import differences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
+
+NOTHING, ROUTES, UNKNOWN = "nothing", "routes", "unknown"
+"""Kinds of fields (``FIELDS``): those that carry no traffic, those whose effect routing and checks compute, and those whose effect is not computed."""
+FIELDS = (
+    (r".*\bdescription|.*\.order", NOTHING),
+    (r"management\.security\.edge_ports.*", UNKNOWN),
+    (r"management(_address|_gateway)?\b.*|left_out|release|model|role|name|nos|schema", NOTHING),
+    (r"interfaces\.(copper|length_m|between_sites|lanes)|qos\.buffer_monitor|qos\.ports|qos\.profiles\.cable_length_m", NOTHING),
+    (r"(bgp|bgp\.groups|isis|overlay)\.bfd\b.*", "BFD"),
+    (r"bgp\.graceful_restart\b.*", "graceful restart"),
+    (r"(bgp\.(authentication|ttl_security)|isis\.key)\b.*", "protection of routing sessions"),
+    (r"interfaces\.macsec\b.*", "MACsec"),
+    (r"(interfaces|gateways)\.mtu", "MTU"),
+    (r"interfaces\.speed_gbps|splits\b.*", "port speed"),
+    (r"interfaces\.pauses|qos\b.*|overlay\.tunnel_dscp", "traffic classes"),
+    (r"balancing\b.*|(bgp|isis|ospf)\.maximum_ecmp", "load balancing"),
+    (r"gateways\.(advertisements|proxy_arp)\b.*", "what servers receive from gateways"),
+    (r"(bgp|vrfs|overlay|mac_vrf|isis|ospf|loopback|gateways|interfaces)\b.*", ROUTES),
+    (r"(protection|extra)\b.*", UNKNOWN),
+)  # fmt: skip
+"""The kind of each field of a configuration, by a pattern of its name; the first that fits counts. Any other kind is a subject to name in the plan."""
+_FIELDS = [(re.compile(pattern), kind) for pattern, kind in FIELDS]
+ALL_HALVES = 64
+"""The number of switches up to which every two devices of a wave are computed with one changed and the other not."""
+_CUTS = {"unreachable"}
+"""The findings that say again what ``Cut`` says."""
+_NAMES = 3
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of a field of a configuration. A field without a row in ``FIELDS`` is ``UNKNOWN``."""
+    return next((kind for pattern, kind in _FIELDS if pattern.fullmatch(name)), UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Cut(JsonObject):
+    """Destinations that are lost although they were reached before the plan and are reached after it.
+
+    - ``prefixes``: each prefix, with the switches, or the VRFs of switches, that do not reach it.
+    - ``until``: the number of the wave after which they are reached again; 0 if only while this wave is carried out.
+    """
+
+    prefixes: Mapping[str, tuple[str, ...]]
+    until: int
+
+
+@dataclass(frozen=True)
+class WaveEffect(JsonObject):
+    """The computed effect of one wave on traffic.
+
+    - ``states``: the number of networks whose routes were computed for this wave; 0 if it was not computed.
+    - ``cuts``: destinations that are lost for a time.
+    - ``effects``: the difference from before this wave: prefixes lost for good, moved and gained, colors, classes, tenants.
+    - ``risks``: findings of checks that neither the network before the plan nor the one after it has, with the wave that ends each.
+    - ``subjects``: subjects that change and that routes do not show, such as MTU, with the devices.
+    - ``unknown``: changes whose disruption is unknown, as (device, statement or field).
+    """
+
+    states: int = 0
+    cuts: tuple[Cut, ...] = ()
+    effects: Effects = field(default_factory=Effects)
+    risks: tuple[tuple[str, int], ...] = ()
+    subjects: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    unknown: tuple[tuple[str, str], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.cuts or self.effects or self.risks or self.subjects or self.unknown)
+
+    @classmethod
+    def of_json(cls, document: Mapping[str, Any]) -> WaveEffect:
+        """Build the effect from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+
+        def named(there: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+            return {name: tuple(names) for name, names in there.items()}
+
+        given = document["effects"]
+        many = {key: named(given[key]) for key in ("lost", "moved", "gained", "classes", "tenants")}
+        return cls(
+            document["states"],
+            tuple(Cut(named(cut["prefixes"]), cut["until"]) for cut in document["cuts"]),
+            Effects(**many, colors=tuple(given["colors"]), unsettled=given["unsettled"]),
+            tuple((text, until) for text, until in document["risks"]),
+            named(document["subjects"]),
+            tuple((device, statement) for device, statement in document["unknown"]),
+        )
+
+    def lines(self) -> list[str]:
+        """Return the effect as sentences, the worst first; empty if there is none."""
+        after = self.effects
+        return [
+            *_cut(self.cuts),
+            *_at_risk(self.risks),
+            *([after.unsettled] if after.unsettled else []),
+            *_prefixes("are no longer reached", after.lost),
+            *_prefixes("take other links", after.moved),
+            *_prefixes("are reached where they were not", after.gained),
+            *([f"path colors touched: {', '.join(after.colors)}"] if after.colors else []),
+            *_named("treated differently", ("traffic class", "traffic classes"), after.classes),
+            *_named("VRFs change", ("tenant", "tenants"), after.tenants),
+            *(
+                f"changes that routes do not show: {subject} on {_some(there)}"
+                for subject, there in self.subjects.items()
+            ),
+            *(f"disruption unknown: {device}: {statement}" for device, statement in self.unknown),
+        ]
+
+
+def _cut(cuts: Sequence[Cut]) -> Iterator[str]:
+    for meanwhile in (False, True):
+        some = [cut for cut in cuts if (cut.until == 0) is meanwhile]
+        prefixes = dict.fromkeys(prefix for cut in some for prefix in cut.prefixes)
+        places = sorted(
+            {place.partition(" ")[::2] for cut in some for there in cut.prefixes.values() for place in there}
+        )
+        tables = dict.fromkeys(table for _, table in places if table)
+        if some:
+            when = (
+                "for as long as the devices of this wave take to commit"
+                if meanwhile
+                else _until(cut.until for cut in some)
+            )
+            yield (
+                f"CUT {when}: {counted(len(prefixes), 'prefix', 'prefixes')} ({_some(prefixes)}), not reached from "
+                f"{_some(dict.fromkeys(device for device, _ in places))}{f', in {_some(tables)}' if tables else ''}"
+            )
+
+
+def _at_risk(risks: Iterable[tuple[str, int]]) -> Iterator[str]:
+    by_rule: dict[str, list[tuple[str, int]]] = {}
+    for text, until in risks:
+        by_rule.setdefault(text.partition(" ")[0], []).append((text.partition(" ")[2], until))
+    for rule, places in by_rule.items():
+        more = f", and {len(places) - 1} more of the kind" if len(places) > 1 else ""
+        yield f"AT RISK {_until(until for _, until in places)}: {places[0][0]}{more} ({rule})"
+
+
+def _until(waves: Iterable[int]) -> str:
+    ends = sorted(set(waves))
+    return f"until wave {ends[-1]}" + (f", a part until wave {ends[0]}" if len(ends) > 1 else "")
+
+
+def _prefixes(what: str, by_prefix: Mapping[str, tuple[str, ...]]) -> list[str]:
+    where = dict.fromkeys(place for places in by_prefix.values() for place in places)
+    count = counted(len(by_prefix), "prefix", "prefixes")
+    return [f"{count} {what} ({_some(by_prefix)}), seen from {_some(where)}"] if by_prefix else []
+
+
+def _named(what: str, kinds: tuple[str, str], there: Mapping[str, tuple[str, ...]]) -> list[str]:
+    devices = dict.fromkeys(device for names in there.values() for device in names)
+    return [f"{kinds[len(there) > 1]} {_some(there)}: {what} on {_some(devices)}"] if there else []
+
+
+def _some(names: Iterable[str]) -> str:
+    every = list(names)
+    return ", ".join(every[:_NAMES]) + (f" and {len(every) - _NAMES} more" if len(every) > _NAMES else "")
+
+
+@dataclass(frozen=True)
+class _Destination:
+    """What servers are reached at: the prefix of a gateway before and after the plan, or a prefix that is on no gateway."""
+
+    before: str
+    after: str
+
+    @property
+    def name(self) -> str:
+        return self.before if self.before == self.after else f"{self.before}, later {self.after}"
+
+
+def _destinations(before: DeviceConfig, after: DeviceConfig) -> Iterator[tuple[str, _Destination]]:
+    """Yield each destination of a device, with the prefix of the gateway before the plan: servers are reached by one or the other."""
+    later = {(gateway.name, gateway.vrf): gateway.prefixes for gateway in after.gateways}
+    for gateway in before.gateways:
+        for number, prefix in enumerate(gateway.prefixes):
+            prefixes = later.get((gateway.name, gateway.vrf), ())
+            yield prefix, _Destination(prefix, prefixes[number] if number < len(prefixes) else prefix)
+
+
+class _Reached:
+    """What each switch reaches in one state of the network.
+
+    ``prefixes`` has, for each destination, its prefix in this state.
+    """
+
+    def __init__(self, routes: Routes, prefixes: Sequence[str]) -> None:
+        places = np.array([routes.index.get(prefix, -1) for prefix in prefixes], dtype=np.int64)
+        self.masks: dict[tuple[str, str], NDArray[np.bool_]] = {
+            key: np.append(mask, False)[places] for key, mask in routes.holds.items()
+        }
+        held: dict[str, NDArray[np.bool_]] = {}
+        for (device, _), mask in self.masks.items():
+            held[device] = held.get(device, np.zeros(len(places), np.bool_)) | mask
+        for device, fib in routes.fibs.items():
+            mask = np.append(fib.group != UNREACHABLE, False)[places]
+            self.masks[device, ""] = (
+                mask & ~held[device] if device in held else mask
+            )  # what a VRF holds is told of once
+        self.shared = {
+            (device, f"VRF {vrf}", f"{prefix} of {leaf}")
+            for (device, vrf), exits in routes.shared.exits.items()
+            for prefix, leaves in exits.items()
+            for leaf in leaves
+        } | {
+            (device, f"VNI {vni}", f"servers of {leaf}")
+            for (device, vni), leaves in routes.shared.bridged.items()
+            for leaf in leaves
+        }
+
+
+@dataclass(frozen=True)
+class _State:
+    """The network after a wave: the devices that have changed, what is reached (or why routes are not known), and the findings by text."""
+
+    done: frozenset[str]
+    reached: _Reached | str
+    wrong: frozenset[str]
+    effects: Effects
+
+
+class Moments:
+    """The networks that stand before a plan, after each of its waves, and between.
+
+    - ``before``, ``after``: the configurations of all switches before the plan and after all of it.
+    - ``waves``: the names of the devices of each wave, in order.
+    - ``known``: the devices whose disruptions are in a system's table.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        before: Mapping[str, DeviceConfig],
+        after: Mapping[str, DeviceConfig],
+        waves: Sequence[Sequence[str]],
+        known: Iterable[str] = (),
+    ) -> None:
+        self._network, self._before, self._after, self._known = network, before, after, frozenset(known)
+        changed = {name for name in before if before[name] != after[name]}
+        self._fields = {name: differences(before[name], after[name]) for name in sorted(changed)}
+        self._waves = [tuple(sorted(changed.intersection(devices))) for devices in waves]
+        self._owners: list[str] = []
+        self._destinations: list[_Destination] = []
+        told: set[str] = set()
+        for name, config in before.items():
+            for prefix, destination in _destinations(config, after[name]):
+                self._owners.append(name)
+                self._destinations.append(destination)
+                told |= {prefix, destination.after}
+        for prefix in ControlPlane(before.values()).prefixes:
+            if prefix not in told:
+                self._owners.append("")
+                self._destinations.append(_Destination(prefix, prefix))
+        self._sources = {name for name, config in before.items() if config.gateways or config.vrfs} or set(before)
+
+    def effects(self) -> list[WaveEffect]:
+        """Return the effect of each wave."""
+        states: list[_State] = []
+        done: frozenset[str] = frozenset()
+        subject = self._subject(done)
+        states.append(_State(done, self._reached(subject), self._findings(subject), Effects()))
+        for devices in self._waves:
+            if not devices:
+                states.append(replace(states[-1], effects=Effects()))
+                continue
+            done, earlier = done | set(devices), subject
+            subject = self._subject(done)
+            reached = self._reached(subject)
+            unknown = reached if isinstance(reached, str) else states[-1].reached
+            fields = {name: self._fields[name] for name in devices}
+            moved = (
+                Effects(unsettled=unknown)
+                if isinstance(unknown, str)
+                else effects(self._network, earlier.routes, subject.routes, fields, self._before)
+            )
+            states.append(_State(done, reached, self._findings(subject), moved))
+        return [self._effect(wave, states) for wave in range(1, len(states))]
+
+    def _effect(self, wave: int, states: Sequence[_State]) -> WaveEffect:
+        devices = self._waves[wave - 1]
+        subjects: dict[str, dict[str, None]] = {}
+        unknown: dict[tuple[str, str], None] = {}
+        for name in devices:
+            for change in self._fields[name]:
+                kind = kind_of(change.field)
+                if kind == UNKNOWN and name not in self._known:
+                    unknown[name, " ".join(change.place)] = None
+                elif kind not in {NOTHING, ROUTES, UNKNOWN}:
+                    subjects.setdefault(kind, {})[name] = None
+        cuts = list(self._cuts(wave, states))
+        meanwhile, count, moved = self._meanwhile(wave, states)
+        cuts += [Cut(meanwhile, 0)] if meanwhile else []
+        cut = {prefix for each in cuts for prefix in each.prefixes}
+        back = {prefix for each in self._cuts(wave - 1, states) for prefix in each.prefixes}
+        moved = replace(
+            moved,
+            lost={prefix: there for prefix, there in moved.lost.items() if prefix not in cut},
+            gained={prefix: there for prefix, there in moved.gained.items() if prefix not in back},
+        )
+        risks = tuple(_risks(wave, states))
+        named = {kind: tuple(there) for kind, there in subjects.items()}
+        return WaveEffect(1 + count, tuple(cuts), moved, risks, named, tuple(unknown))
+
+    def _meanwhile(self, wave: int, states: Sequence[_State]) -> tuple[dict[str, tuple[str, ...]], int, Effects]:
+        """Return what is cut while some devices of a wave have changed and others not, the number of such states, and the wave's effects.
+
+        The effects say so if the routes of such a state are not known.
+        """
+        was, now, moved = states[wave - 1], states[wave], states[wave].effects
+        cut: dict[str, dict[str, None]] = {}
+        halves = list(_halves(self._waves[wave - 1], everyone=len(self._before) <= ALL_HALVES))
+        for half in halves:
+            reached = self._reached(self._subject(was.done | half))
+            if isinstance(reached, str):
+                moved = replace(moved, unsettled=f"while this wave is carried out, {reached}")
+            elif not isinstance(was.reached, str) and not isinstance(now.reached, str):
+                for prefix, place in self._lacking(reached, was.reached, now.reached):
+                    cut.setdefault(prefix, {})[place] = None
+        return {prefix: tuple(places) for prefix, places in cut.items()}, len(halves), moved
+
+    def _cuts(self, wave: int, states: Sequence[_State]) -> Iterator[Cut]:
+        """Yield what is cut after a wave, by the wave that ends it."""
+        now, first, last = states[wave].reached, states[0].reached, states[-1].reached
+        if isinstance(now, str) or isinstance(first, str) or isinstance(last, str):
+            return
+        by_end: dict[int, dict[str, dict[str, None]]] = {}
+        open_ends = dict.fromkeys(self._lacking(now, first, last))
+        for later in range(wave + 1, len(states)):
+            if not open_ends:
+                break
+            then = states[later].reached
+            still = set(open_ends) if isinstance(then, str) else set(self._lacking(then, first, last))
+            for prefix, place in [end for end in open_ends if end not in still]:
+                by_end.setdefault(later, {}).setdefault(prefix, {})[place] = None
+                del open_ends[prefix, place]
+        for end, there in by_end.items():
+            yield Cut({prefix: tuple(places) for prefix, places in there.items()}, end)
+
+    def _lacking(self, now: _Reached, first: _Reached, last: _Reached) -> Iterator[tuple[str, str]]:
+        """Yield (destination, place) of what servers do not reach now, and reach both in ``first`` and in ``last``.
+
+        A place is a switch to which servers are cabled, or a VRF or VNI of it.
+        """
+        for (device, vrf), mask in first.masks.items():
+            there, here = last.masks.get((device, vrf)), now.masks.get((device, vrf))
+            if there is None or device not in self._sources:
+                continue
+            lost = mask & there if here is None else mask & there & ~here
+            for at in np.flatnonzero(lost).tolist():
+                if self._owners[at] != device:
+                    yield self._destinations[at].name, f"{device} VRF {vrf}" if vrf else device
+        for device, table, name in sorted((first.shared & last.shared) - now.shared):
+            yield name, f"{device} {table}"
+
+    def _subject(self, done: Iterable[str]) -> Subject:
+        """Return the network in which the devices of ``done`` have changed, and no others."""
+        return Subject(self._network, {**self._before, **{name: self._after[name] for name in done}})
+
+    def _reached(self, subject: Subject) -> _Reached | str:
+        """Return what the switches of a network reach, or the reason why its routes are not known."""
+        prefixes = [
+            destination.after if owner and subject.configs[owner] is self._after[owner] else destination.before
+            for owner, destination in zip(self._owners, self._destinations, strict=True)
+        ]
+        try:
+            return _Reached(subject.routes, prefixes)
+        except UnsettledError as error:
+            return str(error)
+
+    def _findings(self, subject: Subject) -> frozenset[str]:
+        """Return the findings about a network as texts."""
+        return frozenset(
+            f"{finding.id} {finding.where}: {finding.what}"
+            for finding in run_checks(subject, slow=False)
+            if finding.severity != "info" and finding.id not in _CUTS
+        )
+
+
+def _halves(devices: Sequence[str], *, everyone: bool) -> Iterator[frozenset[str]]:
+    """Yield sets of devices so that of every two devices, each is in a set without the other; without ``everyone``, of most.
+
+    A device is in a set, or in its complement, by each binary digit of its number.
+    """
+    digits = (len(devices) - 1).bit_length() if devices else 0
+    for digit in range(digits if everyone else min(digits, 1)):
+        for side in (0, 1):
+            yield frozenset(name for number, name in enumerate(devices) if number >> digit & 1 == side)
+
+
+def _risks(wave: int, states: Sequence[_State]) -> Iterator[tuple[str, int]]:
+    """Yield the findings after a wave that neither the network before the plan nor the one after it has, with the wave that ends each."""
+    for text in sorted(states[wave].wrong - states[0].wrong - states[-1].wrong):
+        yield text, next(later for later in range(wave + 1, len(states)) if text not in states[later].wrong)

@@ -1,0 +1,245 @@
+"""What a plan says of the network between its waves, against routes that are computed apart from it."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import shutil
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from railweave.analysis.checks.subject import Subject
+from railweave.model.catalog import in_force
+from railweave.model.device.build import device_config
+from railweave.model.device.model import DeviceConfig
+from railweave.model.network.model import Network
+from railweave.model.network.status import reachable
+from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.moments import UNKNOWN, kind_of
+from railweave.operations.deploy.plan import Plan, plan_of
+from railweave.operations.deploy.waves import UNDISTURBED
+from railweave.outputs.folder.designing import design_file
+from tests.conftest import EXAMPLES
+from tests.operations.deploy.test_mixed import texts
+
+NO_EFFECT = UNDISTURBED.partition(" {}")[0]
+BACKEND = "fabrics.backend"
+SILENT: list[tuple[str, object]] = [
+    ("management.ntp", ["172.20.0.9"]),
+    ("management.snmp.location", "hall 2"),
+    ("management.snmp.contact", "noc@example.net"),
+    ("management.syslog", [{"host": "172.20.0.11"}]),
+    ("management.domain", "other.example.net"),
+    ("management.dns", ["172.20.0.12"]),
+    ("management.banner", "keep out"),
+    ("management.time_zone", "Europe/Berlin"),
+]
+"""Changes that move nothing."""
+MOVING: list[tuple[str, object]] = [
+    (f"{BACKEND}.addressing", {"server_pool": "fc01::/16", "local_prefixes": ["fc01::/16"]}),
+    (f"{BACKEND}.pools.leaf_asn", "4210000000-4210000100"),
+    (f"{BACKEND}.pools.spine_asn", "4220000000-4220000100"),
+    (f"{BACKEND}.pools.router_id", "10.77.0.0/24"),
+    (f"{BACKEND}.colors", [{"name": "green"}, {"name": "blue"}, {"name": "red"}, {"name": "violet"}]),
+    ("status", {"spine1": "drained"}),
+    ("status", {"stripe1-leaf1": "drained"}),
+    ("status", {"spine2": "drained", "spine3": "drained"}),
+    ("status", {"stripe2-leaf1--spine1": "drained"}),
+]
+"""Changes of routes, on every system. Some move nothing on some systems."""
+SYSTEMS = ("junos", "eos", "sonic", "frr")
+CASES = [
+    *(("h100-rlb", nos, key, value) for nos in SYSTEMS for key, value in (*SILENT, *MOVING)),
+    *(("h100-rlb-8up", nos, key, value) for nos in ("junos", "frr") for key, value in (SILENT[1], MOVING[5])),
+    *(("mi300x-leaf-31", nos, key, value) for nos in SYSTEMS for key, value in SILENT[:3]),
+    *(("two-planes", nos, key, value) for nos in SYSTEMS for key, value in SILENT[:3]),
+]
+
+
+def designs(folder: Path, example: str, nos: str, key: str, value: object) -> tuple[Network, Network, Path]:
+    """An example on a system, and with another value."""
+    document: dict[str, Any] = yaml.safe_load((EXAMPLES / f"{example}.yaml").read_text())
+    changed: dict[str, Any] = copy.deepcopy(document)
+    *above, last = key.split(".")
+    place = changed
+    for name in above:
+        place = place.setdefault(name, {})
+    place[last] = value
+    networks: list[Network] = []
+    for name, content in (("old", document), ("new", changed)):
+        (folder / name).mkdir()
+        for beside in EXAMPLES.glob(f"{example}.*"):
+            shutil.copy(beside, folder / name)
+        file = folder / name / f"{example}.yaml"
+        file.write_text(yaml.safe_dump(content, sort_keys=False))
+        networks.append(reachable(design_file(file, device=[f":{nos}"] if nos else [])[0]))
+    return networks[0], networks[1], folder / "new" / f"{example}.yaml"
+
+
+def configs_of(network: Network) -> dict[str, DeviceConfig]:
+    return {switch.name: device_config(network, switch.name) for switch in network.switches}
+
+
+class Walked:
+    """Which gateways a leaf reaches, hop by hop, where some devices have changed and others not."""
+
+    def __init__(
+        self, network: Network, old: dict[str, DeviceConfig], new: dict[str, DeviceConfig], done: set[str]
+    ) -> None:
+        self.configs = {name: (new if name in done else old)[name] for name in old}
+        self.routes = Subject(network, self.configs).routes
+        self.ends = {cable.name: (cable.a.device, cable.b.device) for cable in network.cables}
+
+    def arrives(self, device: str, prefix: str, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether any way from a device leads to the prefix."""
+        if self.routes.is_local(device, prefix):
+            return True
+        return device not in seen and any(
+            self.arrives(next(end for end in self.ends[link] if end != device), prefix, seen | {device})
+            for link in self.routes.next_hops(device, prefix)
+        )
+
+    def pairs(self) -> Iterator[tuple[str, str, str, int]]:
+        """Yield (leaf, other leaf, gateway, number of its prefix) of what is reached."""
+        leaves = [name for name, config in self.configs.items() if config.gateways]
+        for owner in leaves:
+            for gateway in self.configs[owner].gateways:
+                for number, prefix in enumerate(gateway.prefixes):
+                    for leaf in leaves:
+                        if leaf != owner and self.arrives(leaf, prefix):
+                            yield leaf, owner, gateway.name, number
+
+    def tables(self) -> dict[tuple[str, str], frozenset[str]]:
+        """The links by which each switch sends each prefix."""
+        return {
+            (device, prefix): frozenset(self.routes.next_hops(device, prefix))
+            for device in self.configs
+            for prefix in self.routes.prefixes
+        }
+
+
+def planned(folder: Path, example: str, nos: str, key: str, value: object) -> tuple[Plan, Network, Network]:
+    old, new, path = designs(folder, example, nos, key, value)
+    with in_force(new.catalog):
+        return make_plan(path, new, texts(old), silent={}, live=True), old, new
+
+
+@pytest.mark.parametrize(("example", "nos", "key", "value"), CASES)
+def test_what_is_cut_and_moved_is_what_routing_says(
+    tmp_path: Path, example: str, nos: str, key: str, value: object
+) -> None:
+    plan, old, new = planned(tmp_path, example, nos, key, value)
+    with in_force(new.catalog):
+        before, after = configs_of(old), configs_of(new)
+        done: set[str] = set()
+        last = Walked(new, before, after, set(plan.changed))
+        ends = set(last.pairs())
+        was = Walked(new, before, after, done)
+        ever = set(was.pairs()) & ends
+        for number, wave in enumerate(plan.waves, 1):
+            done |= set(wave.devices)
+            now = Walked(new, before, after, done)
+            lost = ever - set(now.pairs())
+            told = {
+                place.partition(" ")[0]
+                for cut in wave.effect.cuts
+                if cut.until
+                for there in cut.prefixes.values()
+                for place in there
+            }
+            assert told == {leaf for leaf, *_ in lost}, (number, wave.devices)
+            names = {name for cut in wave.effect.cuts if cut.until for name in cut.prefixes}
+            prefixes = {
+                prefix
+                for _, owner, gateway, at in lost
+                for prefix in gateway_prefixes(before[owner], gateway)[at : at + 1]
+            }
+            assert {name.partition(",")[0] for name in names if name.partition(",")[0] in gateways(before)} == prefixes
+            if any(NO_EFFECT in line for line in wave.risks):
+                assert now.tables() == was.tables(), (number, wave.risks)
+                assert not lost
+            was = now
+        assert all(
+            cut.until > number for number, wave in enumerate(plan.waves, 1) for cut in wave.effect.cuts if cut.until
+        )
+        if (key, value) in SILENT:
+            assert all(NO_EFFECT in line for wave in plan.waves for line in wave.risks), plan.waves
+    assert plan_of(json.loads(json.dumps(plan.to_json()))).digest == plan.digest
+
+
+def gateway_prefixes(config: DeviceConfig, name: str) -> tuple[str, ...]:
+    return next(gateway.prefixes for gateway in config.gateways if gateway.name == name)
+
+
+def gateways(configs: dict[str, DeviceConfig]) -> set[str]:
+    return {prefix for config in configs.values() for gateway in config.gateways for prefix in gateway.prefixes}
+
+
+def test_other_route_targets_cut_tenants_until_the_last_leaf_has_them(tmp_path: Path) -> None:
+    key = f"{BACKEND}.overlay.route_target"
+    plan, _, _ = planned(tmp_path, "multitenancy-lab", "", key, "64513:{tenant*100}")
+    assert [len(wave.devices) for wave in plan.waves] == [1, 1, 2]
+    first = plan.waves[0]
+    (cut,) = first.effect.cuts
+    assert cut.until == 3
+    assert "gpu-leaf01 VRF tenant-1" in cut.prefixes["10.101.9.0/24"]
+    assert "gpu-leaf03 VRF tenant-1" in cut.prefixes["10.101.1.0/24"]
+    assert any(line.startswith("CUT until wave 3: 32 prefixes") for line in first.risks)
+    assert not any(NO_EFFECT in line for wave in plan.waves for line in wave.risks)
+
+
+def test_leaves_of_one_wave_that_commit_one_after_another_cut_each_other(tmp_path: Path) -> None:
+    """Both ends of a tenant change in one wave: after it all is well, and in the middle of it nothing is."""
+    old, new, path = designs(tmp_path, "multitenancy-lab", "", f"{BACKEND}.overlay.route_target", "64513:{tenant*100}")
+    plan = make_plan(path, new, texts(old), silent={}, live=True, canary=False)
+    last = plan.waves[-1]
+    assert set(last.devices) == {"gpu-leaf03", "gpu-leaf04"}
+    assert last.effect.states == 3
+    ends = [wave for wave in plan.waves for cut in wave.effect.cuts if cut.until]
+    assert ends
+
+
+def test_an_mtu_that_both_ends_of_a_link_must_have_is_at_risk_until_the_other_end_has_it(tmp_path: Path) -> None:
+    plan, _, _ = planned(tmp_path, "h100-rlb", "junos", f"{BACKEND}.mtu", {"fabric": 9100})
+    first, last = plan.waves[0], plan.waves[-1]
+    assert any(
+        line.startswith(f"AT RISK until wave {len(plan.waves)}") and "mtu-mismatch" in line for line in first.risks
+    )
+    assert not last.effect.risks
+    assert "MTU" in first.effect.subjects
+
+
+def test_what_frr_does_not_hold_is_named_and_not_called_done(tmp_path: Path) -> None:
+    plan, _, _ = planned(tmp_path, "h100-rlb", "frr", f"{BACKEND}.mtu", {"fabric": 9100})
+    assert not plan.changed
+    assert "MTU" in plan.outside["frr"]
+    assert any(line.startswith("not in this plan: on frr, ") and "MTU" in line for line in plan.lines())
+
+
+def fields(kind: Any, place: str = "") -> Iterator[str]:
+    """Yield the names of all fields of a configuration, with dots between."""
+    inner = [kind, *typing.get_args(kind)]
+    inner += [more for each in typing.get_args(kind) for more in typing.get_args(each)]
+    classes = [each for each in inner if dataclasses.is_dataclass(each)]
+    if not classes or place.count(".") > 5:
+        yield place
+    for each in classes:
+        assert isinstance(each, type)
+        hints = typing.get_type_hints(each, vars(__import__(each.__module__, fromlist=["x"])))
+        for field in dataclasses.fields(each):
+            yield from fields(hints[field.name], f"{place}.{field.name}".lstrip("."))
+
+
+def test_every_field_of_a_configuration_is_of_a_kind() -> None:
+    unknown = {name for name in fields(DeviceConfig) if kind_of(name) == UNKNOWN}
+    assert {name.partition(".")[0] for name in unknown} == {"protection", "extra", "management"}
+    assert {name for name in unknown if name.startswith("management")} == {
+        "management.security.edge_ports.bpdu_guard",
+        "management.security.edge_ports.storm_control",
+    }
