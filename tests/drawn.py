@@ -69,6 +69,7 @@ KEPT = {
     "operations/deploy/test_drain.py": 1,
     "operations/deploy/test_drain_systems.py::test_a_spine_of_eos_is_drained_and_comes_back": 1,
     "operations/deploy/test_drain_systems.py::test_a_switch_and_a_link_of_sonic_are_drained_and_come_back": 1,
+    "operations/deploy/test_moments.py::test_what_is_cut_and_moved_is_what_routing_says": 4,
     "operations/deploy/test_rollout.py::test_whoever_is_killed_at_any_step_can_resume": 1,
     "operations/deploy/test_upgrade.py::test_a_file_is_copied_and_its_checksum_compared": 1,
     "operations/deploy/test_upgrade.py::test_a_switch_that_comes_back_with_fewer_sessions_stops_it": 1,

@@ -201,7 +201,9 @@ def deploy_plan(options: DeployPlan) -> Plan:
     Raises ``InputError`` for wrong input, and ``LabError`` if the lab is not up.
     """
     from railweave.operations.deploy.planning import plan_from_capture, plan_to_design
+    from railweave.operations.deploy.waves import PlanLimits
 
+    limits = PlanLimits(options.max_unavailable, options.canary, frozenset(options.allow_cut), options.step)
     if (options.capture is not None) + options.live + options.lab != 1:
         fix = "give a folder of saved configurations, or --live to ask the switches now, or --lab"
         raise InputError([Problem(Argument("plan"), "give exactly one of: CAPTURE, --live, --lab", fix)])
@@ -210,8 +212,7 @@ def deploy_plan(options: DeployPlan) -> Plan:
             options.running(options.fabric, options.progress),
             only=options.only,
             servers=options.servers,
-            most=options.max_unavailable,
-            canary=options.canary,
+            limits=limits,
             device=options.device,
         )
     network = load(Path(options.fabric), device=options.device, hardware=options.hardware)
@@ -223,8 +224,7 @@ def deploy_plan(options: DeployPlan) -> Plan:
         network,
         Path(options.capture),
         only=options.only,
-        most=options.max_unavailable,
-        canary=options.canary,
+        limits=limits,
         say=options.progress,
     )
 

@@ -541,6 +541,20 @@ class DeployPlan(Reaching):
         bool,
         Opt("Change a single switch in the first wave, to limit the effect of a mistake.", name="--canary/--no-canary"),
     ] = True
+    allow_cut: Annotated[
+        Sequence[str],
+        Opt(
+            "Accept that this tenant, VNI ('VNI 100') or fabric is cut between waves. Default: such a plan is refused, with the steps that cut nothing. May be repeated."
+        ),
+    ] = ()
+    step: Annotated[
+        int,
+        Opt(
+            "Plan an intermediate step that cuts nothing instead of the design itself: 1, accept old and new route targets and prefixes; 2, offer the new ones. 0: the design.",
+            least=0,
+            most=2,
+        ),
+    ] = 0
     servers: Annotated[
         bool,
         Opt(

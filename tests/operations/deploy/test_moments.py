@@ -21,15 +21,16 @@ from railweave.model.device.model import DeviceConfig
 from railweave.model.network.model import Network
 from railweave.model.network.status import reachable
 from railweave.operations.deploy.making import make_plan
-from railweave.operations.deploy.moments import UNKNOWN, kind_of
+from railweave.operations.deploy.moments import UNKNOWN, Moments, kind_of
 from railweave.operations.deploy.plan import Plan, plan_of
-from railweave.operations.deploy.waves import UNDISTURBED
+from railweave.operations.deploy.waves import UNDISTURBED, PlanLimits
 from railweave.outputs.folder.designing import design_file
 from tests.conftest import EXAMPLES
 from tests.operations.deploy.test_mixed import texts
 
 NO_EFFECT = UNDISTURBED.partition(" {}")[0]
 BACKEND = "fabrics.backend"
+ROUTE_TARGET = f"{BACKEND}.overlay.route_target"
 SILENT: list[tuple[str, object]] = [
     ("management.ntp", ["172.20.0.9"]),
     ("management.snmp.location", "hall 2"),
@@ -182,8 +183,7 @@ def gateways(configs: dict[str, DeviceConfig]) -> set[str]:
 
 
 def test_other_route_targets_cut_tenants_until_the_last_leaf_has_them(tmp_path: Path) -> None:
-    key = f"{BACKEND}.overlay.route_target"
-    plan, _, _ = planned(tmp_path, "multitenancy-lab", "", key, "64513:{tenant*100}")
+    plan, _, _ = planned(tmp_path, "multitenancy-lab", "", ROUTE_TARGET, "64513:{tenant*100}")
     assert [len(wave.devices) for wave in plan.waves] == [1, 1, 2]
     first = plan.waves[0]
     (cut,) = first.effect.cuts
@@ -194,15 +194,40 @@ def test_other_route_targets_cut_tenants_until_the_last_leaf_has_them(tmp_path: 
     assert not any(NO_EFFECT in line for wave in plan.waves for line in wave.risks)
 
 
-def test_leaves_of_one_wave_that_commit_one_after_another_cut_each_other(tmp_path: Path) -> None:
-    """Both ends of a tenant change in one wave: after it all is well, and in the middle of it nothing is."""
-    old, new, path = designs(tmp_path, "multitenancy-lab", "", f"{BACKEND}.overlay.route_target", "64513:{tenant*100}")
-    plan = make_plan(path, new, texts(old), silent={}, live=True, canary=False)
-    last = plan.waves[-1]
-    assert set(last.devices) == {"gpu-leaf03", "gpu-leaf04"}
-    assert last.effect.states == 3
-    ends = [wave for wave in plan.waves for cut in wave.effect.cuts if cut.until]
-    assert ends
+def test_leaves_that_commit_one_after_another_in_one_wave_cut_each_other(tmp_path: Path) -> None:
+    """After the wave all is well, and in the middle of it nothing is."""
+    old, new, _ = designs(tmp_path, "multitenancy-lab", "", ROUTE_TARGET, "64513:{tenant*100}")
+    leaves = ["gpu-leaf01", "gpu-leaf02", "gpu-leaf03", "gpu-leaf04"]
+    with in_force(new.catalog):
+        (effect,) = Moments(new, configs_of(old), configs_of(new), [leaves]).effects()
+    assert effect.states == 5
+    (cut,) = effect.cuts
+    assert cut.until == 0
+    assert "gpu-leaf01 VRF tenant-1" in cut.prefixes["10.101.9.0/24"]
+
+
+def test_a_cut_is_refused_by_name_and_the_steps_that_cut_nothing_are_offered(tmp_path: Path) -> None:
+    old, new, path = designs(tmp_path, "multitenancy-lab", "", ROUTE_TARGET, "64513:{tenant*100}")
+    running = texts(old)
+
+    def plan(step: int = 0, allow: tuple[str, ...] = ()) -> Plan:
+        return make_plan(
+            path, new, running, silent={}, live=True, limits=PlanLimits(allow_cut=frozenset(allow), step=step)
+        )
+
+    with in_force(new.catalog):
+        refused = plan().refused
+        assert len(refused) == 12  # four tenants after the first wave, all eight after the second
+        assert "Plan and apply with `--step 1`, then `--step 2`, then without it: these steps cut nothing" in refused[0]
+        assert len(plan(allow=("tenant-1",)).refused) == 10
+        for step in (1, 2, 0):
+            made = plan(step)
+            assert made.refused == []
+            assert set(made.changed) == {"gpu-leaf01", "gpu-leaf02", "gpu-leaf03", "gpu-leaf04"}
+            assert not any(wave.effect.cuts for wave in made.waves)
+            for name, change in made.changed.items():
+                running[name] = {**running[name], **change.target}
+        assert not plan().changed
 
 
 def test_an_mtu_that_both_ends_of_a_link_must_have_is_at_risk_until_the_other_end_has_it(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from railweave.operations.deploy.changes import DeviceChange, Disruptive
 from railweave.operations.deploy.drain import DrainWait
 from railweave.operations.deploy.making import make_plan
 from railweave.operations.deploy.plan import Plan
-from railweave.operations.deploy.waves import Wave, waves
+from railweave.operations.deploy.waves import PlanLimits, Wave, waves
 from railweave.outputs.rendering.host.host_json import host_json
 from tests.operations.deploy.test_mixed import designed, texts
 from tests.operations.deploy.test_rollout import OTHER, SMALL
@@ -88,7 +88,7 @@ def test_ports_whose_mtu_changes_are_out_meanwhile(tmp_path: Path) -> None:
     old, new = designed(tmp_path / "old.yaml", SMALL), designed(path, SMALL)
     running = texts(old)
     running["spine1"] = {file: text.replace("mtu 9216", "mtu 9000") for file, text in running["spine1"].items()}
-    plan = make_plan(path, new, running, silent={}, live=True, most=0.4)
+    plan = make_plan(path, new, running, silent={}, live=True, limits=PlanLimits(0.4))
     (wave,) = plan.waves
     assert wave.risks == ("stripe1-leaf1 keeps 50% of its uplink capacity",)
     assert plan.refused == ["wave 1: 50% of it would be out at once, and --max-unavailable is 40%"]

@@ -148,7 +148,7 @@ class Side:
         mask = self._routes.holds.get(key)
         if mask is None:
             return np.zeros(len(self._places), dtype=np.bool_)
-        return np.append(mask, False)[self._places]  # noqa: FBT003 - place -1 is the last
+        return np.append(mask, False)[self._places]
 
 
 def _classes(difference: FieldDifference, config: DeviceConfig) -> list[str]:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from railweave.analysis.checks.devices import saved
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.drift.running import running_configs
 from railweave.counting import counted
-from railweave.errors import InputError, unknown_switches
+from railweave.errors import InputError, Option, Problem, unknown_switches
 from railweave.live.fleet.host_tree import without_amiss
 from railweave.model.catalog import catalog
 from railweave.model.network.status import reachable
 from railweave.operations.deploy.changes import SERVER, DeviceChange, change, server_change
-from railweave.operations.deploy.moments import NOTHING, ROUTES, UNKNOWN, Moments, kind_of
+from railweave.operations.deploy.moments import NOTHING, ROUTES, STAGES, UNKNOWN, Moments, kind_of, stages
 from railweave.operations.deploy.plan import Plan
-from railweave.operations.deploy.waves import NOT_COMPUTED, SERVERS_ONLY, Wave, waves
+from railweave.operations.deploy.waves import NOT_COMPUTED, SERVERS_ONLY, PlanLimits, Wave, waves
 from railweave.progress import silent
 from railweave.systems import system
 from railweave.workers import spread
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _OF_THE_HOST = "the Linux host's"
 """The reason in system.yaml for fields of a router that runs on a Linux host which is configured by other means."""
+_LIMITS = PlanLimits()
 Configs = dict[str, "DeviceConfig"]
 Tenants = dict[str, dict[str, str]]
 """The VRF of each NIC that is in a VRF, by server and NIC."""
@@ -80,16 +82,36 @@ class PlanConfigs:
         groups = [frozenset(self._leaves(server, old, new)) for server in sorted(old.keys() & new.keys())]
         return [group for group in groups if len(group) > 1]
 
-    def computed(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
-        """Return the waves with their effect on traffic, computed from the configurations that stand after each."""
+    def computed(self, waves: Sequence[Wave], allow_cut: Collection[str] | None) -> tuple[Wave, ...]:
+        """Return the waves with their effect on traffic. A wave that cuts what ``allow_cut`` does not name is refused; None allows all."""
         devices = [wave.devices for wave in waves]
         effects = Moments(self.network, self.before, self.after, devices, self.disrupted).effects()
-        return tuple(
-            wave.with_effect(effect)
-            if any(name in self.before for name in wave.devices)
-            else replace(wave, risks=(*wave.risks, NOT_COMPUTED.format(SERVERS_ONLY)))
-            for wave, effect in zip(waves, effects, strict=True)
-        )
+        cuts = [
+            {name: cut.until for cut in effect.cuts if cut.until for name in cut.names(self.network)}
+            for effect in effects
+        ]
+        unallowed = {name for cut in cuts for name in cut if allow_cut is not None and name not in allow_cut}
+        other_way = self._other_way(devices) if unallowed else ""
+        computed: list[Wave] = []
+        for wave, effect, cut in zip(waves, effects, cuts, strict=True):
+            if not any(name in self.before for name in wave.devices):
+                computed.append(replace(wave, risks=(*wave.risks, NOT_COMPUTED.format(SERVERS_ONLY))))
+                continue
+            refused = [
+                f"it cuts {name} until wave {cut[name]}. {other_way}; `--allow-cut '{name}'` accepts the cut"
+                for name in sorted(unallowed & cut.keys())
+            ]
+            computed.append(replace(wave.with_effect(effect), refused=(*wave.refused, *refused)))
+        return tuple(computed)
+
+    def _other_way(self, devices: Sequence[Sequence[str]]) -> str:
+        """Return a clause on the intermediate steps that cut nothing, or that none are known."""
+        networks = [self.before, *stages(self.before, self.after), self.after]
+        for old, new in pairwise(networks):
+            if any(cut.until for effect in Moments(self.network, old, new, devices).effects() for cut in effect.cuts):
+                return "No steps are known that cut nothing"
+        numbers = [f"`--step {number}`" for number, (old, new) in enumerate(pairwise(networks[:-1]), 1) if old != new]
+        return f"Plan and apply with {', then '.join(numbers)}, then without it: these steps cut nothing"
 
     def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
         """Return the leaves on which a server moves from one VRF to a different one."""
@@ -210,20 +232,17 @@ def make_plan(
     silent: Mapping[str, str],
     live: bool,
     only: Collection[str] = (),
-    most: float = 0.5,
-    canary: bool = True,
+    limits: PlanLimits = _LIMITS,
     configs: dict[str, DeviceConfig] | None = None,
     servers: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] | None = None,
     progress: Callable[[str], None] = silent,
 ) -> Plan:
-    """Plan the changes that bring switches to their design. Raises ``InputError`` for unknown names in ``only``.
+    """Plan the changes that bring switches to their design. Raises ``InputError`` for unknown names in ``only``, and an unknown step.
 
     - ``running``: the texts of each switch, by file name; ``silent``: the switches that did not answer, with the
       reason.
     - ``live``: True if the texts come from the devices themselves, with their secrets.
     - ``only``: the switches to change; empty: all.
-    - ``most``: the largest share of the network (0 to 1) that a wave may put at risk. ``canary``: begin with a single
-      device.
     - ``configs``: the wanted configurations of switches, if they differ from the network's own, for example in a lab.
     - ``servers``: the present and the wanted texts of the servers to include.
     """
@@ -232,6 +251,8 @@ def make_plan(
         raise unknown_switches(unknown, "names are those of cabling.csv; servers take part with --servers")
     designed = Subject.of(network) if configs is None else Subject(network, configs)
     chosen = {name: texts for name, texts in running.items() if name in names and (not only or name in only)}
+    if limits.step:
+        designed = _stage(designed, running, limits.step)
     progress(f"comparing {counted(len(chosen), 'switch', 'switches')} with the design")
 
     def plan_change(name: str) -> DeviceChange:
@@ -243,9 +264,21 @@ def make_plan(
         changes[name] = server_change(name, texts, wanted)
     changed = {name: device_change for name, device_change in changes.items() if device_change}
     progress(f"ordering {counted(len(changed), 'device')}")
-    ordered = _ordered(designed, running, changed, most=most, canary=canary)
+    ordered = _ordered(designed, running, changed, limits)
     left_out = {name: why for name, why in silent.items() if not only or name in only}
     return _plan(fabric, network, changes, ordered, left_out, live=live)
+
+
+def _stage(designed: Subject, running: Mapping[str, Mapping[str, str]], step: int) -> Subject:
+    """Return the network of an intermediate step between what runs and the design."""
+    if step > len(STAGES):
+        fix = "; ".join(f"--step {number}: {words}" for number, words in enumerate(STAGES, 1))
+        raise InputError(
+            [Problem(Option("--step", str(step)), f"there are {len(STAGES)} steps before the design", fix)]
+        )
+    here = {name: dict(texts) for name, texts in running.items() if name in designed.configs}
+    before = running_configs(designed.network, here, designed.configs)
+    return Subject(designed.network, stages(before, designed.configs)[step - 1])
 
 
 def plan_back(
@@ -272,7 +305,7 @@ def plan_back(
 
     changes = dict(zip(running, spread(plan_change, list(running)), strict=True))
     changed = {name: device_change for name, device_change in changes.items() if device_change}
-    ordered = _ordered(designed, running, changed, most=most)
+    ordered = _ordered(designed, running, changed, PlanLimits(most))
     return _plan(fabric, network, changes, ordered, silent, live=True, back_to=revision)
 
 
@@ -280,9 +313,7 @@ def _ordered(
     designed: Subject,
     running: Mapping[str, Mapping[str, str]],
     changed: Mapping[str, DeviceChange],
-    *,
-    most: float,
-    canary: bool = True,
+    limits: PlanLimits,
 ) -> tuple[Wave, ...]:
     """Return the waves of the changes, each with its computed effect. With an overlay, each is also checked for the isolation of tenants."""
     network, control = designed.network, designed.control_plane
@@ -295,11 +326,11 @@ def _ordered(
         if overlay:
             raise
         told = NOT_COMPUTED.format("; ".join(f"{problem.place}: {problem.what}" for problem in error.problems))
-        ordered = waves(network, control, changed, most=most, canary=canary)
+        ordered = waves(network, control, changed, most=limits.most, canary=limits.canary)
         return tuple(replace(wave, risks=(*wave.risks, told)) for wave in ordered)
     together = moments.together if overlay else ()
-    ordered = waves(network, control, changed, most=most, canary=canary, together=together)
-    return moments.computed(moments.told(ordered) if overlay else ordered)
+    ordered = waves(network, control, changed, most=limits.most, canary=limits.canary, together=together)
+    return moments.computed(moments.told(ordered) if overlay else ordered, limits.allow_cut)
 
 
 def _plan(

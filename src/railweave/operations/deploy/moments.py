@@ -75,6 +75,14 @@ class Cut(JsonObject):
     prefixes: Mapping[str, tuple[str, ...]]
     until: int
 
+    def names(self, network: Network) -> set[str]:
+        """Return the names of what is cut: tenants, VNIs (``VNI 100``), and fabrics for destinations outside tenants."""
+        names: set[str] = set()
+        for place in {place for places in self.prefixes.values() for place in places}:
+            device, _, table = place.partition(" ")
+            names.add(table.removeprefix("VRF ") or network.switch(device).fabric)
+        return names
+
 
 @dataclass(frozen=True)
 class WaveEffect(JsonObject):
@@ -247,6 +255,42 @@ class _State:
     reached: _Reached | str
     wrong: frozenset[str]
     effects: Effects
+
+
+STAGES = (
+    "every device accepts old and new route targets and prefixes",
+    "every device offers the new ones, and still accepts the old",
+)
+"""The intermediate steps of ``stages``, in words. After them, the design itself removes the old ones."""
+
+
+def stages(
+    before: Mapping[str, DeviceConfig], after: Mapping[str, DeviceConfig]
+) -> tuple[dict[str, DeviceConfig], ...]:
+    """Return configurations between two networks, in order, so that what either accepts is accepted until no device offers it."""
+    accepting = {name: _accepting(config, config, after[name]) for name, config in before.items()}
+    offering = {name: _accepting(config, before[name], config) for name, config in after.items()}
+    return accepting, offering
+
+
+def _accepting(config: DeviceConfig, old: DeviceConfig, new: DeviceConfig) -> DeviceConfig:
+    """Return a configuration that accepts the routes that the old and the new one accept: route targets of VRFs, and lists of prefixes."""
+    imports = {
+        vrf.name: tuple(dict.fromkeys((*vrf.import_targets, *other.import_targets)))
+        for vrf in old.vrfs
+        for other in new.vrfs
+        if other.name == vrf.name
+    }
+    vrfs = tuple(replace(vrf, import_targets=imports.get(vrf.name, vrf.import_targets)) for vrf in config.vrfs)
+    if config.bgp is None or old.bgp is None or new.bgp is None:
+        return replace(config, vrfs=vrfs)
+    lists = {
+        name: tuple(
+            dict.fromkeys((*old.bgp.prefix_lists.get(name, prefixes), *new.bgp.prefix_lists.get(name, prefixes)))
+        )
+        for name, prefixes in config.bgp.prefix_lists.items()
+    }
+    return replace(config, vrfs=vrfs, bgp=replace(config.bgp, prefix_lists=lists))
 
 
 class Moments:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.analysis.drift.running import captured_texts
-from railweave.errors import Argument, InputError, Problem
+from railweave.errors import Argument, InputError, Problem, RailweaveError
 from railweave.live.check.learnt import filled
+from railweave.live.fleet import transaction
 from railweave.live.fleet.host_tree import FILE
 from railweave.model.catalog import in_force
 from railweave.model.device.build import device_config
@@ -17,7 +19,6 @@ from railweave.model.intent.reading.source import companion
 from railweave.model.network.status import reachable
 from railweave.model.state.capture import read_capture
 from railweave.operations.deploy import journal
-from railweave.operations.deploy.host_files import host_files
 from railweave.operations.deploy.making import make_plan, plan_back
 from railweave.operations.deploy.plan import Replacement, cells, follows, part, text_of
 from railweave.outputs.folder.sources import INVENTORY, designed_as, designed_with, load
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from railweave.live.site.site import Site
     from railweave.model.network.model import Network
     from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.waves import PlanLimits
 
 Texts = dict[str, dict[str, str]]
 """The texts of devices, by device and file."""
@@ -72,13 +74,43 @@ class RunningFabric:
         return host_files(site, names, lambda name, status: self.say(f"{name}: {status}")) if names else ({}, {})
 
 
+def host_files(
+    site: Site, names: Collection[str], done: Callable[[str, str], None]
+) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """Return the files of servers by server and name, and the error of each server that did not answer. Nothing is changed.
+
+    ``done`` is called with each server and its result as text.
+    """
+    silent: dict[str, str] = {}
+
+    async def ask(name: str, free: asyncio.Semaphore) -> tuple[str, dict[str, str]]:
+        async with free:
+            try:
+                session = await site.open_to_change(name, transaction.PROTOCOL)
+                try:
+                    texts = await transaction.running(session)
+                finally:
+                    await session.close()
+            except RailweaveError as error:
+                silent[name] = str(error)
+                texts = {}
+            done(name, "no answer" if name in silent else "answered")
+            return name, texts
+
+    async def ask_all() -> list[tuple[str, dict[str, str]]]:
+        free = asyncio.Semaphore(site.at_once)
+        return await asyncio.gather(*(ask(name, free) for name in names))
+
+    answers = dict(asyncio.run(ask_all()))
+    return {name: texts for name, texts in answers.items() if name not in silent}, silent
+
+
 def plan_to_design(
     fabric: RunningFabric,
     *,
     only: Sequence[str],
     servers: bool,
-    most: float,
-    canary: bool,
+    limits: PlanLimits,
     device: Sequence[str],
 ) -> Plan:
     """Plan the changes that bring the devices of a running network to its design. ``servers``: include servers.
@@ -101,8 +133,7 @@ def plan_to_design(
             silent=silent_switches | silent_ones,
             live=True,
             only=only,
-            most=most,
-            canary=canary,
+            limits=limits,
             configs=site.configs,
             servers={name: (files, {FILE: site.host_file(name)}) for name, files in hosts.items()},
             progress=fabric.say,
@@ -115,15 +146,12 @@ def plan_from_capture(
     capture: Path,
     *,
     only: Sequence[str],
-    most: float,
-    canary: bool,
+    limits: PlanLimits,
     say: Callable[[str], None],
 ) -> Plan:
     """Plan the changes that bring switches from the configurations of a capture to the design.
 
     - ``only``: the switches to change; empty: all.
-    - ``most``: the largest share of the network (0 to 1) that a wave may put at risk.
-    - ``canary``: begin with a single device.
     - ``say``: a function that receives progress lines.
     """
     with in_force(network.catalog):
@@ -141,8 +169,7 @@ def plan_from_capture(
             silent={name: "the capture has no configuration of it" for name in systems if name not in running},
             live=read_capture(capture).meta.redacted is False,
             only=only,
-            most=most,
-            canary=canary,
+            limits=limits,
             progress=say,
         )
 

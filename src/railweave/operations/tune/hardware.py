@@ -34,11 +34,12 @@ from railweave.operations.bench.planning.jobs import Job, jobs
 from railweave.operations.bench.running.carrying import PLANNED
 from railweave.operations.bench.running.pair import RANKS_START_S
 from railweave.operations.deploy.applying import ApplySettings, resume
-from railweave.operations.deploy.host_files import host_files
 from railweave.operations.deploy.journal import at_work
 from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.planning import host_files
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.trial import held
+from railweave.operations.deploy.waves import PlanLimits
 from railweave.operations.tune.measuring import (
     FailedCombination,
     RefusedCombination,
@@ -500,7 +501,7 @@ class HardwareEvaluator:
             running,
             silent={},
             live=True,
-            most=self._study.bench.max_unavailable,
+            limits=PlanLimits(self._study.bench.max_unavailable),
             configs=site.configs,
             servers={name: (texts, {FILE: site.host_file(name)}) for name, texts in serving.items()},
         )
