@@ -179,15 +179,15 @@ def _until(waves: Iterable[int]) -> str:
     return f"until wave {ends[-1]}" + (f", a part until wave {ends[0]}" if len(ends) > 1 else "")
 
 
-def _prefixes(what: str, by_prefix: Mapping[str, tuple[str, ...]]) -> list[str]:
+def _prefixes(verb: str, by_prefix: Mapping[str, tuple[str, ...]]) -> list[str]:
     where = dict.fromkeys(place for places in by_prefix.values() for place in places)
     count = counted(len(by_prefix), "prefix", "prefixes")
-    return [f"{count} {what} ({_some(by_prefix)}), seen from {_some(where)}"] if by_prefix else []
+    return [f"{count} {verb} ({_some(by_prefix)}), seen from {_some(where)}"] if by_prefix else []
 
 
-def _named(what: str, kinds: tuple[str, str], there: Mapping[str, tuple[str, ...]]) -> list[str]:
+def _named(verb: str, kinds: tuple[str, str], there: Mapping[str, tuple[str, ...]]) -> list[str]:
     devices = dict.fromkeys(device for names in there.values() for device in names)
-    return [f"{kinds[len(there) > 1]} {_some(there)}: {what} on {_some(devices)}"] if there else []
+    return [f"{kinds[len(there) > 1]} {_some(there)}: {verb} on {_some(devices)}"] if there else []
 
 
 def _some(names: Iterable[str]) -> str:
@@ -197,7 +197,7 @@ def _some(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class _Destination:
-    """What servers are reached at: the prefix of a gateway before and after the plan, or a prefix that is on no gateway."""
+    """A destination of traffic: the prefix of a gateway before and after the plan, or a prefix that is on no gateway."""
 
     before: str
     after: str
@@ -217,7 +217,7 @@ def _destinations(before: DeviceConfig, after: DeviceConfig) -> Iterator[tuple[s
 
 
 class _Reached:
-    """What each switch reaches in one state of the network.
+    """The destinations that each switch reaches in one state of the network.
 
     ``prefixes`` has, for each destination, its prefix in this state.
     """
