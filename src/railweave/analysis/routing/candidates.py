@@ -181,24 +181,24 @@ class AsPaths:
     def extended(self, numbers: NDArray[np.int64], paths: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the ID of each path after the number at the same index has been prepended."""
         wanted, inverse = np.unique(numbers << 31 | paths, return_inverse=True)
-        path_ids = [self._extended(packed) for packed in cast("list[int]", wanted.tolist())]
+        known = self._ids.get  # most paths are, and no ID here is 0, that of the empty path
+        path_ids = [known(packed) or self._new(packed) for packed in cast("list[int]", wanted.tolist())]
         return np.array(path_ids, dtype=np.int32)[inverse]
 
-    def _extended(self, packed: int) -> int:
-        path_id = self._ids.get(packed)
-        if path_id is None:
-            path_id = self._ids[packed] = self._count
-            self._count += 1
-            asn, path = packed >> 31, packed & (1 << 31) - 1
-            length = int(self._lengths[path])
-            if path_id == len(self._lengths):
-                self._numbers = np.pad(self._numbers, ((0, path_id), (0, 0)))
-                self._lengths = np.pad(self._lengths, (0, path_id))
-            if length == self._numbers.shape[1]:
-                self._numbers = np.pad(self._numbers, ((0, 0), (0, length)))
-            self._numbers[path_id, :length] = self._numbers[path, :length]
-            self._numbers[path_id, length] = asn
-            self._lengths[path_id] = length + 1
+    def _new(self, packed: int) -> int:
+        """Return the ID of a new path, after its first number and the ID of the rest, in one number, have been taken apart."""
+        path_id = self._ids[packed] = self._count
+        self._count += 1
+        asn, path = packed >> 31, packed & (1 << 31) - 1
+        length = int(self._lengths[path])
+        if path_id == len(self._lengths):
+            self._numbers = np.pad(self._numbers, ((0, path_id), (0, 0)))
+            self._lengths = np.pad(self._lengths, (0, path_id))
+        if length == self._numbers.shape[1]:
+            self._numbers = np.pad(self._numbers, ((0, 0), (0, length)))
+        self._numbers[path_id, :length] = self._numbers[path, :length]
+        self._numbers[path_id, length] = asn
+        self._lengths[path_id] = length + 1
         return path_id
 
     def places_by_asn(self, paths: NDArray[np.int32]) -> dict[int, bytes]:

@@ -14,6 +14,7 @@ which changes no preferred next hop in these fabrics.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -107,50 +108,64 @@ class Peer(NamedTuple):
     own_as: int
 
 
-class _End(NamedTuple):
-    device: DeviceConfig
-    place: int
-    group: BgpGroup
-    session: Session
+class _Side:
+    """What the sessions of one group of a device have in common."""
+
+    def __init__(self, config: DeviceConfig, place: int, group: BgpGroup) -> None:
+        self.config = config
+        self.group = group
+        self.sender = (config.name, place)
+        self._accepted: dict[int, bool] = {}
+
+    def accepts(self, session: Session, asn: int) -> bool:
+        """Return whether the device accepts a neighbor's AS number on a session of the group."""
+        if self.group.peer_as_list is None:
+            return session.peer_as == asn
+        accepted = self._accepted.get(asn)
+        if accepted is None:
+            bgp = self.config.bgp
+            ranges = bgp.as_lists.get(self.group.peer_as_list, ()) if bgp else ()
+            accepted = self._accepted[asn] = any(low <= asn <= high for low, high in ranges)
+        return accepted
 
 
 def pair_sessions(configs: Mapping[str, DeviceConfig]) -> dict[str, list[Peer]]:
     """Return the sessions of each device that come up: both ends are on the same cable and accept each other's AS number."""
-    ends: dict[str, list[_End]] = {}
+    ends: dict[str, list[tuple[_Side, Session]]] = {}
     for config in configs.values():
         for place, group in enumerate(config.bgp.groups if config.bgp else ()):
+            side = _Side(config, place, group)
             for session in group.sessions:
                 if session.link:  # a text may have a neighbor on a port that no cable is on
-                    ends.setdefault(session.link, []).append(_End(config, place, group, session))
-    far: dict[tuple[str, str], _End] = {}
+                    ends.setdefault(session.link, []).append((side, session))
+    sides: dict[str, tuple[_Side, _Side]] = {}
     for link, both in ends.items():
         if len(both) == 2:
-            near, other = both
-            if near.device is not other.device and _accepts(near, other) and _accepts(other, near):
-                far[near.device.name, link], far[other.device.name, link] = other, near
-    return {name: _peers(config, far) for name, config in configs.items()}
+            (near, session), (other, far_session) = both
+            if near.config is other.config:
+                continue
+            if near.accepts(session, other.group.local_as) and other.accepts(far_session, near.group.local_as):
+                sides[link] = near, other
+    return {name: _peers(config, sides) for name, config in configs.items()}
 
 
-def _peers(config: DeviceConfig, far: Mapping[tuple[str, str], _End]) -> list[Peer]:
+def _peers(config: DeviceConfig, sides: Mapping[str, tuple[_Side, _Side]]) -> list[Peer]:
     """Return the sessions of a device that come up, in the order of its configuration."""
     peers: list[Peer] = []
     for place, group in enumerate(config.bgp.groups if config.bgp else ()):
+        known: dict[_Side, tuple[ReceivingGroup, int]] = {}
         for session in group.sessions:
-            end = far.get((config.name, session.link))
-            if end is not None:
-                name, asn, own_asn = end.device.name, end.group.local_as, group.local_as
-                via = ReceivingGroup(place, end.group.aigp, asn == own_asn)
-                peers.append(Peer(session, name, len(peers), via, (name, end.place), asn, own_asn))
+            both = sides.get(session.link)
+            if both is None:
+                continue
+            near, other = both
+            far = other if near.config is config else near
+            asn = far.group.local_as
+            via = known.get(far)
+            if via is None:
+                via = known[far] = ReceivingGroup(place, far.group.aigp, asn == group.local_as)
+            peers.append(Peer(session, far.sender[0], len(peers), via, far.sender, asn, group.local_as))
     return peers
-
-
-def _accepts(end: _End, other: _End) -> bool:
-    """Return whether the device at ``end`` accepts the AS number of the neighbor at ``other``."""
-    bgp, asn = end.device.bgp, other.group.local_as
-    if end.group.peer_as_list is None:
-        return end.session.peer_as == asn
-    ranges = bgp.as_lists.get(end.group.peer_as_list, ()) if bgp else ()
-    return any(low <= asn <= high for low, high in ranges)
 
 
 MAXIMUM_ROUNDS = 64
@@ -181,22 +196,33 @@ class ControlPlane:
         self.groups = Groups()
         self._place = {prefix: place for place, prefix in enumerate(self.prefixes)}
         self._peers = pair_sessions(self.configs)
-        self._ends = {(name, peer.session.link): peer for name, peers in self._peers.items() for peer in peers}
         self._links = {name: [peer.session.link for peer in peers] for name, peers in self._peers.items()}
-        self._receivers: dict[tuple[str, int], dict[str, None]] = {}
-        self._on_link: dict[str, list[str]] = {}
+        self._receivers: dict[tuple[str, int], list[str]] = {}
         for name, peers in self._peers.items():
-            for peer in peers:
-                self._receivers.setdefault(peer.sender, {})[name] = None
-                self._on_link.setdefault(peer.session.link, []).append(name)
+            for sender in dict.fromkeys([peer.sender for peer in peers]):
+                self._receivers.setdefault(sender, []).append(name)
         policies = PolicyEngine(self.prefixes, self.table)
         memo = candidates.Memo()
         self._rules = {name: rules_of(config, policies, memo) for name, config in self.configs.items()}
         self._inbound = {name: candidates.InboundSessions(peers, memo) for name, peers in self._peers.items()}
         self._origins = candidates.Origins(self.configs, self._place, len(self.prefixes))
-        self._overlay = OverlayPlane(self.configs, self.prefixes, self._ends.keys())
+        overlaid = any(config.overlay is not None for config in self.configs.values())
+        self._overlay = OverlayPlane(self.configs, self.prefixes, self._ends.keys() if overlaid else ())
         self._decisions = Decisions(self.table, policies, candidates.AsPaths(), self._place, memo)
         self._start: _State | None = None
+
+    @cached_property
+    def _ends(self) -> dict[tuple[str, str], Peer]:
+        """The sessions that come up, by device and link."""
+        return {(name, peer.session.link): peer for name, peers in self._peers.items() for peer in peers}
+
+    @cached_property
+    def _on_link(self) -> dict[str, list[str]]:
+        """The devices that have a session on a link, by link."""
+        on_link: dict[str, list[str]] = {}
+        for name, link in self._ends:
+            on_link.setdefault(link, []).append(name)
+        return on_link
 
     def routes(self, down: Iterable[str] = ()) -> Routes:
         """Return the forwarding tables while the ``down`` links (by name) and devices are down, in addition to the absent ones."""
@@ -301,7 +327,7 @@ class ControlPlane:
         for name in self.absent & self.configs.keys():
             composed[name] = empty_fib(name, len(self.prefixes))
             holds |= {(name, vrf.name): np.zeros(len(self.prefixes), np.bool_) for vrf in self.configs[name].vrfs}
-        received = ReceivedPrefixes(state.advertised, self._ends.keys(), sender, let_in)
+        received = ReceivedPrefixes(state.advertised, lambda: self._ends.keys(), sender, let_in)
         return Routes(self.prefixes, self._place, composed, self.groups.members, down, received, holds, shared)
 
 

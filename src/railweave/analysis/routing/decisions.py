@@ -46,6 +46,7 @@ def advertised(
     """
     name, mine = color
     result = kept.copy()
+    copies: dict[tuple[int, int | None], int] = {}  # a device's own prefixes are mostly alike
     for entry in advertise:
         prefix_place = place.get(entry.prefix)
         at = int(np.searchsorted(places, prefix_place)) if prefix_place is not None else len(places)
@@ -55,9 +56,13 @@ def advertised(
         if passed[at] < 0 or not (primary or name in entry.backup_colors):
             result[at] = NONE
             continue
-        copy = table.items[int(passed[at])]
-        aigp = 0 if primary and entry.backup_colors else None
-        result[at] = table.id_of(replace(copy, aigp=aigp, communities=copy.communities | {mine}))
+        key = original, aigp = int(passed[at]), 0 if primary and entry.backup_colors else None
+        copy_id = copies.get(key)
+        if copy_id is None:
+            copied = table.items[original]
+            copied = replace(copied, aigp=aigp, communities=copied.communities | {mine})
+            copy_id = copies[key] = table.id_of(copied)
+        result[at] = copy_id
     return result
 
 

@@ -95,7 +95,7 @@ def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
         fibs[switch.name] = Fib(switch.name, group, none, np.zeros(len(index), np.uint8))
     if problems:
         raise InputError(problems)
-    return Routes(list(prefixes), index, fibs, groups.members, frozenset(), ReceivedPrefixes({}, (), lambda _: None))
+    return Routes(list(prefixes), index, fibs, groups.members, frozenset(), ReceivedPrefixes({}, tuple, lambda _: None))
 
 
 def _wrong(entry: Any, ids: list[int], groups: Groups, mine: set[str]) -> str:  # noqa: ANN401 - JSON values

@@ -61,7 +61,7 @@ class Groups:
                     if len(candidate_set) == 1
                     else sorted(row for candidate in candidate_set for row in rows[candidate])
                 )
-                ids[place] = self.id_of(tuple(links[row] for row in members[:width]))
+                ids[place] = self.id_of(tuple(map(links.__getitem__, members[:width])))
             group_ids = self._of_choices[key] = np.array(ids, dtype=np.int32)
         return group_ids
 

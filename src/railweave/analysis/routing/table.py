@@ -125,6 +125,7 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
     """The prefixes that each live session received, before import policy: (device, link) mapped to a mask over the prefixes.
 
     - ``advertised``: the routes that groups of devices send.
+    - ``sessions``: the function that returns all sessions. It is called when they are listed, because most users ask about some.
     - ``sender``: the function that returns the group at the far end, or None if the session is down.
     - ``let_in``: the function that returns the received prefixes that the receiver's policy accepts.
     """
@@ -132,7 +133,7 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
     def __init__(
         self,
         advertised: AdvertisedByGroup,
-        sessions: Collection[tuple[str, str]],
+        sessions: Callable[[], Collection[tuple[str, str]]],
         sender: Callable[[tuple[str, str]], tuple[str, int] | None],
         let_in: Callable[[tuple[str, str]], NDArray[np.bool_]] | None = None,
     ) -> None:
@@ -150,7 +151,7 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
         return received if self._let_in is None else self._let_in(key)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        return (key for key in self._sessions if self._sender(key) is not None)
+        return (key for key in self._sessions() if self._sender(key) is not None)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

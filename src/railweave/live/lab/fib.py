@@ -175,7 +175,7 @@ def read(lab: Running, expected: Routes) -> KernelTables:
                     if len(ids) > len(groups):
                         groups.append(members)
         fibs[device] = replace(fib, group=table)
-    nothing = ReceivedPrefixes({}, (), lambda _: None)
+    nothing = ReceivedPrefixes({}, tuple, lambda _: None)
     routes = Routes(expected.prefixes, expected.index, fibs, groups, expected.down, nothing)
     if lab.plan.tenant_prefixes:
         strange += add_tenants(lab, routes, expected.shared)

@@ -18,7 +18,7 @@ from railweave.errors import InputError, NetworkPart, Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.addresses import Family
     from railweave.model.network.model import Network
     from railweave.prediction.simulation.model.wiring import Wiring
 
@@ -120,10 +120,12 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
     ``index`` is ``Routes.index``.
     """
     text: list[str] = []
-    rows: list[tuple[int, int, int]] = []
+    owner: list[int] = []
+    prefix: list[int] = []
+    color_of: list[int] = []
     colors: dict[tuple[str, int | None], int] = {}
-    places: list[list[int]] = [[] for _ in wiring.nics]
-    routed_by: dict[tuple[int, Family | None], dict[int | None, Prefix]] = {}  # many NICs share a segment
+    # by segment and the colors of a NIC's addresses, because many NICs share a segment: prefixes, and numbers of colors
+    alike: dict[tuple[int, Family | None, tuple[int | None, ...]], tuple[list[int], list[int]]] = {}
     families: dict[tuple[str, str], Family | None] = {}
     for server in network.servers:
         for nic in server.nics:
@@ -136,26 +138,32 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
                 families[owner_key] = network.job_family(*owner_key)
             nic_addresses = nic.addresses_of(families[owner_key])
             family = nic_addresses[0].family if nic_addresses else None  # of all of them
-            subnets = routed_by.get((id(segment), family))
-            if subnets is None:
-                subnets = {subnet.color: subnet.routed_by for subnet in segment.subnets if subnet.family == family}
-                routed_by[id(segment), family] = subnets
-            for address in nic_addresses:
-                places[host].append(len(text))
-                text.append(address.address)
-                color = colors.setdefault((nic.fabric, address.color), len(colors))
-                prefix_of = subnets[address.color]
-                if prefix_of not in index:  # only in running configurations: a design has every gateway
-                    description = f"no switch has the prefix {prefix_of} of this NIC's gateway"
-                    fix = f"put the gateway back on {nic.leaf}; `railweave verify --running` names the statement"
-                    raise InputError([Problem(NetworkPart(f"{server.name}:{nic.name}"), description, fix)])
-                rows.append((host, index[prefix_of], color))
-    owner, prefix, color_of = np.array(rows, np.int64).reshape(-1, 3).T
-    width = max(map(len, places), default=0)
-    padded = np.array([row + [NONE] * (width - len(row)) for row in places], np.int64).reshape(len(places), width)
-    by_color = np.full((len(places), max(len(colors), 1)), NONE, np.int64)
-    by_color[owner[::-1], color_of[::-1]] = np.arange(len(text))[::-1]  # of two of a color, the first
-    return Addresses(tuple(text), owner, prefix, padded, by_color, color_of, ports_of_hosts(network, wiring))
+            key = id(segment), family, tuple([address.color for address in nic_addresses])
+            of_addresses = alike.get(key)
+            if of_addresses is None:
+                routed_by = {subnet.color: subnet.routed_by for subnet in segment.subnets if subnet.family == family}
+                gateways = [routed_by[color] for color in key[2]]
+                for gateway in gateways:
+                    if gateway not in index:  # only in running configurations: a design has every gateway
+                        description = f"no switch has the prefix {gateway} of this NIC's gateway"
+                        fix = f"put the gateway back on {nic.leaf}; `railweave verify --running` names the statement"
+                        raise InputError([Problem(NetworkPart(f"{server.name}:{nic.name}"), description, fix)])
+                color_numbers = [colors.setdefault((nic.fabric, color), len(colors)) for color in key[2]]
+                of_addresses = alike[key] = [index[gateway] for gateway in gateways], color_numbers
+            text += [address.address for address in nic_addresses]
+            owner += [host] * len(nic_addresses)
+            prefix += of_addresses[0]
+            color_of += of_addresses[1]
+    owners, numbers_of = np.array(owner, np.int64), np.array(color_of, np.int64)
+    hosts, numbers = len(wiring.nics), np.arange(len(text))
+    counts, first = np.bincount(owners, minlength=hosts)[:, None], np.zeros(hosts, np.int64)
+    first[owners[::-1]] = numbers[::-1]
+    column = np.arange(counts.max(initial=0))
+    places = np.where(column < counts, first[:, None] + column, NONE)
+    by_color = np.full((hosts, max(len(colors), 1)), NONE, np.int64)
+    by_color[owners[::-1], numbers_of[::-1]] = numbers[::-1]  # of two of a color, the first
+    prefixes = np.array(prefix, np.int64)
+    return Addresses(tuple(text), owners, prefixes, places, by_color, numbers_of, ports_of_hosts(network, wiring))
 
 
 def ports_of_hosts(network: Network, wiring: Wiring) -> NDArray[np.int64]:

@@ -370,6 +370,8 @@ class PacketFabric:
         return forwarding, entries
 
     def _down(self) -> list[Change]:
+        if not self.routes.down:
+            return []
         known = (
             self.wiring.node.keys() | self.wiring.cable.keys() | {nic.rpartition(":")[0] for nic in self.wiring.nics}
         )

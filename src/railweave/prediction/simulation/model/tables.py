@@ -82,15 +82,14 @@ class Forwarding:
         ``row``: the number of the switch. ``known``: rows of the groups of each set. ``gone``: links to leave out.
         """
         entries = np.full(len(known), NO_GROUP, np.uint32)
-        first = int(self._wiring.first_port[self._wiring.node[name]])
+        ports_of = self._wiring.ports_of(name)
         for place, ids in enumerate(cast("list[list[int]]", known.tolist())):
             if LOCAL in ids:
                 entries[place] = HERE
                 continue
             links = dict.fromkeys([link for group in ids if group >= 0 for link in routes.groups[group]])
             left = ([link for link in links if link not in gone] if gone else ()) or links
-            found_on = [self._wiring.port(link, name) for link in left]
-            ports = tuple([port - first for port in found_on if port is not None])
+            ports = tuple([ports_of[link] for link in left if link in ports_of])
             if len(ports) == 1:
                 entries[place] = ONE_PORT | ports[0]
             elif ports:

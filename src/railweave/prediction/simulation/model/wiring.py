@@ -82,6 +82,12 @@ class Wiring:
         first, other = nodes[row]
         return ports[row][0] if first == node else ports[row][1] if other == node else None
 
+    def ports_of(self, name: str) -> dict[str, int]:
+        """Return the ports of a NIC or switch by their links, numbered within that NIC or switch."""
+        node = self.node[name]
+        cables: list[int] = self.port_cable[self.first_port[node] : self.first_port[node + 1]].tolist()
+        return {self.links[cable]: number for number, cable in enumerate(cables)}
+
     @cached_property
     def _ends(self) -> tuple[list[list[int]], list[list[int]]]:
         """The nodes and ports at the ends of each cable, as lists, because single elements of arrays are slow to read."""
@@ -115,7 +121,8 @@ def wire(network: Network) -> Wiring:
     """Return the nodes and cables of the fabrics that collectives use. NICs and switches without a cable are left out."""
     taken = set(fabrics(network))
     cables = [cable for cable in network.cables if cable.fabric in taken]
-    cabled = {name for cable in cables for name in _ends(cable)}
+    ends_of = [_ends(cable) for cable in cables]
+    cabled = {name for ends in ends_of for name in ends}
     nics = tuple(
         name
         for server in network.servers
@@ -124,7 +131,10 @@ def wire(network: Network) -> Wiring:
     )
     switches = tuple(switch.name for switch in network.switches if switch.name in cabled)
     node = {name: number for number, name in enumerate((*nics, *switches))}
-    rows = [(*(node[name] for name in _ends(cable)), cable.speed_gbps * 1000, delay_ps(cable)) for cable in cables]
+    rows = [
+        (node[near], node[far], cable.speed_gbps * 1000, delay_ps(cable))
+        for (near, far), cable in zip(ends_of, cables, strict=True)
+    ]
     kinds = np.full(len(node), SWITCH, np.uint8)
     kinds[: len(nics)] = HOST
     table = np.array(rows, np.uint64).reshape(-1, 4)
