@@ -151,7 +151,11 @@ SLAAC_LENGTH = 64
 
 def eui64(prefix: str, mac: str) -> str:
     """Return the SLAAC address of a MAC address in a /64, such as ``fc00:1:1:1:a288:c2ff:fe3b:5066`` (RFC 4291, appendix A)."""
-    network, interface = _network(prefix), _interface(mac)
+    return _joined(_network(prefix), _interface(mac))
+
+
+def _joined(network: _Half, interface: _Half) -> str:
+    """Return the address that consists of two halves."""
     if network.text:  # an interface has no two zeros in a row either: nothing is left out
         return f"{network.text}:{interface.text}"
     return socket.inet_ntop(socket.AF_INET6, network.bits + interface.bits)
@@ -267,8 +271,12 @@ def _addresses(
     fixed = override.addresses if override else {}
     forms = addressing.server_mode == "slaac" and not segment.network
     if forms and not fixed and all(":" in subnet.prefix for subnet in segment.subnets):
+        interface = _interface(mac)
         return tuple(
-            NicAddress(eui64(subnet.prefix, mac), SLAAC_LENGTH, subnet.color, "slaac") for subnet in segment.subnets
+            [
+                NicAddress(_joined(_network(subnet.prefix), interface), SLAAC_LENGTH, subnet.color, "slaac")
+                for subnet in segment.subnets
+            ]
         )
     names = {color.index: color.name for color in colors}
     unknown = sorted(set(fixed) - set(names.values()) - ({"default"} if not names else set()))

@@ -272,7 +272,7 @@ class _Cabler:
         self.layout = layout
         self.overrides = overrides
         self.ports = SwitchPorts(context, layout)
-        self.optics: dict[tuple[str, int, int, float, bool], str] = {}
+        self.optics: dict[tuple[str, int, int, float, bool], tuple[OpticRequirement, str]] = {}
         self.needs: dict[tuple[str, str], OpticRequirement] = {}
 
     def run(self) -> list[Cable]:
@@ -339,15 +339,14 @@ class _Cabler:
             return None
         intent = self.layout.spec.cabling.server
         port = end.port
-        length = self._length(intent, fixed, (server.name, nic), (leaf.name, end.name))
+        ends = (server.name, nic), (leaf.name, end.name)
+        length = self._length(intent, fixed, *ends)
         model = self.context.catalog.nics[server.nics.nic]
-        near = self._optic(
-            (leaf.name, end.name), "server", fixed, length, port.group.cage, port.channels, model.speed_gbps
-        )
+        near = self._optic(ends[1], "server", fixed, length, port.group.cage, port.channels, model.speed_gbps)
         far = near if near.endswith("-dac") else ""
         if far:  # a longer cable at the same port may yet make both of them optics
-            self.needs[server.name, nic] = OpticRequirement(model.cage, 1, model.speed_gbps, length.metres, None)
-        far = far or self._optic((server.name, nic), "server", fixed, length, model.cage, 1, model.speed_gbps, far=True)
+            self.needs[ends[0]] = OpticRequirement(model.cage, 1, model.speed_gbps, length.metres, None)
+        far = far or self._optic(ends[0], "server", fixed, length, model.cage, 1, model.speed_gbps, far=True)
         return Cable(
             kind="server",
             fabric=self.layout.name,
@@ -377,18 +376,16 @@ class _Cabler:
                 self.ports.too_few(upper.name, below, f"{tier.lower} links", most, tier.links)
             return None
         intent: CableIntent = getattr(self.layout.spec.cabling, tier.kind)
-        length = self._length(intent, fixed, (lower.name, a.name), (upper.name, b.name))
-        optics = [
-            self._optic(
-                (name, end.name), tier.kind, fixed, length, end.port.group.cage, end.port.channels, speed, far=far
-            )
-            for far, name, end in ((False, lower.name, a), (True, upper.name, b))
-        ]
+        near, far = a.port, b.port
+        ends = (lower.name, a.name), (upper.name, b.name)
+        length = self._length(intent, fixed, *ends)
+        optic = self._optic(ends[0], tier.kind, fixed, length, near.group.cage, near.channels, speed)
+        far_optic = self._optic(ends[1], tier.kind, fixed, length, far.group.cage, far.channels, speed, far=True)
         return Cable(
             kind="fabric",
             fabric=self.layout.name,
-            a=End(lower.name, a.name, a.port.physical, a.port.channel, a.lanes, optics[0]),
-            b=End(upper.name, b.name, b.port.physical, b.port.channel, b.lanes, optics[1]),
+            a=End(lower.name, a.name, near.physical, near.channel, a.lanes, optic),
+            b=End(upper.name, b.name, far.physical, far.channel, b.lanes, far_optic),
             speed_gbps=speed,
             length_m=length.metres,
             measured=length.line > 0,
@@ -451,14 +448,18 @@ class _Cabler:
         reach that fits. ``far`` is True for the upper end of the cable.
         """
         intent: CableIntent = getattr(self.layout.spec.cabling, kind)
-        at = ("fabrics", self.layout.name, "cabling", kind, "far_optic" if far else "optic")
         asked = intent.far_optic if far else intent.optic
-        if fixed and (fixed.override.optic or asked is None):
-            at, asked = (*fixed.at, "optic"), fixed.override.optic
-        self.needs[of] = OpticRequirement(cage, channels, speed, length.metres, asked)
+        of_cable = fixed if fixed and (fixed.override.optic or asked is None) else None
+        if of_cable:
+            asked = of_cable.override.optic
         key = (cage, channels, speed, length.metres, kind == "server")
-        if asked is None and key in self.optics:
-            return self.optics[key]
+        known = self.optics.get(key) if asked is None else None
+        if known is not None:
+            self.needs[of], optic = known
+            return optic
+        requirement = self.needs[of] = OpticRequirement(cage, channels, speed, length.metres, asked)
+        of_kind = ("fabrics", self.layout.name, "cabling", kind, "far_optic" if far else "optic")
+        at = (*of_cable.at, "optic") if of_cable else of_kind
         optic = choose(
             self.context,
             at,
@@ -471,5 +472,5 @@ class _Cabler:
             copper=kind == "server",
         )
         if asked is None and optic != UNKNOWN:  # where there is none, every cable says so
-            self.optics[key] = optic
+            self.optics[key] = requirement, optic
         return optic

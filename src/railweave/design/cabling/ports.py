@@ -148,13 +148,14 @@ class Panel:
     def take(self, port: Port, owner: Owner) -> Conflict | None:
         """Reserve a port for an owner. Return None, or the conflict that prevents it."""
         key = (port.physical, port.channel)
-        if key in self.owners:
-            return Conflict(f"is taken by {self.owners[key].text}", self.owners[key])
+        holder = self.owners.setdefault(key, owner)
+        if holder is not owner:
+            return Conflict(f"is taken by {holder.text}", holder)
         split, by = self.splits.setdefault(port.physical, (port.channels, owner))
         if split != port.channels:
+            del self.owners[key]
             text = f"is on a port split in {split} for {by.text}, and this cable needs it split in {port.channels}"
             return Conflict(text, by)
-        self.owners[key] = owner
         return None
 
 

@@ -233,7 +233,7 @@ class SwitchPorts:
         self.short: set[tuple[Equipment, PortKind]] = set()
         self.overlaps: dict[Equipment, list[str]] = {}
         self.ranges = port_ranges(context, layout)
-        self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], PortPosition | None] = {}
+        self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], PortPosition] = {}
 
     def check(self) -> None:
         """Note a problem for ports that belong to two ranges, and for switches that use more ports than their silicon supports."""
@@ -272,13 +272,15 @@ class SwitchPorts:
         """
         equipment = self.layout.equipment[device]
         key = (equipment, kind, slot, link, links, speed)
-        if key not in self.spots:
+        spot = self.spots.get(key)
+        if spot is None:  # a new port, or a range that is too small
             ports = self.ranges[equipment, kind]
             port = ports.port(slot, link, links)
             if port is not None and speed is not None and speed != ports.speed_gbps:
                 port = slowed(port, speed)
-            self.spots[key] = None if port is None else self._named(equipment, port)
-        return self.spots[key]
+            if port is not None:
+                spot = self.spots[key] = self._named(equipment, port)
+        return spot
 
     def _named(self, equipment: Equipment, port: Port) -> PortPosition:
         system = self.context.catalog.systems[equipment.role.nos]

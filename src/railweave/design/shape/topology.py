@@ -325,11 +325,12 @@ class Layout:
     def link_speed(self, lower: str, upper: str) -> int:
         """Return the speed of links between two switches in Gb/s: the highest, up to the requested one, that both support; 0 if none."""
         below, above = self.equipment[lower], self.equipment[upper]
-        if (below, above) not in self._speeds:
+        speed = self._speeds.get((below, above))
+        if speed is None:
             wanted = self.spec.topology.link_speed
             both = below.link_speeds("uplink_ports", wanted) & above.link_speeds("leaf_ports", wanted)
-            self._speeds[below, above] = max(both, default=0)
-        return self._speeds[below, above]
+            speed = self._speeds[below, above] = max(both, default=0)
+        return speed
 
     @cached_property
     def _speeds(self) -> dict[tuple[Equipment, Equipment], int]:
