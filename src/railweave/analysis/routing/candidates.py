@@ -123,6 +123,29 @@ class RouteColumn:
         return not self.present.any()
 
 
+class Loops:
+    """Sets of prefixes by number. Each set is an array of indexes as bytes.
+
+    ``content`` has all sets one after another. Set i, that of ``numbers[i]``, begins at ``starts[i]``.
+    """
+
+    def __init__(self, numbers: Sequence[int], starts: Sequence[int], content: NDArray[np.int32]) -> None:
+        self._row = {number: row for row, number in enumerate(numbers)}
+        self._bounds = [*starts, len(content)]
+        self._content = content
+        self._sets: dict[int, bytes] = {}
+
+    def get(self, number: int) -> bytes:
+        """Return the set of a number, or the empty set."""
+        row = self._row.get(number)
+        if row is None:
+            return NOWHERE
+        places = self._sets.get(row)
+        if places is None:
+            places = self._sets[row] = self._content[self._bounds[row] : self._bounds[row + 1]].tobytes()
+        return places
+
+
 @dataclass(eq=False)
 class PathColumn:
     """The AS path of the route for each prefix, as the ID of the path."""
@@ -131,8 +154,8 @@ class PathColumn:
     _paths: AsPaths
 
     @cached_property
-    def loops(self) -> Mapping[int, bytes]:
-        """The prefixes whose path contains an AS number, by that number. Each set is an array of indexes as bytes."""
+    def loops(self) -> Loops:
+        """The prefixes whose path contains an AS number, by that number."""
         return self._paths.places_by_asn(self.ids)
 
 
@@ -201,19 +224,14 @@ class AsPaths:
         self._lengths[path_id] = length + 1
         return path_id
 
-    def places_by_asn(self, paths: NDArray[np.int32]) -> dict[int, bytes]:
-        """Return, for each AS number, the indexes of the paths that contain it, as the bytes of an ``int32`` array."""
+    def places_by_asn(self, paths: NDArray[np.int32]) -> Loops:
+        """Return, for each AS number, the indexes of the paths that contain it."""
         numbers = self._numbers[paths]
         places, _ = held = np.nonzero(numbers)
         asns = numbers[held]
         order = np.argsort(asns, kind="stable")
         different, starts = np.unique(asns[order], return_index=True)
-        content = places[order].astype(np.int32)
-        ends = [*cast("list[int]", starts.tolist()), len(content)][1:]
-        return {
-            asn: content[start:end].tobytes()
-            for asn, start, end in zip(different.tolist(), starts.tolist(), ends, strict=True)
-        }
+        return Loops(different.tolist(), starts.tolist(), places[order].astype(np.int32))
 
 
 if TYPE_CHECKING:
@@ -281,7 +299,7 @@ def candidates(
     received = tuple(map(advertised.__getitem__, inbound.senders))
     lost = tuple(sorted(down))
     bundles = memo(("bundles", id(inbound.ends), received, lost), lambda: _bundles(inbound.ends, received, lost))
-    refused = tuple(bundle.advertised.paths.loops.get(inbound.own[bundle.via.place], NOWHERE) for bundle in bundles)
+    refused = tuple([bundle.advertised.paths.loops.get(inbound.own[bundle.via.place]) for bundle in bundles])
     return memo(("candidates", id(bundles), refused), lambda: _together(bundles, refused))
 
 

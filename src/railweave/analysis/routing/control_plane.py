@@ -314,7 +314,7 @@ class ControlPlane:
         def let_in(key: tuple[str, str]) -> Mask:
             end = self._ends[key]
             sent = state.advertised[end.sender]
-            refused = sent.paths.loops.get(end.own_as, candidates.NOWHERE)
+            refused = sent.paths.loops.get(end.own_as)
             candidate = candidates.Candidate(end.via.place, sent.routes, end.via.aigp, end.via.looped, refused)
             return self._decisions.let_in(self._rules[key[0]], candidate)
 
@@ -327,7 +327,7 @@ class ControlPlane:
         for name in self.absent & self.configs.keys():
             composed[name] = empty_fib(name, len(self.prefixes))
             holds |= {(name, vrf.name): np.zeros(len(self.prefixes), np.bool_) for vrf in self.configs[name].vrfs}
-        received = ReceivedPrefixes(state.advertised, lambda: self._ends.keys(), sender, let_in)
+        received = ReceivedPrefixes(state.advertised, lambda: tuple(self._ends), sender, let_in)
         return Routes(self.prefixes, self._place, composed, self.groups.members, down, received, holds, shared)
 
 

@@ -59,7 +59,7 @@ class Groups:
                 members = (
                     rows[candidate_set[0]]
                     if len(candidate_set) == 1
-                    else sorted(row for candidate in candidate_set for row in rows[candidate])
+                    else sorted(itertools.chain.from_iterable(map(rows.__getitem__, candidate_set)))
                 )
                 ids[place] = self.id_of(tuple(map(links.__getitem__, members[:width])))
             group_ids = self._of_choices[key] = np.array(ids, dtype=np.int32)

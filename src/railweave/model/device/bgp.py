@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from railweave.model.catalog.systems import System
     from railweave.model.device.policy import Form, RoutingPolicy
+    from railweave.model.device.port_model import Interface
     from railweave.model.network.devices import Cable, End, Fabric, RoleName, Switch
     from railweave.model.network.model import Network
 
@@ -39,38 +40,46 @@ _PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "
 
 
 def bgp_config(
-    network: Network, fabric: Fabric, switch: Switch, system: System, form: Form, names: dict[str, str], *, large: bool
+    network: Network,
+    fabric: Fabric,
+    switch: Switch,
+    system: System,
+    form: Form,
+    ports: Sequence[tuple[Interface, tuple[End, End, Cable]]],
+    *,
+    large: bool,
 ) -> Bgp | None:
     """Return the BGP configuration of a switch, or None if no link needs a session.
 
-    ``names`` maps the switch's ports in the design to their names on the system. ``form`` is the form in which colors are
+    ``ports`` holds the switch's cabled ports, with the result of ``ends_of`` for each. ``form`` is the form in which colors are
     announced.
     """
-    links = [ends_of(cable, switch.name) for cable in network.cables_of(switch.name) if cable.kind == "fabric"]
+    links = [(port, both) for port, both in ports if port.kind == "fabric"]
     if not links:
         return None
     policy = _policy(network, fabric, switch, form, redistribute=system.policies == "route-maps")
     by_peer: dict[tuple[RoleName, int | None], list[Session]] = {}
-    parallel = Counter([far.device for _, far, _ in links])
+    parallel = Counter([port.peer for port, _ in links])
     pools = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns, "super-spine": fabric.super_spine_asns or (0, 0)}
     pools["dci"] = fabric.dci_asns or (0, 0)
     asns: dict[RoleName, set[int]] = {}
-    for peer in map(network.switch, parallel):
+    peers = {name: network.switch(name) for name in parallel}
+    for peer in peers.values():
         asns.setdefault(peer.role, set()).add(peer.asn)
     colored = form != "none" and switch.role in COLORED
-    for end, far, cable in links:
-        peer = network.switch(far.device)
+    for port, (end, far, cable) in links:
+        peer = peers[far.device]
         session = Session(
-            names[end.port],
-            cable.name,
-            peer.name,
+            port.name,
+            port.link,
+            port.peer,
             peer.asn,
             Address(end.address) if end.address else None,
             Address(far.address) if far.address else None,
         )
         color = cable.color if colored and peer.role in COLORED else None
         by_peer.setdefault((peer.role, color), []).append(session)
-    up = sum(1 for end, _, cable in links if cable.a is end)
+    up = sum(1 for _, (end, _, cable) in links if cable.a is end)
     numbered = fabric.underlay.peering == "numbered"
     groups = tuple(
         _group(fabric, switch, form, policy, color, sessions, peer_role, None if numbered else f"{peer_role}-as")
