@@ -109,7 +109,7 @@ class Peer(NamedTuple):
 
 
 class _Side:
-    """What the sessions of one group of a device have in common."""
+    """A group of a device, with what its sessions have in common."""
 
     def __init__(self, config: DeviceConfig, place: int, group: BgpGroup) -> None:
         self.config = config
