@@ -153,7 +153,7 @@ def _peers(config: DeviceConfig, sides: Mapping[str, tuple[_Side, _Side]]) -> li
     """Return the sessions of a device that come up, in the order of its configuration."""
     peers: list[Peer] = []
     for place, group in enumerate(config.bgp.groups if config.bgp else ()):
-        known: dict[_Side, tuple[ReceivingGroup, int]] = {}
+        known: dict[_Side, ReceivingGroup] = {}
         for session in group.sessions:
             both = sides.get(session.link)
             if both is None:

@@ -158,7 +158,7 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
     hosts, numbers = len(wiring.nics), np.arange(len(text))
     counts, first = np.bincount(owners, minlength=hosts)[:, None], np.zeros(hosts, np.int64)
     first[owners[::-1]] = numbers[::-1]
-    column = np.arange(counts.max(initial=0))
+    column = np.arange(int(counts.max(initial=0)))
     places = np.where(column < counts, first[:, None] + column, NONE)
     by_color = np.full((hosts, max(len(colors), 1)), NONE, np.int64)
     by_color[owners[::-1], numbers_of[::-1]] = numbers[::-1]  # of two of a color, the first
