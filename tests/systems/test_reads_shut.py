@@ -128,6 +128,8 @@ READ: dict[str, tuple[str, ...]] = {
         "- ipv6 unicast-routing vrf tenant-1",
     ),
     "frr": (
+        f"{BGP}bgp shutdown",
+        f"{BGP}bgp shutdown message maintenance",
         f"{BGP}neighbor spine-underlay shutdown",
         f"{BGP}neighbor et-0 shutdown message maintenance",
         f"{BGP}neighbor overlay shutdown",
@@ -138,6 +140,7 @@ READ: dict[str, tuple[str, ...]] = {
         "- bgp bestpath as-path multipath-relax",
     ),
     "sonic": (
+        f"{BGP}bgp shutdown",
         f"{BGP}neighbor spine-underlay shutdown",
         "interface Ethernet0 / shutdown",
         row("PORT", "Ethernet0", admin_status="down"),
@@ -181,7 +184,6 @@ FRR_UNKNOWN = (
     *(
         f"{BGP}{words}"
         for words in (
-            "bgp shutdown",
             "bgp graceful-shutdown",
             "bgp max-med administrative",
             "bgp max-med on-startup 600",

@@ -92,6 +92,10 @@ router bgp 65001
         ("  peer-group spines\n", "", ["BGP session"]),
         ("password <secret:a>", "password <secret:b>", ["BGP session"]),
         (" neighbor interface Eth1/1\n  peer-group spines\n  password <secret:a>\n", "", ["BGP session"] * 2),
+        ("  password <secret:a>", "  password <secret:a>\n  shutdown message away", ["BGP session"]),
+        ("  password <secret:a>", "  password <secret:a>\n  local-as 65009", ["BGP session"]),
+        ("  password <secret:a>", "  password <secret:a>\n  ttl-security hops 1", ["BGP session"]),
+        ("  remote-as 65002\n", "  remote-as 65002\n  shutdown\n", ["BGP session"]),
     ],
 )
 def test_rows_decide_what_a_changed_line_disrupts(old: str, new: str, expected: list[str]) -> None:
@@ -172,6 +176,15 @@ router bgp 65001 vrf red
         (" neighbor et-1-0 peer-group spines\n", "", ["BGP session"]),
         ("  neighbor spines activate\n", "", ["BGP session"]),
         ("  neighbor spines activate", "  neighbor spines activate\n  neighbor new activate", []),
+        (" bgp graceful-restart\n", " bgp graceful-restart\n bgp shutdown\n", ["every BGP session of the VRF"]),
+        (" neighbor spines peer-group\n", " neighbor spines peer-group\n neighbor spines shutdown\n", ["BGP session"]),
+        (" neighbor spines peer-group\n", " neighbor spines peer-group\n neighbor new shutdown\n", []),
+        (
+            " neighbor spines peer-group\n",
+            " neighbor spines peer-group\n neighbor et-1-0 local-as 65009\n",
+            ["BGP session"],
+        ),
+        (" neighbor spines peer-group\n", " neighbor spines peer-group\n neighbor new local-as 65009\n", []),
         (
             " vrf red\n neighbor 192.0.2.2 remote-as 65003\n",
             " vrf blue\n",
@@ -184,6 +197,68 @@ def test_rows_of_frr_decide_what_a_changed_line_disrupts(old: str, new: str, exp
     before, after = (section_tree(parse(text), FRR) for text in (ROUTER, changed))
     found = [" ".join([row.what, *ports_of(row, step)]).strip() for step, row in compare(before, after).disrupts]
     assert found == expected
+
+
+EOS = """
+router bgp 65001
+   neighbor spines peer group
+   neighbor spines ttl maximum-hops 1
+   neighbor interface Ethernet1/1 peer-group spines peer-filter spine-as
+   neighbor 192.0.2.1 peer group spines
+   neighbor 192.0.2.1 remote-as 65002
+   vrf red
+      neighbor 192.0.2.2 remote-as 65003
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("   shutdown", ["every BGP session"]),
+        ("   neighbor spines shutdown", ["BGP session"]),
+        ("   neighbor 192.0.2.1 shutdown reason away", ["BGP session"]),
+        ("   neighbor interface Ethernet1/1 shutdown", ["BGP session"]),
+        ("   neighbor 192.0.2.9 remote-as 65009\n   neighbor 192.0.2.9 shutdown", []),
+        ("   neighbor spines local-as 65009 no-prepend replace-as", ["BGP session"]),
+        ("   neighbor 192.0.2.9 local-as 65009", []),
+        ("   neighbor 192.0.2.1 ttl maximum-hops 1", ["BGP session"]),
+        ("   vrf red\n      neighbor 192.0.2.2 shutdown", ["BGP session"]),
+        ("   vrf red\n      neighbor 192.0.2.2 local-as 65009", ["BGP session"]),
+    ],
+)
+def test_lines_of_eos_that_end_sessions_say_so(lines: str, expected: list[str]) -> None:
+    parsed = system("eos").reader.parsed  # type: ignore[union-attr]
+    change = compare(parsed("eos.conf", EOS), parsed("eos.conf", f"{EOS}{lines}\n"))
+    assert [row.what for _, row in change.disrupts] == expected
+
+
+def test_other_hops_of_eos_disrupt() -> None:
+    parsed = system("eos").reader.parsed  # type: ignore[union-attr]
+    for changed in (
+        EOS.replace("maximum-hops 1", "maximum-hops 2"),
+        EOS.replace("   neighbor spines ttl maximum-hops 1\n", ""),
+    ):
+        assert [row.what for _, row in compare(parsed("eos.conf", EOS), parsed("eos.conf", changed)).disrupts] == [
+            "BGP session"
+        ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("protocols bgp group spines local-as 65009", ["BGP session"]),
+        ("protocols bgp group spines neighbor 192.0.2.1 local-as 65009", ["BGP session"]),
+        ("protocols bgp group new local-as 65009", []),
+        ("protocols bgp group spines shutdown", ["BGP session"]),
+        ("protocols bgp group spines neighbor 192.0.2.1 shutdown", ["BGP session"]),
+        ("protocols bgp disable", ["every BGP session"]),
+    ],
+)
+def test_statements_of_junos_that_end_sessions_say_so(line: str, expected: list[str]) -> None:
+    parsed = system("junos").reader.parsed  # type: ignore[union-attr]
+    before = "set protocols bgp group spines type external\nset protocols bgp group spines neighbor 192.0.2.1 peer-as 65002\n"
+    change = compare(parsed("junos.set", before), parsed("junos.set", f"{before}set {line}\n"))
+    assert [row.what for _, row in change.disrupts] == expected
 
 
 def test_capabilities_are_of_the_release_of_their_statements() -> None:

@@ -14,7 +14,7 @@ from railweave.errors import RenderError
 from railweave.model.config.apply import alone, apply
 from railweave.model.config.compare import compare
 from railweave.model.config.gate import hidden
-from railweave.model.config.tree import ConfigTree, Node, Step
+from railweave.model.config.tree import ConfigTree, Name, Node, Step
 from railweave.model.device.fields import FieldDifference, differences
 
 if TYPE_CHECKING:
@@ -98,12 +98,12 @@ def causes(
         )
         designed_as = "" if last is first and last.kind == "add" else statement(first, first.old or first.node)
         found_as = "" if last.kind == "remove" else statement(last, last.node)
-        if designed_as == found_as:
+        if designed_as == found_as or (last is not first and _without_vrf(first.node) != first.node.name):
             designed_as, found_as = _told_apart(first, last, found_as)
         made.append(
             Cause(
                 file,
-                _line(last, after),
+                (last is not first and _line_of_vrf(last.node)) or _line(last, after, actual),
                 "replace" if len(edit) > 1 else last.kind,
                 designed_as,
                 found_as,
@@ -165,13 +165,26 @@ def _alike(removed: Step, added: Step) -> bool:
     """Return whether an added statement replaces a removed one: both have the same name, or differ in only one word."""
     if removed.above != added.above:
         return False
-    if removed.node.name == added.node.name:
+    if removed.node.name == added.node.name or _without_vrf(removed.node) == _without_vrf(added.node):
         return True
     if (removed.node.children or ()) != (added.node.children or ()):
         return False
     words, other = (re.split(r"[\s|]+", statement(step, step.node)) for step in (removed, added))
     same = [word == there for word, there in zip(words, other, strict=False)]
     return len(words) == len(other) and same[0] and same.count(False) == 1
+
+
+def _without_vrf(node: Node) -> Name:
+    """Return a statement's name. Of an interface, return the name without the VRF: systems empty an interface that changes its VRF."""
+    if not node.name[0].startswith("interface "):
+        return node.name
+    return tuple(re.sub(r" vrf \S+$", "", part) for part in node.name if not re.match(r"(ip )?vrf ", part))
+
+
+def _line_of_vrf(node: Node) -> int:
+    """Return the line of the statement that puts an interface into a VRF. Return 0 if no statement below the header does."""
+    inside = () if _without_vrf(node) == node.name else node.name[1:]
+    return next((child.at for child in node.children or () if child.name[0] in inside), 0)
 
 
 def _changed_by(
@@ -213,7 +226,7 @@ def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
     Each text is the first child that the other side lacks, after its parent statements. If there is none, the text is ``words``.
     """
     was, now = (node.children or () for node in (old.old or old.node, new.node))
-    above = (*new.above, new.node.name)
+    above = (*new.above, _without_vrf(new.node))
     inner_nodes = [
         next((child for child in here if child not in there), None) for here, there in ((was, now), (now, was))
     ]
@@ -221,16 +234,23 @@ def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
     return lost, come
 
 
-def _line(step: Step, after: ConfigTree) -> int:
-    """Return the line of a statement in the actual text. If it is gone, return the line of its innermost remaining parent."""
+def _line(step: Step, after: ConfigTree, actual: str) -> int:
+    """Return the line of a statement in the actual text. If it is gone, return the line of its innermost remaining parent.
+
+    A parent that only has its braces left counts as remaining, although trees leave out empty tables.
+    """
     first = _first_line(step.node) if step.kind != "remove" else 0
     if first:
         return first
     line, nodes = 1, after.nodes
-    for name in step.above:
+    for name in (*step.above, step.node.name):
         inner = next((node for node in nodes if node.name == name), None)
         if inner is None:
-            break
+            start = sum(len(part) for part in actual.splitlines(keepends=True)[: line - 1])
+            empty = re.compile(rf'^[ \t]*"?{re.escape(" ".join(name))}"?:?\s*\{{\s*\}}', re.MULTILINE).search(
+                actual, start
+            )
+            return actual.count("\n", 0, empty.start()) + 1 if empty else line
         line, nodes = inner.at or line, inner.children or ()
     return line
 

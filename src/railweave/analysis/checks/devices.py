@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, cast
 
 from railweave.analysis.checks import differs
 from railweave.analysis.checks.causes import Cause, causes
-from railweave.analysis.checks.differs import EXTRA, TEXT
+from railweave.analysis.checks.differs import EXTRA, SESSION, TEXT
 from railweave.analysis.checks.located import FILE_UNREADABLE
 from railweave.analysis.checks.senseless import SENSELESS_STATEMENT, senseless_statement, senseless_value
 from railweave.errors import InputError, NetworkPart, Problem, RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.gate import Gate
 from railweave.model.config.secret_words import alike
+from railweave.model.device.bgp_model import NOTHING
 from railweave.model.device.fields import NAMES, FieldDifference, amended
 from railweave.systems import system
 from railweave.workers import spread
@@ -282,12 +283,14 @@ def _whole(text: str) -> str:
 
 
 def _finding(device: str, cause: Cause, path: str) -> Finding:
-    fields = differs.foremost(cause.fields)
     statement = cause.designed or cause.found
     by_words = differs.of_statement(statement)
+    fields = differs.foremost(cause.fields, by_words)
     rule = differs.of_field(fields[0]) if fields else by_words
     if fields and fields[0].field == "qos.ports" and by_words in differs.OF_PORTS:
         rule = by_words  # the field says only that the port lacks a part of its QoS
+    elif by_words is SESSION and any(difference.new == NOTHING for difference in fields):
+        rule = by_words  # the session has lost an address family, and nothing passes its policies
     elif by_words is TEXT:  # names of terms stand in descriptions on some systems
         rule = by_words
     elif not fields and cause.kind == "add":

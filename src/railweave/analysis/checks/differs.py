@@ -255,14 +255,14 @@ _FIELDS = (
         r"bgp\.policies\.terms\.action\.(add_communities|aigp|local_preference)|bgp\.policies\.terms\.match\.community",
         COLOR,
     ),
-    (r"bgp\.(policies|prefix_lists|entry_lists|redistribute_connected|default_accept)", POLICY),
+    (r"bgp\.(policies|prefix_lists|entry_lists|redistribute_connected|default_accept)|overlay\.from_spine", POLICY),
     (r"bgp\.groups\.(import_policy|export_policy)", POLICY),
     (r"bgp\.maximum_ecmp|(isis|ospf)\.maximum_ecmp", BALANCING),
     (
         r".*\.router_id|(overlay\.)?loopback|management_(address|gateway)|.*(\.|^)addresses(\.|$)|gateways\.(mac|proxy_arp)",
         ADDRESS,
     ),
-    (r"bgp|overlay\.(neighbors|links|reflects|from_spine)", SESSION),
+    (r"bgp|overlay\.(neighbors|links|reflects)", SESSION),
     (r"interfaces\.macsec", MACSEC),
     (r"(interfaces|gateways)\.(mtu)$", MTU),
     (r"interfaces\.pauses", PFC),
@@ -290,16 +290,17 @@ _FIELDS = (
 )
 _WORDS = (
     (r"(.* / )?(neighbor \S+ )?(description|banner|remark|alias)\b(?!.* / )", TEXT),
+    (r"\bfirewall / |\baccess-list\b|\bACL_", PROTECTION),
     (r"\b(snmp|SNMP)", MANAGEMENT),
     (r"bfd", BFD),
     (r"\bpeer-as\b|remote-as|local-as|autonomous-system|as-list|bgp_asn", AS),
     (r"encrypted-password|authentication-order|tacplus|tacacs|radius|\buser(name)?\b|\blogin\b|\bssh\b|aaa\b|secret 0|root-auth", LOGIN),
     (r"ecn|wred|drop-profile|random-detect", ECN),
-    (r"watchdog|PFC_WD", WATCHDOG),
+    (r"watchdog|PFC_WD|pfcwd", WATCHDOG),
     (r"headroom|cable-length|BUFFER_PG|CABLE_LENGTH|xon|xoff", HEADROOM),
-    (r"priority-flow-control|pfc|congestion-notification|flow-control|PORT_QOS_MAP", PFC),
-    (r"classifier|dscp|forwarding-class|code-point|DSCP_TO_TC|TC_TO|rewrite|traffic-class|trust", CLASSIFIER),
-    (r"schedul|transmit-rate|bandwidth percent|DWRR|QUEUE\b", SCHEDULER),
+    (r"priority-flow-control|pfc|PFC_PRIORITY|congestion-notification|flow-control|PORT_QOS_MAP", PFC),
+    (r"schedul|transmit-rate|bandwidth percent|DWRR|QUEUE\b|\btx-queue \d+ / ", SCHEDULER),
+    (r"classifier|service-profile|dscp|forwarding-class|code-point|DSCP_TO_TC|TC_TO|rewrite|traffic-class|trust", CLASSIFIER),
     (r"shared-buffer|dedicated-buffer|buffer-partition|BUFFER_|buffer|\bmmu\b", BUFFER),
     (r"load-balanc|ecmp|hash|dlb|spray|maximum-paths|multipath|\bars\b", BALANCING),
     (r"route-target|vrf-target|route-distinguisher|\brd\b", TARGET),
@@ -315,7 +316,7 @@ _WORDS = (
     (r"[vV]lan|VLAN", VLAN),
     (r"\baddress\b|router-id|INTERFACE\|", ADDRESS),
     (r"speed|breakout|BREAKOUT|PORT|number-of-sub-ports|fec|interface", PORT),
-    (r"system|snmp|ntp|syslog|lldp|hostname|NTP|SNMP|SYSLOG|logging|management|clock|telemetry|gnmi|GNMI|TELEMETRY", MANAGEMENT),
+    (r"system|snmp|ntp|syslog|lldp|hostname|NTP|SNMP|SYSLOG|logging|management|clock|telemetry|gnmi|GNMI|TELEMETRY|FEATURE", MANAGEMENT),
 )  # fmt: skip
 
 
@@ -333,9 +334,18 @@ def of_field(difference: FieldDifference) -> Rule:
     return next((rule for pattern, rule in _FIELDS if re.match(pattern, difference.field)), STATEMENT)
 
 
-def foremost(fields: Iterable[FieldDifference]) -> list[FieldDifference]:
-    """Return the field differences of a statement, the most informative first. The rule of the first is that of the finding."""
-    return sorted(fields, key=lambda difference: (not _TELLING.match(difference.field), RANK[of_field(difference)]))
+def foremost(fields: Iterable[FieldDifference], by_words: Rule) -> list[FieldDifference]:
+    """Return the field differences of a statement, the most informative first. The rule of the first is that of the finding.
+
+    ``by_words`` is the rule that the statement's own text has. Differences with this rule come first: if a neighbor is gone, its
+    port also has another kind and other addresses.
+    """
+
+    def rank(difference: FieldDifference) -> tuple[bool, bool, int]:
+        rule = of_field(difference)
+        return rule is not by_words, not _TELLING.match(difference.field), RANK[rule]
+
+    return sorted(fields, key=rank)
 
 
 def of_statement(statement: str) -> Rule:

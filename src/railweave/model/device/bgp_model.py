@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
+NOTHING = "(nothing)"
+"""The name that readers give to the policy of a session that passes no route. No policy of a device can have it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """One BGP session: its interface and cable, and its addresses if peering is numbered.

@@ -80,6 +80,8 @@ ONE_VALUE = (
 """Lines of one value, which ``no`` takes away without it."""
 
 _BGP = r"router bgp \d+ / (vrf \S+ / )?"
+_PEER = r"(?P<of>neighbor (interface )?\S+) "
+"""A statement of a neighbor or a group. One that is new has no session yet."""
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
 _KEYED = "RFC 2385, section 2.0: a segment without the right digest is dropped"
 _GRACEFUL = "RFC 4724, section 3: the capability is said when a session opens"
@@ -138,6 +140,29 @@ RULES = LineRules(
         ),
         Disruption(
             _BGP + "graceful-restart", "BGP session", "it takes effect when the session opens anew", _GRACEFUL, _ANY
+        ),
+        Disruption(
+            _BGP + _PEER + "shutdown",
+            "BGP session",
+            "it is shut down",
+            'EOS user manual, "neighbor shutdown"',
+            ("add",),
+        ),
+        Disruption(
+            r"router bgp \d+ / shutdown$",
+            "every BGP session",
+            "they are shut down",
+            'EOS user manual, "shutdown (BGP)"',
+            ("add",),
+            itself=True,
+        ),
+        Disruption(_BGP + _PEER + "local-as", "BGP session", "it resets", _OPEN, _ANY),
+        Disruption(
+            _BGP + _PEER + "ttl maximum-hops",
+            "BGP session",
+            "it resets, and comes up when the TTL of both ends suits",
+            "RFC 5082, section 3: packets with a lower TTL are dropped",
+            _ANY,
         ),
         Disruption(_BGP + "router-id", "every BGP session of the VRF", "they reset", _OPEN),
         Disruption(r"router bgp \d+$", "every BGP session", "the process goes", _OPEN, ("remove",)),

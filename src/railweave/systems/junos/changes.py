@@ -120,6 +120,17 @@ _PORT = r"(?P<of>(?P<port>et-[\d/:]+)|\S+)"
 
 DISRUPTIONS = (
     Disruption(_BGP + r".*(local-as|peer-as|local-address)", "BGP session", "it resets", _OPEN),
+    Disruption(_BGP + r"(?P<of>group [^/]+) / (.* / )?local-as", "BGP session", "it resets", _OPEN, ("add",)),
+    Disruption(
+        _BGP + r"(?P<of>group [^/]+) / (.* / )?shutdown$",
+        "BGP session",
+        "it is shut down",
+        "Juniper documentation, shutdown (Protocols BGP)",
+        ("add",),
+    ),
+    Disruption(
+        _BGP + r"disable$", "every BGP session", "they end", "Juniper documentation, disable (Protocols BGP)", ("add",)
+    ),
     Disruption(
         _BGP + r".*authentication-(key|key-chain|algorithm)( |$)",
         "BGP session",

@@ -103,7 +103,7 @@ PEER_FAMILY = (
 
 PEER = (
     line("remote-as <asn>", OPTIONS, disrupts=effects.RESETS, asn=ASN),
-    line("local-as <local_as>", "", local_as=ASN, prints=False),
+    line("local-as <local_as>", "", local_as=ASN, prints=False, disrupts=effects.RENUMBERED),
     line("peer-group <group>", OPTIONS, disrupts=effects.GOES, changed="removed", group=refers("peer-group")),
     line("description <description>", OPTIONS, usual="", description=TEXT),
     line(f"ebgp-multihop {HOPS}", OPTIONS, sets={"hops": HOPS}),
@@ -130,8 +130,16 @@ PEER = (
         profile=refers("bfd profile"),
     ),
     line("bfd", "", sets={"bfd": True}, prints=False),
-    line("shutdown", "", also=("shutdown message <_text>",), sets={"shut": True}, prints=False, _text=TEXT),
-    line("ttl-security hops 1", OPTIONS, sets={"ttl_security": True}),
+    line(
+        "shutdown",
+        "",
+        also=("shutdown message <_text>",),
+        sets={"shut": True},
+        prints=False,
+        disrupts=effects.STOPPED,
+        _text=TEXT,
+    ),
+    line("ttl-security hops 1", OPTIONS, sets={"ttl_security": True}, disrupts=effects.SECURED),
     line(
         "password <password>",
         "spytest routing/bgp; ansible sonic_bgp_neighbors (auth_pwd)",

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from railweave.model.config.tree import Disruption
-from railweave.systems.frr.statements.effects import ANY, GRACEFUL, IDENTIFIED, INSTANCE, KEYED, RESETS
+from railweave.systems.frr.statements.effects import (
+    ANY,
+    GRACEFUL,
+    IDENTIFIED,
+    INSTANCE,
+    KEYED,
+    RENUMBERED,
+    RESETS,
+    SECURED,
+    STOPPED,
+)
 
 __all__ = [
     "BUFFERS",
@@ -17,8 +27,11 @@ __all__ = [
     "INSTANCE",
     "KEYED",
     "LINK",
+    "RENUMBERED",
     "RESETS",
+    "SECURED",
     "SHUT",
+    "STOPPED",
 ]
 
 GOES = (replace(RESETS[0], why="it goes", when=("remove",)),)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import FAMILIES, Address, Family, InterfaceAddress
@@ -54,11 +53,6 @@ class Sessions(frr.Sessions):
         super().__init__(here, ports, subnets, {}, SYNTAX, open_=True)
         self.here: Router = here
         self._usual, self._keys, self._taking = usual, keys, taking
-
-    @cached_property
-    def peers(self) -> tuple[AnyPeer, ...]:
-        """Neighbors that are not shut; none if BGP is shut as a whole."""
-        return () if self.here.shut else super().peers
 
     def statements(self, taking: SectionReader, *forms: str) -> Iterator[SelectedLine]:
         """Yield the lines of these forms in the instance or the VRF."""

@@ -40,7 +40,7 @@ _MARKS = (
 
 @dataclass
 class _Queue:
-    strict: bool = False
+    strict: bool | None = None
     share: int | None = None
     marking: Marking | None = None
 
@@ -89,6 +89,11 @@ def profiles(taking: SectionReader) -> QosProfiles:
                     taking.leave(line)
                 else:
                     profile.queues[value] = _queue(taking, line)
+        # A queue that shares makes all below it share; the others are strict (EOS user manual, "priority (QoS)").
+        sharing = [at for at, queue in profile.queues.items() if queue.strict is False]
+        for at, queue in profile.queues.items():
+            if queue.strict is None:
+                queue.strict = at > max(sharing, default=QUEUES)
     return QosProfiles(by_name)
 
 

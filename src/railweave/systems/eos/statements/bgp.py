@@ -101,14 +101,12 @@ class Router(frr.Router):
     - ``ways`` and ``ecmp``: the paths of a next-hop group, of which ``ecmp`` may allow fewer.
     - ``activates``: whether sessions carry IPv4 without a statement; None in a VRF: as in the instance.
     - ``redistributes`` and ``networks``: those of families that do not say it themselves.
-    - ``shut``: True if BGP is shut as a whole.
     """
 
     asn: int = 0
     activates: bool | None = None
     ways: int | None = None
     ecmp: int | None = None
-    shut: bool = False
     listening: tuple[Listening, ...] = ()
     redistributes: str | None = None
     networks: tuple[Prefix, ...] = ()

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import FAMILIES, Address, Family
 from railweave.model.config.sections import select
 from railweave.model.device import model
-from railweave.model.device.bgp_model import JointPolicies, of_families, of_one_family, ways_to_one_as, with_bfd
+from railweave.model.device.bgp_model import (
+    NOTHING,
+    JointPolicies,
+    of_families,
+    of_one_family,
+    ways_to_one_as,
+    with_bfd,
+)
 from railweave.model.device.management import Authentication
 from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
@@ -26,8 +33,8 @@ if TYPE_CHECKING:
     from railweave.systems.frr.statements.bgp import AddressFamily, Peer, Router
 
 
-ANY, NOTHING = "(any)", "(nothing)"
-"""Names of what is accepted where a session has no route-map: everything, or nothing. No route-map can be called so."""
+ANY = "(any)"
+"""The name of what is accepted where a session has no route-map and needs none: everything. No route-map can be called so."""
 
 NETWORKS = "(networks)"
 """The prefix list, and the policy, of what ``network`` statements originate."""
@@ -85,7 +92,9 @@ class Sessions:
 
     @cached_property
     def peers(self) -> tuple[Peer, ...]:
-        """Neighbors that are not shut, nor on an interface of another VRF."""
+        """Neighbors that are not shut, nor on an interface of another VRF; none if the instance is shut."""
+        if self.here.shut:
+            return ()
         vrf = self.here.vrf
         return tuple(
             peer

@@ -104,6 +104,7 @@ class Router:
     - ``requires_policy``: True if external sessions without a route-map pass nothing; None if no statement says.
     - ``relaxed``: True if paths over different AS numbers share load.
     - ``fast``: True if sessions end as soon as the neighbor cannot be reached.
+    - ``shut``: True if all sessions of the instance are shut.
     """
 
     asn: int
@@ -115,6 +116,7 @@ class Router:
     compare_aigp: bool = False
     fast: bool = False
     graceful_restart: bool = False
+    shut: bool = False
     neighbors: Mapping[str, Peer] = field(default_factory=dict[str, Peer])
     unicast: Mapping[Family, UnicastFamily] = field(default_factory=dict["Family", UnicastFamily])
     evpn: Evpn | None = None
@@ -198,7 +200,15 @@ PEER = (
     ),
     line("remote-as <asn>", BGP, when=lambda peer: not peer.on_interface, disrupts=effects.RESETS, asn=PEER_AS),
     # The words behind it are about the paths of routes: the session opens with the number in any case.
-    line("local-as <local_as>", "", also=("local-as <local_as> <_how>",), prints=False, local_as=ASN, _how=TEXT),
+    line(
+        "local-as <local_as>",
+        "",
+        also=("local-as <local_as> <_how>",),
+        prints=False,
+        disrupts=effects.RENUMBERED,
+        local_as=ASN,
+        _how=TEXT,
+    ),
     line("peer-group <group>", BGP, disrupts=effects.GROUPED, group=refers("peer-group")),
     line(
         "interface peer-group <group>",
@@ -221,7 +231,15 @@ PEER = (
     line("ttl-security hops 1", BGP, sets={"ttl_security": True}, disrupts=effects.SECURED),
     line("password <password>", BGP, disrupts=effects.KEYED, password=SECRET),
     line("capability extended-nexthop", BGP, sets={"extended_next_hop": True}),
-    line("shutdown", "", also=("shutdown message <_text>",), sets={"shut": True}, prints=False, _text=TEXT),
+    line(
+        "shutdown",
+        "",
+        also=("shutdown message <_text>",),
+        sets={"shut": True},
+        prints=False,
+        disrupts=effects.STOPPED,
+        _text=TEXT,
+    ),
 )
 
 
@@ -306,6 +324,15 @@ ROUTER = (
     line("bgp bestpath aigp", BGP, sets={"compare_aigp": True}, since="10.3"),
     line("bgp fast-convergence", BGP, sets={"fast": True}),
     line("bgp graceful-restart", BGP, sets={"graceful_restart": True}, disrupts=effects.GRACEFUL),
+    line(
+        "bgp shutdown",
+        "",
+        also=("bgp shutdown message <_text>",),
+        sets={"shut": True},
+        prints=False,
+        disrupts=effects.STOPPED_ALL,
+        _text=TEXT,
+    ),
     fixed("bgp graceful-restart preserve-fw-state", BGP, when=lambda router: router.graceful_restart),
     each("neighbor <name>", "neighbors", BGP, Peer, PEER, by="name", flat=True, name=WORD),
     each(

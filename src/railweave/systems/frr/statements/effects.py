@@ -46,6 +46,17 @@ ACTIVATED = (
         ANY,
     ),
 )
+_OF_PEER = r"(?=.* / (?P<of>(neighbor (interface )?|peer-group )\S+)( /)? %s( |$))"
+"""A statement of a neighbor or a group, behind it or below it. One that is new has no session yet."""
+STOPPED = (
+    Disruption(_OF_PEER % "shutdown", "BGP session", "it is shut down", "FRR manual, BGP, neighbor shutdown", ("add",)),
+)
+STOPPED_ALL = (
+    Disruption(
+        "", "every BGP session of the VRF", "they are shut down", "FRR manual, BGP, bgp shutdown", ("add",), itself=True
+    ),
+)
+RENUMBERED = (Disruption(_OF_PEER % "local-as", "BGP session", "it resets", _OPEN, ANY),)
 IDENTIFIED = (Disruption("", "every BGP session of the VRF", "they reset", _OPEN),)
 INSTANCE = (Disruption("", "every BGP session of the VRF", "the process goes", _OPEN, ("remove",)),)
 SHUT = (Disruption(_INTERFACE, "the interface", "it is shut down", "FRRouting documentation, zebra", ("add",)),)
