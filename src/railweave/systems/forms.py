@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from railweave.model.config.statements import Form as StatementForm
+
 Kind = Literal["model", "schema", "parser", "configurations", "document"]
 """The kind of a source: the vendor's model, someone's schema, a program that reads the file, other people's files, a document."""
 
@@ -188,7 +190,7 @@ def read_forms(file: Path) -> Forms:
     """Read a file of forms. Raises ``ValueError`` for a document that the file does not list."""
     data: _File = packaged_yaml(file.read_text(encoding="utf-8"))
     documents = {key: Document(**document) for key, document in data["documents"].items()}
-    forms = tuple(form for group in data["forms"] for form in _group(documents, group))
+    forms = tuple(form for group in data["forms"] for form in _group(documents, group, file.parent.name))
     return Forms(documents, forms, tuple(forms_of(nos) for nos in data.get("includes", ())))
 
 
@@ -206,11 +208,16 @@ class _Row(TypedDict, total=False):
 
 
 class _Group(_Row):
-    """Rows about one subject; ``under``: the headers that they stand below, each of which makes a form."""
+    """Rows about one subject.
+
+    - ``under``: the headers that they stand below, each of which makes a form.
+    - ``table``: a statement table at the top of the system's ``statements``. Its printed statements without headers are rows too.
+    """
 
     about: str
     under: NotRequired[list[str]]
-    rows: list[str | _Row]
+    rows: NotRequired[list[str | _Row]]
+    table: NotRequired[str]
 
 
 class _File(TypedDict):
@@ -219,8 +226,23 @@ class _File(TypedDict):
     forms: list[_Group]
 
 
-def _group(documents: Mapping[str, Document], group: _Group) -> Iterator[Form]:
-    for row in group["rows"]:
+def _of_table(nos: str, name: str) -> list[str]:
+    """Return the forms that a statement table prints, with the placeholders of its codecs."""
+    table = getattr(importlib.import_module(f"{systems.__name__}.{nos}.statements"), name)
+    return [_placed(form) for row, forms, _ in table.statements() if row.prints for form in forms]
+
+
+def _placed(form: StatementForm) -> str:
+    says = {slot: form.codecs[slot].says for slot in form.slots}
+    words = {
+        slot: word if word in _PLACEHOLDERS else "number" if word[:1].isdigit() else "name"
+        for slot, word in says.items()
+    }
+    return re.sub(r"<(\w+)>", lambda slot: f"<{words[slot[1]]}>", form.raw)
+
+
+def _group(documents: Mapping[str, Document], group: _Group, nos: str) -> Iterator[Form]:
+    for row in [*group.get("rows", ()), *(_of_table(nos, group["table"]) if "table" in group else ())]:
         entry: _Row = {"form": row} if isinstance(row, str) else row
         sources = entry["sources"] if "sources" in entry else group.get("sources", {})
         places = {key: str(place or "") for key, place in sources.items()} | dict.fromkeys(entry.get("also", ()), "")

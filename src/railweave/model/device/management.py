@@ -6,7 +6,7 @@ Secrets are references, ``secret:NAME``. docs/fabric-file.md (``management``) ex
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from railweave.model.config.addresses import Prefix
 
@@ -128,6 +128,10 @@ class Services:
     eapi: bool = False
 
 
+LLDP = ("lldp",)
+"""The fields of ``Management`` that are settings of LLDP. Statement tables have fields of the same names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Management:
     """The management plane. ``dns``, ``ntp`` and the hosts of ``syslog`` are addresses or names."""
@@ -144,6 +148,11 @@ class Management:
     lldp: bool = True
     banner: str = ""
     security: Security | None = None
+
+    @staticmethod
+    def lldp_of(value: object) -> dict[str, Any]:
+        """Return the settings of LLDP by field name, of a ``Management`` or of a value that has the same fields."""
+        return {name: getattr(value, name) for name in LLDP}
 
     def login(self) -> Login | None:
         """Return the limits of logins, or None if there are none."""

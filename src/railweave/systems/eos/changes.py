@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.model.config.row_changes import with_rows
 from railweave.model.config.section_tree import LineRules, SectionTree, section_tree
 from railweave.model.config.tree import Disruption
+from railweave.systems.eos.statements import LLDP
 from railweave.systems.eos.tree import INDENT
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ _GRACEFUL = "RFC 4724, section 3: the capability is said when a session opens"
 _ANY = ("remove", "add", "replace")
 _RETRAINS = "IEEE 802.3: both ends must run the same rate and code, so the link goes down and trains anew"
 
-RULES = LineRules(
+_LINES = LineRules(
     replaced=(
         *ONE_VALUE,
         "priority ...",
@@ -210,6 +212,7 @@ RULES = LineRules(
         ),
     ),
 )
+RULES = with_rows(_LINES, [LLDP])
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:

@@ -31,7 +31,7 @@ def system_of(config: DeviceConfig) -> System:
         login=Limits(login.lockout, login.attempts, login.idle) if login else None,
         dns=management.dns,
         ntp=management.ntp,
-        lldp=management.lldp,
+        **Management.lldp_of(management),
         snmp=management.snmp,
         certificate=management.services.grpc_certificate,
     )
@@ -49,7 +49,7 @@ def management_of(system: System, ports: Iterable[Lines], *, protected: bool) ->
         syslog=system.syslog,
         snmp=system.snmp,
         services=Services(grpc_certificate=system.certificate),
-        lldp=system.lldp,
+        **Management.lldp_of(system),
         security=Security(login, aaa, edge) if protected or login or aaa or edge else None,
     )
 

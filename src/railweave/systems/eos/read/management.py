@@ -21,6 +21,7 @@ from railweave.model.device.management import (
     User,
 )
 from railweave.systems.eos.read.values import UNKNOWN_SECRET, Stanzas, number, prefix, secret
+from railweave.systems.eos.statements import read_lldp
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -333,7 +334,7 @@ def management(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> M
         syslog=tuple(_syslog(taking)),
         snmp=_snmp(taking),
         services=_services(taking),
-        lldp=taking.last("no lldp run") is None,
+        **read_lldp(taking),
         banner=_banner(taking),
         security=security(taking, stanzas, protected=protected),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.sections import Section, line, section
 from railweave.systems.eos import names
 from railweave.systems.eos.render.keys import key_profile
+from railweave.systems.eos.statements import lldp_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -268,8 +269,8 @@ def trap_form(wanted: Management) -> str:
 
 
 def _lldp(config: DeviceConfig) -> Iterator[Section]:
+    yield from lldp_lines(config.management)
     if not config.management.lldp:
-        yield line("no lldp run")
         return
     yield line(f"lldp management-address {config.management_address.partition('/')[0]}")
     yield line(f"lldp management-address vrf {names.MANAGEMENT_VRF}")

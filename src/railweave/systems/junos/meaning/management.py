@@ -95,8 +95,9 @@ def _agent(snmp: Snmp) -> Agent:
 def edge_of(config: DeviceConfig) -> Edge:
     """Return LLDP and the guard of server ports as statements have them."""
     ports = tuple(port.name for port in config.edge_ports()) if config.bpdu_guard() else ()
-    lldp = config.management.lldp
-    return Edge(lldp, config.management_address.address if lldp else None, ports)
+    management = config.management
+    address = config.management_address.address if management.lldp else None
+    return Edge(address=address, guarded=ports, **Management.lldp_of(management))
 
 
 def management_of(
@@ -128,7 +129,7 @@ def management_of(
             grpc_certificate=certificate,
             grpc_port=_usual(system.grpc_port, "services.grpc_port"),
         ),
-        lldp=edge.lldp,
+        **Management.lldp_of(edge),
         banner=system.banner,
         security=Security(login, aaa, guard) if protected or login or aaa or guard else None,
     )
