@@ -6,9 +6,10 @@ Secrets are references, ``secret:NAME``. docs/fabric-file.md (``management``) ex
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from railweave.model.config.addresses import Prefix
+from railweave.model.network.overlay import Rare
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +129,17 @@ class Services:
     eapi: bool = False
 
 
-LLDP = ("lldp",)
+LLDP = ("lldp", "lldp_interval", "lldp_hold")
 """The fields of ``Management`` that are settings of LLDP. Statement tables have fields of the same names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Management:
-    """The management plane. ``dns``, ``ntp`` and the hosts of ``syslog`` are addresses or names."""
+    """The management plane. ``dns``, ``ntp`` and the hosts of ``syslog`` are addresses or names.
+
+    - ``lldp_interval``: the seconds between messages of LLDP; None: as the device has it.
+    - ``lldp_hold``: the intervals for which neighbors keep what a message says; None: as the device has it.
+    """
 
     domain: str = ""
     dns: tuple[str, ...] = ()
@@ -146,6 +151,8 @@ class Management:
     snmp: Snmp | None = None
     services: Services = Services()
     lldp: bool = True
+    lldp_interval: Annotated[int | None, Rare] = None
+    lldp_hold: Annotated[int | None, Rare] = None
     banner: str = ""
     security: Security | None = None
 

@@ -192,6 +192,20 @@ class Management(Model):
     snmp: Snmp | None = Field(default=None, description="SNMP agent; empty: none")
     services: Services = Field(default=Services(), description="management services")
     lldp: bool = Field(default=True, description="LLDP on every cabled port, so that cabling can be checked")
+    lldp_interval: int | None = Field(
+        default=None,
+        ge=5,
+        le=254,
+        exclude_if=lambda value: value is None,
+        description="seconds between the messages of LLDP; empty: as the switch has it, 30 as a rule",
+    )
+    lldp_hold: int | None = Field(
+        default=None,
+        ge=2,
+        le=10,
+        exclude_if=lambda value: value is None,
+        description="intervals for which neighbors keep what a message says (IEEE 802.1AB, msgTxHold); empty: as the switch has it, 4 as a rule",
+    )
     banner: str = Field(default="", description="login banner")
 
     @field_validator("banner")
@@ -206,6 +220,15 @@ class Management(Model):
         exclude_if=lambda value: value is None,
         description="protection of the switches themselves; empty: none. New files of `init` have it",
     )
+
+    @model_validator(mode="after")
+    def _timers_of_lldp(self) -> Management:
+        timers = [name for name in ("lldp_interval", "lldp_hold") if getattr(self, name) is not None]
+        if timers and not self.lldp:
+            raise WrongValueError(
+                f"`{timers[0]}` is given, and `lldp` is off", f"leave `{timers[0]}` out, or turn `lldp` on"
+            )
+        return self
 
     @model_validator(mode="after")
     def _community_of_clients(self) -> Management:

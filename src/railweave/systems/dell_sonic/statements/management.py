@@ -59,6 +59,8 @@ class System:
     dns: tuple[str, ...] = ()
     ntp: tuple[str, ...] = ()
     lldp: bool = True
+    lldp_interval: int | None = None
+    lldp_hold: int | None = None
     snmp: Snmp | None = None
     certificate: str | None = None
     syslog: tuple[Syslog, ...] = ()
@@ -204,6 +206,8 @@ SYSTEM = Statements(
         ),
         line("no lldp enable", "ansible sonic_lldp_global", sets={"lldp": False}),
         line("lldp enable", "ansible sonic_lldp_global", sets={"lldp": True}, prints=False),
+        line("lldp timer <lldp_interval>", "ansible sonic_lldp_global", lldp_interval=number(5, 254)),
+        line("lldp multiplier <lldp_hold>", "ansible sonic_lldp_global", lldp_hold=number(1, 10)),
         part("snmp", Snmp, SNMP),
         line(
             "ip telemetry security-profile <certificate>",

@@ -24,6 +24,18 @@ LEVELS = ("emergencies", "alerts", "critical", "errors", "warnings", "notificati
 """EOS's words for the severities, in the same order. Of several servers the one that wants most decides: there is one level."""
 
 
+def _lldp(wanted: Management, address: str) -> dict[str, Any]:
+    """LLDP. Its hold time is in seconds, of intervals of 30 seconds where none is given."""
+    if not wanted.lldp:
+        return {"run": False}
+    settings: dict[str, Any] = {"management_address": address, "vrf": MANAGEMENT_VRF}
+    if wanted.lldp_interval is not None:
+        settings["timer"] = wanted.lldp_interval
+    if wanted.lldp_hold is not None:
+        settings["holdtime"] = wanted.lldp_hold * (wanted.lldp_interval or 30)
+    return settings
+
+
 def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     """Logins, servers, APIs and the management port. ``raw`` takes lines that the schema has no word for."""
     wanted = config.management
@@ -32,7 +44,7 @@ def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "hostname": config.name,
         "clock": {"timezone": wanted.time_zone},
-        "lldp": {"management_address": address.address, "vrf": MANAGEMENT_VRF} if wanted.lldp else {"run": False},
+        "lldp": _lldp(wanted, address.address),
         "management_interfaces": [
             {"name": MANAGEMENT_PORT, "vrf": MANAGEMENT_VRF, "ipv6_address" if six else "ip_address": address}
         ],

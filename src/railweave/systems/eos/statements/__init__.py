@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from railweave.model.config.codecs import number
 from railweave.model.config.statements import Statements, line
 from railweave.model.device.management import Management
 
@@ -14,21 +15,44 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lldp:
-    """The settings of LLDP, by the names of ``Management``."""
+    """The settings of LLDP, by the names of ``Management``. ``hold_time``: seconds for which neighbors keep what a message says."""
 
     lldp: bool = True
+    lldp_interval: int | None = None
+    hold_time: int | None = None
+
+    @property
+    def lldp_hold(self) -> int | None:
+        """The hold time in intervals. None if it is no whole number of them."""
+        intervals, rest = divmod(self.hold_time or 0, self.lldp_interval or INTERVAL)
+        return intervals if intervals and not rest else None
 
 
 MANUAL = "EOS user manual, LLDP"
-LLDP = Statements(Lldp, (line("no lldp run", MANUAL, sets={"lldp": False}),), disrupts=())
+INTERVAL = 30
+"""The seconds between messages without a statement."""
+LLDP = Statements(
+    Lldp,
+    (
+        line("lldp timer <lldp_interval>", f"{MANUAL}, lldp timer", lldp_interval=number(5, 32768)),
+        line("lldp hold-time <hold_time>", f"{MANUAL}, lldp hold-time", hold_time=number(10, 65535)),
+        line("no lldp run", MANUAL, sets={"lldp": False}),
+    ),
+    disrupts=(),
+)
 """LLDP, without the management address that it sends."""
 
 
 def lldp_lines(management: Management) -> list[Section]:
     """Return the lines of LLDP, without those of the management address."""
-    return LLDP.printed(Lldp(**Management.lldp_of(management)))
+    interval, hold = management.lldp_interval, management.lldp_hold
+    return LLDP.printed(Lldp(management.lldp, interval, hold * (interval or INTERVAL) if hold else None))
 
 
 def read_lldp(taking: SectionReader) -> dict[str, Any]:
     """Return the settings of LLDP by their names in ``Management``."""
-    return Management.lldp_of(LLDP.read(taking.sections, taking))
+    lldp = LLDP.read(taking.sections, taking)
+    if lldp.lldp_hold is None:
+        for statement in taking.each("lldp hold-time *"):
+            taking.leave(statement)
+    return Management.lldp_of(lldp)

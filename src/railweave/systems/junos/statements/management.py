@@ -328,6 +328,8 @@ class Edge:
     """LLDP, its management address, and the ports that are shut if a bridge is heard there."""
 
     lldp: bool = False
+    lldp_interval: int | None = None
+    lldp_hold: int | None = None
     address: Address | None = None
     guarded: tuple[str, ...] = ()
 
@@ -341,6 +343,16 @@ NEIGHBORS = Tree(
     (
         fixed("protocols / lldp / port-id-subtype = interface-name", MODEL, _runs_lldp),
         fixed("protocols / lldp / port-description-type = interface-description", MODEL, _runs_lldp),
+        line(
+            "protocols / lldp / advertisement-interval <lldp_interval>",
+            f"{MODEL}; Juniper documentation, Configuring LLDP",
+            lldp_interval=whole(5, 32768),
+        ),
+        line(
+            "protocols / lldp / hold-multiplier <lldp_hold>",
+            f"{MODEL}; Juniper documentation, hold-multiplier (LLDP)",
+            lldp_hold=whole(2, 10),
+        ),
         line("protocols / lldp / management-address <address>", MODEL, address=ADDRESS),
         line("protocols / lldp / interface all", MODEL, sets={"lldp": True}),
         line("protocols / lldp / interface all / disable", "", sets={"lldp": False}, prints=False),
