@@ -27,9 +27,9 @@ SILENT = {
 }
 """How lines begin of which a word changes nothing, as regular expressions, and why."""
 ENTRY = re.compile(
-    r"((?:ip|ipv6) prefix-list \S+ seq|bgp \S+-list standard \S+ seq|route-map \S+| seq) (?:(?:permit|deny) )?(\d+)(?: |$)"
+    r"((?:ip|ipv6) prefix-list \S+ seq|bgp \S+-list standard \S+ seq|route-map \S+|\s+seq|\s\s(?=\s\d+ match )) (?:(?:permit|deny) )?(\d+)(?: |$)"
 )
-"""An entry of an ordered list: the list (`` seq``: that of the header above), and the number by which the entry has its place."""
+"""An entry of an ordered list: the list (a blank first: that of the header above), and the number by which the entry has its place."""
 LAST = "65535"
 """The number of an entry behind all others."""
 OPPOSITES = {"permit": "deny", "deny": "permit", "in": "out", "out": "in", "ip": "ipv6", "ipv6": "ip"}
@@ -61,7 +61,7 @@ def changed_word(lines: list[str], place: int, at: int) -> str | None:
     if entry is None or at != len(lines[place][: entry.start(2)].split()):
         return other(lines[place].split()[at])
     after = lines[place + 1 :]
-    if entry[1] == " seq":
+    if entry[1][0] == " ":
         after = list(itertools.takewhile(ENTRY.match, after))
     behind = (ENTRY.match(line) for line in after)
     return LAST if any(line is not None and line[1] == entry[1] for line in behind) else None
@@ -94,14 +94,14 @@ def in_tables(nos: str, text: str) -> set[int]:
     return {section.at for section, _, understood in reader.lines() if understood}
 
 
-FILES = {"dell_sonic": "sonic.cli", "frr": "frr.conf"}
+FILES = {"dell_sonic": "sonic.cli", "eos": "eos.conf", "frr": "frr.conf"}
 
 
 @pytest.mark.parametrize(
     ("nos", "name", "least"),
     [
         (nos, name, least)
-        for nos, least in (("dell_sonic", 60), ("frr", 25))
+        for nos, least in (("dell_sonic", 60), ("eos", 40), ("frr", 25))
         for name in ("h100-rlb", "evpn-functional")
     ],
 )

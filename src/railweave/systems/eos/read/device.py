@@ -296,7 +296,8 @@ def _enabled(taking: SectionReader, tenants: set[str]) -> dict[str, set[Family]]
         for line in taking.each(form):
             families.setdefault(line["name"], set()).add(family)
     for line in taking.each("no ip routing vrf <name>"):
-        if line["name"] in tenants and "ipv4" in families.get(line["name"], ()):
+        defined = any(section.line == f"vrf instance {line['name']}" for section in taking.sections)
+        if not defined or (line["name"] in tenants and "ipv4" in families.get(line["name"], ())):
             taking.leave(line)
     on = [taking.last(form) for form in ("ip routing", "ip routing ipv6 interfaces")]
     for line in taking.each("no ip routing"):
@@ -350,7 +351,14 @@ def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> t
     for line in taking.each("ip|ipv6 route <words...>"):
         vrf, words = _of_vrf(_MARKS.sub("", line["words"]).split())
         hop = address(words[1]) if words[0] in _DEFAULT_ROUTES and words[2:] in ([], ["1"]) else None
-        if hop and port and vrf == port.vrf and (vrf or any(subnet.prefix.holds(hop) for subnet in port.addresses)):
+        of_family = hop is not None and line.line.startswith("ipv6 ") is (hop.family == "ipv6") is (words[0] == "::/0")
+        if (
+            hop
+            and of_family
+            and port
+            and vrf == port.vrf
+            and (vrf or any(subnet.prefix.holds(hop) for subnet in port.addresses))
+        ):
             gateway = hop
         else:
             taking.leave(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -45,6 +46,9 @@ def _login(taking: SectionReader) -> Login | None:
     limit = taking.last("aaa authentication policy lockout failure <attempts> duration <seconds>")
     idle = list(taking.each("management console", "idle-timeout <minutes>"))
     idle += taking.each("management ssh", "idle-timeout <minutes>")
+    if len({line["minutes"] for line in idle}) > 1:  # there is one limit of both
+        for line in idle:
+            taking.leave(line)
     if limit is None:
         return None
     attempts, seconds = number(limit["attempts"], 1, 255), number(limit["seconds"])
@@ -358,6 +362,12 @@ def _hosts(taking: SectionReader, form: str) -> Iterator[str]:
             yield from words
 
 
+_USER = re.compile(
+    r"(privilege (\d|1[0-5]) ?)?(role \S+ ?)?(shell \S+ ?)?(secret (0 |5 |sha512 |\* ?)?\S*|nopassword)?"
+)
+"""The words of a user that are understood, in EOS's order."""
+
+
 def _users(taking: SectionReader) -> dict[str, User]:
     users: dict[str, User] = {}
     keys: dict[str, list[str]] = {}
@@ -367,6 +377,10 @@ def _users(taking: SectionReader) -> dict[str, User]:
             keys.setdefault(line["name"], []).append(" ".join(words[2 if words[1] == "secondary" else 1 :]))
             continue
         options = dict(itertools.pairwise(words))
+        if not _USER.fullmatch(line["words"]) or (
+            options.get("role") == "network-admin" and options.get("privilege", "15") != "15"
+        ):
+            taking.leave(line)
         privilege, role = options.get("privilege", "1"), options.get("role", "")
         password = None
         if "secret" in words and len(words) > words.index("secret") + 1:

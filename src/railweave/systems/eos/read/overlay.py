@@ -212,7 +212,7 @@ def overlay(
         reflects=evpn.unchanged
         or any(level.next_hop_unchanged for level in levels)
         or any(isinstance(peer, Peer) and peer.next_hop_unchanged for peer in settings),
-        from_spine=_from_spine(maps_of(process), lists),
+        from_spine=_from_spine(maps_of(process), lists, taking),
         bfd=sessions.common_bfd(between or waiting, taking),
         tunnel_dscp=ends.dscp,
         links=tuple(dict.fromkeys(on_links)),
@@ -251,14 +251,12 @@ def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tupl
     return tuple(model.TunnelEndpoint(address, None) for address in addresses)
 
 
-def _from_spine(maps: Iterable[str], lists: Lists) -> str:
-    """The community that spines add, and that leaves do not send back; empty if a term is not known."""
-    terms = [term for name in sorted(maps) for term in lists.terms(name)]
-    for term in terms if not any(term.unknown for term in terms) else ():
-        named = (*term.action.add_communities, *([term.match.community] if term.match.community else []))
-        for community in named:
-            return lists.communities.get(community, community)
-    return ""
+def _from_spine(maps: Iterable[str], lists: Lists, taking: SectionReader) -> str:
+    """Return the community that spines add and leaves do not send back. Leave the route maps of EVPN that do anything else."""
+    mark = lists.mark(set(maps))
+    if mark is None:
+        leave(taking, "router bgp *", "address-family evpn", "neighbor * route-map * out")
+    return mark or ""
 
 
 def mac_vrf(

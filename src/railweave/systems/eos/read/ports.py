@@ -133,7 +133,8 @@ def _addresses(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
         port = interfaces[name]
         if words == ["dhcp"]:
             continue
-        if value is None or (virtual and port.addresses and not port.virtual):
+        of_family = value is not None and line.line.split()[0] == ("ipv6" if value.family == "ipv6" else "ip")
+        if value is None or not of_family or (virtual and port.addresses and not port.virtual):
             stanzas.taking.leave(line)
         else:
             port.addresses.append(value)

@@ -18,7 +18,7 @@ from railweave.systems.eos.read.values import number, numbers
 from railweave.systems.eos.render.qos import DEFAULT_THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from railweave.model.config.addresses import Family
     from railweave.model.config.sections import SectionReader, SelectedLine
@@ -33,6 +33,7 @@ _CNP, _CONTROL, _DSCPS = 48, 56, 64
 _UNITS = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _FRACTION = re.compile(r"(?:1/)?([0-9]{1,3})")
+_GUARANTEED = re.compile(r"bandwidth guaranteed (percent [1-9]\d?|[1-9]\d*( [kmp]bps| pps)?)")
 _MARKS = (
     "random-detect ecn minimum-threshold <low> <unit> maximum-threshold <high> <more> max-mark-probability <most> **"
 )
@@ -103,8 +104,9 @@ def _queue(taking: SectionReader, below: SelectedLine) -> _Queue:
         queue.strict = bool(line.line)
     for _ in taking.each("no priority", below=below):
         queue.strict = False
-    for _ in taking.each("bandwidth guaranteed **", below=below):
-        pass  # what makes the watchdog look at the queue
+    for line in taking.each("bandwidth guaranteed **", below=below):
+        if not _GUARANTEED.fullmatch(line.line):  # it makes the watchdog look at the queue
+            taking.leave(line)
     for form in ("bandwidth percent <share>", "shape rate <share> percent"):
         for line in taking.each(form, below=below):
             queue.share = number(line["share"], 0, 100)
@@ -113,7 +115,8 @@ def _queue(taking: SectionReader, below: SelectedLine) -> _Queue:
     for line in taking.each(_MARKS, below=below):
         low, high, most = (number(line[word], 0, 10**9) for word in ("low", "high", "most"))
         unit, more = _UNITS.get(line["unit"]), _UNITS.get(line["more"])
-        if low is None or high is None or most is None or unit is None or more is None:
+        weight = line.line.split()[-2:] if "weight" in line.line else ["weight", "0"]
+        if low is None or high is None or most is None or unit is None or more is None or weight != ["weight", "0"]:
             taking.leave(line)
         else:
             queue.marking = Marking(low * unit, high * more, most)
@@ -149,6 +152,7 @@ def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> 
             dynamic_threshold=thresholds.of_queue(queue),
             ecn=_ecn(of_queue.marking),
         )
+    thresholds.leave_others(main.lossless, [one.queue for one in by_number.values()])
     names = dict(_names(by_number, default))
     paused = tuple(port for port, name in bound.items() if name in known.found and known.found[name].pauses)
     return QosConfig(
@@ -192,10 +196,10 @@ def _queues(taking: SectionReader) -> dict[int, int]:
 
 
 def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
-    """Take the DSCPs that tunnels' headers get by traffic class, if each is one of the class's own."""
+    """Take the DSCPs that tunnels' headers get by traffic class, if each is the class's first."""
     for line in taking.each("qos map traffic-class <groups...> to dscp <value>"):
         groups, value = numbers(",".join(line["groups"].split()), QUEUES), number(line["value"], 0, _DSCPS - 1)
-        if groups is None or any(value not in dscps.get(group, ()) for group in groups):
+        if groups is None or any(value != min(dscps.get(group, ()), default=None) for group in groups):
             taking.leave(line)
 
 
@@ -251,6 +255,8 @@ class _Thresholds:
         self.headroom = 0
         self.ingress = DEFAULT_THRESHOLD
         self._queues: dict[int, int] = {}
+        self._taking = taking
+        self._lines: list[tuple[str, int | None, SelectedLine]] = []
         applied = {line["name"] for line in taking.each("platform trident mmu queue profile <name> apply")}
         for header in taking.each("platform trident mmu queue profile <name>"):
             if header["name"] not in applied:  # it is only there
@@ -260,15 +266,23 @@ class _Thresholds:
                 self.headroom = number(line["value"]) or 0
             for line in taking.each("ingress priority-group <number> threshold <value>", below=header):
                 value = _index(line["value"])
+                self._lines.append(("ingress", number(line["number"], 0, QUEUES), line))
                 self.ingress = self.ingress if value is None else value
                 if value is None:
                     taking.leave(line)
             for line in taking.each("egress unicast queue <number> threshold <value>", below=header):
                 queue, value = number(line["number"], 0, QUEUES), _index(line["value"])
+                self._lines.append(("egress", queue, line))
                 if queue is None or value is None:
                     taking.leave(line)
                 else:
                     self._queues[queue] = value
+
+    def leave_others(self, groups: Collection[int], queues: Collection[int]) -> None:
+        """Leave the thresholds of priority groups and queues that no class has."""
+        for way, place, line in self._lines:
+            if place not in (groups if way == "ingress" else queues):
+                self._taking.leave(line)
 
     def of_queue(self, queue: int) -> int | None:
         """The threshold of a queue; None where it is that of a class without one."""

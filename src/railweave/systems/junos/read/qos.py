@@ -13,7 +13,7 @@ from railweave.systems.junos.read.ports import PORT
 from railweave.systems.junos.words import Word, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 _DSCPS = {
@@ -98,6 +98,8 @@ def _watchdog(word: Word) -> Watchdog | None:
     plain = Watchdog()
     numbers = [here.number(name) for name in ("poll-interval", "detection", "recovery")]
     action = here.value("watchdog-action")
+    if action not in {"drop", "forward", None}:
+        here.block("watchdog-action").leave()
     return Watchdog(
         plain.poll_interval if numbers[0] is None else numbers[0],
         plain.detection if numbers[1] is None else numbers[1],
@@ -123,7 +125,7 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
     classes = _classes(cos, bound)
     shared = "shared-buffer" in cos.below
     pausing, watchdog, xon = profiles(cos, classes, bound)
-    _rewrites(cos)
+    _rewrites(cos, classes)
     return QosConfig(
         classes=classes,
         default_class=_default(classes),
@@ -166,6 +168,11 @@ def _default(classes: dict[str, TrafficClass]) -> str:
 def _classes(cos: Word, bound: dict[str, Word]) -> dict[str, TrafficClass]:
     """Classes in the order of the scheduler map that the ports have."""
     maps, classifiers = _names(bound, "scheduler-map"), _names_of_classifiers(bound)
+    for port in bound.values():
+        _leave_undefined(port.at_path("scheduler-map") or Word(""), cos.at_path("scheduler-maps"))
+        for unit in (port, *port.entries("unit")):
+            for kind in ("dscp", "dscp-ipv6"):
+                _leave_undefined(unit.at_path("classifiers", kind) or Word(""), cos.at_path("classifiers", kind))
     queues = _queues(cos)
     dscps = _dscps(cos, classifiers)
     classes: dict[str, TrafficClass] = {}
@@ -187,7 +194,7 @@ def _classes(cos: Word, bound: dict[str, Word]) -> dict[str, TrafficClass]:
     return classes
 
 
-def _printed(name: str, classes: dict[str, TrafficClass]) -> str:
+def _printed(name: str, classes: Mapping[str, TrafficClass]) -> str:
     del classes
     return name if name in BUILT_IN_CLASSES else name.upper()
 
@@ -199,6 +206,13 @@ def _name(printed: str, scheduler: str) -> str:
 
 def _names(bound: dict[str, Word], word: str) -> set[str]:
     return {name for interface in bound.values() for name in interface.names(word)}
+
+
+def _leave_undefined(place: Word, defined: Word | None) -> None:
+    """Leave the names of maps and classifiers that are bound to a port and defined nowhere."""
+    for name in place.below.values():
+        if defined is None or name.text not in defined.below:
+            name.leave()
 
 
 def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
@@ -235,8 +249,9 @@ def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
 
 
 def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
-    """Code points by class; of both families the same."""
+    """Code points by class; of both families the same. What only one of two families has is not understood."""
     dscps: dict[str, tuple[int, ...]] = {}
+    families: list[tuple[Word, set[str]]] = []
     for kind in ("dscp", "dscp-ipv6"):
         for classifier in (cos.at_path("classifiers", kind) or Word("")).below.values():
             if classifier.text not in names:
@@ -248,12 +263,19 @@ def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
                 if name in dscps and sorted(dscps[name]) != sorted(points):
                     classifier.block("forwarding-class").block(name).leave()
                 dscps.setdefault(name, points)
+            families.append((classifier, {*here}))
+    for classifier, classes in families:
+        for name in classes - set.intersection(*(others for _, others in families)):
+            classifier.block("forwarding-class").block(name).leave()
     return dscps
 
 
 def _points(entry: Word) -> list[int]:
     points: list[int] = []
     for loss in entry.entries("loss-priority"):
+        if loss.text != "low":  # no field holds which packets are dropped first
+            loss.leave()
+            continue
         for point in loss.entries("code-points"):
             try:
                 points.append(code_point(point.text))
@@ -278,9 +300,14 @@ def _scheduled(
     word.block("drop-profile-map").spread(_DROP)
     chosen = word.block("drop-profile-map")
     if chosen.below:
-        chosen.value("loss-priority")
-        chosen.value("protocol")
+        of_all = (chosen.value("loss-priority"), chosen.value("protocol")) in {
+            ("any", "any"),
+            ("any", None),
+            (None, None),
+        }
         profile = chosen.value("drop-profile") or ""
+        if not of_all:
+            chosen.leave()
     return TrafficClass(
         queue=queue,
         dscp=dscp,
@@ -341,11 +368,22 @@ def _buffers(cos: Word) -> Buffers:
     )
 
 
-def _rewrites(cos: Word) -> None:
-    """Rules that write a class's own first code point; they go with ``overlay.tunnel_dscp``."""
+def _rewrites(cos: Word, classes: Mapping[str, TrafficClass]) -> None:
+    """Rules that write a class's own first code point; they go with ``overlay.tunnel_dscp``. What writes another is not understood."""
+    first = {_printed(name, classes): one.dscp[0] for name, one in classes.items() if one.dscp}
     for kind in ("dscp", "dscp-ipv6"):
         for rule in (cos.at_path("rewrite-rules", kind) or Word("")).below.values():
-            rule.take_all()
+            rule.take()
+            for entry in rule.entries("forwarding-class"):
+                for priority in entry.entries("loss-priority"):
+                    try:
+                        own = priority.text == "low" and code_point(priority.value("code-point") or "") == first.get(
+                            entry.text
+                        )
+                    except ValueError:
+                        own = False
+                    if not own:
+                        priority.leave()
     for port in cos.block("interfaces").below.values():
         for rule in (port, *port.entries("unit")):
             rule.names("rewrite-rules", "dscp")
