@@ -78,6 +78,7 @@ KEPT = {
     "operations/deploy/test_upgrade.py::test_spines_get_a_release_one_after_another_and_come_back": 1,
     "operations/tune/test_run.py::test_other_samplers": 1,
     "operations/watch/test_console_browser.py::test_no_page_is_wider_than_its_window": 5,
+    "outputs/folder/test_planted_switches.py::test_a_mistake_is_named_at_its_line": 3,
     "outputs/rendering/host/test_networkd.py::test_slaac": 1,
     "outputs/rendering/host/test_networkd.py::test_static": 1,
     "outputs/rendering/test_host_json.py::test_it_keeps_to_its_schema": 6,

@@ -23,6 +23,7 @@ SILENT = {
     "ipv6 forwarding": "the same",
     "ipv6 nd ra-interval": "on a link to a switch, how soon BGP finds its neighbor",
     r"neighbor \S+ timers connect": "how soon a session is tried again, which no field has",
+    r"maximum-paths \d+ ecmp": "of two numbers, the fewer is how many paths are used",
     r"(neighbor \S+ )?ebgp-multihop": "a session that may take more hops than it needs",
 }
 """How lines begin of which a word changes nothing, as regular expressions, and why."""

@@ -221,7 +221,7 @@ PLANTED = [
         Planted(FRR, ("vrf tenant-1\n",), "vni 20001", "vni 20011", Kind.VNI),
     ),
 ]  # fmt: skip
-"""Over 52 mistakes, of all systems."""
+"""100 mistakes, 17 or more of each system but FRR, which has 12."""
 
 
 @pytest.mark.slow
@@ -242,7 +242,8 @@ def test_a_mistake_is_named_at_its_line(built: object, nos: str, example: str, p
     new = [(one.id, one.file, one.line) for one in found if (one.id, one.file, one.line) not in before]
     rules = {*NAMED_BY[row.kind], *row.also}
     assert [one for one in new if one[0] in rules and one[1:] == (path, line)], (line, new)
-    assert {at for id_, where, at in new if where == path and id_ != "text-differs"} <= {0, line}
+    # A statement that becomes another is also missing, at most: in the section that it stood in.
+    assert len({at for id_, where, at in new if where == path and id_ != "text-differs"} - {0, line}) <= 1
 
 
 def test_every_system_has_its_mistakes() -> None:
