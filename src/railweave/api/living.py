@@ -32,7 +32,7 @@ def questions_of(
     *,
     only: Sequence[str] = (),
     servers: bool = False,
-    tables: bool = False,
+    tables: bool | None = None,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> dict[str, tuple[Question, ...]]:
@@ -40,7 +40,7 @@ def questions_of(
 
     - ``only``: query only these devices.
     - ``servers``: query servers too.
-    - ``tables``: query whole tables of routes, not only examples.
+    - ``tables``: query whole tables of routes; None: those of usual size.
     - ``device``, ``hardware``: see ``load``.
 
     Raises ``InputError`` for an unknown name, and as ``load`` does.
@@ -79,12 +79,12 @@ def collect(options: Collect) -> CollectResult:
             Path(options.folder),
             only=options.only,
             servers=options.servers,
-            tables=options.tables,
+            tables=options.tables or None,
             redact=options.redact,
             progress=options.progress,
         )
     network, ways = options.network(), read_access(path_of(options.access))
-    asked = plan(network, ways, only=options.only, servers=options.servers, tables=options.tables)
+    asked = plan(network, ways, only=options.only, servers=options.servers, tables=options.tables or None)
     return ask(network, asked, ways, Path(options.folder), redact=options.redact, progress=options.progress)
 
 

@@ -508,7 +508,7 @@ class Check(Source):
     all_routes: Annotated[
         bool,
         Opt(
-            "Compare every route; default: only example routes. With --live or --lab, also query the complete routing tables."
+            "Compare every route, however many there are. Default: every route of fabrics with at most 512 prefixes; of larger ones example routes and the number of routes. With --live or --lab, also query the complete routing tables."
         ),
     ] = False
     allow_unseen: Annotated[
@@ -539,7 +539,11 @@ class Collect(Source):
     ] = ()
     servers: Annotated[bool, Opt("Query servers too, by SSH; default: only switches.")] = False
     tables: Annotated[
-        bool, Opt("Query complete routing tables; default: only example routes.", name="--all-routes")
+        bool,
+        Opt(
+            "Query complete routing tables, however large. Default: those of fabrics with at most 512 prefixes; of larger ones example routes and the number of routes.",
+            name="--all-routes",
+        ),
     ] = False
     redact: Annotated[
         bool,

@@ -41,7 +41,7 @@ def collect(options: CollectShown, *, as_json: bool, quiet: bool) -> None:
             options.network(),
             only=options.only,
             servers=options.servers,
-            tables=options.tables,
+            tables=options.tables or None,
         )
         if as_json:
             print_json(

@@ -164,7 +164,10 @@ class StateReader(Protocol):
     def questions(
         self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False
     ) -> list[Question]:
-        """Return the questions to a switch. ``asked`` are routes by VRF and prefix; ``tables`` asks for whole routing tables too."""
+        """Return the questions to a switch. ``asked`` are routes by VRF and prefix; ``tables`` asks for whole routing tables.
+
+        Without ``tables``, the numbers of routes are asked for, if the system shows them.
+        """
         ...
 
     def read(self, answers: Answers) -> DeviceState:

@@ -16,10 +16,11 @@ from railweave.model.state.question import DEFAULT_VRF, Form, Protocol, Question
 from railweave.model.state.values import Answers, Value
 
 if TYPE_CHECKING:
+    from railweave.model.config.addresses import Family
     from railweave.model.device.model import DeviceConfig
 
 When = Literal["", "bgp", "bfd", "isis", "qos", "overlay"]
-Each = Literal["", "route", "vrf", "tables"]
+Each = Literal["", "route", "vrf", "tables", "counts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class Ask:
 
     - ``name``: the name of the answer; ``name?`` is optional: an error is an acceptable answer.
     - ``when``: the part of the configuration without which it is not asked.
-    - ``each``: how often it is asked: once, for each ``route`` that is looked at, for each ``vrf``, or for each VRF if ``tables`` are asked for.
+    - ``each``: how often it is asked: once; for each ``route`` that is looked at; for each ``vrf``; for each VRF and address family if
+      ``tables`` are asked for; or else, for each address family outside VRFs, as the ``counts`` of routes in the place of tables.
       Name and command then have ``{vrf}``, ``{prefix}`` and the words of ``_words``.
     - ``by``: the name of its form in the system's forms.
     """
@@ -48,6 +50,10 @@ Forms = Mapping[str, tuple[Form, Mapping[Protocol, str]]]
 def asks(when: When, each: Each, *rows: tuple[str, str]) -> tuple[Ask, ...]:
     """Return questions that are asked on one condition, and equally often."""
     return tuple(Ask(name, command, when, each) for name, command in rows)
+
+
+_ANY: dict[Family, str] = {"ipv6": "::/0", "ipv4": "0.0.0.0/0"}
+"""A prefix of each address family, from which ``_words`` makes the words of the family."""
 
 
 def _words(vrf: str, prefix: str = "") -> dict[str, str]:
@@ -102,7 +108,7 @@ class StateTable:
     def questions(
         self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False
     ) -> list[Question]:
-        """Return the questions to a switch: ``asked`` are routes by VRF and prefix, ``tables`` asks for whole tables of routes too."""
+        """Return the questions to a switch: ``asked`` are routes by VRF and prefix, ``tables`` asks for whole tables, not for numbers of routes."""
         protocols = (config.bgp, config.overlay, config.isis)
         has = {
             "": True,
@@ -117,13 +123,14 @@ class StateTable:
             "": [{}],
             "route": [_words(vrf, prefix) for vrf, prefix in asked],
             "vrf": vrfs,
-            "tables": vrfs if tables else [],
+            "tables": [_words(vrf, _ANY[family]) for vrf, family in config.routed() if tables],
+            "counts": [_words(vrf, _ANY[family]) for vrf, family in config.routed() if not tables and vrf == DEFAULT_VRF],
         }
         made: list[Question] = []
         for kind, group in groupby((row for row in self.asked if has[row.when]), key=lambda row: row.each):
             several = list(group)
             made += [self._question(row, words) for words in each[kind] for row in several]
-        return made
+        return list({question.name: question for question in made}.values())
 
     def _question(self, row: Ask, words: Mapping[str, str]) -> Question:
         form, requests = self.forms[row.by]

@@ -134,10 +134,25 @@ def perfect(one: Expected) -> DeviceState:
                 "bgp" if one.sessions else "isis",
                 True,
                 tuple(NextHop("fe80::1", port) for port in (["tunnel"] if route.prefix in tenants else route.ports)),
+                () if route.leaf == one.routes[0].leaf else None,  # the examples are asked about by themselves
             )
             for route in one.routes
+        )
+        + tuple(
+            Route(str(prefix), each.vrf, "bgp", True, (NextHop("fe80::1", "tunnel"),))
+            for each in one.tenants
+            for prefix in each.learned
+            if one.tables and prefix not in {route.prefix for route in one.routes}
+        )
+        + tuple(
+            Route(str(prefix), each.vrf, "connected", True, (NextHop(None, "gateway"),))
+            for each in one.tenants
+            for prefix in each.own_prefixes
+            if one.tables
         ),
         not_forwarding={"ipv4": (), "ipv6": ()},
+        route_counts={"default": dict(one.route_counts)} if one.route_counts is not None else None,
+        filters=(),
         vrfs={
             each.vrf: VrfState(
                 each.vrf,

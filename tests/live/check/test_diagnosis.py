@@ -259,7 +259,8 @@ def test_a_route_of_a_tenant_leaves_by_the_tunnel() -> None:
     routes = one.states[leaf].routes
     assert routes
     tunnel = (NextHop("fe80::1", "br20001"),)
-    of_tenant = tuple(replace(each, vrf="tenant-1", next_hops=tunnel) for each in routes)
+    of_tenant = tuple(replace(each, next_hops=tunnel) for each in routes if each.vrf == "tenant-1")
+    assert of_tenant
     assert diagnose(changed(one, leaf, routes=of_tenant)) == []
     assert diagnose(changed(one, leaf, routes=tuple(replace(each, next_hops=()) for each in of_tenant))) != []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -19,6 +20,7 @@ from railweave.live.check.subjects import SUBJECTS, counts, not_asked, unseen
 from railweave.live.collect.plan import questions
 from railweave.model.findings.registry import rules_of
 from railweave.model.network.model import Network
+from railweave.model.state.device_state import DeviceState
 from railweave.model.state.host_state import read_host
 from railweave.systems.reading import read_state
 from tests.conftest import example
@@ -34,12 +36,18 @@ NOT_EXPECTED = {("eos", "h100-rlb"): {"addresses-ipv4"}, ("eos", "evpn-gpu-isola
 REFUSED = {"out": None, "empty": "", "refused": "% Invalid input (privileged mode state_questions)\n"}
 
 
+@cache
+def _healthy(nos: str, name: str, device: str) -> DeviceState:
+    """The state of a device that is as designed, as its reader reads it."""
+    return read_state(device, nos, whole(nos, wanted(name, nos)[2][device]))
+
+
 def _errors(nos: str, name: str, device: str, texts: Mapping[str, str]) -> list[str]:
     """The sentences of the errors about a device that gives these answers."""
-    subject, made, perfect = wanted(name, nos)
+    subject, made, _ = wanted(name, nos)
     asked = {device: state_questions(subject.network, subject.configs[device])}
     states = {device: read_state(device, nos, texts)}
-    before = {device: read_state(device, nos, whole(nos, perfect[device]))}
+    before = {device: _healthy(nos, name, device)}
     living = NetworkStates(subject.network, {device: made[device]}, states, before, questions=asked)
     differences = deviations(living)
     rows = counts(living, differences, not_asked([nos], EVERYTHING))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from railweave.analysis.routing.table import Routes
-    from railweave.model.config.addresses import Prefix
+    from railweave.model.config.addresses import Family, Prefix
     from railweave.model.device.expected import Gateway, Route, Tenant
     from railweave.model.device.model import DeviceConfig, Interface
     from railweave.model.network.model import Network
@@ -239,6 +239,10 @@ class Expected:
     gateways: list[Gateway]
     tenants: list[Tenant]
     queues: list[Queues]
+    tables: tuple[tuple[str, Family], ...] = ()
+    """The VRF and address family of each routing table that is compared as a whole."""
+    route_counts: dict[Family, int] | None = None
+    """The number of routes outside VRFs by address family, if not the whole tables are compared; None otherwise."""
 
     @property
     def cabled(self) -> list[Port]:
@@ -251,12 +255,15 @@ class Expected:
         return {prefix: tenant.vrf for tenant in self.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
 
 
-def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool = False) -> Expected:
+def expected(
+    network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool | None = None
+) -> Expected:
     """Return the state that must hold on a switch if everything outside ``routes.down`` works.
 
-    With ``all_routes``, the routes are the prefixes of all other leaves, otherwise those of one leaf. Raises ``KeyError`` if the
-    switch is not in the network.
+    With ``all_routes``, the routes are those to all other switches, without it those to one leaf; None decides by their number
+    (``prefixes.whole_tables``). Raises ``KeyError`` if the switch is not in the network.
     """
+    whole = prefixes.whole_tables(network, config) if all_routes is None else all_routes
     switch = network.switch(config.name)
     servers = config.management.ntp
     return Expected(
@@ -274,8 +281,10 @@ def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_rout
         sessions(network, config, routes),
         overlay_sessions(network, config, routes),
         adjacencies(network, config, routes),
-        (prefixes.every_route if all_routes else prefixes.example_routes)(network, config, routes),
+        (prefixes.every_route if whole else prefixes.example_routes)(network, config, routes),
         gateways(network, config),
         tenants(network, config, routes),
         queues(network, config, routes.down),
+        tuple(config.routed()) if whole else (),
+        None if whole else prefixes.route_counts(config, routes),
     )

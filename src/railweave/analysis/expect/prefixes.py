@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import Address, Prefix
+import numpy as np
+
+from railweave.model.config.addresses import Address, Family, Prefix
 from railweave.model.device.expected import Gateway, Route, SharedPrefix, Tenant
+from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,12 +74,66 @@ def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, ex
     ]
 
 
-def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
-    """Return the prefixes of all other leaves to which a switch has a route."""
+MOST_ROUTES = 512
+"""The most prefixes of a fabric for which the whole table of a switch is asked for and compared.
+
+A table of 512 prefixes with 8 next hops each is 0.3 to 0.7 MB, and is read in 0.2 s on one core (docs/performance.md).
+"""
+
+
+def whole_tables(network: Network, config: DeviceConfig) -> bool:
+    """Return whether the whole tables of a switch are compared by default.
+
+    They are if they have at most ``MOST_ROUTES`` prefixes, or if the system does not show the number of routes instead.
+    """
     fabric = network.switch(config.name).fabric
-    away = [segment for segment in network.segments if segment.fabric == fabric and segment.leaf != config.name]
-    routes_by_prefix = {route.prefix: route for route in _routes(network, config, routes, away) if route.ports}
+    reader = system(config.nos).state
+    if reader is not None and "route_counts" in reader.NOT_READ:
+        return True
+    return sum(len(segment.subnets) for segment in network.segments if segment.fabric == fabric) <= MOST_ROUTES
+
+
+def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
+    """Return every prefix of another switch to which a switch has a route: subnets of servers, loopbacks and tunnel endpoints.
+
+    The routes of ``example_routes`` come first.
+    """
+    fabric = network.fabric(network.switch(config.name).fabric)
+    vrfs = {"", *(vrf.name for vrf in config.vrfs)}
+    away = [
+        segment
+        for segment in network.segments
+        if segment.fabric == fabric.name and segment.leaf != config.name and segment.tenant in vrfs
+    ]
+    routes_by_prefix = {route.prefix: route for route in example_routes(network, config, routes) if route.ports}
+    routes_by_prefix |= {route.prefix: route for route in _routes(network, config, routes, away) if route.ports}
+    ports = {interface.link: interface.name for interface in config.interfaces}
+    for switch in network.switches:
+        endpoints = {Address(endpoint.address).prefix: endpoint.color for endpoint in switch.endpoints}
+        loopbacks = {Address(switch.loopback.partition("/")[0]).prefix: None} if switch.loopback else {}
+        if switch.fabric != fabric.name or switch.name == config.name:
+            continue
+        for prefix, color in {**loopbacks, **endpoints}.items():
+            links = routes.next_hops(config.name, prefix)
+            if links:
+                routes_by_prefix[prefix] = Route(
+                    device=config.name,
+                    because=("fabrics", fabric.name, "overlay"),
+                    prefix=prefix,
+                    color="" if color is None else fabric.color_name(color),
+                    leaf=switch.name,
+                    ports=tuple(ports[link] for link in links),
+                )
     return list(routes_by_prefix.values())
+
+
+def route_counts(config: DeviceConfig, routes: Routes) -> dict[Family, int]:
+    """Return the number of prefixes of other devices that a switch routes outside all VRFs, by address family."""
+    counts: dict[Family, int] = {}
+    for place in np.flatnonzero((routes.fibs[config.name].group >= 0) & routes.outside_vrfs).tolist():
+        family = Prefix(routes.prefixes[place]).family
+        counts[family] = counts.get(family, 0) + 1
+    return counts
 
 
 def _routes(network: Network, config: DeviceConfig, routes: Routes, segments: list[Segment]) -> Iterator[Route]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -182,6 +183,14 @@ class Routes:
     _sums: dict[int, tuple[NDArray[np.bool_], int]] = field(
         default_factory=dict[int, "tuple[NDArray[np.bool_], int]"], repr=False, compare=False, init=False
     )
+
+    @cached_property
+    def outside_vrfs(self) -> NDArray[np.bool_]:
+        """A mask of the prefixes that no VRF holds."""
+        inside = np.zeros(len(self.prefixes), np.bool_)
+        for mask in self.holds.values():
+            inside |= mask
+        return ~inside
 
     def counted(self, device: str, mask: NDArray[np.bool_]) -> tuple[int, int]:
         """Return the number of a mask's prefixes as (those on other devices, those on the device itself).

@@ -275,7 +275,8 @@ class Criteria:
 
     - ``before``: an earlier capture, to compare counters with.
     - ``only``: ids of the findings to keep; empty keeps all.
-    - ``all_routes``: True to compare every route, not only examples.
+    - ``all_routes``: True to compare every route, however many; False compares those of tables of usual size
+      (``analysis.expect.prefixes.whole_tables``), and of larger ones examples and the number.
     - ``allow_unseen``: the names of subjects that may stay unseen.
     - ``line``: a function that returns the file and line of a part of the fabric file.
     """
@@ -322,7 +323,7 @@ def check(
     progress("working out what must hold")
     routes = ControlPlane(configs.values(), network.absent).routes()
     wanted = {
-        name: expected(network, config, routes, all_routes=criteria.all_routes)
+        name: expected(network, config, routes, all_routes=criteria.all_routes or None)
         for name, config in configs.items()
         if name not in network.absent and (devices is None or name in devices)
     }
@@ -339,7 +340,7 @@ def check(
         {name: why for name in (*wanted, *asked) if name not in answered and (why := _why(capture, name))},
         {name: dict(entry.failed) for name, entry in capture.meta.devices.items() if name in answered and entry.failed},
         {
-            name: state_questions(network, configs[name], all_routes=criteria.all_routes)
+            name: state_questions(network, configs[name], tables=criteria.all_routes or None)
             for name in wanted
             if name in states
         },
@@ -377,9 +378,9 @@ def _check_subjects(names: Sequence[str]) -> None:
         raise InputError(problems)
 
 
-def state_questions(network: Network, config: DeviceConfig, *, all_routes: bool = False) -> tuple[Question, ...]:
-    """Return the questions to a switch about its state, without those about its configuration."""
-    asked = questions(network, config, tables=all_routes)
+def state_questions(network: Network, config: DeviceConfig, *, tables: bool | None = None) -> tuple[Question, ...]:
+    """Return the questions to a switch about its state, without those about its configuration. ``tables``: see ``plan.plan``."""
+    asked = questions(network, config, tables=tables)
     return tuple(question for question in asked if not question.of_configuration)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.live.check.living import Deviation, NetworkStates, Part
+from railweave.live.check.living import OVERRIDING, Deviation, NetworkStates, Part, some
 from railweave.live.check.ports import of_port, without_unit
-from railweave.model.config.addresses import WORDS, Family, Prefix
+from railweave.model.config.addresses import WORDS, Family
+from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule
-from railweave.model.state.protocols import Route as Said
-from railweave.model.state.protocols import RouterAdvertising
 from railweave.model.state.question import DEFAULT_VRF
+from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from railweave.model.device.expected import Gateway, Route, Tenant
     from railweave.model.device.timers import RouterAdvertisements
     from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.protocols import Route as Said
+    from railweave.model.state.protocols import RouterAdvertising
 
 ROUTE_MISSING = Rule(
     "route-missing",
@@ -67,6 +71,38 @@ ROUTE_NOT_INSTALLED = Rule(
     "A device knows a route, and does not forward by it.",
     why="the routing protocol shows the path, but packets are dropped or go elsewhere",
     fix="look at the size of the forwarding table and at the device's log",
+)
+ROUTE_WEIGHTS = Rule(
+    "route-weights-differ",
+    "error",
+    "living",
+    "The next hops of a route have unequal weights.",
+    why="links that were meant to carry equal shares do not: some fill up while others are idle",
+    fix="look for a weight or a bandwidth community in the policies: `railweave drift`",
+)
+ROUTE_STRAY = Rule(
+    "route-stray",
+    "error",
+    "living",
+    "A routing protocol brings a route inside the design's prefixes that the design does not have.",
+    why="a more specific route takes packets away from the designed one, and one to a prefix of another device leads to the wrong place",
+    fix="take the prefix away where it enters; `railweave drift` shows what is configured there",
+)
+ROUTE_COUNT = Rule(
+    "route-count-differs",
+    "error",
+    "living",
+    "A device forwards by another number of learned routes than the design has.",
+    why="routes are missing or too many, though the examples that were compared are right",
+    fix="compare route by route: `railweave check --all-routes`, with a capture of `railweave collect --all-routes`",
+)
+FILTER = Rule(
+    "filter-stray",
+    "error",
+    "living",
+    "A device has a packet filter that the design does not have.",
+    why="sessions may stay up while packets of servers are dropped, or the reverse",
+    fix="take it away: `nft list ruleset` on Linux, the access lists or firewall filters of the ports elsewhere",
 )
 GATEWAY_ADDRESS = Rule(
     "gateway-address-differs",
@@ -134,9 +170,16 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
         for tenant in expected.tenants
         for prefix in tenant.own_prefixes
     }
+    yield from _strangers(living)
     for expected, state in living.pairs():
-        for route, reported in reported_routes(living, expected, state):
-            yield from _route(living, expected, route, reported)
+        differences = [
+            difference
+            for route, reported in living.routes(expected.device)
+            for difference in _route(living, expected, route, reported)
+        ]
+        yield from _together(expected.device, differences)
+        yield from _counts(expected, state)
+        yield from _filters(living, expected, state)
         yield from _strays(living, expected, state)
         yield from _forwarding(expected, state)
         for gateway in expected.gateways:
@@ -144,26 +187,6 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
         for tenant in expected.tenants:
             yield from _tenant(tenant, state)
             yield from _foreign(tenant, state, owners)
-
-
-def reported_routes(
-    living: NetworkStates, expected: Expected, state: DeviceState
-) -> Iterator[tuple[Route, Said | None]]:
-    """Yield each expected route of a device with the route that the device reported to its prefix.
-
-    The route is without next hops if the device reported its whole table, and the prefix is not in it. It is None if the device
-    was not asked for the route.
-    """
-    reported: dict[str, list[Said]] = {}
-    for each in state.routes or ():
-        reported.setdefault(each.prefix, []).append(each)
-    vrfs = expected.vrfs
-    for route in expected.routes:
-        vrf = vrfs.get(route.prefix, None if route.prefix in living.tenant_prefixes else DEFAULT_VRF)
-        answer = _said(reported.get(str(route.prefix), []), vrf)
-        if vrf is not None and (answer is None or answer.vrf != vrf) and _has_table(state, vrf, route.prefix):
-            answer = Said(str(route.prefix), vrf)
-        yield route, answer
 
 
 def shows(wanted: Route, reported: Said | None) -> bool:
@@ -175,28 +198,46 @@ def shows(wanted: Route, reported: Said | None) -> bool:
     return any(next_hop.interface for next_hop in reported.next_hops)
 
 
-def _said(routes: Sequence[Said], vrf: str | None) -> Said | None:
-    """Return the reported route of a VRF, out of the routes to one prefix in all VRFs.
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """A difference of one route: its rule, the words around the route's prefix, and the parts of the network that it depends on."""
 
-    If the VRF has none, return the first route whose protocol is not in ``OVERRIDING``, or else None.
-    """
-    here = [route for route in routes if route.vrf == vrf]
-    return next(iter(here or [route for route in routes if route.protocol not in OVERRIDING]), None)
-
-
-def _has_table(state: DeviceState, vrf: str, prefix: Prefix) -> bool:
-    """Return whether the complete routing table of ``vrf``, for the address family of the prefix, was read from the device.
-
-    A route that is absent from such a table does not exist on the device.
-    """
-    return state.routes is not None and f"routes-{'ipv6' if ':' in prefix else 'ipv4'}@{vrf}" in state.answered
+    rule: Rule
+    route: Route
+    before: str
+    after: str
+    needs: frozenset[Part] = frozenset()
 
 
-def _route(living: NetworkStates, device: Expected, wanted: Route, reported: Said | None) -> Iterator[Deviation]:
+_MOST_NAMED = 4
+"""The most prefixes with the same difference that are findings of their own: usually those of one leaf."""
+
+
+def _together(device: str, differences: Sequence[_Difference]) -> Iterator[Deviation]:
+    """Yield a finding for each difference of a device, or one for many routes with the same difference."""
+    alike: dict[tuple[Rule, str, str], list[_Difference]] = {}
+    for each in differences:
+        alike.setdefault((each.rule, each.before, each.after), []).append(each)
+    for (rule, before, after), group in alike.items():
+        if len(group) <= _MOST_NAMED:
+            for each in group:
+                description = f"{before}{_which(each.route)}{after}"
+                yield Deviation(rule, device, description, each.route.because, needs=each.needs)
+            continue
+        leaves = list(dict.fromkeys(each.route.leaf for each in group))
+        which = f"{len(group)} prefixes ({some(each.route.prefix for each in group)}) of {some(leaves)}"
+        needs = frozenset[Part]().union(*(each.needs for each in group))
+        description = f"{before}{which}{after}"
+        yield Deviation(rule, device, description, group[0].route.because, needs=needs, objects=len(group))
+
+
+def _which(wanted: Route) -> str:
+    return f"{wanted.prefix}{f', path color {wanted.color},' if wanted.color else ''} of {wanted.leaf}"
+
+
+def _route(living: NetworkStates, device: Expected, wanted: Route, reported: Said | None) -> Iterator[_Difference]:
     if reported is None:
         return  # it was not asked for
-    needs = _way(living, device, wanted)
-    which = f"{wanted.prefix}{f', path color {wanted.color},' if wanted.color else ''} of {wanted.leaf}"
     have = sorted(
         {
             without_unit(next_hop.interface)
@@ -205,24 +246,94 @@ def _route(living: NetworkStates, device: Expected, wanted: Route, reported: Sai
         }
     )
     if reported.drops:
-        description = f"packets to {which} are dropped{_by(reported)} ({reported.drops})"
-        yield Deviation(ROUTE_DROPS, wanted.device, description, wanted.because)
+        yield _Difference(ROUTE_DROPS, wanted, "packets to ", f" are dropped{_by(reported)} ({reported.drops})")
         return
     if not reported.next_hops:
-        if wanted.ports:
-            yield Deviation(ROUTE_MISSING, wanted.device, f"no route to {which}", wanted.because, needs=needs)
+        if wanted.ports and not (reported.vrf != DEFAULT_VRF and wanted.prefix in living.tenant_prefixes):
+            yield _Difference(ROUTE_MISSING, wanted, "no route to ", "", _way(living, device, wanted))  # those of tenants: tenants.py
         return
     if wanted.ports and reported.protocol and (kind := _kind(reported.protocol)) not in (usual := _protocols(device)):
-        description = f"{which} is a route of {kind}, the design has {' or '.join(sorted(usual - {'evpn'}))}"
-        yield Deviation(ROUTE_PROTOCOL, wanted.device, description, wanted.because)
+        after = f" is a route of {kind}, the design has {' or '.join(sorted(usual - {'evpn'}))}"
+        yield _Difference(ROUTE_PROTOCOL, wanted, "", after)
         return
     # In a tenant's VRF a route leaves by the tunnel; which links that takes, the route to the far leaf's loopback says.
     if have and reported.vrf == DEFAULT_VRF and set(have) != set(wanted.ports):
         should = " and ".join(wanted.ports) or "no port"
-        description = f"{which} leaves by {' and '.join(have)}, the design has {should}"
-        yield Deviation(ROUTE_PORTS, wanted.device, description, wanted.because, needs=needs)
+        after = f" leaves by {' and '.join(have)}, the design has {should}"
+        yield _Difference(ROUTE_PORTS, wanted, "", after, _way(living, device, wanted))
+    elif len(weights := _weights(reported)) > 1:
+        yield _Difference(ROUTE_WEIGHTS, wanted, "", f" has next hops of weight {', '.join(map(str, weights))}")
     if reported.installed is False:
-        yield Deviation(ROUTE_NOT_INSTALLED, wanted.device, f"{which} is not in the forwarding table", wanted.because)
+        yield _Difference(ROUTE_NOT_INSTALLED, wanted, "", " is not in the forwarding table")
+
+
+def _weights(reported: Said) -> list[int]:
+    """Return the different weights of a route's next hops, as far as the device reports them."""
+    active = (next_hop.weight for next_hop in reported.next_hops if next_hop.active is not False)
+    return sorted({weight for weight in active if weight is not None})
+
+
+def _counts(device: Expected, state: DeviceState) -> Iterator[Deviation]:
+    """Yield a finding if a device forwards by another number of routes, where not every route is compared."""
+    reported = (state.route_counts or {}).get(DEFAULT_VRF, {})
+    for family, number in (device.route_counts or {}).items():
+        if family in reported and reported[family] != number:
+            description = f"{reported[family]:,} {WORDS[family]} routes of BGP or IS-IS, the design has {number:,}"
+            yield Deviation(ROUTE_COUNT, device.device, description, device.identity.because)
+
+
+def _filters(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
+    """Yield a finding for each packet filter whose name is not in the configuration that the design has for the device."""
+    if not state.filters:
+        return
+    files = system(state.system).files(device_config(living.network, device.device, state.system))
+    text = "\n".join(files.values())
+    for each in state.filters:
+        if all(re.search(rf"(?<![\w-]){re.escape(part)}(?![\w-])", text) for part in each.name.split(", ")):
+            continue
+        on = f" on {some(each.ports)}" if len(each.ports) > 1 else ""
+        port = next((port.name for port in device.ports if [port.name] == [*map(without_unit, each.ports)]), "")
+        description = f"packets are filtered{on} by {each.name}, which the design does not have"
+        yield Deviation(FILTER, device.device, description, device.identity.because, port)
+
+
+def _strangers(living: NetworkStates) -> Iterator[Deviation]:
+    """Yield a finding for each route of a routing protocol that the design does not have, at the device where it enters."""
+    holders: dict[str, dict[str, Said]] = {}
+    for expected, state in living.pairs():
+        if not expected.tables:
+            continue
+        wanted = {route.prefix for route in expected.routes}
+        kinds = _protocols(expected)
+        for route in state.routes or ():
+            protocol = route.protocol and _kind(route.protocol)
+            if route.vrf == DEFAULT_VRF and route.prefix not in wanted and protocol in kinds:
+                holders.setdefault(route.prefix, {})[expected.device] = route
+    for prefix, routes in holders.items():
+        if not living.has_prefix(prefix):
+            continue
+        origin = _origin(living, routes)
+        owner = living.owner(prefix)
+        whose = f", which lies in {owner[0]} of {owner[1]}" if owner and owner[1] != origin else ""
+        others = [device for device in routes if device != origin]
+        held = f"; {some(others)} {'has' if len(others) == 1 else 'have'} a route to it" if others else ""
+        because = living.expected[origin].identity.because
+        breaks: frozenset[Part] = frozenset(("strays", device) for device in (origin, *routes))
+        yield Deviation(ROUTE_STRAY, origin, f"{prefix} comes from here{whose}{held}", because, breaks=breaks)
+
+
+def _origin(living: NetworkStates, routes: Mapping[str, Said]) -> str:
+    """Return the device where a route enters: the one that the next hops of the others lead to, as far as they show it."""
+    device, seen = next(iter(routes)), set[str]()
+    while device in routes and device not in seen:
+        seen.add(device)
+        peers = {port.name: port.peer for port in living.expected[device].ports if port.kind == "fabric"}
+        names = (without_unit(hop.interface) for hop in routes[device].next_hops if hop.interface)
+        beyond = next((peers[name] for name in names if name in peers), "")
+        if beyond not in living.expected:
+            return device
+        device = beyond
+    return device
 
 
 def _kind(protocol: str) -> str:
@@ -244,10 +355,6 @@ def _protocols(device: Expected) -> frozenset[str]:
             *(["isis"] if device.adjacencies else []),
         }
     )
-
-
-OVERRIDING = {"static", "kernel", "aggregate"}
-"""Route protocols that no design uses for its prefixes."""
 
 
 def _strays(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
@@ -359,10 +466,11 @@ def _advertised(wanted: RouterAdvertisements, reported: RouterAdvertising) -> li
 
 
 def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
+    broken: frozenset[Part] = frozenset([("vrf", f"{wanted.device} {wanted.vrf}")])
     if state.vrfs is not None:
         vrf = state.vrfs.get(wanted.vrf)
         if vrf is None:
-            yield Deviation(VRF_MISSING, wanted.device, f"there is no VRF {wanted.vrf}", wanted.because)
+            yield Deviation(VRF_MISSING, wanted.device, f"there is no VRF {wanted.vrf}", wanted.because, breaks=broken)
             return
         wrong = [
             f"{name} {has}, the design has {should}"
@@ -376,10 +484,11 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
         wrong += _targets("exports", vrf.export_targets, wanted.export_targets)
         wrong += ["it is down"] if vrf.up is False else []
         if wrong:
-            yield Deviation(VRF_DIFFERS, wanted.device, f"VRF {wanted.vrf}: {'; '.join(wrong)}", wanted.because)
+            description = f"VRF {wanted.vrf}: {'; '.join(wrong)}"
+            yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken)
     if state.vnis is not None and wanted.vni not in state.vnis:
         description = f"VRF {wanted.vrf}: VNI {wanted.vni} is not among the device's"
-        yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because)
+        yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken)
 
 
 def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> list[str]:

@@ -7,13 +7,16 @@ from functools import cached_property
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Literal
 
+from railweave.model.state.protocols import Route as ReportedRoute
+from railweave.model.state.question import DEFAULT_VRF
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from railweave.analysis.expect import Expected
     from railweave.analysis.expect.hosts import ExpectedHost
     from railweave.model.config.addresses import Prefix
-    from railweave.model.device.expected import Keys
+    from railweave.model.device.expected import Keys, Route
     from railweave.model.findings import Severity
     from railweave.model.findings.registry import Rule
     from railweave.model.network.model import Network
@@ -21,11 +24,12 @@ if TYPE_CHECKING:
     from railweave.model.state.host_state import HostState
     from railweave.model.state.question import Question
 
-Kind = Literal["device", "link", "session", "nic", "daemon", "gateways", "answers"]
+Kind = Literal["device", "link", "session", "nic", "daemon", "gateways", "answers", "strays", "vrf"]
 Part = tuple[Kind, str]
 """A part of the network that a fault can break or that a fault can depend on: its kind and its name.
 
-Kinds are a device, a link, the routing session of a link, a NIC, a daemon, the gateways of a leaf, and the answers of a device.
+Kinds are a device, a link, the routing session of a link, a NIC, a daemon, the gateways of a leaf, the answers of a device,
+the prefixes of a device that no design has, and a VRF of a device.
 """
 
 
@@ -44,6 +48,10 @@ class Visibility:
 
 EVERYTHING = Visibility()
 """The visibility of a network of real devices."""
+
+
+OVERRIDING = {"static", "kernel", "aggregate"}
+"""Route protocols that no design uses for its prefixes."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,65 @@ class NetworkStates:
     def tenant_prefixes(self) -> frozenset[Prefix]:
         """The prefixes of all tenants."""
         return frozenset(prefix for expected in self.expected.values() for prefix in expected.vrfs)
+
+    @cached_property
+    def _routes(self) -> dict[str, list[tuple[Route, ReportedRoute | None]]]:
+        return {}
+
+    def routes(self, device: str) -> list[tuple[Route, ReportedRoute | None]]:
+        """Return each expected route of a device that answered, with the route that the device reported to its prefix.
+
+        The reported route is without next hops if the device reported its whole table, and the prefix is not in it. It is None if
+        the device was not asked for the route. The pairs are made once.
+        """
+        if device not in self._routes:
+            expected, state = self.expected[device], self.states[device]
+            wanted = {str(route.prefix) for route in expected.routes}
+            reported: dict[str, list[ReportedRoute]] = {}
+            for each in state.routes or ():
+                if each.prefix in wanted:
+                    reported.setdefault(each.prefix, []).append(each)
+            vrfs = expected.vrfs
+            pairs: list[tuple[Route, ReportedRoute | None]] = []
+            for route in expected.routes:
+                vrf = vrfs.get(route.prefix, None if route.prefix in self.tenant_prefixes else DEFAULT_VRF)
+                answer = _of_vrf(reported.get(str(route.prefix), []), vrf)
+                if vrf is not None and (answer is None or answer.vrf != vrf) and has_table(state, vrf, route.prefix):
+                    answer = ReportedRoute(str(route.prefix), vrf)
+                pairs.append((route, answer))
+            self._routes[device] = pairs
+        return self._routes[device]
+
+    @cached_property
+    def _default_routes(self) -> dict[str, dict[str, ReportedRoute]]:
+        return {}
+
+    def default_routes(self, device: str) -> dict[str, ReportedRoute]:
+        """Return the routes outside VRFs that a device reported, by prefix."""
+        if device not in self._default_routes:
+            routes = self.states[device].routes or ()
+            self._default_routes[device] = {route.prefix: route for route in routes if route.vrf == DEFAULT_VRF}
+        return self._default_routes[device]
+
+    def owner(self, text: str) -> tuple[str, str] | None:
+        """Return the designed prefix that a prefix lies in, with the device that has it; None if there is none."""
+        prefix = ip_network(text, strict=False)
+        around = (str(prefix.supernet(new_prefix=length)) for length in range(prefix.prefixlen, -1, -1))
+        return next(((each, self._owners[each]) for each in around if each in self._owners), None)
+
+    @cached_property
+    def _owners(self) -> dict[str, str]:
+        """The device of each designed prefix that one device has."""
+        owners = {
+            str(ip_network(prefix)): segment.leaf
+            for segment in self.network.segments
+            for net in segment.subnets
+            for prefix in (net.routed_by, net.prefix)
+        }
+        for switch in self.network.switches:
+            addresses = [end.address for end in switch.endpoints] + ([switch.loopback] if switch.loopback else [])
+            owners |= {str(ip_network(address)): switch.name for address in addresses}
+        return owners
 
     @cached_property
     def _designed(self) -> dict[tuple[int, int], set[int]]:
@@ -118,6 +185,23 @@ class NetworkStates:
                 yield expected, state
 
 
+def _of_vrf(routes: Sequence[ReportedRoute], vrf: str | None) -> ReportedRoute | None:
+    """Return the reported route of a VRF, out of the routes to one prefix in all VRFs.
+
+    If the VRF has none, return the first route whose protocol is not in ``OVERRIDING``, or else None.
+    """
+    here = [route for route in routes if route.vrf == vrf]
+    return next(iter(here or [route for route in routes if route.protocol not in OVERRIDING]), None)
+
+
+def has_table(state: DeviceState, vrf: str, prefix: Prefix) -> bool:
+    """Return whether the complete routing table of ``vrf``, for the address family of the prefix, was read from the device.
+
+    A route that is absent from such a table does not exist on the device.
+    """
+    return state.routes is not None and f"routes-{'ipv6' if ':' in prefix else 'ipv4'}@{vrf}" in state.answered
+
+
 @dataclass(frozen=True, slots=True)
 class Deviation:
     """A difference between the design and the running network.
@@ -145,6 +229,13 @@ class Deviation:
     def where(self) -> str:
         """The device, followed by the port if the deviation is about a port."""
         return f"{self.device} {self.port}".rstrip()
+
+
+def some(names: Iterable[object], most: int = 3) -> str:
+    """Return the first names of a list as text, with the number of those left out."""
+    words = [str(name) for name in names]
+    more = [f"{len(words) - most} more"] if len(words) > most else []
+    return ", ".join([*words[:most], *more])
 
 
 def link_and_ends(link: str, *devices: str) -> frozenset[Part]:

@@ -17,7 +17,7 @@ from railweave.live.check.living import Deviation, NetworkStates, Part, Visibili
 from railweave.live.check.ports import of_port
 from railweave.live.check.sessions import by_end, far_end
 from railweave.model.findings.registry import Rule
-from railweave.model.state.question import asked_about, not_running
+from railweave.model.state.question import DEFAULT_VRF, asked_about, not_running
 from railweave.pages.table import Column, Table
 from railweave.systems import system
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from railweave.analysis.expect import Expected
     from railweave.analysis.expect.hosts import ExpectedHost, Nic
     from railweave.live.check.counters import Counter
+    from railweave.model.config.addresses import Prefix
     from railweave.model.device.expected import Gateway, Keys, OverlaySession, Port, Queues, Session, Tenant
     from railweave.model.findings import Finding
     from railweave.model.state.device_state import DeviceState
@@ -90,6 +91,24 @@ class SwitchAnswers:
         """The BFD sessions by neighbor address and by port."""
         return by_end(self.state.bfd or ())
 
+    def vrf_routes(self, tenant: Tenant) -> Mapping[Prefix, object]:
+        """Return the routes in a tenant's VRF that the answers show, by prefix."""
+        if tenant.vrf not in self._vrf_routes:
+            self._vrf_routes[tenant.vrf] = tenants.vrf_routes(tenant, self.state)
+        return self._vrf_routes[tenant.vrf]
+
+    @cached_property
+    def _vrf_routes(self) -> dict[str, Mapping[Prefix, object]]:
+        return {}
+
+    def traced(self, tenant: Tenant) -> bool | None:
+        """Return whether the example path of a tenant is known from end to end; None if it cannot be, for a route that is missing."""
+        example = tenants.traced(self.living, tenant)
+        if example is None:
+            return None
+        missing = self.vrf_routes(tenant).get(example[0], self) is None
+        return None if missing else bool(example[1]) or example[3]
+
     @cached_property
     def required(self) -> list[str]:
         """The names of the questions that the switch must answer."""
@@ -101,18 +120,21 @@ class SwitchAnswers:
     def routes(self) -> dict[str, bool | None]:
         """For each expected route, by prefix: True if the answers show its ports, None if no question is about it.
 
-        Questions follow from the design. The expected routes may follow from what the switches run instead (``deploy``).
+        Questions follow from the design. The expected routes may follow from what the switches run instead (``deploy``). A route that
+        was asked for by itself must have an answer, also if a whole table shows it: the answer has its paths.
         """
         names = [question.name for question in self.living.questions.get(self.expected.device, ())]
-        asked = {about[2] for name in names if (about := asked_about(name)) is not None}
+        asked = {about[2]: name for name in names if (about := asked_about(name)) is not None and about[0] == "route"}
         every = not names or any(name.startswith("routes-") for name in names)
-        pairs = forwarding.reported_routes(self.living, self.expected, self.state)
-        return {
-            str(route.prefix): forwarding.shows(route, reported)
-            if every or reported is not None or route.prefix in asked
-            else None
-            for route, reported in pairs
-        }
+        seen: dict[str, bool | None] = {}
+        for route, reported in self.living.routes(self.expected.device):
+            prefix = str(route.prefix)
+            if every or reported is not None or prefix in asked:
+                answered = prefix not in asked or _answered(asked[prefix], self)
+                seen[prefix] = answered and forwarding.shows(route, reported)
+            else:
+                seen[prefix] = None
+        return seen
 
 
 def _says(field: str) -> Callable[[object, SwitchAnswers], bool]:
@@ -400,8 +422,33 @@ SWITCH = (
             forwarding.ROUTE_DROPS,
             forwarding.ROUTE_PROTOCOL,
             forwarding.ROUTE_NOT_INSTALLED,
+            forwarding.ROUTE_WEIGHTS,
         ),
         field="routes.*.protocol",
+    ),
+    Subject(
+        "route-tables",
+        "whole tables of routes",
+        lambda expected: expected.tables,
+        lambda table, answers: _answered(f"routes-{table[1]}@{table[0]}", answers),
+        (forwarding.ROUTE_STRAY,),
+        field="routes.*.protocol",
+    ),
+    Subject(
+        "route-counts",
+        "numbers of routes",
+        lambda expected: expected.route_counts or (),
+        lambda family, answers: family in (answers.state.route_counts or {}).get(DEFAULT_VRF, {}),
+        (forwarding.ROUTE_COUNT,),
+        field="route_counts",
+    ),
+    Subject(
+        "packet-filters",
+        "lists of packet filters",
+        lambda expected: (expected.identity,),
+        lambda _, answers: answers.state.filters is not None,
+        (forwarding.FILTER,),
+        field="filters",
     ),
     Subject(
         "forwarding",
@@ -464,6 +511,24 @@ SWITCH = (
         lambda _, answers: answers.state.evpn is not None and answers.state.evpn.type5_prefixes is not None,
         (tenants.LOST,),
         field="evpn",
+    ),
+    Subject(
+        "vrf-prefixes",
+        "prefixes of tenants in the tables of VRFs",
+        lambda expected: [(tenant, prefix) for tenant in expected.tenants for prefix in tenant.learned]
+        if expected.tables
+        else (),
+        lambda wanted, answers: wanted[1] in answers.vrf_routes(wanted[0]),
+        (tenants.NOT_IN_VRF, tenants.TUNNEL),
+        field="routes.*.protocol",
+    ),
+    Subject(
+        "tenant-paths",
+        "example paths of tenants between leaves",
+        lambda expected: [tenant for tenant in expected.tenants if tenant.learned] if expected.tables else (),
+        lambda tenant, answers: answers.traced(tenant),
+        (tenants.PATH,),
+        field="routes.*.protocol",
     ),
     Subject("queues", "ports with queues", lambda expected: expected.queues, _queue, (ports.QUEUE,)),
     Subject(

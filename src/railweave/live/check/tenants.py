@@ -1,19 +1,23 @@
-"""Checks that the overlay brings every leaf the prefixes of its tenants."""
+"""Checks of tenants: every leaf has the prefixes of its tenants, in the overlay's table and in the VRF's, and tunnels lead to them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.counting import counted
-from railweave.live.check.living import Deviation, NetworkStates, Part
+from railweave.live.check.living import Deviation, NetworkStates, Part, has_table, some
+from railweave.live.check.ports import without_unit
+from railweave.live.check.sessions import carried
+from railweave.model.config.addresses import Address
 from railweave.model.findings.registry import Rule
+from railweave.model.state.question import DEFAULT_VRF
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Prefix
     from railweave.model.device.expected import Tenant
     from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.protocols import Route
 
 LOST = Rule(
     "tenant-prefix-missing",
@@ -23,21 +27,38 @@ LOST = Rule(
     why="servers of the tenant behind this leaf do not reach those behind the other leaf",
     fix="look at the EVPN sessions of both leaves, then at the route targets of both VRFs: `railweave drift`",
 )
-_MOST_NAMED = 3
-"""The most prefixes or leaves that one finding names."""
+NOT_IN_VRF = Rule(
+    "tenant-prefix-not-in-vrf",
+    "error",
+    "living",
+    "The table of a tenant's VRF has no route to a prefix of the tenant.",
+    why="servers of the tenant behind this leaf do not reach those behind the other leaf",
+    fix="compare the VRF's VNI and route targets with the designed ones, then look for a filter of routes into the VRF: `railweave drift`",
+)
+TUNNEL = Rule(
+    "tenant-tunnel-differs",
+    "error",
+    "living",
+    "A route of a tenant leads to the tunnel endpoint of another leaf than the one that has the prefix.",
+    why="packets of the tenant end at a leaf whose servers they are not for",
+    fix="find which leaf announces the prefix: `railweave drift` there",
+)
+PATH = Rule(
+    "tenant-path-broken",
+    "error",
+    "living",
+    "Packets of a tenant from one leaf to another stop on the way.",
+    why="servers of the tenant behind the two leaves do not reach each other",
+    fix="look at the route to the tunnel endpoint at the device where they stop",
+)
 
 
 def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for the prefixes of each leaf that leaves of the same tenant do not hold.
+    """Yield a finding for the prefixes of each leaf that leaves of the same tenant do not have.
 
-    The finding is at the leaf whose prefixes are missing if no other leaf holds them, and otherwise at the leaf that lacks them.
+    The finding is at the leaf whose prefixes are missing if no other leaf has them, and otherwise at the leaf that lacks them.
     """
-    owners = {
-        (tenant.vrf, prefix): expected.device
-        for expected in living.expected.values()
-        for tenant in expected.tenants
-        for prefix in tenant.own_prefixes
-    }
+    owners = _owners(living)
     vrfs = {
         tenant.route_distinguisher: tenant.vrf
         for expected in living.expected.values()
@@ -45,40 +66,201 @@ def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
         if tenant.route_distinguisher
     }
     missing: dict[tuple[str, str], dict[str, list[Prefix]]] = {}
+    not_imported: dict[tuple[str, str, str], list[Prefix]] = {}
     receivers: dict[tuple[str, str], set[str]] = {}
     for expected, state in living.pairs():
         for tenant in expected.tenants:
-            held = _held(tenant, state, vrfs)
-            if held is None:
-                continue
+            held, table = _held(tenant, state, vrfs), vrf_routes(tenant, state)
             for prefix in tenant.learned:
-                key = tenant.vrf, owners.get((tenant.vrf, prefix), "")
+                owner = owners.get((tenant.vrf, prefix), "")
+                key = tenant.vrf, owner
                 receivers.setdefault(key, set()).add(expected.device)
-                if str(prefix) not in held:
+                if held is not None and str(prefix) not in held:
                     missing.setdefault(key, {}).setdefault(expected.device, []).append(prefix)
+                elif prefix in table and table[prefix] is None:
+                    not_imported.setdefault((expected.device, *key), []).append(prefix)
     for (vrf, owner), lacking in missing.items():
-        because = next(iter(living.expected[next(iter(lacking))].tenants)).because
+        because = _because(living, next(iter(lacking)))
+        needs = _carry(living, vrf, owner)
         if owner in living.expected and len(lacking) > 1 and lacking.keys() == receivers[vrf, owner]:
             prefixes = list(dict.fromkeys(prefix for each in lacking.values() for prefix in each))
             description = (
-                f"VRF {vrf}: no other leaf holds {_some(prefixes)}; servers behind {owner} are cut off from "
-                f"those behind {_some(list(lacking))}"
+                f"VRF {vrf}: no other leaf holds {some(prefixes)}; servers behind {owner} are cut off from "
+                f"those behind {some(lacking)}"
             )
-            yield Deviation(LOST, owner, description, because, objects=len(prefixes))
+            yield Deviation(LOST, owner, description, because, needs=needs, objects=len(prefixes))
             continue
         for device, prefixes in lacking.items():
             of = f" of {owner}" if owner else ""
-            description = f"VRF {vrf} does not hold {_some(prefixes)}{of}; servers behind {device} do not reach those"
-            needs: frozenset[Part] = frozenset([("device", owner), ("gateways", owner)])
-            yield Deviation(LOST, device, description, because, needs=needs, objects=len(prefixes))
+            description = f"VRF {vrf} does not hold {some(prefixes)}{of}; servers behind {device} do not reach those"
+            yield Deviation(
+                LOST, device, description, because, needs=needs | _carry(living, vrf, device), objects=len(prefixes)
+            )
+    for (device, vrf, owner), prefixes in not_imported.items():
+        of = f" of {owner}" if owner else ""
+        description = (
+            f"the table of VRF {vrf} has no route to {some(prefixes)}{of}; servers behind {device} do not reach those"
+        )
+        needs = _carry(living, vrf, owner) | _carry(living, vrf, device)
+        yield Deviation(
+            NOT_IN_VRF, device, description, _because(living, device), needs=needs, objects=len(prefixes)
+        )
 
 
-def _held(tenant: Tenant, state: DeviceState, vrfs: Mapping[str, str]) -> set[str] | None:
+def vrf_routes(tenant: Tenant, state: DeviceState) -> dict[Prefix, Route | None]:
+    """Return the route in a tenant's VRF to each prefix of the tenant that a device shows. None: it has no route to the prefix.
+
+    A prefix is absent if neither its table nor the prefix itself was asked about.
+    """
+    reported = {route.prefix: route for route in state.routes or () if route.vrf == tenant.vrf}
+    routes: dict[Prefix, Route | None] = {}
+    for prefix in (*tenant.own_prefixes, *tenant.learned):
+        route = reported.get(str(prefix))
+        if route is not None and (route.next_hops or route.drops):
+            routes[prefix] = route
+        elif route is not None or has_table(state, tenant.vrf, prefix):
+            routes[prefix] = None
+    return routes
+
+
+def tunnels(living: NetworkStates) -> Iterator[Deviation]:
+    """Yield a finding for each tenant route that leads to a wrong leaf, and for each leaf pair between which packets stop.
+
+    Of each tenant and leaf one prefix of another leaf is followed: from the VRF to the tunnel endpoint, from switch to switch to the
+    far leaf, and into the VRF there.
+    """
+    owners: dict[tuple[str, Prefix], set[str]] = {}
+    for expected in living.expected.values():
+        for tenant in expected.tenants:
+            for prefix in tenant.own_prefixes:
+                owners.setdefault((tenant.vrf, prefix), set()).add(expected.device)
+    leaves = {_plain(end.address): switch.name for switch in living.network.switches for end in switch.endpoints}
+    stops: dict[tuple[str, str], list[tuple[str, str, Prefix]]] = {}
+    for expected, state in living.pairs():
+        for tenant in expected.tenants:
+            wrong: dict[tuple[str, str], list[Prefix]] = {}
+            for prefix, route in vrf_routes(tenant, state).items():
+                right = owners.get((tenant.vrf, prefix), set())
+                ends = [leaves[end] for end in _ends(route) if end in leaves] if route is not None else []
+                if right and expected.device not in right and ends and not right.intersection(ends):
+                    wrong.setdefault((ends[0], min(right)), []).append(prefix)
+            for (end, owner), prefixes in wrong.items():
+                description = f"VRF {tenant.vrf}: {some(prefixes)} leads to {end}, the design has {owner}"
+                yield Deviation(TUNNEL, expected.device, description, tenant.because, objects=len(prefixes))
+            example = traced(living, tenant)
+            if example is not None and example[1]:
+                prefix, stop, why, _ = example
+                stops.setdefault((stop, why), []).append((expected.device, tenant.vrf, prefix))
+    for (stop, why), paths in stops.items():
+        device, vrf, prefix = paths[0]
+        more = f" (and {len(paths) - 1} more paths)" if len(paths) > 1 else ""
+        description = f"packets of VRF {vrf} from {device} to {prefix}{more} stop here: {why}"
+        needs = frozenset[Part]().union(*(_carry(living, vrf, leaf) for leaf, vrf, _ in paths))
+        yield Deviation(PATH, stop, description, _because(living, device), needs=needs | {("device", stop)})
+
+
+def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, bool] | None:
+    """Follow packets of a tenant from its leaf to one prefix of another leaf.
+
+    Returns (the prefix, the device where they stop or an empty string, the reason, whether every step to the end is known). None: no
+    other leaf has a prefix of the tenant.
+    """
+    owners = _owners(living)
+    example = next(
+        ((prefix, owner) for prefix in tenant.learned if (owner := owners.get((tenant.vrf, prefix))) in living.expected),
+        None,
+    )
+    if example is None or example[1] is None:
+        return None
+    prefix, owner = example
+    unknown = (prefix, "", "", False)
+    state = living.states.get(tenant.device)
+    table = vrf_routes(tenant, state) if state is not None else {}
+    route = table.get(prefix)
+    if route is None:
+        return unknown  # not asked about, or the route is missing, which is a finding of its own
+    endpoints = [_plain(end.address) for end in living.network.switch(owner).endpoints]
+    known = True
+    for end in [end for end in _ends(route) if end in endpoints] or endpoints[:1]:
+        stop, why = _followed(living, Address(end).prefix, tenant.device, owner)
+        if why:
+            return prefix, stop, why, True
+        known = known and not stop
+    far = next((each for each in living.expected[owner].tenants if each.vrf == tenant.vrf), None)
+    beyond = living.states.get(owner)
+    if far is None or beyond is None:
+        return unknown
+    if prefix in (there := vrf_routes(far, beyond)) and there[prefix] is None:
+        return prefix, owner, f"its VRF {tenant.vrf} has no route to its own {prefix}", True
+    return prefix, "", "", known
+
+
+def _followed(living: NetworkStates, endpoint: Prefix, device: str, owner: str) -> tuple[str, str]:
+    """Follow the routes to a tunnel endpoint. Returns the device where they end or become unknown, and why they end.
+
+    Every next hop of every device is followed once. Both are empty if all lead to the owner.
+    """
+    seen, ahead, unknown = set[str](), [device], ""
+    while ahead:
+        here = ahead.pop()
+        if here == owner or here in seen:
+            continue
+        seen.add(here)
+        state = living.states.get(here)
+        if state is None or here not in living.expected:
+            unknown = here
+            continue
+        reported = living.default_routes(here).get(str(endpoint))
+        if reported is None and not has_table(state, DEFAULT_VRF, endpoint):
+            unknown = here
+            continue
+        if reported is not None and reported.drops:
+            return here, f"its route to the tunnel endpoint {endpoint} of {owner} drops them ({reported.drops})"
+        if reported is None or not reported.next_hops:
+            return here, f"it has no route to the tunnel endpoint {endpoint} of {owner}"
+        peers = {port.name: port.peer for port in living.expected[here].ports}
+        names = [without_unit(hop.interface) for hop in reported.next_hops if hop.interface and hop.active is not False]
+        ahead += [peers[name] for name in names if name in peers]
+        unknown = unknown if any(name in peers for name in names) else here
+    return unknown, ""
+
+
+def _ends(route: Route) -> list[str]:
+    """Return the addresses of tunnel endpoints that a route of a VRF leads to; one of IPv4 may be written as an IPv6 address."""
+    return [_plain(end) for hop in route.next_hops if (end := hop.vtep or hop.address)]
+
+
+def _plain(address: str) -> str:
+    return address.removeprefix("::ffff:") if "." in address else address
+
+
+def _owners(living: NetworkStates) -> dict[tuple[str, Prefix], str]:
+    """Return the leaf of each prefix of a VRF."""
+    return {
+        (tenant.vrf, prefix): expected.device
+        for expected in living.expected.values()
+        for tenant in expected.tenants
+        for prefix in tenant.own_prefixes
+    }
+
+
+def _because(living: NetworkStates, device: str) -> tuple[str, ...]:
+    return next(iter(living.expected[device].tenants)).because
+
+
+def _carry(living: NetworkStates, vrf: str, device: str) -> frozenset[Part]:
+    """Return the parts that carry a VRF's prefixes to or from a leaf."""
+    expected = living.expected.get(device)
+    sessions = [carried(each.session) for each in expected.overlay_sessions] if expected else []
+    return frozenset([("device", device), ("gateways", device), ("vrf", f"{device} {vrf}"), *sessions])
+
+
+def _held(tenant: Tenant, state: DeviceState, vrfs: Mapping[str, str]) -> Collection[str] | None:
     """Return the prefixes that a device's overlay table holds for a tenant, or None if the table was not read.
 
     The table is by VRF or by route distinguisher. An unknown route distinguisher may be of any VRF.
     """
-    tables = state.evpn.type5_prefixes if state.evpn is not None else None
+    tables: Mapping[str, Sequence[str]] | None = state.evpn.type5_prefixes if state.evpn is not None else None
     if tables is None:
         return None
     return {
@@ -87,9 +269,3 @@ def _held(tenant: Tenant, state: DeviceState, vrfs: Mapping[str, str]) -> set[st
         if key == tenant.vrf or vrfs.get(key, tenant.vrf if ":" in key else "") == tenant.vrf
         for prefix in prefixes
     }
-
-
-def _some(names: Sequence[object]) -> str:
-    """Return the first names of a list as text, with the number of those left out."""
-    more = [counted(len(names) - _MOST_NAMED, "more", "more")] if len(names) > _MOST_NAMED else []
-    return ", ".join([*map(str, names[:_MOST_NAMED]), *more])

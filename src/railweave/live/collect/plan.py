@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from railweave.analysis.expect.prefixes import example_segments
+from railweave.analysis.expect.prefixes import example_segments, whole_tables
 from railweave.errors import InputError, Option, Problem
 from railweave.live.collect.access_file import AccessFile, usual_protocols
 from railweave.model.device.build import device_config
@@ -44,12 +44,13 @@ def plan(
     *,
     only: Collection[str] = (),
     servers: bool = False,
-    tables: bool = False,
+    tables: bool | None = None,
     nos: str | None = None,
 ) -> list[CollectTarget]:
     """Return every switch of a network with its questions, and its servers if ``servers`` is set.
 
     - ``only``: names of the devices to keep; empty keeps all.
+    - ``tables``: whether whole tables of routes are asked for; None decides by their size (``prefixes.whole_tables``).
     - ``nos``: the operating system of all switches, if it differs from the designed ones, as in a lab.
 
     Raises ``SpecError`` if access.yaml has names unknown to the network, or if keys or passwords are missing.
@@ -77,9 +78,13 @@ def plan(
     return devices
 
 
-def questions(network: Network, config: DeviceConfig, *, tables: bool = False) -> Sequence[Question]:
-    """Return the questions for a switch. The result is empty if there is no reader for its operating system."""
+def questions(network: Network, config: DeviceConfig, *, tables: bool | None = None) -> Sequence[Question]:
+    """Return the questions for a switch. The result is empty if there is no reader for its operating system.
+
+    ``tables``: see ``plan``.
+    """
     reader = system(config.nos).state
+    tables = whole_tables(network, config) if tables is None else tables
     return reader.questions(config, example_prefixes(network, config), tables=tables) if reader else ()
 
 

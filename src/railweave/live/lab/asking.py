@@ -39,7 +39,7 @@ def ask(
     *,
     only: Collection[str] = (),
     servers: bool = True,
-    tables: bool = False,
+    tables: bool | None = None,
     redact: bool = True,
     progress: Callable[[str], None] = silent,
 ) -> CollectResult:

@@ -53,7 +53,7 @@ def check(
     """
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
-        ask(fabric, folder, tables=criteria.all_routes, progress=progress)
+        ask(fabric, folder, tables=criteria.all_routes or None, progress=progress)
         with life.attach(fabric)[1] as lab:
             return compared(lab.plan, read_capture(folder), criteria, progress=progress)
 

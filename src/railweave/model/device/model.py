@@ -272,6 +272,14 @@ class DeviceConfig:
         """Return the loopback addresses as prefixes. The address of the router ID is first."""
         return tuple(dict.fromkeys((self.loopback, *(self.overlay.prefixes() if self.overlay else ()))))
 
+    def routed(self) -> list[tuple[str, Family]]:
+        """Return (VRF, address family) for each routing table that the switch has by design. The table outside VRFs is ``default``."""
+        gateways = [prefix.family for gateway in self.gateways if not gateway.vrf for prefix in gateway.prefixes]
+        loopbacks = [prefix.family for prefix in self.loopbacks() if prefix]
+        outside = dict.fromkeys((*(self.bgp.families if self.bgp else ()), *loopbacks, *gateways))
+        tables: list[tuple[str, Family]] = [("default", family) for family in outside]
+        return tables + [(vrf.name, family) for vrf in self.vrfs for family in vrf.families()]
+
     def edge_ports(self) -> tuple[Interface, ...]:
         """Return the layer-2 server ports if they are to be protected, else an empty tuple."""
         wanted = self.management.security.edge_ports if self.management.security else None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Ipv6Neighbor,
         IsisAdjacency,
         LldpNeighbor,
+        PacketFilter,
         Route,
         RouterAdvertising,
         VniState,
@@ -106,7 +107,9 @@ class DeviceState:
 
     - ``answered``: the questions that have an answer.
     - ``queues``: by port. ``pfc``: by port and priority. ``watchdog``: by port and queue. ``neighbors``: by local port.
-    - ``routes``: the routes that were asked for, and static routes.
+    - ``routes``: the routes that were asked for, those of whole tables, and static routes.
+    - ``route_counts``: the number of routes of BGP and IS-IS that the device forwards by, by VRF and address family.
+    - ``filters``: the packet filters in force; of nftables, those that can drop packets.
     - ``not_forwarding``: the ports that forward no packets, by address family (``ipv4``, ``ipv6``). ``all`` means all ports.
     - ``notes``: the parts of the answers that could not be read.
     """
@@ -127,7 +130,9 @@ class DeviceState:
     bfd: tuple[BfdSession, ...] | None = None
     isis: tuple[IsisAdjacency, ...] | None = None
     routes: tuple[Route, ...] | None = None
+    route_counts: dict[str, dict[str, int]] | None = None
     not_forwarding: dict[str, tuple[str, ...]] | None = None
+    filters: tuple[PacketFilter, ...] | None = None
     vrfs: dict[str, VrfState] | None = None
     vnis: dict[int, VniState] | None = None
     evpn: EvpnRoutes | None = None

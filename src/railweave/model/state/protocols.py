@@ -154,13 +154,19 @@ class IsisAdjacency:
 
 @dataclass(frozen=True, slots=True)
 class NextHop:
-    """A next hop. ``active`` tells whether the device forwards packets to it. ``vtep`` is the far end of a VXLAN tunnel."""
+    """A next hop.
+
+    - ``active``: whether the device forwards packets to it.
+    - ``vtep``: the far end of a VXLAN tunnel.
+    - ``weight``: its share of the packets, relative to the other next hops of the route.
+    """
 
     address: str | None = None
     interface: str | None = None
     active: bool | None = None
     vtep: str | None = None
     vni: int | None = None
+    weight: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +207,17 @@ class Route:
     next_hops: tuple[NextHop, ...] = ()
     paths: tuple[Path, ...] | None = None
     drops: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PacketFilter:
+    """A filter of packets that is in force on a device: a chain of nftables, an access list, a firewall filter.
+
+    ``ports`` are those that it names or is bound to; empty if it applies to all, or if the device does not show them.
+    """
+
+    name: str
+    ports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

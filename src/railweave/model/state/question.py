@@ -87,6 +87,7 @@ _READS: dict[Protocol, re.Pattern[str]] = {
         r"show [\w .:/%*-]+(?: \| (?:json|no-more|display (?:xml|set|json)))*"
         rf"|(?:sudo )?vtysh -c {_QUOTED}"
         r"|ip -j (?:-s |-4 |-6 )?(?:link|address|neigh|netconf|route|rule)"
+        r"|nft -j list ruleset"
         r"|lldpcli -f json show neighbors"
         r"|docker exec lldp lldpctl -f json"
         r"|sonic-db-dump -n [A-Z_]+ -k '[\w:|*-]+' -y"

@@ -34,6 +34,8 @@ NOT_READ = {
     "bfd": "the sessions' list has no published form",
     "isis": "no public document shows that it has IS-IS",
     "routes.*.protocol": "no public document shows the form of the routing table: of routes only static ones are read, with those that drop packets",
+    "route_counts": "no public document shows the form of the routing table or of its summary",
+    "filters": "no public document shows the form of the bindings of access lists",
     "not_forwarding": "no public document shows which command prints it",
     "vrfs": "only the running configuration shows them",
     "vnis": "only the running configuration shows them",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.model.state.device_state import Alarm, Identity, Pool, Watchdog
-from railweave.model.state.field_maps import Fields
+from railweave.model.state.field_maps import Fields, texts
 from railweave.model.state.host_state import lldp
 from railweave.model.state.ports import (
     Errors,
@@ -23,6 +23,7 @@ from railweave.model.state.ports import (
     PriorityGroup,
     Queue,
 )
+from railweave.model.state.protocols import PacketFilter
 from railweave.model.state.question import CONFIGURATION
 from railweave.systems.frr import state as frr
 from railweave.systems.frr.state.linux import FORWARDING, clock, ipv6_neighbors, links
@@ -45,7 +46,7 @@ FORMS: Forms = {
     **frr.FORMS,
     **{
         name: ("json", {"ssh": f"sonic-db-dump -n {name} -k '{{}}' -y"})
-        for name in ("APPL_DB", "STATE_DB", "COUNTERS_DB")
+        for name in ("APPL_DB", "STATE_DB", "COUNTERS_DB", "CONFIG_DB")
     },
 }
 
@@ -62,6 +63,7 @@ ASKED = (
     Ask("lldp-neighbors?", "docker exec lldp lldpctl -f json", by="shell"),
     Ask("addresses", "ip -j address", by="shell"),
     Ask("neighbors", "ip -j -6 neigh", by="shell"),
+    Ask("filters", "ACL_TABLE|*", by="CONFIG_DB"),
     *FORWARDING,
     *frr.ROUTING,
     Ask(CONFIGURATION, "sonic-cfggen -d --print-data", by="shell"),
@@ -281,6 +283,16 @@ def _alarms(health: Value) -> tuple[Alarm, ...]:
     return tuple(Alarm(None, f"{key}: {state}") for key, state in states if state not in {None, "UP"})
 
 
+def _filters(answer: Value) -> tuple[PacketFilter, ...]:
+    """The lists of ``ACL_TABLE`` and the ports that they are bound to; those of type ``CTRLPLANE`` filter what is for the switch itself."""
+    found: list[PacketFilter] = []
+    for name, row in _under(answer, "ACL_TABLE|").items():
+        ports = row.first("ports@", "ports")
+        names = texts(ports) if isinstance(ports.raw, list) else tuple(filter(None, (ports.text() or "").split(",")))
+        found.append(PacketFilter(name, names))
+    return tuple(found)
+
+
 PARTS: dict[str, Part] = {
     "identity": (_identity, ""),
     "clock": (clock, ""),
@@ -290,6 +302,7 @@ PARTS: dict[str, Part] = {
     "optics": (_optics, "optics ports+"),
     "ipv6_neighbors": (ipv6_neighbors, "neighbors"),
     **frr.DAEMONS,
+    "filters": (_filters, "filters"),
     "queues": (_queues, "counter-names! counters watermarks"),
     "pfc": (_pfc, "counter-names! counters!"),
     "pools": (_pools, "counter-names! watermarks!"),

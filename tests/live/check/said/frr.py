@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from railweave.model.state.device_state import DeviceState
-from railweave.model.state.protocols import BgpSession, LldpNeighbor, Route
+from railweave.model.state.protocols import BgpSession, LldpNeighbor, PacketFilter, Route
 from railweave.model.state.question import about
 
 FAMILIES = {"ipv4": "ipv4Unicast", "ipv6": "ipv6Unicast", "evpn": "l2VpnEvpn"}
@@ -22,6 +22,8 @@ def answers(state: DeviceState) -> dict[str, str]:
     found = routing(state)
     if state.identity is not None:
         found["version"] = f"FRRouting {state.identity.version} ({state.identity.host_name}) on Linux(6.18).\n"
+    if state.filters is not None:
+        found["filters"] = json.dumps({"nftables": [{"metainfo": {"json_schema_version": 1}}, *_nft(state.filters)]})
     if state.neighbors is not None:
         found["lldp-neighbors"] = lldpd(state.neighbors)
     if state.interfaces is not None:
@@ -159,9 +161,41 @@ def routing(state: DeviceState) -> dict[str, str]:
         if one.protocol in {"static", "kernel"}:
             name = f"{one.protocol}-{'ipv6' if ':' in one.prefix else 'ipv4'}"
             overriding.setdefault(name, {"default": {}}).setdefault(one.vrf, {}).update(_route(one))
-        else:
+        elif one.paths is not None or state.route_counts is not None:
             found[about("route", one.vrf, one.prefix)] = json.dumps(_route(one))
-    return found | {name: json.dumps(tables) for name, tables in overriding.items()} | _forwarding(state)
+    found |= {name: json.dumps(tables) for name, tables in overriding.items()} | _tables(state) | _forwarding(state)
+    for family, number in (state.route_counts or {}).get("default", {}).items():
+        rows = [{"fib": 9, "rib": 9, "type": "connected"}, {"fib": number, "rib": number, "type": "ebgp"}]
+        found[f"route-count-{family}"] = json.dumps({"routes": rows, "routesTotal": number + 9})
+    return found
+
+
+def _tables(state: DeviceState) -> dict[str, str]:
+    """Whole tables, of every VRF and both families."""
+    if state.routes is None or state.route_counts is not None:  # numbers take the place of tables
+        return {}
+    tables: dict[str, dict[str, Any]] = {
+        f"routes-{family}@{vrf}": {} for vrf in ("default", *(state.vrfs or {})) for family in ("ipv6", "ipv4")
+    }
+    for one in state.routes:
+        tables[f"routes-{'ipv6' if ':' in one.prefix else 'ipv4'}@{one.vrf}"].update(_route(one))
+    return {name: json.dumps(table) for name, table in tables.items()}
+
+
+def _nft(filters: tuple[PacketFilter, ...]) -> list[dict[str, Any]]:
+    """Chains of forwarded packets that drop what comes by some ports, or everything."""
+    made: list[dict[str, Any]] = []
+    for one in filters:
+        table, _, chain = one.name.partition(", chain ")
+        _, family, name = table.split()
+        place = {"family": family, "table": name}
+        policy = "accept" if one.ports else "drop"
+        base = {"name": chain, "type": "filter", "hook": "forward", "prio": 0, "policy": policy}
+        made += [{"table": {"family": family, "name": name}}, {"chain": place | base}]
+        for port in one.ports:
+            match = {"op": "==", "left": {"meta": {"key": "iifname"}}, "right": port}
+            made.append({"rule": place | {"chain": chain, "expr": [{"match": match}, {"drop": None}]}})
+    return made
 
 
 def _forwarding(state: DeviceState) -> dict[str, str]:

@@ -199,10 +199,40 @@ def answers(state: DeviceState) -> dict[str, str]:
         )
     answered: dict[str, list[Route]] = {}
     for one in state.routes or ():
+        if one.paths is None and one.protocol not in {"static", "aggregate"} and state.route_counts is None:
+            continue
         name = f"{one.protocol}-{'ipv6' if ':' in one.prefix else 'ipv4'}@{one.vrf}"
         name = name if one.protocol in {"static", "aggregate"} else about("route", one.vrf, one.prefix)
         answered.setdefault(name, []).append(one)
-    return found | {name: _routes(routes) for name, routes in answered.items()}
+    found |= {name: _routes(routes) for name, routes in answered.items()}
+    if state.filters is not None:
+        names = [f"{one.name}-{_unit(port)}-i" for one in state.filters for port in one.ports or ("",)]
+        names = [name.replace("-.0-i", "") for name in names]
+        found["filters"] = reply(
+            el("firewall-information", *(el("filter-information", el("filter-name", name)) for name in names))
+        )
+    if state.route_counts is not None:
+        tables = [(TABLES[family], number) for family, number in state.route_counts["default"].items()]
+        found["route-counts"] = reply(el("route-summary-information", *(_counted(*each) for each in tables)))
+    elif state.routes is not None:
+        for vrf in (DEFAULT_VRF, *(state.vrfs or {})):
+            for family in ("ipv4", "ipv6"):
+                here = [one for one in state.routes if one.vrf == vrf and (":" in one.prefix) == (family == "ipv6")]
+                empty = el("route-information", el("route-table", el("table-name", TABLES[family])))
+                found[f"routes-{family}@{vrf}"] = _routes(here) if here else reply(empty)
+    return found
+
+
+def _counted(table: str, number: int) -> str:
+    rows = [("Direct", 9), ("BGP", number)]
+    return el(
+        "route-table",
+        el("table-name", table),
+        *(
+            el("protocols", el("protocol-name", name), el("protocol-route-count", count), el("active-route-count", count))
+            for name, count in rows
+        ),
+    )
 
 
 def _unit(name: str) -> str:

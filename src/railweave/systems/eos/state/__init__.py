@@ -27,6 +27,7 @@ NOT_READ = {
     "queues.*.peak_bytes": "`show queue-monitor length` is text without a documented form",
     "dynamic load balancing": "no public document shows a command for its state",
     "qos maps": "`show qos maps` and `show qos interfaces` have no documented JSON: the running configuration says what is bound",
+    "route_counts": "the form of `show ipv6 route summary` is not published: whole tables are asked for, however large",
     "ipv6_neighbors.*.state": "`show ipv6 neighbors` shows no state",
     "vrfs.*.targets": "`show bgp evpn instance` has those of VLANs alone; what wrong route targets do is seen: prefixes that a VRF lacks, or that are another tenant's; `drift` compares the targets",
 }
@@ -53,6 +54,8 @@ ASKED = (
     Ask("temperature?", "show system environment temperature"),
     Ask("power?", "show system environment power"),
     Ask("neighbors?", "show ipv6 neighbors"),
+    Ask("filters-ipv6", "show ipv6 access-lists summary"),
+    Ask("filters-ipv4", "show ip access-lists summary"),
     Ask("sessions?", "show configuration sessions detail"),
     Ask("bgp", "show bgp summary vrf all", "bgp"),
     Ask("bgp-neighbors", "show bgp neighbors vrf all", "bgp", revision=2),
@@ -80,8 +83,7 @@ ASKED = (
     Ask("path{about}?", "show bgp {family} unicast {prefix} vrf {vrf}", each="route"),
     Ask("static-ipv6@{vrf}?", "show ipv6 route vrf {vrf} static", each="vrf"),
     Ask("static-ipv4@{vrf}?", "show ip route vrf {vrf} static", each="vrf"),
-    Ask("routes-ipv6@{vrf}", "show ipv6 route vrf {vrf}", each="tables"),
-    Ask("routes-ipv4@{vrf}", "show ip route vrf {vrf}", each="tables"),
+    Ask("routes-{family}@{vrf}", "show {ip} route vrf {vrf}", each="tables"),
     Ask(CONFIGURATION, "show running-config", by="text"),
 )
 
@@ -294,6 +296,7 @@ PARTS: dict[str, Part] = {
     "isis": (protocols.adjacencies, "isis"),
     "routes": (protocols.routes, ""),
     "not_forwarding": (protocols.not_forwarding, ""),
+    "filters": (protocols.filters, "filters-ipv6 filters-ipv4"),
     "vrfs": (protocols.vrfs, "vrfs vnis+"),
     "vnis": (protocols.vnis, "vnis"),
     "evpn": (protocols.evpn, "evpn-prefixes evpn-prefixes-ipv4 evpn-macs"),

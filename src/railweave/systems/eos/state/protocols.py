@@ -220,6 +220,21 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
     return {family: tuple(off) for family, off in families.items()} or None
 
 
+def filters(ipv6: Value, ipv4: Value) -> tuple[protocols.PacketFilter, ...]:
+    """The access lists that are bound to ports, of ``show ip access-lists summary`` and of ``ipv6`` (networking-arista reads them)."""
+    ways = ("configuredIngressIntfs", "configuredEgressIntfs")
+    found: list[protocols.PacketFilter] = []
+    for one in (row for answer in (ipv6, ipv4) for row in answer.all("aclList")):
+        ports = dict.fromkeys(name for way in ways for port in one.all(way) if (name := _bound(port)))
+        if ports and (name := one.get("name").text()):
+            found.append(protocols.PacketFilter(name, tuple(ports)))
+    return tuple(found)
+
+
+def _bound(port: Value) -> str | None:
+    return full_name((port.get("name") if port.keys else port).text())
+
+
 _PATH = Fields(
     protocols.Path,
     "best=routeType/active multipath=routeType valid=routeType/valid as_path=asPathEntry/asPath "

@@ -12,8 +12,17 @@ from railweave.model.state.host_state import lldp
 from railweave.model.state.ports import InterfaceState
 from railweave.model.state.protocols import RouterAdvertising
 from railweave.model.state.question import CONFIGURATION
-from railweave.systems.frr.state.linux import FORWARDING, clock, ipv6_neighbors, links, not_forwarding
-from railweave.systems.frr.state.protocols import adjacencies, bfd_sessions, evpn, routes, sessions, vnis, vrfs
+from railweave.systems.frr.state.linux import FORWARDING, clock, filters, ipv6_neighbors, links, not_forwarding
+from railweave.systems.frr.state.protocols import (
+    adjacencies,
+    bfd_sessions,
+    evpn,
+    route_counts,
+    routes,
+    sessions,
+    vnis,
+    vrfs,
+)
 from railweave.systems.state_table import Ask, Forms, Part, StateTable, asks
 
 if TYPE_CHECKING:
@@ -63,8 +72,8 @@ ROUTING = (
     ),
     Ask("route{about}?", "show {ip} route {inside}{prefix}", each="route"),
     Ask("path{about}?", "show bgp {inside}{family} unicast {prefix}", each="route"),
-    Ask("routes-ipv6@{vrf}", "show ipv6 route {inside}", each="tables"),
-    Ask("routes-ipv4@{vrf}", "show ip route {inside}", each="tables"),
+    Ask("routes-{family}@{vrf}", "show {ip} route {inside}", each="tables"),
+    Ask("route-count-{family}", "show {ip} route summary", each="counts"),
 )
 """Questions to FRRouting's daemons, on every system that runs them: sessions, routes, EVPN."""
 
@@ -75,6 +84,7 @@ ASKED = (
     Ask("neighbors", "ip -j -6 neigh", by="shell"),
     Ask("lldp-neighbors?", "lldpcli -f json show neighbors", by="shell"),
     Ask("interfaces", "show interface vrf all"),
+    Ask("filters?", "nft -j list ruleset", by="shell"),
     *FORWARDING,
     *ROUTING,
     Ask(CONFIGURATION, "show running-config", by="text"),
@@ -142,6 +152,7 @@ DAEMONS: dict[str, Part] = {
     "bfd": (bfd_sessions, "bfd"),
     "isis": (adjacencies, "isis"),
     "routes": (routes, ""),
+    "route_counts": (route_counts, "route-count-ipv6 route-count-ipv4"),
     "not_forwarding": (not_forwarding, ""),
     "vrfs": (vrfs, "vrfs evpn-vnis+"),
     "vnis": (vnis, "vnis"),
@@ -157,6 +168,7 @@ PARTS: dict[str, Part] = {
     "ipv6_neighbors": (ipv6_neighbors, "neighbors"),
     "advertising": (_advertising, "interfaces"),
     **DAEMONS,
+    "filters": (filters, "filters"),
 }
 
 _TABLE = StateTable("frr", FORMS, ASKED, PARTS, NOT_READ)

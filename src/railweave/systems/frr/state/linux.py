@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from railweave.model.state.device_state import Clock
 from railweave.model.state.field_maps import Fields, choice, column, keyed, listed, texts
 from railweave.model.state.ports import Errors, InterfaceState
-from railweave.model.state.protocols import Ipv6Neighbor
+from railweave.model.state.protocols import Ipv6Neighbor, PacketFilter
 from railweave.systems.state_table import Ask
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from railweave.model.state.values import Answers, Value
 
 
@@ -84,6 +86,68 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
         if settings is not None or rules is not None:
             made[family] = tuple(sorted(off))
     return made or None
+
+
+_CHANGING = {"drop", "reject", "queue", "dnat", "snat", "masquerade", "redirect", "tproxy", "fwd"}
+"""Statements of nftables after which a packet does not go where its route leads (libnftables-json(5))."""
+_PORT_KEYS = {"iifname", "iif", "oifname", "oif"}
+
+
+def filters(answer: Value) -> tuple[PacketFilter, ...]:
+    """The chains of ``nft -j list ruleset`` that a hook calls and that drop or change packets, with the ports that they name.
+
+    A chain counts with those that it jumps to, and with its policy.
+    """
+    entries = answer.all("nftables")
+    rules: dict[tuple[str, ...], list[Value]] = {}
+    for entry in entries:
+        if "rule" in entry.keys:
+            rules.setdefault(_chain(entry.get("rule"), "chain"), []).append(entry.get("rule"))
+    found: list[PacketFilter] = []
+    for chain in (entry.get("chain") for entry in entries if "chain" in entry.keys):
+        if not chain.get("hook").there:
+            continue
+        changing, ports = _changing(_chain(chain, "name"), rules, set())
+        if changing or chain.get("policy").lower() == "drop":
+            family, table, name = _chain(chain, "name")
+            bound = (device,) if (device := chain.get("dev").text()) else ()
+            found.append(PacketFilter(f"table {family} {table}, chain {name}", tuple(dict.fromkeys((*bound, *ports)))))
+    return tuple(found)
+
+
+def _chain(row: Value, name: str) -> tuple[str, ...]:
+    return tuple(row.get(key).text() or "" for key in ("family", "table", name))
+
+
+def _changing(
+    chain: tuple[str, ...], rules: Mapping[tuple[str, ...], Sequence[Value]], seen: set[tuple[str, ...]]
+) -> tuple[bool, list[str]]:
+    """Return whether a chain drops or changes packets, and the ports that its rules for that name."""
+    seen.add(chain)
+    changing, ports = False, list[str]()
+    for rule in rules.get(chain, ()):
+        statements = rule.all("expr")
+        below = [
+            (*chain[:2], target)
+            for statement in statements
+            for verb in ("jump", "goto")
+            if (target := statement.get(verb, "target").text())
+        ]
+        here = any(statement.keys & _CHANGING for statement in statements)
+        for each in below:
+            if each not in seen:
+                deeper, named = _changing(each, rules, seen)
+                here, ports = here or deeper, [*ports, *named]
+        if here:
+            changing = True
+            matches = (statement.get("match") for statement in statements if "match" in statement.keys)
+            on = [match for match in matches if match.get("left", "meta", "key").text() in _PORT_KEYS]
+            ports += [name for match in on for name in _names(match.get("right"))]
+    return changing, ports
+
+
+def _names(value: Value) -> tuple[str, ...]:
+    return texts(value.get("set")) if "set" in value.keys else texts(value)
 
 
 def clock(answers: Answers) -> Clock | None:

@@ -148,7 +148,17 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
     return tuple(made.values())
 
 
-_HOP = Fields(protocols.NextHop, "address=ip interface=interfaceName active=fib:yes")
+def route_counts(ipv6: Value, ipv4: Value) -> dict[str, dict[str, int]]:
+    """The numbers of routes of BGP and IS-IS that the kernel has, outside VRFs, of ``show ipv6 route summary json`` and of ``ip``."""
+    counts: dict[str, int] = {}
+    for family, answer in (("ipv6", ipv6), ("ipv4", ipv4)):
+        if answer.get("routesTotal").integer() is not None:
+            learned = (row for row in answer.all("routes") if row.get("type").lower() in {"ebgp", "ibgp", "bgp", "isis"})
+            counts[family] = sum(row.get("fib").integer() or 0 for row in learned)
+    return {DEFAULT_VRF: counts}
+
+
+_HOP = Fields(protocols.NextHop, "address=ip interface=interfaceName active=fib:yes weight")
 
 
 def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protocols.Route:

@@ -46,6 +46,7 @@ ASKED = (
     Ask("uptime", "show system uptime"),
     Ask("alarms?", "show chassis alarms"),
     Ask("alarms-system?", "show system alarms"),
+    Ask("filters?", "show firewall"),
     Ask("commit", "show system commit"),
     Ask("lldp-neighbors?", "show lldp neighbors"),
     Ask("interfaces", "show interfaces extensive"),
@@ -78,8 +79,8 @@ ASKED = (
         for protocol in ("static", "aggregate")
         for family, table in (("ipv6", "inet6"), ("ipv4", "inet"))
     ),
-    Ask("routes-ipv6@{vrf}?", "show route table {inet6}", each="tables"),
-    Ask("routes-ipv4@{vrf}?", "show route table {inet}", each="tables"),
+    Ask("routes-{family}@{vrf}", "show route table {table}", each="tables"),
+    Ask("route-counts", "show route summary", each="counts"),
     Ask(CONFIGURATION, "show configuration", by="set"),
 )
 
@@ -366,6 +367,8 @@ PARTS: dict[str, Part] = {
     "bfd": (protocols.bfd_sessions, "bfd"),
     "isis": (protocols.adjacencies, "isis"),
     "routes": (protocols.routes, ""),
+    "route_counts": (protocols.route_counts, "route-counts"),
+    "filters": (protocols.filters, "filters"),
     "vrfs": (protocols.vrfs, "vrfs instances+"),
     "vnis": (protocols.vnis, "vrfs"),
     "evpn": (protocols.evpn, "evpn-prefixes evpn-macs"),

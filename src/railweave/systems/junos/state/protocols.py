@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.state import protocols
 from railweave.model.state.field_maps import Fields, column, listed
-from railweave.model.state.question import asked_about
+from railweave.model.state.question import DEFAULT_VRF, asked_about
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -123,6 +123,33 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
             entry = next((value for value in answer.find("rt") if _prefix(value) == prefix), None)
             made[vrf, prefix] = protocols.Route(prefix, vrf, paths=()) if entry is None else _route(vrf, prefix, entry)
     return tuple(made.values())
+
+
+def route_counts(answer: Value) -> dict[str, dict[str, int]]:
+    """The numbers of active routes of BGP and IS-IS in ``inet.0`` and ``inet6.0``, of ``show route summary``."""
+    counts: dict[str, int] = {}
+    for table in answer.find("route-table"):
+        family = {"inet.0": "ipv4", "inet6.0": "ipv6"}.get(table.get("table-name").text() or "")
+        if family is not None:
+            rows = table.all("protocols")
+            learned = [row for row in rows if row.get("protocol-name").lower() in {"bgp", "is-is", "isis"}]
+            counts[family] = sum(row.get("active-route-count").integer() or 0 for row in learned)
+    return {DEFAULT_VRF: counts}
+
+
+def filters(answer: Value) -> tuple[protocols.PacketFilter, ...]:
+    """The firewall filters in force, of ``show firewall``; one for each port has the port's name in its own: ``NAME-et-0/0/0.0-i``."""
+    names = (one.get("filter-name").text() for one in answer.find("filter-information"))
+    found: list[protocols.PacketFilter] = []
+    for name in dict.fromkeys(filter(None, names)):
+        if name.startswith("__"):  # made by Junos itself
+            continue
+        match = _OF_PORT.fullmatch(name)
+        found.append(protocols.PacketFilter(match[1], (port_of(match[2]),)) if match else protocols.PacketFilter(name))
+    return tuple(found)
+
+
+_OF_PORT = re.compile(r"(.+)-((?:et|xe|ge|ae|irb)[-.\d/:]{1,20})-[io]")
 
 
 def _prefix(entry: Value) -> str | None:
