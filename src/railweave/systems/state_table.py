@@ -124,7 +124,9 @@ class StateTable:
             "route": [_words(vrf, prefix) for vrf, prefix in asked],
             "vrf": vrfs,
             "tables": [_words(vrf, _ANY[family]) for vrf, family in config.routed() if tables],
-            "counts": [_words(vrf, _ANY[family]) for vrf, family in config.routed() if not tables and vrf == DEFAULT_VRF],
+            "counts": [
+                _words(vrf, _ANY[family]) for vrf, family in config.routed() if not tables and vrf == DEFAULT_VRF
+            ],
         }
         made: list[Question] = []
         for kind, group in groupby((row for row in self.asked if has[row.when]), key=lambda row: row.each):

@@ -59,9 +59,7 @@ def test_a_spine_that_drops_everything_is_found(nos: str, word: str) -> None:
         found = _findings(nos, answers(nos, _state(nos, routes)))
         each = [[prefix] for prefix in some] if len(some) == 4 else [[f"{len(prefixes)} prefixes", prefixes[0]]]
         assert [(one.id, one.where) for one in found] == [("route-drops", SPINE)] * len(each)
-        assert all(
-            word in one.what for words, one in zip(each, found, strict=True) for word in (*words, shown)
-        )
+        assert all(word in one.what for words, one in zip(each, found, strict=True) for word in (*words, shown))
 
 
 @pytest.mark.parametrize("nos", SYSTEMS)

@@ -11,7 +11,7 @@ import pytest
 from railweave.model.device.build import device_config
 from railweave.model.state.capture import read_capture
 from railweave.model.state.device_state import DeviceState
-from railweave.model.state.protocols import FamilyState, IsisAdjacency, NextHop
+from railweave.model.state.protocols import FamilyState, IsisAdjacency, NextHop, PacketFilter
 from railweave.model.state.question import reads_only
 from railweave.systems import system, systems
 from railweave.systems.reading import read_state, read_states
@@ -58,9 +58,11 @@ def test_what_a_reader_reads_is_asked_and_asking_changes_nothing(nos: str) -> No
     reader = system(nos).state
     assert reader is not None
     routes = [("default", "fc00:1:2:1::/64"), ("tenant-1", "10.0.0.0/24")]
-    asked = reader.questions(config, routes, tables=True)
+    asked = [one for tables in (True, False) for one in reader.questions(config, routes, tables=tables)]
+    for tables in (True, False):
+        names = [one.name for one in reader.questions(config, routes, tables=tables)]
+        assert len(set(names)) == len(names)
     names = [one.name for one in asked]
-    assert len(set(names)) == len(names)
     read = {name for name in answers(nos) if "@" not in name}
     assert read <= set(names)
     assert "configuration" in names
@@ -94,6 +96,21 @@ def test_what_a_reader_reads_is_asked_and_asking_changes_nothing(nos: str) -> No
 )
 def test_what_is_not_known_to_read_only_is_not_asked(protocol, words) -> None:
     assert not reads_only(protocol, words)
+
+
+def test_filters_and_numbers_of_routes() -> None:
+    named = {
+        "frr": PacketFilter("table inet x, chain f", ("et-0-0", "et-1-0")),  # by the chain that it jumps to
+        "sonic": PacketFilter("DATA", ("Ethernet0", "Ethernet4")),
+        "eos": PacketFilter("DATA", ("Ethernet1/1",)),
+        "junos": PacketFilter("DATA", ("et-0/0/0:0",)),
+    }
+    for nos, one in named.items():
+        others = (PacketFilter("protect"),) if nos == "junos" else ()
+        assert state(nos).filters == (one, *others)
+    for nos in ("frr", "sonic"):
+        assert state(nos).route_counts == {"default": {"ipv6": 4, "ipv4": 4}}
+    assert state("junos").route_counts == {"default": {"ipv6": 4}}
 
 
 def test_a_router_of_the_lab() -> None:
@@ -135,7 +152,7 @@ def test_a_router_of_the_lab() -> None:
     assert found.routes is not None
     (route,) = found.routes
     assert (route.prefix, route.vrf, route.protocol, route.installed) == ("fc00:1:2:101::/64", "tenant-1", "bgp", True)
-    assert route.next_hops == (NextHop("fd00:fffe::3", "br20001", True),)
+    assert route.next_hops == (NextHop("fd00:fffe::3", "br20001", True, weight=1),)
     assert route.paths is not None
     assert [one.best for one in route.paths].count(True) == 1
     assert found.vnis is not None

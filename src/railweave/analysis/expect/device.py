@@ -255,9 +255,7 @@ class Expected:
         return {prefix: tenant.vrf for tenant in self.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
 
 
-def expected(
-    network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool | None = None
-) -> Expected:
+def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool | None = None) -> Expected:
     """Return the state that must hold on a switch if everything outside ``routes.down`` works.
 
     With ``all_routes``, the routes are those to all other switches, without it those to one leaf; None decides by their number

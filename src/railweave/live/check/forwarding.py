@@ -250,7 +250,9 @@ def _route(living: NetworkStates, device: Expected, wanted: Route, reported: Sai
         return
     if not reported.next_hops:
         if wanted.ports and not (reported.vrf != DEFAULT_VRF and wanted.prefix in living.tenant_prefixes):
-            yield _Difference(ROUTE_MISSING, wanted, "no route to ", "", _way(living, device, wanted))  # those of tenants: tenants.py
+            yield _Difference(
+                ROUTE_MISSING, wanted, "no route to ", "", _way(living, device, wanted)
+            )  # those of tenants: tenants.py
         return
     if wanted.ports and reported.protocol and (kind := _kind(reported.protocol)) not in (usual := _protocols(device)):
         after = f" is a route of {kind}, the design has {' or '.join(sorted(usual - {'evpn'}))}"

@@ -515,9 +515,9 @@ SWITCH = (
     Subject(
         "vrf-prefixes",
         "prefixes of tenants in the tables of VRFs",
-        lambda expected: [(tenant, prefix) for tenant in expected.tenants for prefix in tenant.learned]
-        if expected.tables
-        else (),
+        lambda expected: (
+            [(tenant, prefix) for tenant in expected.tenants for prefix in tenant.learned] if expected.tables else ()
+        ),
         lambda wanted, answers: wanted[1] in answers.vrf_routes(wanted[0]),
         (tenants.NOT_IN_VRF, tenants.TUNNEL),
         field="routes.*.protocol",

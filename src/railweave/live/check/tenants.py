@@ -102,9 +102,7 @@ def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
             f"the table of VRF {vrf} has no route to {some(prefixes)}{of}; servers behind {device} do not reach those"
         )
         needs = _carry(living, vrf, owner) | _carry(living, vrf, device)
-        yield Deviation(
-            NOT_IN_VRF, device, description, _because(living, device), needs=needs, objects=len(prefixes)
-        )
+        yield Deviation(NOT_IN_VRF, device, description, _because(living, device), needs=needs, objects=len(prefixes))
 
 
 def vrf_routes(tenant: Tenant, state: DeviceState) -> dict[Prefix, Route | None]:
@@ -167,7 +165,11 @@ def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, boo
     """
     owners = _owners(living)
     example = next(
-        ((prefix, owner) for prefix in tenant.learned if (owner := owners.get((tenant.vrf, prefix))) in living.expected),
+        (
+            (prefix, owner)
+            for prefix in tenant.learned
+            if (owner := owners.get((tenant.vrf, prefix))) in living.expected
+        ),
         None,
     )
     if example is None or example[1] is None:

@@ -135,22 +135,7 @@ def _values(state: DeviceState) -> dict[str, Any]:
         name = f"static-{family}@{one.vrf}" if one.protocol == "static" else about("route", one.vrf, one.prefix)
         table = found.setdefault(name, {"vrfs": {one.vrf: {"routes": {}, "routingDisabled": off}}})
         table["vrfs"][one.vrf]["routes"] |= _route(one)
-    for vrf in ("default", *(state.vrfs or {})) if state.routes is not None else ():
-        for family in ("ipv6", "ipv4"):
-            off = "all" in (state.not_forwarding or {}).get(family, ())
-            here = [one for one in state.routes or () if one.vrf == vrf and (":" in one.prefix) == (family == "ipv6")]
-            routes = {prefix: row for one in here for prefix, row in _route(one).items()}
-            found[f"routes-{family}@{vrf}"] = {"vrfs": {vrf: {"routes": routes, "routingDisabled": off}}}
-    if state.filters is not None:
-        lists = [
-            {
-                "name": one.name,
-                "configuredIngressIntfs": [{"name": port} for port in one.ports],
-                "configuredEgressIntfs": [],
-            }
-            for one in state.filters
-        ]
-        found |= {"filters-ipv6": {"aclList": lists}, "filters-ipv4": {"aclList": []}}
+    found |= _tables(state)
     return found
 
 
@@ -301,6 +286,28 @@ def _ports(state: DeviceState) -> dict[str, Any]:
                 for name, port in state.watchdog.items()
             }
         }
+    return found
+
+
+def _tables(state: DeviceState) -> dict[str, Any]:
+    """Whole tables of routes, and bound access lists."""
+    found: dict[str, Any] = {}
+    for vrf in ("default", *(state.vrfs or {})) if state.routes is not None else ():
+        for family in ("ipv6", "ipv4"):
+            off = "all" in (state.not_forwarding or {}).get(family, ())
+            here = [one for one in state.routes or () if one.vrf == vrf and (":" in one.prefix) == (family == "ipv6")]
+            routes = {prefix: row for one in here for prefix, row in _route(one).items()}
+            found[f"routes-{family}@{vrf}"] = {"vrfs": {vrf: {"routes": routes, "routingDisabled": off}}}
+    if state.filters is not None:
+        lists = [
+            {
+                "name": one.name,
+                "configuredIngressIntfs": [{"name": port} for port in one.ports],
+                "configuredEgressIntfs": [],
+            }
+            for one in state.filters
+        ]
+        found |= {"filters-ipv6": {"aclList": lists}, "filters-ipv4": {"aclList": []}}
     return found
 
 

@@ -197,6 +197,11 @@ def answers(state: DeviceState) -> dict[str, str]:
                 ),
             )
         )
+    return found | _asked(state) | _tables(state)
+
+
+def _asked(state: DeviceState) -> dict[str, str]:
+    """Routes that were asked for by themselves, and static ones."""
     answered: dict[str, list[Route]] = {}
     for one in state.routes or ():
         if one.paths is None and one.protocol not in {"static", "aggregate"} and state.route_counts is None:
@@ -204,7 +209,12 @@ def answers(state: DeviceState) -> dict[str, str]:
         name = f"{one.protocol}-{'ipv6' if ':' in one.prefix else 'ipv4'}@{one.vrf}"
         name = name if one.protocol in {"static", "aggregate"} else about("route", one.vrf, one.prefix)
         answered.setdefault(name, []).append(one)
-    found |= {name: _routes(routes) for name, routes in answered.items()}
+    return {name: _routes(routes) for name, routes in answered.items()}
+
+
+def _tables(state: DeviceState) -> dict[str, str]:
+    """Firewall filters, and whole tables of routes or the numbers of routes in their place."""
+    found: dict[str, str] = {}
     if state.filters is not None:
         names = [f"{one.name}-{_unit(port)}-i" for one in state.filters for port in one.ports or ("",)]
         names = [name.replace("-.0-i", "") for name in names]
@@ -229,7 +239,12 @@ def _counted(table: str, number: int) -> str:
         "route-table",
         el("table-name", table),
         *(
-            el("protocols", el("protocol-name", name), el("protocol-route-count", count), el("active-route-count", count))
+            el(
+                "protocols",
+                el("protocol-name", name),
+                el("protocol-route-count", count),
+                el("active-route-count", count),
+            )
             for name, count in rows
         ),
     )

@@ -24,7 +24,9 @@ def answers(state: DeviceState) -> dict[str, str]:
     if state.alarms is not None:
         found["health"] = dump({"SYSTEM_READY|SYSTEM_STATE": {"Status": "DOWN" if state.alarms else "UP"}})
     if state.filters is not None:
-        found["filters"] = dump({f"ACL_TABLE|{one.name}": {"type": "L3", "ports@": ",".join(one.ports)} for one in state.filters})
+        found["filters"] = dump(
+            {f"ACL_TABLE|{one.name}": {"type": "L3", "ports@": ",".join(one.ports)} for one in state.filters}
+        )
     if state.neighbors is not None:
         found["lldp-neighbors"] = lldpd(state.neighbors)
     if state.interfaces is not None:

@@ -295,6 +295,13 @@ _JSON: dict[str, Any] = {
         for family in ("ipv6", "ipv4")
         for vrf in ("default", "tenant-1", "tenant-2")
     },
+    "filters-ipv6": {
+        "aclList": [
+            {"name": "DATA", "configuredIngressIntfs": [{"name": "Ethernet1/1"}], "configuredEgressIntfs": []},
+            {"name": "spare", "configuredIngressIntfs": [], "configuredEgressIntfs": []},
+        ]
+    },
+    "filters-ipv4": {"aclList": []},
     "route@default@fc00:9::_64": {"vrfs": {"default": {"routes": {}, "routingDisabled": False}}},
 }
 
@@ -303,3 +310,6 @@ ANSWERS: dict[str, str] = {
     "ntp": "synchronised to NTP server (192.0.2.1) at stratum 3\n   time correct to within 10 ms\n",
     "configuration": "! Command: show running-config\nhostname stripe1-leaf1\n",
 }
+
+EMPTY_TABLE = json.dumps({"vrfs": {"default": {"routes": {}, "routingDisabled": False}}})
+"""A table without routes."""

@@ -41,6 +41,81 @@ ANSWERS: dict[str, str] = {
         }
     ),
     **LINUX,
+    "filters": json.dumps(
+        {
+            "nftables": [
+                {"metainfo": {"version": "1.0.6", "release_name": "Lester Gooch #5", "json_schema_version": 1}},
+                {"table": {"family": "inet", "name": "x", "handle": 1}},
+                {"chain": {"family": "inet", "table": "x", "name": "bad", "handle": 1}},
+                {
+                    "chain": {
+                        "family": "inet",
+                        "table": "x",
+                        "name": "f",
+                        "handle": 2,
+                        "type": "filter",
+                        "hook": "forward",
+                        "prio": 0,
+                        "policy": "accept",
+                    }
+                },
+                {
+                    "chain": {
+                        "family": "inet",
+                        "table": "x",
+                        "name": "count",
+                        "handle": 3,
+                        "type": "filter",
+                        "hook": "input",
+                        "prio": 0,
+                        "policy": "accept",
+                    }
+                },
+                {"rule": {"family": "inet", "table": "x", "chain": "bad", "handle": 4, "expr": [{"drop": None}]}},
+                {
+                    "rule": {
+                        "family": "inet",
+                        "table": "x",
+                        "chain": "f",
+                        "handle": 5,
+                        "expr": [
+                            {
+                                "match": {
+                                    "op": "==",
+                                    "left": {"meta": {"key": "iifname"}},
+                                    "right": {"set": ["et-0-0", "et-1-0"]},
+                                }
+                            },
+                            {"jump": {"target": "bad"}},
+                        ],
+                    }
+                },
+                {
+                    "rule": {
+                        "family": "inet",
+                        "table": "x",
+                        "chain": "count",
+                        "handle": 6,
+                        "expr": [{"counter": {"packets": 0, "bytes": 0}}, {"accept": None}],
+                    }
+                },
+            ]
+        }
+    ),
+    **{
+        f"route-count-{family}": json.dumps(
+            {
+                "routes": [
+                    {"fib": 9, "rib": 9, "fibOffLoaded": 0, "fibTrapped": 0, "type": "connected"},
+                    {"fib": 4, "rib": 5, "fibOffLoaded": 0, "fibTrapped": 0, "type": "ebgp"},
+                    {"fib": 0, "rib": 0, "fibOffLoaded": 0, "fibTrapped": 0, "type": "ibgp"},
+                ],
+                "routesTotal": 14,
+                "routesTotalFib": 13,
+            }
+        )
+        for family in ("ipv6", "ipv4")
+    },
     "lldp-neighbors": json.dumps(
         {
             "lldp": {
@@ -54,3 +129,6 @@ ANSWERS: dict[str, str] = {
         }
     ),
 }
+
+EMPTY_TABLE = "{}"
+"""A table without routes."""

@@ -182,5 +182,23 @@ ANSWERS: dict[str, str] = {
         "<rt-entry><protocol-name>BGP</protocol-name><learned-from>fe80::2</learned-from>"
         "<hidden-reason>Color mismatch</hidden-reason></rt-entry></rt></route-table></route-information>"
     ),
+    "filters": reply(
+        "<firewall-information><filter-information><filter-name>__default_arp_policer__</filter-name></filter-information>"
+        "<filter-information><filter-name>DATA-et-0/0/0:0.0-i</filter-name></filter-information>"
+        "<filter-information><filter-name>protect</filter-name></filter-information></firewall-information>"
+    ),
+    "route-counts": reply(
+        "<route-summary-information><route-table><table-name>inet6.0</table-name><destination-count>14</destination-count>"
+        "<total-route-count>15</total-route-count><active-route-count>13</active-route-count>"
+        "<protocols><protocol-name>Direct</protocol-name><protocol-route-count>9</protocol-route-count>"
+        "<active-route-count>9</active-route-count></protocols><protocols><protocol-name>BGP</protocol-name>"
+        "<protocol-route-count>5</protocol-route-count><active-route-count>4</active-route-count></protocols></route-table>"
+        "<route-table><table-name>tenant-1.inet6.0</table-name></route-table></route-summary-information>"
+    ),
     "configuration": "set system host-name stripe1-leaf1\n",
 }
+
+EMPTY_TABLE = reply(
+    "<route-information><route-table><table-name>inet6.0</table-name></route-table></route-information>"
+)
+"""A table without routes."""

@@ -143,6 +143,10 @@ ANSWERS: dict[str, str] = {
         }
     ),
     **LINUX,
+    "filters": dump({"ACL_TABLE|DATA": {"type": "L3", "stage": "ingress", "ports@": "Ethernet0,Ethernet4"}}),
     "configuration": json.dumps({"DEVICE_METADATA": {"localhost": {"hostname": "stripe1-leaf1"}}}),
     "configuration-frr": "frr version 8.5\nhostname stripe1-leaf1\n",
 }
+
+EMPTY_TABLE = "{}"
+"""A table without routes."""

@@ -153,7 +153,9 @@ def route_counts(ipv6: Value, ipv4: Value) -> dict[str, dict[str, int]]:
     counts: dict[str, int] = {}
     for family, answer in (("ipv6", ipv6), ("ipv4", ipv4)):
         if answer.get("routesTotal").integer() is not None:
-            learned = (row for row in answer.all("routes") if row.get("type").lower() in {"ebgp", "ibgp", "bgp", "isis"})
+            learned = (
+                row for row in answer.all("routes") if row.get("type").lower() in {"ebgp", "ibgp", "bgp", "isis"}
+            )
             counts[family] = sum(row.get("fib").integer() or 0 for row in learned)
     return {DEFAULT_VRF: counts}
 
