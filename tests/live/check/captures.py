@@ -44,17 +44,20 @@ OTHERS = {
     "junos": {
         "commit": junos.ANSWERS["commit"],
         "neighbors": junos.ANSWERS["neighbors"],
+        "neighbors-ipv4": junos.ANSWERS["neighbors-ipv4"],
         "bgp": junos.reply("<bgp-information></bgp-information>"),
     },
     "eos": {
         "uptime": eos.ANSWERS["uptime"],
+        "neighbors": eos.ANSWERS["neighbors"],
+        "neighbors-ipv4": eos.ANSWERS["neighbors-ipv4"],
         "interface-discards": json.dumps({"interfaces": {}, "inDiscardsTotal": 0}),
         "inventory": json.dumps({"xcvrSlots": {}, "powerSupplySlots": {}}),
     },
 }
 """By system, answers of its own that a healthy device gives beside those that follow from its state."""
 for _nos in ("sonic", "frr"):
-    OTHERS[_nos] = {"clock": "1763701000\n", "neighbors": "[]"} | {
+    OTHERS[_nos] = {"clock": "1763701000\n", "neighbors": "[]", "neighbors-ipv4": "[]"} | {
         f"{kind}-{family}": "{}" for kind in ("static", "kernel") for family in ("ipv4", "ipv6")
     }
 

@@ -153,6 +153,8 @@ def perfect(one: Expected) -> DeviceState:
         not_forwarding={"ipv4": (), "ipv6": ()},
         route_counts={"default": dict(one.route_counts)} if one.route_counts is not None else None,
         filters=(),
+        ipv6_neighbors=(),
+        ipv4_neighbors=(),
         vrfs={
             each.vrf: VrfState(
                 each.vrf,

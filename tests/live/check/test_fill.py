@@ -17,7 +17,7 @@ from railweave.model.network.model import Network
 from railweave.model.state.device_state import DeviceState, Identity
 from railweave.model.state.host_state import HostState, read_host
 from railweave.model.state.ports import Optic
-from railweave.model.state.protocols import Ipv6Neighbor, LldpNeighbor
+from railweave.model.state.protocols import LldpNeighbor, NeighborEntry
 from tests.live.check.captures import Heard, heard, write_capture
 from tests.live.check.said.host import document
 from tests.live.check.test_check import FRR, run
@@ -92,7 +92,7 @@ def test_what_is_in_doubt_is_a_note(network: Network) -> None:
     assert other.cells == {}
     assert f"hears gpu-99 in place of {server}" in other.notes[0]
     state = _said(leaf, port, port="a0:88:c2:00:00:01")[leaf]
-    neighbor = Ipv6Neighbor("fe80::1", port, "a0:88:c2:00:00:02")
+    neighbor = NeighborEntry("fe80::1", port, "a0:88:c2:00:00:02")
     both = learnt(network, {leaf: DeviceState(leaf, "frr", neighbors=state.neighbors, ipv6_neighbors=(neighbor,))})
     assert both.cells == {}
     assert "none was taken" in both.notes[0]
@@ -200,7 +200,7 @@ def test_of_cables_that_lead_elsewhere_nothing_is_taken(network: Network) -> Non
     assert elsewhere.notes[0].startswith(f"{server.name} {first.netdev} hears leaf99")
     leaf = _said(first.leaf, first.leaf_port, system=server.name, port=second.netdev)
     assert learnt(network, leaf).cells == {}
-    neighbor = Ipv6Neighbor("fe80::1", first.leaf_port, "a0:88:c2:00:00:02")
+    neighbor = NeighborEntry("fe80::1", first.leaf_port, "a0:88:c2:00:00:02")
     heard = {first.leaf_port: (LldpNeighbor("gpu-99", "eth0"),)}
     other = {first.leaf: DeviceState(first.leaf, "frr", neighbors=heard, ipv6_neighbors=(neighbor,))}
     assert learnt(network, other).cells == {}

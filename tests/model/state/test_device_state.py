@@ -98,6 +98,12 @@ def test_what_is_not_known_to_read_only_is_not_asked(protocol, words) -> None:
     assert not reads_only(protocol, words)
 
 
+def test_entries_of_arp() -> None:
+    for nos, port in (("frr", "et-2-1"), ("eos", "Vlan10"), ("junos", "irb.2")):
+        [entry] = state(nos).ipv4_neighbors or ()
+        assert (entry.address[:7], entry.interface) == ("10.0.1.", port)
+
+
 def test_filters_and_numbers_of_routes() -> None:
     named = {
         "frr": PacketFilter("table inet x, chain f", ("et-0-0", "et-1-0")),  # by the chain that it jumps to

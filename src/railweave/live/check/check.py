@@ -130,6 +130,7 @@ class CheckResult(JsonObject):
     - ``counts``: how much of each subject each device showed.
     - ``systems``: the operating system that each switch runs.
     - ``not_asked``: by operating system, the subjects that no question asks for, with the reason. They are not expected.
+    - ``only_counted``: the number of routes that were not compared one by one, because the tables are large.
     """
 
     JSON = (
@@ -142,6 +143,7 @@ class CheckResult(JsonObject):
         "subjects=subject_rows",
         "unseen=unseen_rows",
         "not_asked",
+        "only_counted",
         "findings",
         "punch_list=tasks",
     )
@@ -155,6 +157,7 @@ class CheckResult(JsonObject):
     counts: list[SubjectCount]
     systems: dict[str, str]
     not_asked: dict[str, dict[str, str]]
+    only_counted: int = 0
 
     @property
     def subjects(self) -> Table:
@@ -176,7 +179,10 @@ class CheckResult(JsonObject):
         """A phrase for people that says how much of the expected state was seen."""
         expected = sum(row.expected for row in self.counts)
         missing = sum(row.not_seen for row in self.counts)
-        return f"{expected - missing:,} of {counted(expected, 'expected state')} seen"
+        by_number = (
+            f", {counted(self.only_counted, 'route')} by number only (`--all-routes`)" if self.only_counted else ""
+        )
+        return f"{expected - missing:,} of {counted(expected, 'expected state')} seen{by_number}"
 
     @property
     def good(self) -> bool:
@@ -363,6 +369,11 @@ def check(
         rows,
         systems,
         {nos: subjects for nos, subjects in left_out.items() if nos and subjects},
+        sum(
+            sum((each.route_counts or {}).values()) - len(each.routes)
+            for each, _ in living.pairs()
+            if each.route_counts
+        ),
     )
 
 

@@ -104,6 +104,22 @@ FILTER = Rule(
     why="sessions may stay up while packets of servers are dropped, or the reverse",
     fix="take it away: `nft list ruleset` on Linux, the access lists or firewall filters of the ports elsewhere",
 )
+NEIGHBOR_MAC = Rule(
+    "neighbor-mac-differs",
+    "error",
+    "living",
+    "The neighbor table of a leaf has another MAC address for a NIC's address than the inventory.",
+    why="packets to this NIC go to another one",
+    fix="find who answers for the address; where the NIC was exchanged, take its new MAC address over: `railweave inventory fill`",
+)
+NEIGHBOR_FIXED = Rule(
+    "neighbor-fixed",
+    "error",
+    "living",
+    "A device has a permanent neighbor entry on a port or gateway of the design.",
+    why="the address stays bound to this MAC address, whoever has it, and packets to it may go nowhere",
+    fix="delete the entry (`ip neigh del` on Linux), so that the device finds the neighbor by itself",
+)
 GATEWAY_ADDRESS = Rule(
     "gateway-address-differs",
     "error",
@@ -179,6 +195,7 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
         ]
         yield from _together(expected.device, differences)
         yield from _counts(expected, state)
+        yield from _neighbors(living, expected, state)
         yield from _filters(living, expected, state)
         yield from _strays(living, expected, state)
         yield from _forwarding(expected, state)
@@ -297,6 +314,24 @@ def _filters(living: NetworkStates, device: Expected, state: DeviceState) -> Ite
         port = next((port.name for port in device.ports if [port.name] == [*map(without_unit, each.ports)]), "")
         description = f"packets are filtered{on} by {each.name}, which the design does not have"
         yield Deviation(FILTER, device.device, description, device.identity.because, port)
+
+
+def _neighbors(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
+    """Yield a finding for each entry of the neighbor tables that is fixed, or that has the address of a NIC and a strange MAC address."""
+    places = {port.name: port.because for port in device.ports} | {each.name: each.because for each in device.gateways}
+    for entry in (*(state.ipv6_neighbors or ()), *(state.ipv4_neighbors or ())):
+        name = without_unit(entry.interface) if entry.interface else ""
+        name = name if name in places else entry.interface or ""
+        if entry.state == "permanent" and name in places:
+            description = f"{entry.address} is fixed to {entry.mac or 'no MAC address'} on {name}"
+            port = name if any(each.name == name for each in device.ports) else ""
+            yield Deviation(NEIGHBOR_FIXED, device.device, description, places[name], port)
+        nic = living.nics_by_address.get(entry.address)
+        if nic is not None and nic[1] and entry.mac is not None and entry.mac != nic[1]:
+            other = living.nics_by_mac.get(entry.mac)
+            whose = f", that of {other}" if other else ""
+            description = f"{entry.address} of {nic[0]} has MAC address {entry.mac}{whose}, the inventory has {nic[1]}"
+            yield Deviation(NEIGHBOR_MAC, device.device, description, ("servers",))
 
 
 def _strangers(living: NetworkStates) -> Iterator[Deviation]:

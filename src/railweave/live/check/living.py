@@ -110,6 +110,23 @@ class NetworkStates:
         return self._routes[device]
 
     @cached_property
+    def nics_by_address(self) -> dict[str, tuple[str, str]]:
+        """The NIC with each static address, as ``SERVER:NIC``, and its MAC address, which is empty if the inventory has none."""
+        return {
+            address.address.partition("/")[0]: (f"{server.name}:{nic.name}", "" if nic.mac_is_placeholder else nic.mac)
+            for server in self.network.servers
+            for nic in server.nics
+            for address in nic.addresses
+            if address.origin != "slaac"
+        }
+
+    @cached_property
+    def nics_by_mac(self) -> dict[str, str]:
+        """The NIC with each MAC address of the inventory, as ``SERVER:NIC``."""
+        nics = ((server, nic) for server in self.network.servers for nic in server.nics)
+        return {nic.mac: f"{server.name}:{nic.name}" for server, nic in nics if not nic.mac_is_placeholder}
+
+    @cached_property
     def _default_routes(self) -> dict[str, dict[str, ReportedRoute]]:
         return {}
 

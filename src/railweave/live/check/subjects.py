@@ -459,6 +459,14 @@ SWITCH = (
         field="not_forwarding",
     ),
     Subject(
+        "neighbor-tables",
+        "neighbor tables of gateways",
+        lambda expected: sorted({prefix.family for gateway in expected.gateways for prefix in gateway.prefixes}),
+        lambda family, answers: getattr(answers.state, f"{family}_neighbors") is not None,
+        (forwarding.NEIGHBOR_MAC, forwarding.NEIGHBOR_FIXED),
+        field="ipv6_neighbors",
+    ),
+    Subject(
         "gateways",
         "gateways of servers",
         lambda expected: expected.gateways,

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         BfdSession,
         BgpSession,
         EvpnRoutes,
-        Ipv6Neighbor,
         IsisAdjacency,
         LldpNeighbor,
+        NeighborEntry,
         PacketFilter,
         Route,
         RouterAdvertising,
@@ -124,7 +124,8 @@ class DeviceState:
     neighbors: dict[str, tuple[LldpNeighbor, ...]] | None = None
     interfaces: dict[str, InterfaceState] | None = None
     optics: dict[str, Optic] | None = None
-    ipv6_neighbors: tuple[Ipv6Neighbor, ...] | None = None
+    ipv6_neighbors: tuple[NeighborEntry, ...] | None = None
+    ipv4_neighbors: tuple[NeighborEntry, ...] | None = None
     advertising: dict[str, RouterAdvertising] | None = None
     bgp: tuple[BgpSession, ...] | None = None
     bfd: tuple[BfdSession, ...] | None = None

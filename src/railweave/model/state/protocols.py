@@ -21,8 +21,8 @@ class LldpNeighbor:
 
 
 @dataclass(frozen=True, slots=True)
-class Ipv6Neighbor:
-    """An entry of the neighbor cache (RFC 4861). ``mac`` is None if the address is not resolved. ``state`` is in lower case.
+class NeighborEntry:
+    """An entry of the neighbor cache (RFC 4861) or of the ARP table (RFC 826). ``mac`` is None if the address is not resolved. ``state`` is in lower case.
 
     ``stale`` is normal: nothing was sent to the neighbor for a while. If the system shows no state, ``state`` is None.
     """

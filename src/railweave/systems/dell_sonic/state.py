@@ -41,6 +41,7 @@ NOT_READ = {
     "vnis": "only the running configuration shows them",
     "evpn": "no public document shows the form of its routes",
     "ipv6_neighbors": "no public document shows the form of the neighbor cache",
+    "ipv4_neighbors": "no public document shows the form of the ARP table",
     "advertising": "no public document shows their counters",
     "alarms": "no public document shows their form",
     "commit": "no public document shows a command for who changed the configuration",

@@ -26,7 +26,7 @@ from railweave.model.state.ports import (
 from railweave.model.state.protocols import PacketFilter
 from railweave.model.state.question import CONFIGURATION
 from railweave.systems.frr import state as frr
-from railweave.systems.frr.state.linux import FORWARDING, clock, ipv6_neighbors, links
+from railweave.systems.frr.state.linux import FORWARDING, clock, links, neighbors
 from railweave.systems.state_table import Ask, Forms, Part, StateTable
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ ASKED = (
     Ask("lldp-neighbors?", "docker exec lldp lldpctl -f json", by="shell"),
     Ask("addresses", "ip -j address", by="shell"),
     Ask("neighbors", "ip -j -6 neigh", by="shell"),
+    Ask("neighbors-ipv4", "ip -j -4 neigh", by="shell"),
     Ask("filters", "ACL_TABLE|*", by="CONFIG_DB"),
     *FORWARDING,
     *frr.ROUTING,
@@ -300,7 +301,8 @@ PARTS: dict[str, Part] = {
     "neighbors": (lldp, "lldp-neighbors"),
     "interfaces": (_interfaces, "ports ports-state+ counter-names+ counters+ addresses"),
     "optics": (_optics, "optics ports+"),
-    "ipv6_neighbors": (ipv6_neighbors, "neighbors"),
+    "ipv6_neighbors": (neighbors, "neighbors"),
+    "ipv4_neighbors": (neighbors, "neighbors-ipv4"),
     **frr.DAEMONS,
     "filters": (_filters, "filters"),
     "queues": (_queues, "counter-names! counters watermarks"),

@@ -295,6 +295,12 @@ _JSON: dict[str, Any] = {
         for family in ("ipv6", "ipv4")
         for vrf in ("default", "tenant-1", "tenant-2")
     },
+    "neighbors-ipv4": {
+        "ipV4Neighbors": [
+            {"hwAddress": "001c.73a0.fc18", "address": "10.0.1.1", "interface": "Vlan10, Ethernet1/1", "age": 3}
+        ],
+        "totalEntries": 1,
+    },
     "filters-ipv6": {
         "aclList": [
             {"name": "DATA", "configuredIngressIntfs": [{"name": "Ethernet1/1"}], "configuredEgressIntfs": []},

@@ -41,6 +41,9 @@ ANSWERS: dict[str, str] = {
         }
     ),
     **LINUX,
+    "neighbors-ipv4": json.dumps(
+        [{"dst": "10.0.1.11", "dev": "et-2-1", "lladdr": "ee:58:cb:28:e1:5c", "state": ["REACHABLE"]}]
+    ),
     "filters": json.dumps(
         {
             "nftables": [

@@ -182,6 +182,10 @@ ANSWERS: dict[str, str] = {
         "<rt-entry><protocol-name>BGP</protocol-name><learned-from>fe80::2</learned-from>"
         "<hidden-reason>Color mismatch</hidden-reason></rt-entry></rt></route-table></route-information>"
     ),
+    "neighbors-ipv4": reply(
+        "<arp-table-information><arp-table-entry><mac-address>00:1c:73:a0:fc:18</mac-address><ip-address>10.0.1.1</ip-address>"
+        "<interface-name>irb.2 [et-0/0/16:0.0]</interface-name></arp-table-entry></arp-table-information>"
+    ),
     "filters": reply(
         "<firewall-information><filter-information><filter-name>__default_arp_policer__</filter-name></filter-information>"
         "<filter-information><filter-name>DATA-et-0/0/0:0.0-i</filter-name></filter-information>"

@@ -29,6 +29,7 @@ NOT_READ = {
     "qos maps": "`show qos maps` and `show qos interfaces` have no documented JSON: the running configuration says what is bound",
     "route_counts": "the form of `show ipv6 route summary` is not published: whole tables are asked for, however large",
     "ipv6_neighbors.*.state": "`show ipv6 neighbors` shows no state",
+    "ipv4_neighbors.*.state": "`show ip arp` shows no state",
     "vrfs.*.targets": "`show bgp evpn instance` has those of VLANs alone; what wrong route targets do is seen: prefixes that a VRF lacks, or that are another tenant's; `drift` compares the targets",
 }
 
@@ -54,6 +55,7 @@ ASKED = (
     Ask("temperature?", "show system environment temperature"),
     Ask("power?", "show system environment power"),
     Ask("neighbors?", "show ipv6 neighbors"),
+    Ask("neighbors-ipv4", "show ip arp"),
     Ask("filters-ipv6", "show ipv6 access-lists summary"),
     Ask("filters-ipv4", "show ip access-lists summary"),
     Ask("sessions?", "show configuration sessions detail"),
@@ -291,6 +293,7 @@ PARTS: dict[str, Part] = {
     ),
     "optics": (_optics, "optics inventory optics-thresholds+"),
     "ipv6_neighbors": (protocols.ipv6_neighbors, "neighbors"),
+    "ipv4_neighbors": (protocols.ipv4_neighbors, "neighbors-ipv4"),
     "bgp": (protocols.sessions, "bgp bgp-neighbors"),
     "bfd": (protocols.bfd_sessions, "bfd"),
     "isis": (protocols.adjacencies, "isis"),

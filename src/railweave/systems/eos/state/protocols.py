@@ -50,15 +50,17 @@ def lldp(answer: Value) -> dict[str, tuple[protocols.LldpNeighbor, ...]]:
     return {port: neighbors for port, neighbors in ports.items() if neighbors}
 
 
-ipv6_neighbors = listed(
-    "..ipV6Neighbors",
-    Fields(
-        protocols.Ipv6Neighbor,
-        "address! interface mac=hwAddress:mac",
-        interface=lambda interface: full_name(interface.text()),
-    ),
+_NEIGHBOR_ENTRY = Fields(
+    protocols.NeighborEntry,
+    "address! interface mac=hwAddress:mac",
+    interface=lambda interface: full_name(
+        (interface.text() or "").partition(",")[0]
+    ),  # a VLAN's is followed by the port
 )
+ipv6_neighbors = listed("..ipV6Neighbors", _NEIGHBOR_ENTRY)
 """The neighbor cache of ``show ipv6 neighbors``; EOS shows no state."""
+ipv4_neighbors = listed("..ipV4Neighbors", _NEIGHBOR_ENTRY)
+"""The ARP table of ``show ip arp`` (NAPALM's ``get_arp_table`` reads it)."""
 
 adjacencies = listed(
     "vrfs/*/isisInstances/*/neighbors/*/adjacencies[]",

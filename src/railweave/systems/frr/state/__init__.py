@@ -12,7 +12,7 @@ from railweave.model.state.host_state import lldp
 from railweave.model.state.ports import InterfaceState
 from railweave.model.state.protocols import RouterAdvertising
 from railweave.model.state.question import CONFIGURATION
-from railweave.systems.frr.state.linux import FORWARDING, clock, filters, ipv6_neighbors, links, not_forwarding
+from railweave.systems.frr.state.linux import FORWARDING, clock, filters, links, neighbors, not_forwarding
 from railweave.systems.frr.state.protocols import (
     adjacencies,
     bfd_sessions,
@@ -82,6 +82,7 @@ ASKED = (
     Ask("clock", "date -u +%s", by="shell text"),
     Ask("links", "ip -j -s address", by="shell"),
     Ask("neighbors", "ip -j -6 neigh", by="shell"),
+    Ask("neighbors-ipv4", "ip -j -4 neigh", by="shell"),
     Ask("lldp-neighbors?", "lldpcli -f json show neighbors", by="shell"),
     Ask("interfaces", "show interface vrf all"),
     Ask("filters?", "nft -j list ruleset", by="shell"),
@@ -165,7 +166,8 @@ PARTS: dict[str, Part] = {
     "clock": (clock, ""),
     "neighbors": (lldp, "lldp-neighbors"),
     "interfaces": (_interfaces, "interfaces links"),
-    "ipv6_neighbors": (ipv6_neighbors, "neighbors"),
+    "ipv6_neighbors": (neighbors, "neighbors"),
+    "ipv4_neighbors": (neighbors, "neighbors-ipv4"),
     "advertising": (_advertising, "interfaces"),
     **DAEMONS,
     "filters": (filters, "filters"),

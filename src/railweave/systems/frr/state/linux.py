@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.model.state.device_state import Clock
 from railweave.model.state.field_maps import Fields, choice, column, keyed, listed, texts
 from railweave.model.state.ports import Errors, InterfaceState
-from railweave.model.state.protocols import Ipv6Neighbor, PacketFilter
+from railweave.model.state.protocols import NeighborEntry, PacketFilter
 from railweave.systems.state_table import Ask
 
 if TYPE_CHECKING:
@@ -49,16 +49,16 @@ links = keyed(
 )
 """The interfaces of ``ip -j -s link``, or of ``ip -j address``, which has their addresses."""
 
-ipv6_neighbors = listed(
+neighbors = listed(
     "[]",
     Fields(
-        Ipv6Neighbor,
+        NeighborEntry,
         "address!=dst interface=dev mac=lladdr:mac state",
         state=lambda states: next((text.lower() for text in texts(states)), None),
         router=lambda entry: "router" in entry.keys,
     ),
 )
-"""The neighbor cache of ``ip -j -6 neigh``; entries that failed have no ``mac``."""
+"""The neighbor cache of ``ip -j -6 neigh``, or of ``-4``; entries that failed have no ``mac``."""
 
 _NARROWER = {"dst", "fwmark", "oif", "dport", "sport", "ipproto"}
 """Conditions of a rule that leave other packets alone."""

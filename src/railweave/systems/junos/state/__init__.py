@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 NOT_READ = {
     "queues.*.ingress": "drops are counted by queue, not by priority on input",
+    "ipv4_neighbors.*.state": "`show arp` shows no state",
     "pools": "`show class-of-service shared-buffer` and the buffer occupancy commands have no published form",
     "dynamic load balancing": "no public document shows a command for the quality of ports or the table of flows",
     "bgp.*.color": "no form is published for the color of a session, or for `show bgp summary autodiscovered` beyond its peers",
@@ -52,6 +53,7 @@ ASKED = (
     Ask("interfaces", "show interfaces extensive"),
     Ask("optics?", "show interfaces diagnostics optics"),
     Ask("neighbors", "show ipv6 neighbors"),
+    Ask("neighbors-ipv4", "show arp no-resolve"),
     Ask("advertising?", "show ipv6 router-advertisement"),
     *asks(
         "bgp",
@@ -362,6 +364,7 @@ PARTS: dict[str, Part] = {
     "interfaces": (_interfaces, "interfaces uptime+"),
     "optics": (_optics, "optics hardware interfaces+"),
     "ipv6_neighbors": (protocols.ipv6_neighbors, "neighbors"),
+    "ipv4_neighbors": (protocols.ipv4_neighbors, "neighbors-ipv4"),
     "advertising": (protocols.advertising, "advertising"),
     "bgp": (_sessions, "uptime+ bgp bgp-discovered bgp-auto-discovered bgp-neighbors"),
     "bfd": (protocols.bfd_sessions, "bfd"),

@@ -58,13 +58,23 @@ def _port(value: Value) -> str | None:
 ipv6_neighbors = listed(
     "..ipv6-nd-entry",
     Fields(
-        protocols.Ipv6Neighbor,
+        protocols.NeighborEntry,
         "address!=ipv6-nd-neighbor-address interface=ipv6-nd-interface-name mac=ipv6-nd-neighbor-l2-address:mac "
         "state=ipv6-nd-state:lower router=ipv6-nd-isrouter",
         interface=_port,
     ),
 )
 """The neighbor cache of ``show ipv6 neighbors``."""
+
+ipv4_neighbors = listed(
+    "..arp-table-entry",
+    Fields(
+        protocols.NeighborEntry,
+        "address!=ip-address interface=interface-name mac=mac-address:mac",
+        interface=lambda name: port_of((name.text() or "").partition(" ")[0]),  # an IRB's is followed by the port
+    ),
+)
+"""The ARP table of ``show arp no-resolve``, in the form that NAPALM's table of it has."""
 
 
 def _conflicts(value: Value) -> tuple[str, ...]:
