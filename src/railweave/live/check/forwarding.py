@@ -316,13 +316,17 @@ def _filters(living: NetworkStates, device: Expected, state: DeviceState) -> Ite
         yield Deviation(FILTER, device.device, description, device.identity.because, port)
 
 
+_IPV4_OVER_IPV6 = "169.254.0.1"
+"""The address to which FRRouting's zebra binds a link-local neighbor's MAC address, for IPv4 routes over IPv6 (RFC 8950)."""
+
+
 def _neighbors(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
     """Yield a finding for each entry of the neighbor tables that is fixed, or that has the address of a NIC and a strange MAC address."""
     places = {port.name: port.because for port in device.ports} | {each.name: each.because for each in device.gateways}
     for entry in (*(state.ipv6_neighbors or ()), *(state.ipv4_neighbors or ())):
         name = without_unit(entry.interface) if entry.interface else ""
         name = name if name in places else entry.interface or ""
-        if entry.state == "permanent" and name in places:
+        if entry.state == "permanent" and name in places and entry.address != _IPV4_OVER_IPV6:
             description = f"{entry.address} is fixed to {entry.mac or 'no MAC address'} on {name}"
             port = name if any(each.name == name for each in device.ports) else ""
             yield Deviation(NEIGHBOR_FIXED, device.device, description, places[name], port)

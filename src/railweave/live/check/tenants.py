@@ -82,15 +82,17 @@ def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
     for (vrf, owner), lacking in missing.items():
         because = _because(living, next(iter(lacking)))
         needs = _carry(living, vrf, owner)
-        if owner in living.expected and len(lacking) > 1 and lacking.keys() == receivers[vrf, owner]:
-            prefixes = list(dict.fromkeys(prefix for each in lacking.values() for prefix in each))
+        prefixes = list(dict.fromkeys(prefix for each in lacking.values() for prefix in each))
+        everywhere = lacking.keys() == receivers[vrf, owner] and owner in living.expected
+        if everywhere and (len(lacking) > 1 or _withheld(living, vrf, owner, prefixes, vrfs)):
             description = (
                 f"VRF {vrf}: no other leaf holds {some(prefixes)}; servers behind {owner} are cut off from "
                 f"those behind {some(lacking)}"
             )
             yield Deviation(LOST, owner, description, because, needs=needs, objects=len(prefixes))
             continue
-        for device, prefixes in lacking.items():
+        for device, here in lacking.items():
+            prefixes = here
             of = f" of {owner}" if owner else ""
             description = f"VRF {vrf} does not hold {some(prefixes)}{of}; servers behind {device} do not reach those"
             yield Deviation(
@@ -103,6 +105,18 @@ def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
         )
         needs = _carry(living, vrf, owner) | _carry(living, vrf, device)
         yield Deviation(NOT_IN_VRF, device, description, _because(living, device), needs=needs, objects=len(prefixes))
+
+
+def _withheld(
+    living: NetworkStates, vrf: str, owner: str, prefixes: Collection[Prefix], vrfs: Mapping[str, str]
+) -> bool:
+    """Return whether a leaf announces some of its prefixes of a VRF and none of these, as far as its own overlay table shows."""
+    state = living.states.get(owner)
+    tenant = next((each for each in living.expected[owner].tenants if each.vrf == vrf), None)
+    announced = _held(tenant, state, vrfs) if state is not None and tenant is not None else None
+    if tenant is None or not announced:
+        return False
+    return any(str(each) in announced for each in tenant.own_prefixes) and announced.isdisjoint(map(str, prefixes))
 
 
 def vrf_routes(tenant: Tenant, state: DeviceState) -> dict[Prefix, Route | None]:
@@ -257,7 +271,7 @@ def _carry(living: NetworkStates, vrf: str, device: str) -> frozenset[Part]:
     return frozenset([("device", device), ("gateways", device), ("vrf", f"{device} {vrf}"), *sessions])
 
 
-def _held(tenant: Tenant, state: DeviceState, vrfs: Mapping[str, str]) -> Collection[str] | None:
+def _held(tenant: Tenant, state: DeviceState, vrfs: Mapping[str, str]) -> set[str] | None:
     """Return the prefixes that a device's overlay table holds for a tenant, or None if the table was not read.
 
     The table is by VRF or by route distinguisher. An unknown route distinguisher may be of any VRF.
