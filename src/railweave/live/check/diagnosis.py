@@ -114,35 +114,33 @@ def prefixes(living: NetworkStates) -> Iterator[Deviation]:
         if any(family.sent is not None for family in bgp_session.families.values())
     }
     wrong = [
-        (expected.device, each, difference, received, more)
+        (expected.device, each, difference, received)
         for expected, state in living.pairs()
         for each, bgp_session in _established(expected.sessions, by_end(state.bgp or ()))
-        for difference, received, more in _counts(bgp_session, each)
+        for difference, received in _counts(bgp_session, each)
     ]
-    short = {device for device, _, _, received, _ in wrong if received}
-    as_designed = sent - {(device, each.session.link) for device, each, _, received, _ in wrong if not received}
+    short = {device for device, _, _, received in wrong if received}
+    as_designed = sent - {(device, each.session.link) for device, each, _, received in wrong if not received}
 
-    def follows(mismatch: tuple[str, Session, str, bool, bool]) -> int:
-        device, each, _, received, _ = mismatch
+    def follows(mismatch: tuple[str, Session, str, bool]) -> int:
+        device, each, _, received = mismatch
         if received and (each.session.peer, each.session.link) in as_designed:
             return 0
         if received:
             return 2 if each.session.peer in short else 1
         return 2 if device in short else 0
 
-    for device, each, difference, received, more in sorted(wrong, key=follows):
+    for device, each, difference, received in sorted(wrong, key=follows):
         peering = each.session
         # A session that BFD watches goes down with it.
         watch: frozenset[Part] = by_daemons(peering.peer, device, "bfd") if each.bfd is not None else frozenset()
-        sender = peering.peer if received else device
-        strays: frozenset[Part] = frozenset([("strays", sender)] if more else [])
         yield Deviation(
             PREFIXES,
             device,
             f"session with {peering.peer}: {difference}",
             each.because,
             peering.interface,
-            needs=rests_on(peering, device) | _sources(living, sender, peering) | watch | strays,
+            needs=rests_on(peering, device) | _sources(living, peering.peer if received else device, peering) | watch,
         )
 
 
@@ -153,19 +151,19 @@ def _established(wanted: list[Session], bgp_sessions: dict[str, BgpSession]) -> 
             yield each, bgp_session
 
 
-def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, bool, bool]]:
-    """Yield each difference in the number of prefixes of a session, whether it is of received ones, and whether they are too many."""
+def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
+    """Yield each difference in the number of prefixes of a session, and True for received or False for sent prefixes."""
     families = [family for name, family in bgp_session.families.items() if name in {"ipv4", "ipv6"}]
     before_policy = all(family.received is not None for family in families)
     received = [family.received if before_policy else family.accepted for family in families]
     right = expected.received if before_policy else expected.accepted
     color = f" of path color {expected.color}" if expected.color else ""
     if received and None not in received and (count := sum(number or 0 for number in received)) != right:
-        yield f"{count} prefixes received{color}, the design has {right}", True, count > right
+        yield f"{count} prefixes received{color}, the design has {right}", True
     sent = [family.sent for family in families]
     wanted = {expected.sent, expected.sent + expected.echoed}  # FRR sends a neighbor's own prefixes back to it
     if sent and None not in sent and (count := sum(number or 0 for number in sent)) not in wanted:
-        yield f"{count} prefixes sent{color}, the design has {expected.sent}", False, count > expected.sent
+        yield f"{count} prefixes sent{color}, the design has {expected.sent}", False
 
 
 def _sources(living: NetworkStates, sender: str, peering: Peering) -> frozenset[Part]:
@@ -204,7 +202,6 @@ CAUSES = (
     (servers.DOWN,),
     (sessions.MISSING, sessions.DOWN, sessions.AS, ADJACENCY),
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
-    (forwarding.ROUTE_STRAY,),
     (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS),
 )
 """Rules whose findings explain others, the deepest cause first. A rule explains only findings of later rules."""

@@ -80,14 +80,6 @@ ROUTE_WEIGHTS = Rule(
     why="links that were meant to carry equal shares do not: some fill up while others are idle",
     fix="look for a weight or a bandwidth community in the policies: `railweave drift`",
 )
-ROUTE_STRAY = Rule(
-    "route-stray",
-    "error",
-    "living",
-    "A routing protocol brings a route inside the design's prefixes that the design does not have.",
-    why="a more specific route takes packets away from the designed one, and one to a prefix of another device leads to the wrong place",
-    fix="take the prefix away where it enters; `railweave drift` shows what is configured there",
-)
 ROUTE_COUNT = Rule(
     "route-count-differs",
     "error",
@@ -186,7 +178,6 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
         for tenant in expected.tenants
         for prefix in tenant.own_prefixes
     }
-    yield from _strangers(living)
     for expected, state in living.pairs():
         differences = [
             difference
@@ -336,45 +327,6 @@ def _neighbors(living: NetworkStates, device: Expected, state: DeviceState) -> I
             whose = f", that of {other}" if other else ""
             description = f"{entry.address} of {nic[0]} has MAC address {entry.mac}{whose}, the inventory has {nic[1]}"
             yield Deviation(NEIGHBOR_MAC, device.device, description, ("servers",))
-
-
-def _strangers(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each route of a routing protocol that the design does not have, at the device where it enters."""
-    holders: dict[str, dict[str, Said]] = {}
-    for expected, state in living.pairs():
-        if not expected.tables:
-            continue
-        wanted = {route.prefix for route in expected.routes}
-        kinds = _protocols(expected)
-        for route in state.routes or ():
-            protocol = route.protocol and _kind(route.protocol)
-            if route.vrf == DEFAULT_VRF and route.prefix not in wanted and protocol in kinds:
-                holders.setdefault(route.prefix, {})[expected.device] = route
-    for prefix, routes in holders.items():
-        if not living.has_prefix(prefix):
-            continue
-        origin = _origin(living, routes)
-        owner = living.owner(prefix)
-        whose = f", which lies in {owner[0]} of {owner[1]}" if owner and owner[1] != origin else ""
-        others = [device for device in routes if device != origin]
-        held = f"; {some(others)} {'has' if len(others) == 1 else 'have'} a route to it" if others else ""
-        because = living.expected[origin].identity.because
-        breaks: frozenset[Part] = frozenset(("strays", device) for device in (origin, *routes))
-        yield Deviation(ROUTE_STRAY, origin, f"{prefix} comes from here{whose}{held}", because, breaks=breaks)
-
-
-def _origin(living: NetworkStates, routes: Mapping[str, Said]) -> str:
-    """Return the device where a route enters: the one that the next hops of the others lead to, as far as they show it."""
-    device, seen = next(iter(routes)), set[str]()
-    while device in routes and device not in seen:
-        seen.add(device)
-        peers = {port.name: port.peer for port in living.expected[device].ports if port.kind == "fabric"}
-        names = (without_unit(hop.interface) for hop in routes[device].next_hops if hop.interface)
-        beyond = next((peers[name] for name in names if name in peers), "")
-        if beyond not in living.expected:
-            return device
-        device = beyond
-    return device
 
 
 def _kind(protocol: str) -> str:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from railweave.model.state.host_state import HostState
     from railweave.model.state.question import Question
 
-Kind = Literal["device", "link", "session", "nic", "daemon", "gateways", "answers", "strays", "vrf"]
+Kind = Literal["device", "link", "session", "nic", "daemon", "gateways", "answers", "vrf"]
 Part = tuple[Kind, str]
 """A part of the network that a fault can break or that a fault can depend on: its kind and its name.
 
 Kinds are a device, a link, the routing session of a link, a NIC, a daemon, the gateways of a leaf, the answers of a device,
-the prefixes of a device that no design has, and a VRF of a device.
+and a VRF of a device (``DEVICE VRF``).
 """
 
 
@@ -110,6 +110,16 @@ class NetworkStates:
         return self._routes[device]
 
     @cached_property
+    def vrf_owners(self) -> dict[tuple[str, Prefix], str]:
+        """The leaf that has each prefix of a VRF, by VRF and prefix."""
+        return {
+            (tenant.vrf, prefix): expected.device
+            for expected in self.expected.values()
+            for tenant in expected.tenants
+            for prefix in tenant.own_prefixes
+        }
+
+    @cached_property
     def nics_by_address(self) -> dict[str, tuple[str, str]]:
         """The NIC with each static address, as ``SERVER:NIC``, and its MAC address, which is empty if the inventory has none."""
         return {
@@ -136,26 +146,6 @@ class NetworkStates:
             routes = self.states[device].routes or ()
             self._default_routes[device] = {route.prefix: route for route in routes if route.vrf == DEFAULT_VRF}
         return self._default_routes[device]
-
-    def owner(self, text: str) -> tuple[str, str] | None:
-        """Return the designed prefix that a prefix lies in, with the device that has it; None if there is none."""
-        prefix = ip_network(text, strict=False)
-        around = (str(prefix.supernet(new_prefix=length)) for length in range(prefix.prefixlen, -1, -1))
-        return next(((each, self._owners[each]) for each in around if each in self._owners), None)
-
-    @cached_property
-    def _owners(self) -> dict[str, str]:
-        """The device of each designed prefix that one device has."""
-        owners = {
-            str(ip_network(prefix)): segment.leaf
-            for segment in self.network.segments
-            for net in segment.subnets
-            for prefix in (net.routed_by, net.prefix)
-        }
-        for switch in self.network.switches:
-            addresses = [end.address for end in switch.endpoints] + ([switch.loopback] if switch.loopback else [])
-            owners |= {str(ip_network(address)): switch.name for address in addresses}
-        return owners
 
     @cached_property
     def _designed(self) -> dict[tuple[int, int], set[int]]:

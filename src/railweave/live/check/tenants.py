@@ -58,7 +58,7 @@ def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
 
     The finding is at the leaf whose prefixes are missing if no other leaf has them, and otherwise at the leaf that lacks them.
     """
-    owners = _owners(living)
+    owners = living.vrf_owners
     vrfs = {
         tenant.route_distinguisher: tenant.vrf
         for expected in living.expected.values()
@@ -167,8 +167,9 @@ def tunnels(living: NetworkStates) -> Iterator[Deviation]:
         device, vrf, prefix = paths[0]
         more = f" (and {len(paths) - 1} more paths)" if len(paths) > 1 else ""
         description = f"packets of VRF {vrf} from {device} to {prefix}{more} stop here: {why}"
-        needs = frozenset[Part]().union(*(_carry(living, vrf, leaf) for leaf, vrf, _ in paths))
-        yield Deviation(PATH, stop, description, _because(living, device), needs=needs | {("device", stop)})
+        needs: set[Part] = {("device", stop)}
+        needs.update(part for leaf, name, _ in paths for part in _carry(living, name, leaf))
+        yield Deviation(PATH, stop, description, _because(living, device), needs=frozenset(needs))
 
 
 def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, bool] | None:
@@ -177,16 +178,9 @@ def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, boo
     Returns (the prefix, the device where they stop or an empty string, the reason, whether every step to the end is known). None: no
     other leaf has a prefix of the tenant.
     """
-    owners = _owners(living)
-    example = next(
-        (
-            (prefix, owner)
-            for prefix in tenant.learned
-            if (owner := owners.get((tenant.vrf, prefix))) in living.expected
-        ),
-        None,
-    )
-    if example is None or example[1] is None:
+    owners = ((prefix, living.vrf_owners.get((tenant.vrf, prefix), "")) for prefix in tenant.learned)
+    example = next(((prefix, owner) for prefix, owner in owners if owner in living.expected), None)
+    if example is None:
         return None
     prefix, owner = example
     unknown = (prefix, "", "", False)
@@ -248,16 +242,6 @@ def _ends(route: Route) -> list[str]:
 
 def _plain(address: str) -> str:
     return address.removeprefix("::ffff:") if "." in address else address
-
-
-def _owners(living: NetworkStates) -> dict[tuple[str, Prefix], str]:
-    """Return the leaf of each prefix of a VRF."""
-    return {
-        (tenant.vrf, prefix): expected.device
-        for expected in living.expected.values()
-        for tenant in expected.tenants
-        for prefix in tenant.own_prefixes
-    }
 
 
 def _because(living: NetworkStates, device: str) -> tuple[str, ...]:
