@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.live.lab.fib import WrittenTables
     from railweave.live.lab.life import LabRemoval, LabStart
     from railweave.live.lab.proof import Proof
-    from railweave.live.lab.status import Status
+    from railweave.live.lab.state import Status
 
 
 @verb(LabUp)
@@ -62,7 +62,7 @@ def lab_up(options: LabUp) -> LabStart:
 @verb(LabStatus)
 def lab_status(options: LabStatus) -> list[Status]:
     """Return the state of a lab, or of all labs on this machine."""
-    from railweave.live.lab.status import labs
+    from railweave.live.lab.state import labs
 
     return labs(path_of(options.fabric))
 

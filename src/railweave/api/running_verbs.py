@@ -223,6 +223,12 @@ class TuneDiagnose:
             "Write the proposed step into the fabric file, unless --rehearse predicts a worse result. Default: show it as a patch, and leave the fabric file unchanged."
         ),
     ] = False
+    allow_unseen: Annotated[
+        Sequence[str],
+        Opt(
+            "Accept that devices do not show this kind of counter, such as counters-marks (docs/check.md). Default: a counter that was not seen makes the exit code 1. May be repeated."
+        ),
+    ] = ()
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
     progress: Callable[[str], None] = silent

@@ -143,12 +143,24 @@ REHEARSED_SEEDS = 3
 def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
     """Return the next step for buffers and ECN, as a patch, derived from counters that rose between two captures (docs/tune.md).
 
+    ``good`` of the result is False if there is a symptom, or a counter that was not seen and is not among ``allow_unseen``.
     Raises ``InputError`` if a capture is not of this network or the later capture is given first, and ``OutputError``.
     """
     from railweave.api.living import check
+    from railweave.live.check.counting import NOT_SEEN
+    from railweave.live.check.identity import SILENT
+    from railweave.live.check.subjects import SUBJECTS
     from railweave.model.intent.reading.source import read_source
     from railweave.model.state.capture import read_capture
-    from railweave.operations.tune.diagnosing import ORDER, diagnosed, rehearsal, step_of, symptoms
+    from railweave.operations.tune.diagnosing import (
+        COUNTED,
+        ORDER,
+        diagnosed,
+        not_seen,
+        rehearsal,
+        step_of,
+        symptoms,
+    )
     from railweave.operations.tune.patch import read_plain
     from railweave.prediction.collectives.program import size_of
     from railweave.writing import write_file
@@ -170,9 +182,16 @@ def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
     network = load(path, device=options.device, hardware=options.hardware)
     options.progress("comparing counters")
     rules = [rule.id for rule in ORDER]
-    findings = check(
-        path, options.capture, since=options.since, only=rules, device=options.device, hardware=options.hardware
-    ).findings
+    compared = check(
+        path,
+        options.capture,
+        since=options.since,
+        only=[*rules, NOT_SEEN.id, SILENT.id],
+        allow_unseen=[*(name for name in SUBJECTS if not name.startswith(COUNTED)), *options.allow_unseen],
+        device=options.device,
+        hardware=options.hardware,
+    )
+    findings = compared.findings
     source = read_source(path)
     text = source.path.read_text(encoding="utf-8")
     seen = symptoms(network, read_plain(text, str(source.path)), findings, slow_jobs=options.slow_jobs)
@@ -209,7 +228,11 @@ def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
             part = job_network(made, on.fabric)
             return [of_collective(part, asked, {"seed": seed}) for seed in range(1, REHEARSED_SEEDS + 1)]
 
-    result = diagnosed(source.path, text, seen, None if stage is None else partial(run, stage), description)
+    result = replace(
+        diagnosed(source.path, text, seen, None if stage is None else partial(run, stage), description),
+        subjects=tuple(row for row in compared.counts if row.subject.startswith(COUNTED)),
+        unseen=not_seen(compared),
+    )
     if options.apply and result.recommended:
         if source.path.read_text(encoding="utf-8") != text:
             raise OutputError(f"{source.path} was changed meanwhile; nothing was written to it")

@@ -104,8 +104,9 @@ def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
 def diagnose(options: TuneDiagnose, *, as_json: bool, quiet: bool) -> None:
     """Compare the counters of lossless traffic in two captures, and propose a change of one buffer or ECN field in the fabric file.
 
-    The change is for the first symptom in this order: dropped packets, PFC pauses, ECN marks. Then measure again. Exits 1 if --apply was
-    given and a change was proposed but not written, because the simulator predicts a worse result or no network can be designed with it.
+    The change is for the first symptom in this order: dropped packets, PFC pauses, ECN marks. Then measure again. Exits 1 if a counter was
+    not seen and is not allowed to be (--allow-unseen), or if --apply was given and a change was proposed but not written, because the
+    simulator predicts a worse result or no network can be designed with it.
     """
     from railweave.api.tuning import tune_diagnose
 
@@ -122,7 +123,7 @@ def diagnose(options: TuneDiagnose, *, as_json: bool, quiet: bool) -> None:
                 if options.apply and result.recommended
                 else "nothing was changed; --apply does"
             )
-    if options.apply and result.step is not None and not result.recommended:
+    if result.unseen or (options.apply and result.step is not None and not result.recommended):
         raise typer.Exit(1)
 
 

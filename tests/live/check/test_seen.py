@@ -14,9 +14,10 @@ from railweave import api
 from railweave.errors import InputError
 from railweave.live.check import NetworkStates
 from railweave.live.check.check import state_questions
+from railweave.live.check.counting import counts, not_asked, unseen
 from railweave.live.check.diagnosis import deviations, explained
 from railweave.live.check.living import EVERYTHING
-from railweave.live.check.subjects import SUBJECTS, counts, not_asked, unseen
+from railweave.live.check.subjects import SUBJECTS
 from railweave.live.collect.plan import questions
 from railweave.model.findings.registry import rules_of
 from railweave.model.network.model import Network

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from railweave.analysis.routing.fib_file import read_fibs, write_fibs
 from railweave.cli.app import app
 from railweave.errors import LabError
-from railweave.live.lab import assertions, fib, lldp, names, status
+from railweave.live.lab import assertions, fib, lldp, names, state
 from railweave.live.lab.faults import sweep as matrix
 from railweave.live.lab.faults.scenario import play
 from railweave.live.lab.faults.sweep import sweep
@@ -54,14 +54,14 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
             "mtu": 32 * 24 * 4,
         }
         _tables_are_what_the_simulator_takes(running, tmp_path / "fib.json")
-        [there] = status.labs(fabric)
+        [there] = state.labs(fabric)
         neighbors = 0 if lldp.missing(running.frr, "") else 24 * 2  # each lldpd has a child
         assert (there.stage, there.namespaces, there.processes, there.missing) == ("up", 24, 80 + neighbors, ())
         assert there.memory_mb < 20 * 40
     assert existing(made.record.lab) == []
     assert processes.of_lab(made.record.lab) == []
     assert list(names.FOLDER.glob(f"{made.record.lab}*")) == []
-    assert status.labs(fabric) == []
+    assert state.labs(fabric) == []
 
 
 def test_a_dead_plane_takes_nothing_from_the_other(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.routing.paths import queue_pair_paths
-from railweave.live.check.subjects import COLUMNS as SUBJECTS
+from railweave.live.check.counting import COLUMNS as SUBJECTS
 from railweave.model.findings import Finding
 from railweave.model.network.model import Network
 from railweave.outputs.report.body import body_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from railweave.live.check.subjects import COLUMNS
+from railweave.live.check.counting import COLUMNS
 from railweave.model.findings import Finding
 from railweave.outputs.report.living import living_html
 from railweave.pages.table import Table, columns

@@ -17,10 +17,11 @@ from railweave.junit import document, suite, suites
 from railweave.live.check import cabling, counters, identity, servers
 from railweave.live.check import ports as of_ports
 from railweave.live.check.counters import ORDER, STATES
+from railweave.live.check.counting import SubjectCount, compared, not_asked, summary
 from railweave.live.check.identity import NOT_ASKED, SILENT
 from railweave.live.check.living import EVERYTHING, NetworkStates, Visibility
 from railweave.live.check.servers import RETRANSMITTED
-from railweave.live.check.subjects import SUBJECTS, SubjectCount, compared, not_asked, summary
+from railweave.live.check.subjects import SUBJECTS
 from railweave.live.collect.plan import questions
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of

@@ -37,6 +37,15 @@ Counter = Literal[
     "queue-drops", "input-drops", "marks", "pauses", "damaged-frames", "uncorrected-codewords", "resource-errors"
 ]
 """The name of a counter in ``railweave check --allow-unseen``, after ``counters-``."""
+_KINDS: dict[Counter, Kind] = {
+    "queue-drops": "drops",
+    "input-drops": "drops",
+    "marks": "marks",
+    "pauses": "pauses",
+    "damaged-frames": "errors",
+    "uncorrected-codewords": "errors",
+    "resource-errors": "errors",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +54,14 @@ class CounterRise:
 
     device: str
     port: str
-    kind: Kind
     what: str
     count: int | None
     name: Counter
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the counter."""
+        return _KINDS[self.name]
 
     def __str__(self) -> str:
         return f"{self.device} {self.port}: {self.what}{'' if self.count is None else f' rose by {self.count:,}'}"
@@ -85,17 +98,12 @@ def _errors(device: str, port: str, then: DeviceState, now: DeviceState) -> Iter
     # Some systems count CRC errors among all that arrived damaged, and not by themselves.
     crc = has.errors.in_crc is not None
     damaged = (was.errors.in_crc, has.errors.in_crc) if crc else (was.errors.in_errors, has.errors.in_errors)
-    yield CounterRise(
-        device, port, "errors", "CRC errors" if crc else "input errors", _rise(*damaged), "damaged-frames"
-    )
+    yield CounterRise(device, port, "CRC errors" if crc else "input errors", _rise(*damaged), "damaged-frames")
     codewords = _rise(was.fec.uncorrected, has.fec.uncorrected)
-    yield CounterRise(
-        device, port, "errors", "FEC codewords that were not corrected", codewords, "uncorrected-codewords"
-    )
+    yield CounterRise(device, port, "FEC codewords that were not corrected", codewords, "uncorrected-codewords")
     yield CounterRise(
         device,
         port,
-        "errors",
         "resource errors",
         _rise(was.errors.in_resource, has.errors.in_resource),
         "resource-errors",
@@ -108,13 +116,11 @@ def _lossless(device: str, wanted: Queues, then: DeviceState, now: DeviceState) 
         old, new = (queues.egress.get(number) if queues else None for queues in (was, has))
         dropped = _rise(old.dropped, new.dropped) if old and new else None
         marked = _rise(old.ecn_marked, new.ecn_marked) if old and new else None
-        yield CounterRise(device, wanted.port, "drops", f"packets dropped by queue {number}", dropped, "queue-drops")
-        yield CounterRise(device, wanted.port, "marks", f"packets marked by queue {number}", marked, "marks")
+        yield CounterRise(device, wanted.port, f"packets dropped by queue {number}", dropped, "queue-drops")
+        yield CounterRise(device, wanted.port, f"packets marked by queue {number}", marked, "marks")
         before, after = (queues.ingress.get(priority) if queues else None for queues in (was, has))
         lost = _rise(before.dropped, after.dropped) if before and after else None
-        yield CounterRise(
-            device, wanted.port, "drops", f"packets of priority {priority} dropped on input", lost, "input-drops"
-        )
+        yield CounterRise(device, wanted.port, f"packets of priority {priority} dropped on input", lost, "input-drops")
 
 
 def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
@@ -126,11 +132,11 @@ def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now
     for priority in wanted.lossless.values():
         old, new = was.get(priority), has.get(priority)
         sent = _rise(old.sent, new.sent) if old and new else None
-        yield CounterRise(device, port.name, "pauses", f"PFC frames of priority {priority} sent", sent, "pauses")
+        yield CounterRise(device, port.name, f"PFC frames of priority {priority} sent", sent, "pauses")
         if port.kind == "server":
             received = _rise(old.received, new.received) if old and new else None
             yield CounterRise(
-                device, port.name, "pauses", f"PFC frames of priority {priority} from the server", received, "pauses"
+                device, port.name, f"PFC frames of priority {priority} from the server", received, "pauses"
             )
 
 

@@ -1,48 +1,34 @@
-"""The subjects of a check: how much of the expected state of each kind the devices reported.
+"""The subjects of a check: for each kind of expected state, the expected objects, and whether a device's answers show each.
 
-A check that finds nothing wrong says nothing of what no device reported. So each subject counts the expected objects, such as BGP
-sessions, and those that the answers show. What they do not show is a finding of its own.
+A check that finds nothing wrong says nothing of what no device reported. What the answers do not show is a finding of its own
+(``counting``).
 """
 
 from __future__ import annotations
 
-import collections
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from railweave.json_values import JsonObject
 from railweave.live.check import cabling, counters, diagnosis, forwarding, identity, ports, servers, sessions, tenants
-from railweave.live.check.living import Deviation, NetworkStates, Part, Visibility
 from railweave.live.check.ports import of_port
 from railweave.live.check.sessions import by_end, far_end
-from railweave.model.findings.registry import Rule
-from railweave.model.state.question import DEFAULT_VRF, asked_about, not_running
-from railweave.pages.table import Column, Table
-from railweave.systems import system
+from railweave.model.state.question import DEFAULT_VRF, asked_about
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from railweave.analysis.expect import Expected
     from railweave.analysis.expect.hosts import ExpectedHost, Nic
     from railweave.live.check.counters import Counter
+    from railweave.live.check.living import NetworkStates
     from railweave.model.config.addresses import Prefix
-    from railweave.model.device.expected import Gateway, Keys, OverlaySession, Port, Queues, Session, Tenant
-    from railweave.model.findings import Finding
+    from railweave.model.device.expected import Gateway, OverlaySession, Port, Queues, Session, Tenant
+    from railweave.model.findings.registry import Rule
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.host_state import HostState
     from railweave.model.state.ports import InterfaceState
     from railweave.model.state.protocols import BfdSession, BgpSession, VrfState
-
-NOT_SEEN = Rule(
-    "not-seen",
-    "error",
-    "living",
-    "A device that answered did not report a part of the state that the design expects.",
-    why="nobody knows whether this part is right",
-    fix="collect again with a login that may run these commands; `--allow-unseen SUBJECT` accepts that a subject is not seen",
-)
 
 
 @dataclass(frozen=True)
@@ -130,8 +116,8 @@ class SwitchAnswers:
         for route, reported in self.living.routes(self.expected.device):
             prefix = str(route.prefix)
             if every or reported is not None or prefix in asked:
-                answered = prefix not in asked or _answered(asked[prefix], self)
-                seen[prefix] = answered and forwarding.shows(route, reported)
+                by_itself = prefix not in asked or answered(asked[prefix], self)
+                seen[prefix] = by_itself and forwarding.shows(route, reported)
             else:
                 seen[prefix] = None
         return seen
@@ -250,6 +236,10 @@ def _families(expected: Expected) -> list[str]:
     return sorted({prefix.family for prefix in prefixes})
 
 
+def _counted_families(expected: Expected) -> list[str]:
+    return list(expected.route_counts or {})
+
+
 def _gateway(gateway: Gateway, answers: SwitchAnswers) -> bool:
     interface = answers.interface(gateway.name)
     return interface is not None and interface.addresses is not None and interface.oper_up is not None
@@ -283,11 +273,12 @@ def _lossless(expected: Expected) -> list[Queues]:
     return [port for port in expected.queues if port.lossless]
 
 
-def _answered(question: str, answers: SwitchAnswers) -> bool:
+def answered(question: str, answers: SwitchAnswers) -> bool:
+    """Return whether a switch answered a question, and the answer could be read."""
     return question in answers.state.answered and question not in answers.unread
 
 
-ANSWERS = Subject("answers", "answers", lambda questions: questions, _answered, (identity.UNANSWERED,))
+ANSWERS = Subject("answers", "answers", lambda questions: questions, answered, (identity.UNANSWERED,))
 """The questions that a switch must answer. Their objects come from ``NetworkStates.questions``."""
 
 SWITCH = (
@@ -430,13 +421,13 @@ SWITCH = (
         "route-tables",
         "whole tables of routes",
         lambda expected: expected.tables,
-        lambda table, answers: _answered(f"routes-{table[1]}@{table[0]}", answers),
+        lambda table, answers: answered(f"routes-{table[1]}@{table[0]}", answers),
         field="routes.*.protocol",
     ),
     Subject(
         "route-counts",
         "numbers of routes",
-        lambda expected: list(expected.route_counts or {}),
+        _counted_families,
         lambda family, answers: family in (answers.state.route_counts or {}).get(DEFAULT_VRF, {}),
         (forwarding.ROUTE_COUNT,),
         field="route_counts",
@@ -647,156 +638,3 @@ COUNTERS = {
 
 SUBJECTS = {subject.name: subject for subject in (ANSWERS, *SWITCH, *SERVER, *COUNTERS.values())}
 """Every subject, by name."""
-
-
-def not_asked(systems: Iterable[str], visible: Visibility) -> dict[str, dict[str, str]]:
-    """Return the names of the subjects that are not expected, by operating system, each with the reason. Those of servers are under ""."""
-    reasons: dict[str, dict[str, str]] = {"": dict(visible.not_asked)}
-    for nos in systems:
-        reader = system(nos).state
-        not_read: Mapping[str, str] = reader.NOT_READ if reader is not None else {}
-        reasons[nos] = {
-            subject.name: why
-            for subject in SUBJECTS.values()
-            for field, why in not_read.items()
-            if subject.field and f"{subject.field}.".startswith(f"{field}.")
-        } | dict(visible.not_asked)
-    return reasons
-
-
-@dataclass(frozen=True, slots=True)
-class SubjectCount(JsonObject):
-    """The numbers of objects of a subject on a device: expected, right, wrong and not seen.
-
-    Objects that cannot show because something else is wrong are not counted.
-    """
-
-    device: str
-    subject: str
-    expected: int
-    wrong: int
-    not_seen: int
-
-    JSON = ("device", "subject", "expected", "right", "wrong", "not_seen")
-
-    @property
-    def right(self) -> int:
-        """The number of objects that are as designed."""
-        return self.expected - self.wrong - self.not_seen
-
-
-def counts(
-    living: NetworkStates, deviations: Iterable[Deviation], left_out: Mapping[str, Collection[str]]
-) -> list[SubjectCount]:
-    """Return the counts of every subject for each device that answered.
-
-    - ``deviations``: what was found wrong.
-    - ``left_out``: by operating system, the names of subjects that are not expected (``not_asked``), those of servers under "". Of such a
-      subject, only what was seen counts.
-    """
-    wrong: dict[tuple[str, str], dict[str, int]] = {}
-    for deviation in deviations:
-        if deviation.severity != "info" and deviation.rule.severity != "info":
-            key = deviation.device, deviation.rule.id
-            wrong.setdefault(key, {})[deviation.port or deviation.what] = deviation.objects
-
-    rows: list[SubjectCount] = []
-
-    def add(device: str, subject: Subject, seen: Iterable[bool | None], hidden: Collection[str] = ()) -> None:
-        objects = [each for each in seen if each or (each is not None and subject.name not in hidden)]
-        if objects:
-            faults: dict[str, int] = {}
-            for rule in subject.rules:
-                faults |= wrong.get((device, rule.id), {})
-            shown = sum(objects)
-            bad = min(sum(faults.values()), shown)
-            rows.append(SubjectCount(device, subject.name, len(objects), bad, len(objects) - shown))
-
-    for expected, state in living.pairs():
-        hidden = left_out.get(state.system, ())
-        answers = SwitchAnswers(living, expected, state)
-        add(expected.device, ANSWERS, (_answered(question, answers) for question in answers.required))
-        for subject in SWITCH:
-            seen = (subject.seen(wanted, answers) for wanted in subject.expected(expected))
-            add(expected.device, subject, seen, hidden)
-        rises = _known_rises(living, expected, state) if living.before else {}
-        for counter, known in rises.items():
-            add(expected.device, COUNTERS[counter], known, hidden)
-    for server, host in living.servers():
-        for subject in SERVER:
-            seen = (subject.seen(wanted, host) for wanted in subject.expected(server))
-            add(server.device, subject, seen, left_out.get("", ()))
-    return rows
-
-
-def _known_rises(living: NetworkStates, expected: Expected, state: DeviceState) -> dict[Counter, list[bool]]:
-    """Return, by counter, whether its rise on each port of a device since the earlier capture is known."""
-    then = living.before.get(expected.device) or replace(state, interfaces=None, queues=None, pfc=None)
-    known: dict[Counter, list[bool]] = {}
-    for rise in counters.rises(expected, then, state):
-        known.setdefault(rise.name, []).append(rise.count is not None)
-    return known
-
-
-def compared(
-    living: NetworkStates,
-    left_out: Mapping[str, Collection[str]],
-    allowed: Collection[str] = (),
-    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
-) -> tuple[list[Finding], list[SubjectCount]]:
-    """Return the findings about everything that is wrong or not seen, and the counts of every subject.
-
-    The parameters are those of ``counts``, ``unseen`` and ``diagnosis.explained``.
-    """
-    differences = diagnosis.deviations(living)
-    rows = counts(living, differences, left_out)
-    return diagnosis.explained([*differences, *unseen(living, rows, allowed)], line), rows
-
-
-def unseen(living: NetworkStates, rows: Iterable[SubjectCount], allowed: Collection[str]) -> Iterator[Deviation]:
-    """Yield a finding for each device that did not show all objects of a subject. Subjects in ``allowed`` may stay unseen."""
-    of_device: dict[str, list[SubjectCount]] = {}
-    for row in rows:
-        if row.not_seen and row.subject not in allowed:
-            of_device.setdefault(row.device, []).append(row)
-    for device, missing in of_device.items():
-        refused = _refused(living, device)
-        parts = [f"{row.not_seen} of {row.expected} {SUBJECTS[row.subject].text}" for row in missing]
-        questions = [f"{question}{f' ({why})' if why else ''}" for question, why in refused.items()]
-        more = f"; not answered: {', '.join(questions)}" if questions else ""
-        daemons = {name for why in refused.values() if (name := not_running(why))}
-        needs: frozenset[Part] = frozenset([("answers", device), *(("daemon", f"{device} {name}") for name in daemons)])
-        wanted = living.expected.get(device)
-        because = wanted.identity.because if wanted else living.servers_expected[device].because
-        yield Deviation(NOT_SEEN, device, f"not seen: {', '.join(parts)}{more}", because, needs=needs)
-
-
-def _refused(living: NetworkStates, device: str) -> dict[str, str]:
-    """Return the questions that a device did not answer, or whose answer could not be read, each with the reason if it is known."""
-    refused = dict(living.unanswered.get(device, {}))
-    state = living.states.get(device)
-    if state is not None:
-        refused |= {note.question: note.what for note in state.notes if note.question and not note.place}
-        required = (question.name for question in living.questions.get(device, ()) if not question.optional)
-        refused |= {name: refused.get(name, "") for name in required if name not in state.answered}
-    return refused
-
-
-COLUMNS = (
-    Column("Subject", key="subject"),
-    Column("Expected", "number", "expected"),
-    Column("Right", "number", "right"),
-    Column("Wrong", "number", "wrong"),
-    Column("Not seen", "number", "not_seen"),
-)
-
-
-def summary(rows: Iterable[SubjectCount]) -> Table:
-    """Return the table of subjects, with the numbers of all devices together."""
-    sums: dict[str, collections.Counter[str]] = {}
-    for row in rows:
-        sums.setdefault(row.subject, collections.Counter()).update(
-            expected=row.expected, right=row.right, wrong=row.wrong, not_seen=row.not_seen
-        )
-    columns = ("expected", "right", "wrong", "not_seen")
-    return Table(COLUMNS, [(name, *(sums[name][column] for column in columns)) for name in SUBJECTS if name in sums])

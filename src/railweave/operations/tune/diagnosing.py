@@ -12,9 +12,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
 from railweave.json_values import JsonObject
 from railweave.live.check.counters import DROPS, ECN, INPUT_DROPS, PFC, RESOURCE, SERVER, STORM
+from railweave.live.check.counting import NOT_SEEN
+from railweave.live.check.identity import SILENT
 from railweave.operations.tune.by_rule import place_in_file
 from railweave.operations.tune.measuring import RefusedCombination, Sample
 from railweave.operations.tune.patch import amended, unified
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from railweave.live.check.check import CheckResult
+    from railweave.live.check.counting import SubjectCount
     from railweave.model.findings import Finding
     from railweave.model.intent.qos import Qos
     from railweave.model.intent.scenario import Setting
@@ -139,9 +144,22 @@ class Diagnosis(JsonObject):
 
     - ``before``, ``after``: the simulator's results with the file's values and with the step, seed by seed; empty without a rehearsal.
     - ``patch``, ``amended``: the patch and the patched file; empty if nothing is proposed.
+    - ``subjects``: how many counters of each kind each device showed. ``unseen``: sentences about what was not seen and must be.
     """
 
-    JSON = ("symptoms", "step", "rehearsed", "before", "after", "refused", "recommended", "patch")
+    JSON = (
+        "good",
+        "subjects",
+        "unseen",
+        "symptoms",
+        "step",
+        "rehearsed",
+        "before",
+        "after",
+        "refused",
+        "recommended",
+        "patch",
+    )
 
     fabric: Path
     symptoms: tuple[Symptom, ...]
@@ -152,6 +170,20 @@ class Diagnosis(JsonObject):
     refused: str = ""
     patch: str = ""
     amended: str = ""
+    subjects: tuple[SubjectCount, ...] = ()
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """True if there is no symptom, and every counter was seen, or may stay unseen."""
+        return not self.symptoms and not self.unseen
+
+    @property
+    def seen(self) -> str:
+        """A phrase for people that says how many counters were compared."""
+        expected = sum(row.expected for row in self.subjects)
+        missing = sum(row.not_seen for row in self.subjects)
+        return f"{expected - missing:,} of {counted(expected, 'counter')} seen"
 
     @property
     def worse(self) -> bool:
@@ -174,8 +206,11 @@ class Diagnosis(JsonObject):
             row = f" (EVPN test report, Table 9: {symptom.row})" if symptom.row else ""
             lines += [f"{symptom.rule}{row}", *(f"    {each}" for each in symptom.evidence)]
             lines += [f"    -> {symptom.advice}"] if symptom.advice else []
+        lines += [f"not seen: {sentence}" for sentence in self.unseen]
+        if not self.symptoms and self.unseen:
+            return "\n".join([*lines, f"no symptom in what was seen: {self.seen}"])
         if not self.symptoms:
-            return "no symptom: no counter of the lossless classes rose"
+            return f"no symptom: no counter of the lossless classes rose ({self.seen})"
         if self.step is None:
             return "\n".join([*lines, "no value of the fabric file is to be changed"])
         moves = ", ".join(f"{'.'.join(move.path)} from {move.have} to {move.wanted}" for move in self.step.moves)
@@ -258,6 +293,22 @@ def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], 
         if wanted != have:
             moves.append((("qos", "classes", name, "ecn", "min_fill"), have, wanted))
     return moves
+
+
+def not_seen(result: CheckResult) -> tuple[str, ...]:
+    """Return sentences about the counters that a check compared and did not see, and about the devices that did not answer.
+
+    A counter that the check allowed to stay unseen has none. If the systems show no counter at all, this is a sentence too.
+    """
+    rules = {NOT_SEEN.id, SILENT.id}
+    sentences = [f"{finding.where}: {finding.what}" for finding in result.findings if finding.id in rules]
+    if not sum(row.expected for row in result.counts if row.subject.startswith(COUNTED)):
+        sentences.append("no counter of a lossless class: these systems or captures show none")
+    return tuple(sentences)
+
+
+COUNTED = "counters-"
+"""The beginning of the names of subjects that are counters."""
 
 
 def step_of(observed: Sequence[Symptom]) -> Symptom | None:

@@ -10,8 +10,8 @@ from railweave.analysis.expect import expected
 from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.live.check.check import state_questions
+from railweave.live.check.counting import compared, not_asked
 from railweave.live.check.living import EVERYTHING, Deviation, NetworkStates, Visibility
-from railweave.live.check.subjects import compared, not_asked
 from railweave.live.reach.failure import cause
 from railweave.model.findings.registry import Rule
 from railweave.model.state.device_state import DeviceState

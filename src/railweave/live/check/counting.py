@@ -1,0 +1,187 @@
+"""The counting of a check: how many objects of each subject were expected, right, wrong and not seen."""
+
+from __future__ import annotations
+
+import collections
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from railweave.json_values import JsonObject
+from railweave.live.check import counters, diagnosis
+from railweave.live.check.living import Deviation, NetworkStates, Part, Visibility
+from railweave.live.check.subjects import ANSWERS, COUNTERS, SERVER, SUBJECTS, SWITCH, Subject, SwitchAnswers, answered
+from railweave.model.findings.registry import Rule
+from railweave.model.state.question import not_running
+from railweave.pages.table import Column, Table
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from railweave.analysis.expect import Expected
+    from railweave.live.check.counters import Counter
+    from railweave.model.device.expected import Keys
+    from railweave.model.findings import Finding
+    from railweave.model.state.device_state import DeviceState
+
+NOT_SEEN = Rule(
+    "not-seen",
+    "error",
+    "living",
+    "A device that answered did not report a part of the state that the design expects.",
+    why="nobody knows whether this part is right",
+    fix="collect again with a login that may run these commands; `--allow-unseen SUBJECT` accepts that a subject is not seen",
+)
+
+
+def not_asked(systems: Iterable[str], visible: Visibility) -> dict[str, dict[str, str]]:
+    """Return the names of the subjects that are not expected, by operating system, each with the reason. Those of servers are under ""."""
+    reasons: dict[str, dict[str, str]] = {"": dict(visible.not_asked)}
+    for nos in systems:
+        reader = system(nos).state
+        not_read: Mapping[str, str] = reader.NOT_READ if reader is not None else {}
+        reasons[nos] = {
+            subject.name: why
+            for subject in SUBJECTS.values()
+            for field, why in not_read.items()
+            if subject.field and f"{subject.field}.".startswith(f"{field}.")
+        } | dict(visible.not_asked)
+    return reasons
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectCount(JsonObject):
+    """The numbers of objects of a subject on a device: expected, right, wrong and not seen.
+
+    Objects that cannot show because something else is wrong are not counted.
+    """
+
+    device: str
+    subject: str
+    expected: int
+    wrong: int
+    not_seen: int
+
+    JSON = ("device", "subject", "expected", "right", "wrong", "not_seen")
+
+    @property
+    def right(self) -> int:
+        """The number of objects that are as designed."""
+        return self.expected - self.wrong - self.not_seen
+
+
+def counts(
+    living: NetworkStates, deviations: Iterable[Deviation], left_out: Mapping[str, Collection[str]]
+) -> list[SubjectCount]:
+    """Return the counts of every subject for each device that answered.
+
+    - ``deviations``: what was found wrong.
+    - ``left_out``: by operating system, the names of subjects that are not expected (``not_asked``), those of servers under "". Of such a
+      subject, only what was seen counts.
+    """
+    wrong: dict[tuple[str, str], dict[str, int]] = {}
+    for deviation in deviations:
+        if deviation.severity != "info" and deviation.rule.severity != "info":
+            key = deviation.device, deviation.rule.id
+            wrong.setdefault(key, {})[deviation.port or deviation.what] = deviation.objects
+
+    rows: list[SubjectCount] = []
+
+    def add(device: str, subject: Subject, seen: Iterable[bool | None], hidden: Collection[str] = ()) -> None:
+        objects = [each for each in seen if each or (each is not None and subject.name not in hidden)]
+        if objects:
+            faults: dict[str, int] = {}
+            for rule in subject.rules:
+                faults |= wrong.get((device, rule.id), {})
+            shown = sum(objects)
+            bad = min(sum(faults.values()), shown)
+            rows.append(SubjectCount(device, subject.name, len(objects), bad, len(objects) - shown))
+
+    for expected, state in living.pairs():
+        hidden = left_out.get(state.system, ())
+        answers = SwitchAnswers(living, expected, state)
+        add(expected.device, ANSWERS, (answered(question, answers) for question in answers.required))
+        for subject in SWITCH:
+            seen = (subject.seen(wanted, answers) for wanted in subject.expected(expected))
+            add(expected.device, subject, seen, hidden)
+        rises = _known_rises(living, expected, state) if living.before else {}
+        for counter, known in rises.items():
+            add(expected.device, COUNTERS[counter], known, hidden)
+    for server, host in living.servers():
+        for subject in SERVER:
+            seen = (subject.seen(wanted, host) for wanted in subject.expected(server))
+            add(server.device, subject, seen, left_out.get("", ()))
+    return rows
+
+
+def _known_rises(living: NetworkStates, expected: Expected, state: DeviceState) -> dict[Counter, list[bool]]:
+    """Return, by counter, whether its rise on each port of a device since the earlier capture is known."""
+    then = living.before.get(expected.device) or replace(state, interfaces=None, queues=None, pfc=None)
+    known: dict[Counter, list[bool]] = {}
+    for rise in counters.rises(expected, then, state):
+        known.setdefault(rise.name, []).append(rise.count is not None)
+    return known
+
+
+def compared(
+    living: NetworkStates,
+    left_out: Mapping[str, Collection[str]],
+    allowed: Collection[str] = (),
+    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
+) -> tuple[list[Finding], list[SubjectCount]]:
+    """Return the findings about everything that is wrong or not seen, and the counts of every subject.
+
+    The parameters are those of ``counts``, ``unseen`` and ``diagnosis.explained``.
+    """
+    differences = diagnosis.deviations(living)
+    rows = counts(living, differences, left_out)
+    return diagnosis.explained([*differences, *unseen(living, rows, allowed)], line), rows
+
+
+def unseen(living: NetworkStates, rows: Iterable[SubjectCount], allowed: Collection[str]) -> Iterator[Deviation]:
+    """Yield a finding for each device that did not show all objects of a subject. Subjects in ``allowed`` may stay unseen."""
+    of_device: dict[str, list[SubjectCount]] = {}
+    for row in rows:
+        if row.not_seen and row.subject not in allowed:
+            of_device.setdefault(row.device, []).append(row)
+    for device, missing in of_device.items():
+        refused = _refused(living, device)
+        parts = [f"{row.not_seen} of {row.expected} {SUBJECTS[row.subject].text}" for row in missing]
+        questions = [f"{question}{f' ({why})' if why else ''}" for question, why in refused.items()]
+        more = f"; not answered: {', '.join(questions)}" if questions else ""
+        daemons = {name for why in refused.values() if (name := not_running(why))}
+        needs: frozenset[Part] = frozenset([("answers", device), *(("daemon", f"{device} {name}") for name in daemons)])
+        wanted = living.expected.get(device)
+        because = wanted.identity.because if wanted else living.servers_expected[device].because
+        yield Deviation(NOT_SEEN, device, f"not seen: {', '.join(parts)}{more}", because, needs=needs)
+
+
+def _refused(living: NetworkStates, device: str) -> dict[str, str]:
+    """Return the questions that a device did not answer, or whose answer could not be read, each with the reason if it is known."""
+    refused = dict(living.unanswered.get(device, {}))
+    state = living.states.get(device)
+    if state is not None:
+        refused |= {note.question: note.what for note in state.notes if note.question and not note.place}
+        required = (question.name for question in living.questions.get(device, ()) if not question.optional)
+        refused |= {name: refused.get(name, "") for name in required if name not in state.answered}
+    return refused
+
+
+COLUMNS = (
+    Column("Subject", key="subject"),
+    Column("Expected", "number", "expected"),
+    Column("Right", "number", "right"),
+    Column("Wrong", "number", "wrong"),
+    Column("Not seen", "number", "not_seen"),
+)
+
+
+def summary(rows: Iterable[SubjectCount]) -> Table:
+    """Return the table of subjects, with the numbers of all devices together."""
+    sums: dict[str, collections.Counter[str]] = {}
+    for row in rows:
+        sums.setdefault(row.subject, collections.Counter()).update(
+            expected=row.expected, right=row.right, wrong=row.wrong, not_seen=row.not_seen
+        )
+    columns = ("expected", "right", "wrong", "not_seen")
+    return Table(COLUMNS, [(name, *(sums[name][column] for column in columns)) for name in SUBJECTS if name in sums])
