@@ -1,135 +1,235 @@
-"""How many faults ``railweave check --lab`` finds, drawn by a seeded die in a small lab.
+"""Faults made in labs by an operator's tools, and what ``check``, ``drift``, ``watch``, ``fleet`` and ``mesh`` say of each.
 
-``python -m tests.live.lab.matrix [FAULTS [SEED]]`` (root) makes so many faults one after another (64), and writes the table of
-docs/check.md. A fault is found where there are findings that are no notes, and named right where the first of them is at the
-device and the port of the fault. The network forwards as designed before each, and is without findings before every fourth.
+``python -m tests.live.lab.matrix [SEED ...] [--kinds WORD] [--lab NAME]`` (root) makes 40 faults for each seed (1, 2, 3), and writes
+the table of docs/check.md where no kind is named. The lab stays up: a fault is made, its devices settle, they are asked, it is undone.
 """
 
 from __future__ import annotations
 
+import argparse
 import random
 import shutil
 import sys
 import time
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from railweave.analysis.drift.drift import drift
+from railweave.analysis.drift.running import captured_texts
 from railweave.live.check.check import Criteria
 from railweave.live.lab import hosts, life
-from railweave.live.lab.check import check
+from railweave.live.lab.asking import ask
+from railweave.live.lab.check import compared
 from railweave.live.lab.frr import held_sessions
-from railweave.live.lab.running import Running
 from railweave.model.findings import Finding
+from railweave.model.state.capture import Capture, read_capture
+from railweave.outputs.folder.sources import lines_of
 from tests.conftest import EXAMPLES, example
-from tests.live.lab.drawn import KINDS, Drawn
+from tests.live.lab.faults import KINDS, Bench, Fault
 from tests.live.lab.machine import lab
 
-NETWORK, PART = "h100-rlb", "rails=1,spines=2"
+LABS = {"h100-rlb": "rails=1,spines=2", "two-planes": "rails=8-9,spines=2", "multitenancy-lab": "rails=1-2"}
+"""The labs, and the slices that a small machine runs."""
+COUNT, SEEDS = 40, (1, 2, 3)
 PAGE = Path(__file__).parents[3] / "docs" / "check.md"
-BEGIN, END = "<!-- faults of the lab: begin -->", "<!-- faults of the lab: end -->"
+BEGIN, END = "<!-- faults of labs: begin -->", "<!-- faults of labs: end -->"
 LIMIT_S = 90
-CLEAN_EVERY = 4
-"""After so many faults the network is checked to be without findings, before the next."""
 
 
 @dataclass
-class Row:
-    """What came of the faults of one kind."""
+class Said:
+    """What was said of a fault: the findings of ``check`` that are no notes, and what ``drift`` says first."""
 
-    drawn: int = 0
-    found: int = 0
-    named: int = 0
-    rules: Counter[str] = field(default_factory=Counter)
+    kind: str
+    network: str
+    fault: Fault
+    findings: list[Finding]
+    drift: str
+    seed: int = 0
+
+    @property
+    def named(self) -> bool:
+        """Whether the first finding is at a device of the fault, with its cause."""
+        return bool(self.findings) and self.fault.named(self.findings[0])
+
+    @property
+    def false(self) -> list[Finding]:
+        """Findings on devices that are right."""
+        return [finding for finding in self.findings if finding.where.partition(" ")[0] not in self.fault.at]
 
 
-def seen(fabric: Path) -> list[Finding]:
-    """Findings that are no notes."""
-    return [one for one in check(fabric, Criteria(all_routes=True)).findings if one.severity != "info"]
+class Trial:
+    """A lab that is asked as an operator asks it. ``before`` is a capture of it as designed."""
+
+    def __init__(self, fabric: Path, place: Path, seed: int) -> None:
+        self.fabric, self.place, self.seed = fabric, place, seed
+        self.line = lines_of(fabric)
+        self.before: Capture | None = None
+        self.number = 0
+
+    def asked(self) -> Capture:
+        """A capture of what every device says now."""
+        self.number += 1
+        folder = self.place / f"capture-{self.number}"
+        ask(self.fabric, folder, tables=True)
+        return read_capture(folder)
+
+    def findings(self, capture: Capture) -> list[Finding]:
+        """What ``check`` says of a capture, without notes."""
+        with life.attach(self.fabric)[1] as running:
+            result = compared(running.plan, capture, Criteria(before=self.before, all_routes=True, line=self.line))
+        return [finding for finding in result.findings if finding.severity != "info"]
+
+    def drift(self, capture: Capture) -> str:
+        """What ``drift`` says first."""
+        with life.attach(self.fabric)[1] as running:
+            plan = running.plan
+            result = drift(plan.network, captured_texts(plan.network, capture.folder), configs=plan.configs)
+        return next((f"{device.device} {line.strip()}" for device in result.devices for line in result.lines()[1:3]), "")
+
+    def whole(self) -> None:
+        """Wait until nothing is found, and keep that as the capture before. Raises ``AssertionError`` with what stays."""
+        until = time.monotonic() + LIMIT_S
+        self.before = None
+        while findings := self.findings(capture := self.asked()):
+            assert time.monotonic() < until, [(finding.id, finding.where, finding.what) for finding in findings]
+            with life.attach(self.fabric)[1] as running:
+                held_sessions.release(running)
+            shutil.rmtree(capture.folder)
+            time.sleep(1)
+        self.before = capture
+
+    def heal(self, fault: Fault) -> None:
+        """Wait until routers forward as designed, and servers have their addresses and tables."""
+        with life.attach(self.fabric)[1] as running:  # afresh: interfaces may have been made anew
+            took, left = held_sessions.wait_and_release(running, running.control_plane.routes(), LIMIT_S, poll_s=0.2)
+            assert took is not None, (fault.what, left[:4])
+            assert hosts.wait_for_addresses(running, LIMIT_S), fault.what
+            hosts.apply_tables(running)
 
 
-def names(finding: Finding, drawn: Drawn) -> bool:
-    """Whether a finding is at the device and the port of a fault."""
-    device, _, ports = finding.where.partition(" ")
-    return any(device == where and (not port or port in ports.split(" and ")) for where, port in drawn.at)
-
-
-def try_one(fabric: Path, running: Running, name: str, dice: random.Random) -> tuple[Drawn, list[Finding]]:
-    """Make a fault, look, and undo it; routers forward as designed afterwards, and servers have their addresses and tables."""
-    drawn = KINDS[name](dice, running)
-    drawn.begin()
+def try_one(trial: Trial, fault: Fault) -> tuple[list[Finding], str]:
+    """Make a fault, ask, and undo it; what ``check`` and ``drift`` say."""
+    fault.begin()
     try:
-        time.sleep(drawn.settle_s)
-        found = seen(fabric)
+        time.sleep(fault.settle_s)
+        capture = trial.asked()
     finally:
-        drawn.end()
-    with life.attach(fabric)[1] as again:  # afresh: interfaces may have been made anew
-        took, left = held_sessions.wait_and_release(again, again.control_plane.routes(), LIMIT_S, poll_s=0.2)
-        assert took is not None, (name, drawn.what, left[:4])
-        assert hosts.wait_for_addresses(again, LIMIT_S), (name, drawn.what)
-        hosts.apply_tables(again)
-    return drawn, found
+        fault.end()
+    findings, differs = trial.findings(capture), trial.drift(capture)
+    shutil.rmtree(capture.folder)
+    trial.heal(fault)
+    return findings, differs
 
 
-def whole(fabric: Path) -> None:
-    """Wait until nothing is found. Raises ``AssertionError`` with what stays."""
-    until = time.monotonic() + LIMIT_S
-    while found := seen(fabric):
-        assert time.monotonic() < until, [(one.id, one.where, one.what) for one in found]
-        with life.attach(fabric)[1] as running:
-            held_sessions.release(running)
-        time.sleep(1)
-
-
-def run(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS)) -> dict[str, Row]:
-    """Draw faults of every kind in turn until there are so many."""
-    dice, rows = random.Random(seed), {name: Row() for name in kinds}  # noqa: S311 - repeatable
+@contextmanager
+def bench_of(network: str, dice: random.Random, seed: int) -> Iterator[tuple[Trial, Bench]]:
+    """A lab that is up, and gone afterwards."""
     with TemporaryDirectory() as place:
-        fabric = Path(place) / "slice.yaml"
-        shutil.copy(EXAMPLES / f"{NETWORK}.yaml", fabric)
-        with lab(fabric, example(NETWORK), PART) as (_, _running):
-            for turn in range(count):
-                if turn % CLEAN_EVERY == 0:
-                    whole(fabric)
-                name = kinds[turn % len(kinds)]
-                with life.attach(fabric)[1] as running:
-                    drawn, found = try_one(fabric, running, name, dice)
-                row, right = rows[name], bool(found) and names(found[0], drawn)
-                row.drawn += 1
-                row.found += bool(found)
-                row.named += right
-                row.rules[found[0].id if found else "nothing"] += 1
-                told = f"{found[0].id} at {found[0].where}" if found else "nothing"
-                print(f"{turn + 1} {name}, {drawn.what}: {told}{'' if right else '  <-- not named right'}", flush=True)
+        fabric = Path(place) / f"{network}.yaml"
+        shutil.copy(EXAMPLES / fabric.name, fabric)  # for its lines
+        with lab(fabric, example(network), LABS[network]) as (_, running):
+            trial = Trial(fabric, Path(place), seed)
+            trial.whole()
+            yield trial, Bench(running, dice)
+
+
+def draws(seed: int, kinds: Sequence[str], count: int) -> list[tuple[str, str]]:
+    """Kinds in an order that is drawn, each with the network that it is tried in first."""
+    dice = random.Random(seed)  # noqa: S311 - repeatable
+    order = list(kinds)
+    dice.shuffle(order)
+    names = list(LABS)
+    dice.shuffle(names)
+    return [(kind, names[place % len(names)]) for place, kind in enumerate(order * (1 + count // len(order)))]
+
+
+def run(seed: int, kinds: Sequence[str], count: int, only: str = "") -> list[Said]:
+    """Make so many faults of kinds that are drawn. A kind that one lab has nothing for goes to the next."""
+    rows: list[Said] = []
+    left = draws(seed, kinds, count)
+    share = -(-count // len(LABS)) if not only else count
+    for network in [only] if only else list(dict.fromkeys(network for _, network in left)):
+        dice = random.Random(f"{seed} {network}")  # noqa: S311 - repeatable
+        until = min(count, len(rows) + share)
+        while len(rows) < until and any(only or first == network for _, first in left):
+            with bench_of(network, dice, seed) as (trial, bench):
+                try:
+                    _in_lab(trial, bench, network, rows, left, until, every=bool(only))
+                except AssertionError as error:
+                    print(f"NOT UNDONE, so the lab is made anew: {str(error)[:400]}", flush=True)
     return rows
 
 
-def table(rows: dict[str, Row], seed: int) -> str:
+def _in_lab(
+    trial: Trial, bench: Bench, network: str, rows: list[Said], left: list[tuple[str, str]], until: int, *, every: bool
+) -> None:
+    """Make the faults that are for this network, until there are ``until`` rows."""
+    for entry in list(left):
+        kind, first = entry
+        if len(rows) >= until:
+            return
+        if first != network and not every:
+            continue
+        left.remove(entry)
+        fault = next((drawn for _ in range(8) if (drawn := KINDS[kind](bench)) is not None), None)
+        if fault is None:
+            names = list(LABS)
+            if not every:
+                left.append((kind, names[(names.index(network) + 1) % len(names)]))
+            continue
+        findings, differs = try_one(trial, fault)
+        rows.append(Said(kind, network, fault, findings, differs, trial.seed))
+        print(line(rows[-1], len(rows)), flush=True)
+        trial.whole()
+
+
+def line(said: Said, number: int) -> str:
+    """What was said of a fault, in one line, and what is wrong with that."""
+    first = said.findings[0] if said.findings else None
+    told = f"{first.id} at {first.where}: {first.what}" if first else "nothing"
+    more = "".join(f"\n      also {finding.id} at {finding.where}: {finding.what[:160]}" for finding in said.findings[1:6])
+    wrong = "" if said.named else "  <-- NOT NAMED" if said.findings else "  <-- NOT FOUND"
+    false = f"  <-- {len(said.false)} FALSE" if said.false else ""
+    return f"{number} {said.network} {said.kind}, {said.fault.what}\n   {told[:300]}{wrong}{false}{more}\n   drift: {said.drift[:160]}"
+
+
+def table(rows: Sequence[Said]) -> str:
     """The table of docs/check.md."""
-    lines = [
-        f"{sum(one.drawn for one in rows.values())} faults, seed {seed}, on `{NETWORK}`, slice `{PART}`:",
-        "",
-        "| fault | drawn | found | named right | first findings |",
-        "|---|---|---|---|---|",
-    ]
-    for name, one in rows.items():
-        rules = ", ".join(f"`{rule}`" if rule != "nothing" else rule for rule, _ in one.rules.most_common())
-        lines.append(f"| {name} | {one.drawn} | {one.found} | {one.named} | {rules} |")
-    drawn, found, named = (sum(getattr(one, word) for one in rows.values()) for word in ("drawn", "found", "named"))
-    lines.append(f"| **all** | {drawn} | {found} ({found / drawn:.1%}) | {named} ({named / drawn:.1%}) | |")
+    lines = ["| seed | faults | found | named first, with device and cause | findings on devices that are right |", "|---|---|---|---|---|"]
+    for seed in sorted({said.seed for said in rows}):
+        mine = [said for said in rows if said.seed == seed]
+        counts = (len(mine), sum(bool(said.findings) for said in mine), sum(said.named for said in mine))
+        lines.append(f"| {seed} | {' | '.join(map(str, counts))} | {sum(len(said.false) for said in mine)} |")
+    lines += ["", "| kind | drawn | found | named | first findings |", "|---|---|---|---|---|"]
+    for kind in KINDS:
+        if mine := [said for said in rows if said.kind == kind]:
+            rules = ", ".join(dict.fromkeys(f"`{said.findings[0].id}`" if said.findings else "nothing" for said in mine))
+            counts = (len(mine), sum(bool(said.findings) for said in mine), sum(said.named for said in mine))
+            lines.append(f"| {kind} | {' | '.join(map(str, counts))} | {rules} |")
     return "\n".join(lines)
 
 
 def main(words: list[str]) -> None:
-    count, seed = (int(words[0]) if words else 64), (int(words[1]) if len(words) > 1 else 1)
-    text = table(run(count, seed), seed)
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("seeds", nargs="*", type=int, default=list(SEEDS))
+    parser.add_argument("--kinds", default="", help="words of which one is in the names of kinds, with | between them")
+    parser.add_argument("--lab", default="")
+    parser.add_argument("--count", type=int, default=COUNT)
+    given = parser.parse_args(words)
+    kinds = [name for name in KINDS if any(word in name for word in given.kinds.split("|"))]
+    count = given.count if not given.kinds else len(kinds)
+    rows = [said for seed in given.seeds for said in run(seed, kinds, count, given.lab)]
+    text = table(rows)
     print(text)
+    if not given.kinds and not given.lab:
+        page = PAGE.read_text(encoding="utf-8")
+        before, _, rest = page.partition(BEGIN)
+        _, _, after = rest.partition(END)
+        PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
