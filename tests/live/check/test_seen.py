@@ -180,6 +180,14 @@ def test_every_rule_about_expected_state_has_a_subject() -> None:
 
 
 OF_WHOLE = {
+    "configuration-differs",
+    "configuration-moved",
+    "address-duplicate",
+    "address-stray",
+    "advertisements-rogue",
+    "nic-address-stray",
+    "port-address-missing",
+    "prefix-originated-elsewhere",
     "device-silent",
     "answer-not-read",
     "not-seen",

@@ -74,7 +74,9 @@ class Bench:
             for daemon in ("zebra", "bgpd")
             if (pid := routers.daemon_pid(self.lab.place, device, daemon)) is not None
         )
-        inside = [f"--{kind}=/proc/{pid}/ns/{file}" for kind, file in (("mount", "mnt"), ("uts", "uts"), ("net", "net"))]
+        inside = [
+            f"--{kind}=/proc/{pid}/ns/{file}" for kind, file in (("mount", "mnt"), ("uts", "uts"), ("net", "net"))
+        ]
         typed = [word for line in ("configure terminal", *lines) for word in ("-c", line)]
         command = ["nsenter", *inside, "chroot", routers.running_root(pid), "vtysh", *typed]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -182,12 +184,7 @@ ROUTE_MAPS_S = 8
 @kind("port set down")
 def _port_down(bench: Bench) -> Fault:
     plug = bench.end()
-    far = next(
-        end
-        for wire in bench.links
-        for end, other in ((wire.a, wire.b), (wire.b, wire.a))
-        if other == plug
-    )
+    far = next(end for wire in bench.links for end, other in ((wire.a, wire.b), (wire.b, wire.a)) if other == plug)
     words = f"link set {plug.interface}"
     return bench.by_shell(
         bench.space(plug), f"ip {words} down", f"ip {words} up", [plug.device, far.device], r"^port-(shut|down) "
@@ -239,7 +236,9 @@ def _swapped(bench: Bench) -> Fault | None:
         (first, second)
         for first in bench.links
         for second in bench.links
-        if first is not second and first.b.device == second.b.device == config.name and first.a.device != second.a.device
+        if first is not second
+        and first.b.device == second.b.device == config.name
+        and first.a.device != second.a.device
     ]
     if not pairs:
         return None
@@ -281,11 +280,7 @@ def rewire(lab: Running, gone: Iterable[Wire], made: Iterable[Wire]) -> None:
         lines = router_lines(config) if config else [f"link set {interface} up"]
         run(
             plan.space(device, interface),
-            [
-                line
-                for line in lines
-                if line.startswith(f"link set {interface} ") or line.endswith(f" dev {interface}")
-            ],
+            [line for line in lines if line.startswith(f"link set {interface} ") or line.endswith(f" dev {interface}")],
         )
         lldp.configure(lab.place, plan, device)
     configs = [plan.configs[device] for device in sorted(routed)]
@@ -385,7 +380,7 @@ def _nic_address(bench: Bench) -> Fault | None:
 
 def _addresses(bench: Bench, plug: Plug) -> list[str]:
     said = json.loads(bench.inside(bench.space(plug), f"ip -j addr show dev {plug.interface} scope global"))
-    return [f"{entry['local']}/{entry['prefixlen']}" for entry in said[0].get("addr_info", ())]
+    return [f"{entry['local']}/{entry['prefixlen']}" for entry in said[0].get("addr_info", ()) if "local" in entry]
 
 
 @kind("address of another server")
@@ -422,7 +417,12 @@ def _loopback(bench: Bench) -> Fault | None:
         return None
     words = f"{config.loopback} dev lo"
     return bench.by_shell(
-        config.name, f"ip addr del {words}", f"ip addr add {words}", [config.name], rf"{re.escape(str(config.loopback).partition('/')[0])}", 12
+        config.name,
+        f"ip addr del {words}",
+        f"ip addr add {words}",
+        [config.name],
+        rf"{re.escape(str(config.loopback).partition('/')[0])}",
+        12,
     )
 
 
@@ -465,7 +465,9 @@ def _leaf_neighbor(bench: Bench) -> Fault | None:
     wire = bench.dice.choice(bench.nics)
     addresses = _addresses(bench, wire.a)
     config = bench.plan.configs[wire.b.device]
-    gateway = next((g.name for g in config.gateways if bench.plan.space(config.name, g.name) == bench.space(wire.b)), "")
+    gateway = next(
+        (g.name for g in config.gateways if bench.plan.space(config.name, g.name) == bench.space(wire.b)), ""
+    )
     if not addresses or not gateway:
         return None
     address = bench.dice.choice(addresses).partition("/")[0]
@@ -729,7 +731,12 @@ def _tc(bench: Bench) -> Fault:
     udp = f"protocol {'ipv6' if six else 'ip'} u32 match u8 17 0xff at {6 if six else 9}"
     do = f"tc qdisc add dev {plug.interface} clsact && tc filter add dev {plug.interface} ingress prio 7 {udp} action drop"
     return bench.by_shell(
-        bench.space(plug), do, f"tc qdisc del dev {plug.interface} clsact", [plug.device], r"filter|tc", what=f"tc on {plug.interface}"
+        bench.space(plug),
+        do,
+        f"tc qdisc del dev {plug.interface} clsact",
+        [plug.device],
+        r"filter|tc",
+        what=f"tc on {plug.interface}",
     )
 
 
@@ -744,7 +751,11 @@ def _netem(bench: Bench) -> Fault:
 
 
 def _edited(
-    bench: Bench, pattern: str, change: Callable[[re.Match[str]], tuple[list[str], list[str]]], words: str, settle_s: float = 5
+    bench: Bench,
+    pattern: str,
+    change: Callable[[re.Match[str]], tuple[list[str], list[str]]],
+    words: str,
+    settle_s: float = 5,
 ) -> Fault | None:
     """A statement of a designed frr.conf, changed by vtysh in its context. ``change`` gives the lines that do and undo it."""
     there: list[tuple[str, list[str], re.Match[str]]] = []
@@ -797,7 +808,6 @@ def _added(pattern: str, line: Callable[[Bench, re.Match[str]], str], words: str
     return draw
 
 
-
 def _router_id(bench: Bench) -> Fault | None:
     first, second = bench.dice.sample(list(bench.plan.configs.values()), 2)
     if first.bgp is None or second.bgp is None:
@@ -830,14 +840,21 @@ def _wrong_prefix(bench: Bench) -> Fault | None:
 
 
 def _of_tenant(bench: Bench, pattern: str, new: Callable[[re.Match[str]], str], words: str) -> Fault | None:
-    return _edited(bench, pattern, lambda match: ([f"no {match[0]}", new(match)], [f"no {new(match)}", match[0]]), words, 8)
+    return _edited(
+        bench, pattern, lambda match: ([f"no {match[0]}", new(match)], [f"no {new(match)}", match[0]]), words, 8
+    )
 
 
 def _shutdown(bench: Bench) -> Fault:
     plug = bench.end()
     words = [f"interface {plug.interface}", "shutdown"]
     return replace(
-        bench.by_vtysh(plug.device, words, [words[0], "no shutdown"], rf"(port-shut|port-down|configuration-\S+) .*{plug.interface}"),
+        bench.by_vtysh(
+            plug.device,
+            words,
+            [words[0], "no shutdown"],
+            rf"(port-shut|port-down|configuration-\S+) .*{plug.interface}",
+        ),
         at=tuple({end.device for wire in bench.links if plug in (wire.a, wire.b) for end in (wire.a, wire.b)}),
     )
 
@@ -931,12 +948,13 @@ KINDS |= {
         10,
     ),
     "own AS towards a neighbor": _added(
-        r"neighbor (\S+) peer-group \S+", lambda _, m: f"neighbor {m[1]} local-as 64999 no-prepend replace-as", r"64999", 12
+        r"neighbor (\S+) peer-group \S+",
+        lambda _, m: f"neighbor {m[1]} local-as 64999 no-prepend replace-as",
+        r"64999",
+        12,
     ),
     "router id of another switch": _router_id,
-    "session shut down": _added(
-        r"neighbor (\S+) peer-group \S+", lambda _, m: f"neighbor {m[1]} shutdown", r"shut", 4
-    ),
+    "session shut down": _added(r"neighbor (\S+) peer-group \S+", lambda _, m: f"neighbor {m[1]} shutdown", r"shut", 4),
     "most prefixes": _added(
         r"neighbor (\S+) activate", lambda _, m: f"neighbor {m[1]} maximum-prefix 1", r"maximum.prefix", 8
     ),
@@ -950,9 +968,7 @@ KINDS |= {
     "password of a session": _added(
         r"neighbor (\S+) peer-group \S+", lambda _, m: f"neighbor {m[1]} password wrong", r"password", 14
     ),
-    "one path only": _replaced(
-        r"maximum-paths (\d+)", lambda _, __: "maximum-paths 1", r"maximum-paths|leaves by"
-    ),
+    "one path only": _replaced(r"maximum-paths (\d+)", lambda _, __: "maximum-paths 1", r"maximum-paths|leaves by"),
     "session not activated": _removed(r"neighbor \S+ activate", r"activate", 8),
     "redistribution taken away": _removed(r"redistribute connected.*", r"redistribute|no other leaf", 8),
     "connection timer": _replaced(
@@ -980,8 +996,12 @@ KINDS |= {
     "another route target exported": lambda bench: _of_tenant(
         bench, r"route-target export (\S+)", lambda m: "route-target export 64512:9999", r"route.target"
     ),
-    "another VNI": lambda bench: _of_tenant(bench, r"vni (\d+)", lambda m: f"vni {int(m[1]) + 5000}", r"\b[Vv][Nn][Ii]\b"),
-    "route distinguisher": lambda bench: _of_tenant(bench, r"rd (\S+):(\d+)", lambda m: f"rd {m[1]}:9999", r"\brd\b|distinguisher"),
+    "another VNI": lambda bench: _of_tenant(
+        bench, r"vni (\d+)", lambda m: f"vni {int(m[1]) + 5000}", r"\b[Vv][Nn][Ii]\b"
+    ),
+    "route distinguisher": lambda bench: _of_tenant(
+        bench, r"rd (\S+):(\d+)", lambda m: f"rd {m[1]}:9999", r"\brd\b|distinguisher"
+    ),
     "VNIs not advertised": _removed(r"advertise-all-vni", r"advertise-all-vni", 8),
     "prefixes of a tenant not advertised": _removed(r"advertise ipv[46] unicast", r"advertise ipv", 8),
     # Others.
@@ -996,7 +1016,9 @@ KINDS |= {
 def _daemon(bench: Bench, word: str) -> Fault | None:
     config = bench.switch()
     assert config is not None
-    daemon = bench.dice.choice([name for name in ("zebra", "bgpd", "bfdd") if name in routers.daemons_of(bench.lab.frr, config)])
+    daemon = bench.dice.choice(
+        [name for name in ("zebra", "bgpd", "bfdd") if name in routers.daemons_of(bench.lab.frr, config)]
+    )
     lab = bench.lab
 
     def send(number: signal.Signals) -> None:
@@ -1010,7 +1032,11 @@ def _daemon(bench: Bench, word: str) -> Fault | None:
 
     if word == "killed":
         return Fault(
-            f"{config.name}: {daemon} killed", (config.name,), rf"^daemon-not-running .*{daemon}", lambda: send(signal.SIGKILL), again
+            f"{config.name}: {daemon} killed",
+            (config.name,),
+            rf"^daemon-not-running .*{daemon}",
+            lambda: send(signal.SIGKILL),
+            again,
         )
     return Fault(
         f"{config.name}: {daemon} frozen",
@@ -1048,7 +1074,10 @@ def _rogue(bench: Bench) -> Fault | None:
     """A server advertises itself as a router of a prefix that the design does not have."""
     wire = bench.dice.choice(bench.nics)
     neighbors = [
-        other for other in bench.nics if other.b.device == wire.b.device and other.a.device != wire.a.device
+        other
+        for other in bench.nics
+        if other.b.device == wire.b.device
+        and other.a.device != wire.a.device
         and bench.space(other.b) == bench.space(wire.b)
     ]
     if not neighbors or not any(gateway.advertisements for gateway in bench.plan.configs[wire.b.device].gateways):
@@ -1057,16 +1086,26 @@ def _rogue(bench: Bench) -> Fault | None:
     sending: list[subprocess.Popen[bytes]] = []
 
     def begin() -> None:
-        words = ["ip", "netns", "exec", name, sys.executable, "-c", ROGUE, wire.a.interface, "2001:db8:666::", "30", "60"]
+        words = [
+            "ip",
+            "netns",
+            "exec",
+            name,
+            sys.executable,
+            "-c",
+            ROGUE,
+            wire.a.interface,
+            "2001:db8:666::",
+            "30",
+            "60",
+        ]
         sending.append(subprocess.Popen(words))
 
     def end() -> None:
         for process in sending:
             process.kill()
             process.wait()
-        bench.inside(
-            wire.a.device, f"{sys.executable} -c '{ROGUE}' {wire.a.interface} 2001:db8:666:: 0 1"
-        )
+        bench.inside(wire.a.device, f"{sys.executable} -c '{ROGUE}' {wire.a.interface} 2001:db8:666:: 0 1")
         for other in neighbors:
             bench.inside(
                 other.a.device,
@@ -1097,7 +1136,12 @@ def _tunnel(bench: Bench) -> Fault | None:
         return None
     device = bench.dice.choice([entry["ifname"] for entry in said])
     return bench.by_shell(
-        space, f"ip link set {device} down", f"ip link set {device} up", [config.name], r"(?i)vni|vxlan|tunnel|vrf|tenant", 8
+        space,
+        f"ip link set {device} down",
+        f"ip link set {device} up",
+        [config.name],
+        r"(?i)vni|vxlan|tunnel|vrf|tenant",
+        8,
     )
 
 

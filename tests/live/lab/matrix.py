@@ -79,8 +79,9 @@ class Trial:
 
     def findings(self, capture: Capture) -> list[Finding]:
         """What ``check`` says of a capture, without notes."""
+        criteria = Criteria(before=self.before, all_routes=True, allow_unseen=("routes",), line=self.line)
         with life.attach(self.fabric)[1] as running:
-            result = compared(running.plan, capture, Criteria(before=self.before, all_routes=True, line=self.line))
+            result = compared(running.plan, capture, criteria)
         return [finding for finding in result.findings if finding.severity != "info"]
 
     def drift(self, capture: Capture) -> str:
@@ -88,7 +89,9 @@ class Trial:
         with life.attach(self.fabric)[1] as running:
             plan = running.plan
             result = drift(plan.network, captured_texts(plan.network, capture.folder), configs=plan.configs)
-        return next((f"{device.device} {line.strip()}" for device in result.devices for line in result.lines()[1:3]), "")
+        return next(
+            (f"{device.device} {line.strip()}" for device in result.devices for line in result.lines()[1:3]), ""
+        )
 
     def whole(self) -> None:
         """Wait until nothing is found, and keep that as the capture before. Raises ``AssertionError`` with what stays."""
@@ -191,7 +194,9 @@ def line(said: Said, number: int) -> str:
     """What was said of a fault, in one line, and what is wrong with that."""
     first = said.findings[0] if said.findings else None
     told = f"{first.id} at {first.where}: {first.what}" if first else "nothing"
-    more = "".join(f"\n      also {finding.id} at {finding.where}: {finding.what[:160]}" for finding in said.findings[1:6])
+    more = "".join(
+        f"\n      also {finding.id} at {finding.where}: {finding.what[:160]}" for finding in said.findings[1:6]
+    )
     wrong = "" if said.named else "  <-- NOT NAMED" if said.findings else "  <-- NOT FOUND"
     false = f"  <-- {len(said.false)} FALSE" if said.false else ""
     return f"{number} {said.network} {said.kind}, {said.fault.what}\n   {told[:300]}{wrong}{false}{more}\n   drift: {said.drift[:160]}"
@@ -199,7 +204,10 @@ def line(said: Said, number: int) -> str:
 
 def table(rows: Sequence[Said]) -> str:
     """The table of docs/check.md."""
-    lines = ["| seed | faults | found | named first, with device and cause | findings on devices that are right |", "|---|---|---|---|---|"]
+    lines = [
+        "| seed | faults | found | named first, with device and cause | findings on devices that are right |",
+        "|---|---|---|---|---|",
+    ]
     for seed in sorted({said.seed for said in rows}):
         mine = [said for said in rows if said.seed == seed]
         counts = (len(mine), sum(bool(said.findings) for said in mine), sum(said.named for said in mine))
@@ -207,7 +215,9 @@ def table(rows: Sequence[Said]) -> str:
     lines += ["", "| kind | drawn | found | named | first findings |", "|---|---|---|---|---|"]
     for kind in KINDS:
         if mine := [said for said in rows if said.kind == kind]:
-            rules = ", ".join(dict.fromkeys(f"`{said.findings[0].id}`" if said.findings else "nothing" for said in mine))
+            rules = ", ".join(
+                dict.fromkeys(f"`{said.findings[0].id}`" if said.findings else "nothing" for said in mine)
+            )
             counts = (len(mine), sum(bool(said.findings) for said in mine), sum(said.named for said in mine))
             lines.append(f"| {kind} | {' | '.join(map(str, counts))} | {rules} |")
     return "\n".join(lines)

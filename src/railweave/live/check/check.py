@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from railweave.analysis.checks.devices import saved as saved_configurations
 from railweave.analysis.expect import expected
 from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
@@ -18,7 +19,7 @@ from railweave.live.check import cabling, counters, identity, servers
 from railweave.live.check import ports as of_ports
 from railweave.live.check.counters import ORDER, STATES
 from railweave.live.check.counting import SubjectCount, compared, not_asked, summary
-from railweave.live.check.identity import NOT_ASKED, SILENT
+from railweave.live.check.identity import NOT_ASKED, SILENT, changed_lines
 from railweave.live.check.living import EVERYTHING, NetworkStates, Visibility
 from railweave.live.check.servers import RETRANSMITTED
 from railweave.live.check.subjects import SUBJECTS
@@ -27,11 +28,13 @@ from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
 from railweave.model.state.host_state import HOST, read_hosts
 from railweave.pages.table import Cell, Column, Table
+from railweave.systems import system
 from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from railweave.analysis.checks.devices import DeviceCheck
     from railweave.model.device.expected import Keys
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
@@ -354,6 +357,7 @@ def check(
         {name: expected_host(network, name) for name in asked},
         hosts,
         read_hosts(before, _servers(network)) if before is not None else {},
+        *_configurations(capture, before, {name: configs[name] for name in wanted}),
     )
     devices_compared = (*wanted, *asked)
     progress(f"comparing {counted(len(devices_compared), 'device')}")
@@ -376,6 +380,34 @@ def check(
             if each.route_counts
         ),
     )
+
+
+def _configurations(
+    capture: Capture, before: Capture | None, configs: Mapping[str, DeviceConfig]
+) -> tuple[dict[str, DeviceCheck], dict[str, tuple[str, ...]]]:
+    """Return how the captured configurations differ from ``configs``, and the lines that changed since an earlier capture."""
+
+    def texts(of: Capture) -> dict[str, dict[str, str]]:
+        files = {
+            name: tuple(system(config.nos).trees(config)) for name, config in configs.items() if name in of.answers
+        }
+        captured = {name: of.configurations(name, file_names) for name, file_names in files.items()}
+        return {name: {str(path): text for path, text in saved.items()} for name, saved in captured.items() if saved}
+
+    running = texts(capture)
+    checks = saved_configurations(configs, running) if running else {}
+    earlier = texts(before) if before is not None else {}
+    moved = {
+        name: changed
+        for name, now in running.items()
+        if name in earlier and (changed := changed_lines("".join(earlier[name].values()), "".join(now.values())))
+    }
+    if moved:  # a configuration that became the designed one was deployed, or repaired
+        was = saved_configurations(configs, {name: earlier[name] for name in moved}, why=False)
+        moved = {
+            name: lines for name, lines in moved.items() if checks[name].findings or was[name].config == configs[name]
+        }
+    return checks, moved
 
 
 def _check_subjects(names: Sequence[str]) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.live.check import cabling, counters, forwarding, identity, ports, servers, sessions, tenants
-from railweave.live.check.living import Deviation, NetworkStates, Part, link_and_ends
+from railweave.live.check import cabling, counters, forwarding, identity, ports, servers, sessions, strangers, tenants
+from railweave.live.check.living import Deviation, Kind, NetworkStates, Part, link_and_ends
 from railweave.live.check.ports import same_port, short
 from railweave.live.check.sessions import bfd_as_designed, by_daemons, by_end, carried, far_end, rests_on
 from railweave.model.findings import SEVERITIES, Finding
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from railweave.model.device.expected import Adjacency, Keys, Session
     from railweave.model.device.model import Session as Peering
+    from railweave.model.findings import Severity
     from railweave.model.state.protocols import BgpSession, IsisAdjacency
 
 
@@ -181,6 +182,7 @@ def _sources(living: NetworkStates, sender: str, peering: Peering) -> frozenset[
 
 LOOKS = (
     identity.identity,
+    identity.configurations,
     cabling.cabling,
     ports.ports,
     sessions.sessions,
@@ -190,6 +192,7 @@ LOOKS = (
     tenants.overlay_prefixes,
     tenants.tunnels,
     servers.servers,
+    strangers.strangers,
     counters.counters,
     servers.losses,
 )
@@ -200,6 +203,10 @@ CAUSES = (
     (ports.DOWN,),
     (sessions.DAEMON,),
     (servers.DOWN,),
+    (identity.CONFIGURATION,),
+    (identity.MOVED,),
+    (strangers.ROGUE, strangers.DUPLICATE, strangers.STRAY, strangers.MISSING),
+    (strangers.ORIGIN,),
     (sessions.MISSING, sessions.DOWN, sessions.AS, ADJACENCY),
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
     (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS),
@@ -208,9 +215,42 @@ CAUSES = (
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}
 
 
+_CONFIGURED: dict[str, tuple[Kind, ...]] = {
+    **dict.fromkeys(
+        (
+            rule.id
+            for rule in (forwarding.ROUTE_MISSING, forwarding.ROUTE_PORTS, forwarding.ROUTE_NOT_INSTALLED, PREFIXES)
+        ),
+        ("routing", "tenants"),
+    ),
+    **dict.fromkeys((rule.id for rule in (forwarding.ROUTE_DROPS, forwarding.ROUTE_PROTOCOL)), ("statics",)),
+    **dict.fromkeys(
+        (rule.id for rule in (tenants.LOST, forwarding.FOREIGN, forwarding.VRF_MISSING, forwarding.VRF_DIFFERS)),
+        ("tenants",),
+    ),
+}
+"""For each rule, the kinds of configuration that can explain its findings, wherever they are; static routes only on the same device."""
+
+
 def deviations(living: NetworkStates) -> list[Deviation]:
     """Return everything that differs from the design, as each device shows it."""
-    return [deviation for look in LOOKS for deviation in look(living)]
+    seen = [deviation for look in LOOKS for deviation in look(living)]
+    broken = {kind for deviation in seen for kind, _ in deviation.breaks}
+    if broken.isdisjoint({"port", "routing", "statics", "tenants"}) and not any(
+        deviation.rule is identity.CONFIGURATION for deviation in seen
+    ):
+        return seen
+    return [deviation if deviation.rule is identity.CONFIGURATION else _configured(deviation) for deviation in seen]
+
+
+def _configured(deviation: Deviation) -> Deviation:
+    """Return a deviation that also needs the configuration of its port, and that of policies, routes or tenants."""
+    kinds = _CONFIGURED.get(deviation.rule.id, ())
+    needs: set[Part] = {(kind, deviation.device if kind == "statics" else "") for kind in kinds}
+    if deviation.port:
+        needs.add(("port", deviation.where))
+    needs |= {part for part in deviation.breaks if part[0] == "session"}
+    return replace(deviation, needs=deviation.needs | needs)
 
 
 def diagnose(living: NetworkStates, line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)) -> list[Finding]:
@@ -231,10 +271,17 @@ def explained(
     for place, root in roots.items():
         symptoms.setdefault(root, []).append(place)
 
-    def order(place: int) -> tuple[int, int, int]:
-        severity = seen[place].severity or seen[place].rule.severity
-        return SEVERITIES.index(severity), -len(symptoms.get(place, ())), place
+    def severity(place: int) -> Severity:
+        """The worst severity of a deviation and of those that it explains: they count as notes from here on."""
+        each = [seen[index] for index in (place, *symptoms.get(place, ()))]
+        severities: list[Severity] = [deviation.severity or deviation.rule.severity for deviation in each]
+        return min(severities, key=SEVERITIES.index)
 
+    def order(place: int) -> tuple[int, int, int]:
+        return SEVERITIES.index(severity(place)), -len(symptoms.get(place, ())), place
+
+    for place in symptoms:
+        seen[place] = replace(seen[place], severity=severity(place))
     findings: list[Finding] = []
     for place in sorted((index for index in range(len(seen)) if index not in roots), key=order):
         findings.append(_finding(seen[place], line, [seen[index] for index in symptoms.get(place, ())]))
@@ -272,7 +319,8 @@ def _roots(seen: list[Deviation]) -> dict[int, int]:
     last = len(CAUSES)
 
     def depth(place: int) -> int:
-        return _DEPTH.get(seen[place].rule.id, last)
+        own = seen[place].depth
+        return _DEPTH.get(seen[place].rule.id, last) if own is None else own
 
     parent: dict[int, int] = {}
     for place, deviation in enumerate(seen):

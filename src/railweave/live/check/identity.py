@@ -1,18 +1,27 @@
-"""Checks that devices answer and match the design, and checks of their clocks and alarms."""
+"""Checks that devices answer and match the design, of their running configurations, their clocks and their alarms."""
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import TYPE_CHECKING, Literal
 
+from railweave.analysis.checks import differs
+from railweave.counting import counted
 from railweave.live.check.living import Deviation, NetworkStates, Part
 from railweave.live.check.ports import short
+from railweave.live.check.sessions import carried
 from railweave.model.findings.registry import Rule
 from railweave.model.state.question import not_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from railweave.analysis.checks.causes import Cause
+    from railweave.analysis.checks.devices import DeviceCheck
+    from railweave.analysis.expect import Expected
+    from railweave.model.device.expected import OverlaySession, Session
+    from railweave.model.findings import Finding
     from railweave.model.state.device_state import Note
 
 NOT_ASKED = "it was not asked"
@@ -95,6 +104,25 @@ ALARM = Rule(
 )
 
 
+CONFIGURATION = Rule(
+    "configuration-differs",
+    "error",
+    "living",
+    "The running configuration of a device has statements that differ from the design.",
+    why="what the statements set is not as designed, on this device and on those that learn from it",
+    fix="put the designed statements back (`railweave deploy`), or take these into the fabric file (`railweave drift --adopt`)",
+    sometimes="warning",
+)
+MOVED = Rule(
+    "configuration-moved",
+    "warning",
+    "living",
+    "The configuration of a device was changed since it was last seen, and `railweave deploy` did not work on it.",
+    why="what runs is no longer what was designed, and the next deploy would take the change back",
+    fix="compare it with the design: `railweave collect`, then `railweave drift`; adopt the change or deploy the design again",
+)
+
+
 def identity(living: NetworkStates) -> Iterator[Deviation]:
     """Yield findings about devices that did not answer, and about the identity, clock and alarms that each device reports."""
     yield from _silent(living)
@@ -174,3 +202,109 @@ def _same_model(reported: str, designed: str) -> bool:
 def same_release(reported: str, designed: str) -> bool:
     """Return whether a reported release is the designed one. Devices report more detail: 25.4R1 matches 25.4R1.12-EVO, not 25.4R10."""
     return not designed or re.search(rf"(?<![0-9A-Za-z]){re.escape(designed)}(?![0-9])", reported) is not None
+
+
+_MOST_STATEMENTS = 3
+"""The most statements or lines that one finding names."""
+_PORT = re.compile(r"interfaces?\b|irb\b|port\b|ethernet\b|vlan\b", re.IGNORECASE)
+_POLICY = re.compile(
+    r"route-map|prefix-list|policy|communit|as-path|aigp|maximum-paths|multipath|redistribute|\bnetwork\b|local-preference"
+    r"|activate|allowas-in|next-hop|aggregate|add-path|\bimport\b|\bexport\b"
+)
+_STATIC = re.compile(r"^(?:ip|ipv6) route\b|static\b")
+_TENANT = re.compile(r"\bvrfs?\b|\bvni\b|evpn|route-target|routing-instances|vxlan|advertise-all-vni", re.IGNORECASE)
+
+
+def configurations(living: NetworkStates) -> Iterator[Deviation]:
+    """Yield findings about statements of running configurations that differ from the design, and about changes since they were last seen.
+
+    A device of which a daemon does not run shows only a part of its configuration, so it is not compared.
+    """
+    for expected, _ in living.pairs():
+        device = expected.device
+        asked = living.unanswered.get(device, {})
+        if any(not_running(why) for why in asked.values()):
+            continue
+        check, lines = living.configurations.get(device), living.moved.get(device, ())
+        differs = False
+        for deviation in _statements(expected, check) if check is not None else ():
+            differs = True
+            yield deviation
+        if lines and not differs:
+            shown = "; ".join(lines[:_MOST_STATEMENTS])
+            more = f"; {len(lines) - _MOST_STATEMENTS} more lines" if len(lines) > _MOST_STATEMENTS else ""
+            yield Deviation(MOVED, device, f"its configuration was changed: {shown}{more}", expected.identity.because)
+
+
+def changed_lines(old: str, new: str) -> tuple[str, ...]:
+    """Return the lines that two texts of a configuration do not share, as ``-line`` and ``+line``; lines that differ in blanks are equal."""
+    before, after = (list(map(str.rstrip, text.splitlines())) for text in (old, new))
+    if before == after:
+        return ()
+    difference = difflib.unified_diff(before, after, n=0, lineterm="")
+    return tuple(
+        line for line in difference if line[0] in "+-" and not line.startswith(("---", "+++")) and line[1:].strip()
+    )
+
+
+def _statements(expected: Expected, check: DeviceCheck) -> Iterator[Deviation]:
+    """Yield a finding for the differing statements of one kind that affect the same parts of the network."""
+    groups: dict[tuple[str, str, frozenset[Part]], list[Finding]] = {}
+    for cause, finding in check.causes:
+        port, breaks = _reach(expected, cause)
+        groups.setdefault((finding.id, port, frozenset() if finding.id == differs.TEXT.id else breaks), []).append(
+            finding
+        )
+    for (id_, port, breaks), findings in groups.items():
+        named = "; ".join(f"{finding.what} (line {finding.line})" for finding in findings[:_MOST_STATEMENTS])
+        left_out = len(findings) - _MOST_STATEMENTS
+        more = f"; and {counted(left_out, 'more statement')}" if left_out > 0 else ""
+        description = f"{id_}: {named}{more}"
+        yield Deviation(
+            CONFIGURATION,
+            expected.device,
+            description,
+            expected.identity.because,
+            port,
+            breaks=breaks,
+            severity="error" if any(finding.severity == "error" for finding in findings) else "warning",
+            depth=0 if port else None,
+        )
+    for finding in check.unreadable:
+        yield Deviation(CONFIGURATION, expected.device, finding.what, expected.identity.because, severity="warning")
+
+
+def _reach(expected: Expected, cause: Cause) -> tuple[str, frozenset[Part]]:
+    """Return the port that a statement configures (empty: none), and the parts of the network that it affects."""
+    device = expected.device
+    statement = f"{cause.designed} / {cause.found}"
+    words = {*re.split(r"[\s/]+", statement), *re.split(r"\s+", statement)}
+    words |= {name for difference in cause.fields for name in difference.place}
+    breaks: set[Part] = set()
+    if _PORT.match(cause.designed or cause.found):
+        links = {port.name: port.link for port in expected.ports}
+        names = [*links, *(gateway.name for gateway in expected.gateways)]
+        port = next((name for name in names if name in words or f"{name}.0" in words), "")
+        if port:
+            breaks = {("port", f"{device} {port}")}
+            breaks |= {("session", links[port])} if links.get(port) else {("gateways", device)}
+            return port, frozenset(breaks)
+    sessions = [*expected.sessions, *expected.overlay_sessions]
+    routed = any(word in statement for word in ("bgp", "neighbor", "bfd", "isis"))
+    if _TENANT.search(statement):
+        breaks |= {("tenants", "")}
+    if _STATIC.search(statement):
+        breaks |= {("statics", device), ("routing", "")}
+    if routed or _POLICY.search(statement):
+        breaks |= {("routing", ""), ("tenants", "")}
+    if routed and not re.search(r"route-map|prefix-list|policy|maximum-paths|redistribute|\bnetwork\b", statement):
+        named = [each for each in sessions if words & _names(each)]
+        breaks |= {carried(each.session) for each in named or sessions}
+    return "", frozenset(breaks)
+
+
+def _names(session: Session | OverlaySession) -> set[str]:
+    """Return the names by which a configuration knows a session: its interface, the neighbor's address, its group."""
+    names = {session.session.interface, str(session.session.peer_address or "")}
+    group = getattr(session, "group", None)
+    return {name for name in (*names, group.name if group is not None else "") if name}

@@ -13,6 +13,7 @@ from railweave.model.state.question import DEFAULT_VRF
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from railweave.analysis.checks.devices import DeviceCheck
     from railweave.analysis.expect import Expected
     from railweave.analysis.expect.hosts import ExpectedHost
     from railweave.model.config.addresses import Prefix
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
     from railweave.model.state.host_state import HostState
     from railweave.model.state.question import Question
 
-Kind = Literal["device", "link", "session", "nic", "daemon", "gateways", "answers", "vrf"]
+Kind = Literal[
+    "device", "link", "session", "nic", "daemon", "gateways", "answers", "vrf", "port", "routing", "statics", "tenants"
+]
 Part = tuple[Kind, str]
 """A part of the network that a fault can break or that a fault can depend on: its kind and its name.
 
 Kinds are a device, a link, the routing session of a link, a NIC, a daemon, the gateways of a leaf, the answers of a device,
-and a VRF of a device (``DEVICE VRF``).
+and a VRF of a device (``DEVICE VRF``). The others are parts of a configuration: a port of a device, the policies of all devices
+(their name is empty), the static routes of a device, and the tenants of all devices.
 """
 
 
@@ -62,6 +66,8 @@ class NetworkStates:
     - ``silent``: devices that did not answer, with the reason if it is known.
     - ``unanswered``: for each device, the questions that it did not answer, with the reason.
     - ``questions``: for each switch, the questions about its state. It must answer those that are not optional.
+    - ``configurations``: for each switch whose running configuration is known, how it differs from the design.
+    - ``moved``: for each switch whose running configuration changed since it was last seen, the lines that changed.
     """
 
     network: Network
@@ -75,6 +81,8 @@ class NetworkStates:
     servers_expected: dict[str, ExpectedHost] = field(default_factory=dict[str, "ExpectedHost"])
     hosts: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
     hosts_before: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
+    configurations: dict[str, DeviceCheck] = field(default_factory=dict[str, "DeviceCheck"])
+    moved: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
 
     @cached_property
     def tenant_prefixes(self) -> frozenset[Prefix]:
@@ -218,6 +226,7 @@ class Deviation:
     - ``link``: the link that both ends may report; both reports become one finding. Empty otherwise.
     - ``because``: the keys of the fabric file from which the design follows.
     - ``objects``: the number of expected objects that are wrong, for example missing prefixes.
+    - ``depth``: the place in the order of causes if it is not that of the rule.
     """
 
     rule: Rule
@@ -231,6 +240,7 @@ class Deviation:
     severity: Severity | None = None
     fix: str | None = None
     objects: int = 1
+    depth: int | None = None
 
     @property
     def where(self) -> str:

@@ -129,7 +129,7 @@ def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[De
 
 
 def duplicates(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each NIC address within the design's prefixes that belongs to another server, or that two servers have."""
+    """Yield a finding for each NIC address that belongs to another server, or that two servers have."""
     owners: dict[str, tuple[str, str]] = {
         _address(address.address): (server.name, nic.name)
         for server in living.network.servers
@@ -137,28 +137,30 @@ def duplicates(living: NetworkStates) -> Iterator[Deviation]:
         for address in nic.addresses
         if not nic.mac_is_placeholder or address.origin != "slaac"
     }
-    holders: dict[str, list[tuple[ExpectedHost, str]]] = {}
+    holders: dict[str, list[tuple[ExpectedHost, str, bool]]] = {}
     for wanted, state in living.servers():
         nics = {nic.netdev: nic for nic in wanted.nics}
         for assigned in state.addresses or ():
-            nic = nics.get(assigned.interface)
-            address = _address(assigned.address)
-            if nic is not None and address and any(_in(address, str(path.prefix)) for path in nic.addresses):
-                holders.setdefault(address, []).append((wanted, nic.name))
+            nic, address = nics.get(assigned.interface), _address(assigned.address)
+            if nic is not None and address and not ipaddress.ip_address(address).is_link_local:
+                inside = any(_in(address, str(path.prefix)) for path in nic.addresses)
+                holders.setdefault(address, []).append((wanted, nic.name, inside))
     for address, held in holders.items():
-        owner = owners.get(address)
-        others = [(wanted, name) for wanted, name in held if owner is None or wanted.device != owner[0]]
-        if owner is None and len({wanted.device for wanted, _ in held}) < 2:
+        at_home = [(wanted.device, name) for wanted, name, inside in held if inside]
+        owner = owners.get(address) or (at_home[0] if len(held) > 1 and len(at_home) == 1 else None)
+        others = [(wanted, name) for wanted, name, _ in held if owner is None or wanted.device != owner[0]]
+        if owner is None and len({wanted.device for wanted, _, _ in held}) < 2:
             continue
         for wanted, name in others if owner else others[:1]:
-            has = " and ".join(f"{holder.device} {nic}" for holder, nic in held if holder.device != wanted.device)
+            has = " and ".join(f"{holder.device} {nic}" for holder, nic, _ in held if holder.device != wanted.device)
             description = (
                 f"{name} has {address}, which is that of {' '.join(owner)}"
                 if owner
                 else f"{name} and {has} have {address}"
             )
             fix = f"ip addr del {address} on {wanted.device}" if owner else "find out which of them formed it, and why"
-            yield Deviation(DUPLICATE, wanted.device, description, wanted.because, name, fix=fix)
+            needs: frozenset[Part] = frozenset([("nic", f"{wanted.device} {name} {address}")])
+            yield Deviation(DUPLICATE, wanted.device, description, wanted.because, name, fix=fix, needs=needs)
 
 
 def _family(*words: object) -> int:

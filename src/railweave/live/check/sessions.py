@@ -130,8 +130,11 @@ def far_end(peering: Peering) -> str:
 
 
 def carried(peering: Peering) -> Part:
-    """Return the part of the network that a session is: a link's session, or an overlay session between two loopbacks."""
-    return ("session", peering.link or f"{peering.local_address}--{peering.peer_address}")
+    """Return the part of the network that a session is: a link's session, or an overlay session between two loopbacks.
+
+    Both ends of a session are the same part.
+    """
+    return ("session", peering.link or "--".join(sorted(map(str, (peering.local_address, peering.peer_address)))))
 
 
 def by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:

@@ -120,6 +120,7 @@ IN_A_LAB = Visibility(
         "port-speeds": "links of a lab have no speed",
         "nic-speeds": "links of a lab have no speed",
         "gids": "a lab has no RDMA devices",
+        "counters-damaged-frames": "links of a lab damage no frames, and ports of VRFs are in namespaces of their own",
     },
 )
 """The visibility of a lab. FRR's readers leave out more."""

@@ -1,4 +1,4 @@
-"""Connections that can change a device. Only ``operations.deploy`` opens them, through a ``Site``."""
+"""Connections that can change a device, and files copied to it. Only ``operations.deploy`` uses them, through a ``Site``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from railweave.systems.transaction import RefusedError, Session
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
 
     from railweave.live.reach.command import Command
     from railweave.live.reach.netconf import Netconf
@@ -139,3 +140,22 @@ def _refusals() -> Generator[None]:
 def _first(words: str) -> str:
     line = words.strip().partition("\n")[0]
     return line if len(line) <= 80 else f"{line[:79]}…"
+
+
+async def copied(target: Target, file: Path, place: str) -> None:
+    """Copy a file to a path on a device, unless a file of the same size exists there. Raises ``ReachError``."""
+    from railweave.live.reach.ssh import closed, connected
+
+    connections = await connected(target)
+    try:
+        async with asyncio.timeout(target.answer_s), connections[-1].start_sftp_client() as sftp:
+            size = file.stat().st_size
+            if await sftp.exists(place) and await sftp.getsize(place) == size:
+                return
+            await sftp.put(str(file), place)
+    except TimeoutError:
+        raise ReachError("late", f"{place} was not copied within {target.answer_s:g} s") from None
+    except (OSError, asyncssh.Error) as error:
+        raise ReachError("lost", f"{place} was not copied: {told(str(error))}") from None
+    finally:
+        await closed(connections)

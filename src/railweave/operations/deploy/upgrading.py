@@ -68,7 +68,7 @@ class Switch:
         Raises ``RefusedError`` if the file has changed since the plan was made, or if the switch refuses.
         """
         if image.file:
-            from railweave.live.reach.copying import copied
+            from railweave.live.reach.telling import copied
             from railweave.operations.deploy.upgrade import digests
 
             if digests(Path(image.file)) != (image.sha256, image.sha512):

@@ -1,0 +1,361 @@
+"""Checks for what the design does not have: addresses, prefixes that other devices originate, and routers that servers should not hear."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.live.check.living import Deviation, NetworkStates, Part
+from railweave.live.check.ports import of_port, without_unit
+from railweave.live.check.sessions import carried
+from railweave.model.findings.registry import Rule
+from railweave.model.state.question import DEFAULT_VRF
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from railweave.analysis.expect import Expected
+    from railweave.analysis.expect.hosts import ExpectedHost
+    from railweave.model.device.expected import Route as WantedRoute
+    from railweave.model.network.devices import Nic
+    from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.host_state import HostState
+    from railweave.model.state.protocols import Route
+
+DUPLICATE = Rule(
+    "address-duplicate",
+    "error",
+    "living",
+    "An interface of a switch has an address that the design gives to another device.",
+    why="packets for one device reach the other, and its prefix is advertised from two places",
+    fix="take the address off the interface that the design does not give it to",
+)
+STRAY = Rule(
+    "address-stray",
+    "warning",
+    "living",
+    "An interface of a switch has an address that the design does not have.",
+    why="the switch answers to it and may advertise its prefix",
+    fix="take the address away, or write it into the fabric file",
+    sometimes="error",
+)
+MISSING = Rule(
+    "port-address-missing",
+    "error",
+    "living",
+    "A port between switches or a loopback interface lacks an address of the design.",
+    why="sessions to or from this address do not come up",
+    fix="load the designed configuration again",
+)
+NIC_STRAY = Rule(
+    "nic-address-stray",
+    "error",
+    "living",
+    "A NIC of the design has an address that the design does not give it.",
+    why="its RDMA device has a GID of this address: libraries may choose it, and packets then leave by no planned path",
+    fix="take the address off, and find what sets it: a router advertisement, DHCP, or a file on the server",
+)
+ROGUE = Rule(
+    "advertisements-rogue",
+    "error",
+    "living",
+    "Servers take addresses or routes from the router advertisements of a device that is no gateway of the design.",
+    why="packets to other prefixes leave by this device, and servers have addresses that the design does not have",
+    fix="stop the program that sends them on this device, and drop router advertisements from servers at the leaf (RA guard, RFC 6105)",
+)
+ORIGIN = Rule(
+    "prefix-originated-elsewhere",
+    "error",
+    "living",
+    "A device originates a prefix that the design gives to another device, or a part of it.",
+    why="packets to the prefix reach this device in place of the designed one",
+    fix="look for `network`, static routes, redistribution and addresses on this device: `railweave drift`",
+)
+_MOST_NAMED = 3
+"""The most devices or addresses that one finding names."""
+
+
+def strangers(living: NetworkStates) -> Iterator[Deviation]:
+    """Yield findings about addresses, prefixes and routers that the design does not have."""
+    owners = _owners(living)
+    for expected, state in living.pairs():
+        yield from _addresses(expected, state, owners)
+        yield from _lacking(expected, state)
+    yield from _on_nics(living)
+    yield from origins(living)
+
+
+def _owners(living: NetworkStates) -> dict[str, dict[str, str]]:
+    """Return the designed owners of each address: a map of address to devices, each with its interface."""
+    owners: dict[str, dict[str, str]] = {}
+    for device, expected in living.expected.items():
+        for gateway in expected.gateways:
+            for address in gateway.addresses:
+                owners.setdefault(_plain(str(address)), {})[device] = gateway.name
+        for session in expected.sessions:
+            if session.session.local_address is not None:
+                owners.setdefault(_plain(str(session.session.local_address)), {})[device] = session.session.interface
+    for switch in living.network.switches:
+        for address in (switch.loopback, *(endpoint.address for endpoint in switch.endpoints)):
+            if address:
+                owners.setdefault(_plain(str(address)), {})[switch.name] = "loopback"
+    for server in living.network.servers:
+        for nic in server.nics:
+            for address in nic.addresses:
+                owners.setdefault(_plain(address.address), {})[server.name] = nic.name
+    return owners
+
+
+def _plain(text: str) -> str:
+    """Return an address in its usual form without a prefix length; empty if the text is no address."""
+    try:
+        return str(ipaddress.ip_address(text.partition("/")[0].partition("%")[0]))
+    except ValueError:
+        return ""
+
+
+def _global(addresses: Iterable[str]) -> list[str]:
+    """Return addresses in their usual form, without link-local ones."""
+    plain = [_plain(address) for address in addresses]
+    return [address for address in plain if address and not ipaddress.ip_address(address).is_link_local]
+
+
+def _addresses(expected: Expected, state: DeviceState, owners: dict[str, dict[str, str]]) -> Iterator[Deviation]:
+    """Yield findings about addresses on gateways and on ports between switches that the design does not give them."""
+    device = expected.device
+    designed: dict[str, set[str]] = {
+        gateway.name: {_plain(str(address)) for address in gateway.addresses} for gateway in expected.gateways
+    }
+    for session in expected.sessions:
+        if session.session.interface:
+            designed.setdefault(session.session.interface, set()).add(_plain(str(session.session.local_address or "")))
+    because = {gateway.name: gateway.because for gateway in expected.gateways}
+    for name, right in designed.items():
+        interface = of_port(state.interfaces or {}, name)
+        for address in _global((interface.addresses if interface else None) or ()):
+            owner = owners.get(address, {})
+            if address in right or device in owner:
+                continue
+            parts: frozenset[Part] = frozenset([("statics", device), ("routing", ""), ("tenants", "")])
+            keys = because.get(name, expected.identity.because)
+            if owner:
+                other, interface_name = next(iter(owner.items()))
+                text = f"{name} has {address}, which is that of {other} {interface_name}"
+                yield Deviation(DUPLICATE, device, text, keys, name, breaks=parts)
+            else:
+                text = f"{name} has {address}, which the design does not have"
+                yield Deviation(STRAY, device, text, keys, name, breaks=parts)
+
+
+def _lacking(expected: Expected, state: DeviceState) -> Iterator[Deviation]:
+    """Yield a finding for each address of a session, on a link or between loopbacks, that no interface of the device has."""
+    interfaces = state.interfaces or {}
+    known = [interface.addresses for interface in interfaces.values() if interface.addresses is not None]
+    everywhere = {address for addresses in known for address in map(_plain, addresses)}
+    for each in expected.sessions:
+        session = each.session
+        interface = of_port(interfaces, session.interface)
+        if session.local_address is None or interface is None or interface.addresses is None:
+            continue
+        if _plain(str(session.local_address)) not in everywhere:
+            text = f"{session.interface} lacks {session.local_address}"
+            breaks: frozenset[Part] = frozenset([carried(session)])
+            yield Deviation(MISSING, expected.device, text, each.because, session.interface, breaks=breaks)
+    loopbacks = [
+        name
+        for name, interface in interfaces.items()
+        if re.match(r"lo(opback)?\d*(\.\d+)?$", name, re.IGNORECASE) and interface.addresses is not None
+    ]
+    overlay = [each for each in expected.overlay_sessions if each.session.local_address is not None]
+    lost = dict.fromkeys(str(each.session.local_address) for each in overlay)
+    for address in lost if loopbacks else ():
+        if _plain(address) not in everywhere:
+            parts = frozenset(carried(each.session) for each in overlay if str(each.session.local_address) == address)
+            text = f"no interface has {address}, the address of its loopback"
+            more: frozenset[Part] = frozenset([("routing", ""), ("tenants", "")])
+            yield Deviation(MISSING, expected.device, text, overlay[0].because, breaks=parts | more)
+
+
+def _on_nics(living: NetworkStates) -> Iterator[Deviation]:
+    """Yield findings about addresses of NICs outside the designed prefixes; those of one rogue router are one finding."""
+    taken: dict[tuple[str, str], list[tuple[ExpectedHost, str, str]]] = {}
+    macs = _macs(living)
+    for wanted, state in living.servers():
+        nics = {nic.netdev: nic for nic in wanted.nics}
+        for assigned in state.addresses or ():
+            nic = nics.get(assigned.interface)
+            if nic is None:
+                continue
+            prefixes = [ipaddress.ip_network(str(path.prefix)) for path in nic.addresses]
+            for address in _global([assigned.address]):
+                if any(ipaddress.ip_address(address) in prefix for prefix in prefixes):
+                    continue
+                router = _router(state, assigned.interface)
+                sender = macs.get(_mac_of(living, nic.peer, router)) if router else None
+                if sender is not None:
+                    prefix = ipaddress.ip_network(f"{address}/{assigned.prefix_length or 64}", strict=False)
+                    taken.setdefault((str(prefix), router), []).append((wanted, nic.name, address))
+                    continue
+                parts: frozenset[Part] = frozenset([("nic", f"{wanted.device} {nic.name} {address}")])
+                text = f"{nic.name} has {address}, which the design does not have"
+                yield Deviation(NIC_STRAY, wanted.device, text, wanted.because, nic.name, needs=parts)
+    for (prefix, router), holders in taken.items():
+        wanted, name, address = holders[0]
+        leaf = next(nic.peer for nic in wanted.nics if nic.name == name)
+        server, nic = macs[_mac_of(living, leaf, router)]
+        more = f" and {counted(len(holders) - 1, 'more NIC')}" if len(holders) > 1 else ""
+        text = (
+            f"router advertisements of {prefix} come in from {server} {nic.name} ({router}); "
+            f"by them {wanted.device} {name} has {address}{more}"
+        )
+        breaks: frozenset[Part] = frozenset(("nic", f"{host.device} {port} {given}") for host, port, given in holders)
+        because = living.expected[nic.leaf].identity.because if nic.leaf in living.expected else ()
+        yield Deviation(ROGUE, nic.leaf, text, because, nic.leaf_port, breaks=breaks)
+
+
+def _macs(living: NetworkStates) -> dict[str, tuple[str, Nic]]:
+    """Return the NIC of each MAC address: by the answers of servers, or else by the inventory."""
+    macs = {
+        nic.mac.lower(): (server.name, nic)
+        for server in living.network.servers
+        for nic in server.nics
+        if not nic.mac_is_placeholder
+    }
+    for server in living.network.servers:
+        interfaces = (host.interfaces if (host := living.hosts.get(server.name)) else None) or {}
+        for nic in server.nics:
+            if (interface := interfaces.get(nic.netdev)) is not None and interface.mac:
+                macs[interface.mac.lower()] = (server.name, nic)
+    return macs
+
+
+def _router(state: HostState, interface: str) -> str:
+    """Return the link-local address of the router of a server's default route by an interface; empty if there is none.
+
+    The kernel keeps no record of the advertisement that an address is from. The default route of the main table that the same
+    advertisement brought tells it.
+    """
+    routes = [
+        route
+        for route in state.routes or ()
+        if route.to == "default" and route.interface == interface and route.table in {None, 254}
+    ]
+    vias = [route.via.rpartition(" ")[2] for route in routes]
+    return next((via for via in vias if via.lower().startswith("fe80:")), "")
+
+
+def _mac_of(living: NetworkStates, leaf: str, router: str) -> str:
+    """Return the MAC address of a link-local address: by the leaf's neighbor cache, or by the modified EUI-64 that it is made from."""
+    state = living.states.get(leaf)
+    for neighbor in (state.ipv6_neighbors if state is not None else None) or ():
+        if neighbor.address == router and neighbor.mac:
+            return neighbor.mac.lower()
+    packed = ipaddress.IPv6Address(router).packed[8:]
+    if packed[3:5] != b"\xff\xfe":
+        return ""
+    octets = bytes([packed[0] ^ 2, *packed[1:3], *packed[5:8]])
+    return ":".join(f"{octet:02x}" for octet in octets)
+
+
+def origins(living: NetworkStates) -> Iterator[Deviation]:
+    """Yield a finding for each device that originates prefixes inside those of other devices, once for all who learn them."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    homes = {
+        str(prefix): expected.device
+        for expected in living.expected.values()
+        for gateway in expected.gateways
+        if not gateway.vrf or gateway.vrf == DEFAULT_VRF
+        for prefix in gateway.prefixes
+    }
+    homes |= {str(switch.loopback): switch.name for switch in living.network.switches if switch.loopback}
+    wanted = {str(route.prefix): route for expected in living.expected.values() for route in expected.routes}
+    shared = {str(prefix) for prefix in living.tenant_prefixes}
+    for prefix, holders in _tables(living).items():
+        if prefix in shared:
+            continue
+        home = homes.get(prefix) or _home(prefix, homes)
+        if not home:
+            continue
+        for device in _sources(living, prefix, home, holders, wanted.get(prefix)):
+            learnt = [name for name, route in holders.items() if name != device and route.next_hops]
+            found.setdefault((device, home), {}).setdefault(prefix, []).extend(learnt)
+    for (device, home), prefixes in found.items():
+        names = list(prefixes)
+        heard = list(dict.fromkeys(name for learnt in prefixes.values() for name in learnt if name != home))
+        to = f"; {_some(heard)} {'sends' if len(heard) == 1 else 'send'} packets there" if heard else ""
+        text = f"{device} originates {_some(names)}, which {'is' if len(names) == 1 else 'are'} that of {home}{to}"
+        parts: frozenset[Part] = frozenset([("routing", "")])
+        because = living.expected[device].identity.because if device in living.expected else ()
+        yield Deviation(ORIGIN, device, text, because, breaks=parts, objects=len(names))
+
+
+def _tables(living: NetworkStates) -> dict[str, dict[str, Route]]:
+    """Return the routes of the tables outside VRFs by prefix and device."""
+    tables: dict[str, dict[str, Route]] = {}
+    for expected, state in living.pairs():
+        for route in state.routes or ():
+            if route.vrf == DEFAULT_VRF:
+                tables.setdefault(route.prefix, {})[expected.device] = route
+    return tables
+
+
+def _home(prefix: str, homes: dict[str, str]) -> str:
+    """Return the owner of the designed prefix that a prefix is a part of; empty if it is in none."""
+    try:
+        net = ipaddress.ip_network(prefix)
+    except ValueError:
+        return ""
+    shorter = (str(net.supernet(new_prefix=length)) for length in range(net.prefixlen - 1, 7, -1))
+    return next((homes[text] for text in shorter if text in homes), "")
+
+
+def _sources(
+    living: NetworkStates, prefix: str, home: str, holders: dict[str, Route], wanted: WantedRoute | None
+) -> list[str]:
+    """Return the devices other than its owner that a prefix comes from.
+
+    It comes from where the packets of those that learnt it end: at a neighbor that has no route of BGP to it. A path of the prefix
+    whose last AS number is not the owner's names the device too.
+    """
+    sources: list[str] = []
+    by_as = {
+        str(expected.sessions[0].group.local_as): device
+        for device, expected in living.expected.items()
+        if expected.sessions
+    }
+    for device, route in holders.items():
+        for path in route.paths or ():
+            last = (path.as_path or "").split()[-1:] if path.best or path.multipath else []
+            origin = by_as.get(last[0]) if last else None
+            if origin is not None and origin != home and list(by_as.values()).count(origin) == 1:
+                sources.append(origin)
+        if (
+            wanted is not None
+            or not route.next_hops
+            or (route.protocol or "bgp").lower() not in {"bgp", "ebgp", "ibgp"}
+        ):
+            continue
+        peers = {port.name: port.peer for port in living.expected[device].ports if port.kind == "fabric"}
+        for hop in route.next_hops:
+            peer = peers.get(without_unit(hop.interface or ""))
+            beyond = holders.get(peer) if peer is not None else None
+            learnt = (
+                beyond is not None and (beyond.protocol or "").lower() in {"bgp", "ebgp", "ibgp"} and beyond.next_hops
+            )
+            if peer is not None and peer != home and not learnt and _has_table(living, peer, prefix):
+                sources.append(peer)
+    return list(dict.fromkeys(sources))
+
+
+def _has_table(living: NetworkStates, device: str, prefix: str) -> bool:
+    """Return whether the whole routing table of a device was read: what is not in it is not there."""
+    state = living.states.get(device)
+    return state is not None and f"routes-{'ipv6' if ':' in prefix else 'ipv4'}@{DEFAULT_VRF}" in state.answered
+
+
+def _some(names: list[str]) -> str:
+    """Return the first names of a list as text, with the number of those left out."""
+    more = [counted(len(names) - _MOST_NAMED, "more", "more")] if len(names) > _MOST_NAMED else []
+    return ", ".join([*names[:_MOST_NAMED], *more])
