@@ -161,6 +161,11 @@ class StateReader(Protocol):
         """Fields of ``DeviceState`` that it never fills, each with the reason, such as a form that no public document shows."""
         ...
 
+    @property
+    def PROBES(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
+        """Commands by daemon that this daemon alone answers, for questions that no one answers in time; empty where there are none."""
+        ...
+
     def questions(
         self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False
     ) -> list[Question]:

@@ -380,7 +380,12 @@ def _nic_address(bench: Bench) -> Fault | None:
 
 def _addresses(bench: Bench, plug: Plug) -> list[str]:
     said = json.loads(bench.inside(bench.space(plug), f"ip -j addr show dev {plug.interface} scope global"))
-    return [f"{entry['local']}/{entry['prefixlen']}" for entry in said[0].get("addr_info", ()) if "local" in entry]
+    return [
+        f"{entry['local']}/{entry['prefixlen']}"
+        for link in said
+        for entry in link.get("addr_info", ())
+        if "local" in entry
+    ]
 
 
 @kind("address of another server")
@@ -738,13 +743,6 @@ def _tc(bench: Bench) -> Fault:
         r"filter|tc",
         what=f"tc on {plug.interface}",
     )
-
-
-@kind("tc loses packets on a port")
-def _netem(bench: Bench) -> Fault:
-    plug = bench.end()
-    do, undo = f"tc qdisc add dev {plug.interface} root netem loss 20%", f"tc qdisc del dev {plug.interface} root"
-    return bench.by_shell(bench.space(plug), do, undo, [plug.device], r"qdisc|netem|filter|tc ")
 
 
 # Policies, colors, sessions, by vtysh.

@@ -24,6 +24,7 @@ from railweave.live.check.living import EVERYTHING, NetworkStates, Visibility
 from railweave.live.check.servers import RETRANSMITTED
 from railweave.live.check.subjects import SUBJECTS
 from railweave.live.collect.plan import questions
+from railweave.model.config.gate import Gate
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
 from railweave.model.state.host_state import HOST, read_hosts
@@ -386,13 +387,18 @@ def _configurations(
     capture: Capture, before: Capture | None, configs: Mapping[str, DeviceConfig]
 ) -> tuple[dict[str, DeviceCheck], dict[str, tuple[str, ...]]]:
     """Return how the captured configurations differ from ``configs``, and the lines that changed since an earlier capture."""
+    gate = Gate()
 
     def texts(of: Capture) -> dict[str, dict[str, str]]:
         files = {
             name: tuple(system(config.nos).trees(config)) for name, config in configs.items() if name in of.answers
         }
         captured = {name: of.configurations(name, file_names) for name, file_names in files.items()}
-        return {name: {str(path): text for path, text in saved.items()} for name, saved in captured.items() if saved}
+        return {
+            name: {str(path): gate.text(name, text) for path, text in saved.items()}
+            for name, saved in captured.items()
+            if saved
+        }
 
     running = texts(capture)
     checks = saved_configurations(configs, running) if running else {}
@@ -404,9 +410,7 @@ def _configurations(
     }
     if moved:  # a configuration that became the designed one was deployed, or repaired
         was = saved_configurations(configs, {name: earlier[name] for name in moved}, why=False)
-        moved = {
-            name: lines for name, lines in moved.items() if checks[name].findings or was[name].config == configs[name]
-        }
+        moved = {name: lines for name, lines in moved.items() if checks[name].findings or not was[name].findings}
     return checks, moved
 
 

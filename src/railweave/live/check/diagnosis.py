@@ -207,6 +207,7 @@ CAUSES = (
     (identity.MOVED,),
     (strangers.ROGUE, strangers.DUPLICATE, strangers.STRAY, strangers.MISSING),
     (strangers.ORIGIN,),
+    (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS),
     (sessions.MISSING, sessions.DOWN, sessions.AS, ADJACENCY),
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
     (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS),
@@ -235,11 +236,6 @@ _CONFIGURED: dict[str, tuple[Kind, ...]] = {
 def deviations(living: NetworkStates) -> list[Deviation]:
     """Return everything that differs from the design, as each device shows it."""
     seen = [deviation for look in LOOKS for deviation in look(living)]
-    broken = {kind for deviation in seen for kind, _ in deviation.breaks}
-    if broken.isdisjoint({"port", "routing", "statics", "tenants"}) and not any(
-        deviation.rule is identity.CONFIGURATION for deviation in seen
-    ):
-        return seen
     return [deviation if deviation.rule is identity.CONFIGURATION else _configured(deviation) for deviation in seen]
 
 
@@ -250,7 +246,12 @@ def _configured(deviation: Deviation) -> Deviation:
     if deviation.port:
         needs.add(("port", deviation.where))
     needs |= {part for part in deviation.breaks if part[0] == "session"}
-    return replace(deviation, needs=deviation.needs | needs)
+    if deviation.rule in {sessions.DOWN, sessions.BFD_DOWN} and not deviation.port:  # between loopbacks
+        needs.add(("routing", ""))
+    breaks = deviation.breaks
+    if deviation.rule in {forwarding.VRF_MISSING, forwarding.VRF_DIFFERS}:
+        breaks |= {("tenants", "")}
+    return replace(deviation, needs=deviation.needs | needs, breaks=breaks)
 
 
 def diagnose(living: NetworkStates, line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)) -> list[Finding]:

@@ -482,6 +482,9 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
     if state.vnis is not None and wanted.vni not in state.vnis:
         description = f"VRF {wanted.vrf}: VNI {wanted.vni} is not among the device's"
         yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken)
+    elif state.vnis is not None and state.vnis[wanted.vni].up is False:
+        description = f"VRF {wanted.vrf}: VNI {wanted.vni} is down"
+        yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken)
 
 
 def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> list[str]:

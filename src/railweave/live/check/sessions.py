@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from railweave.live.check.living import Deviation, NetworkStates, Part, link_and_ends
 from railweave.live.check.ports import without_unit
+from railweave.model.device.expected import Adjacency
 from railweave.model.findings.registry import Rule
-from railweave.model.state.question import not_running
+from railweave.model.state.question import FROZEN, NOT_RUNNING, not_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.model.device.expected import Adjacency, Keys
+    from railweave.model.device.expected import Keys
     from railweave.model.device.model import Session as Peering
     from railweave.model.device.timers import Bfd
     from railweave.model.state.protocols import BfdSession, BgpSession
@@ -24,7 +25,7 @@ DAEMON = Rule(
     "daemon-not-running",
     "error",
     "living",
-    "A routing daemon of a device does not run.",
+    "A routing daemon of a device does not run, or runs and answers nothing.",
     why="its sessions are down, and its routes are withdrawn",
     fix="look at the device's log for why it ended, and start it again",
 )
@@ -77,8 +78,8 @@ def _daemons(living: NetworkStates) -> Iterator[Deviation]:
     """Yield a finding for each daemon that a device reports as not running when it is asked a question."""
     for expected, _ in living.pairs():
         asked = living.unanswered.get(expected.device, {})
-        gone = dict.fromkeys(name for why in asked.values() if (name := not_running(why)))
-        for daemon in gone:
+        gone = {name: why for why in asked.values() if (name := not_running(why))}
+        for daemon, why in gone.items():
             broken: set[Part] = {("daemon", f"{expected.device} {daemon}")}
             watched = [each for each in (*expected.sessions, *expected.overlay_sessions) if each.bfd is not None]
             if daemon in _OF_BFD:
@@ -89,8 +90,14 @@ def _daemons(living: NetworkStates) -> Iterator[Deviation]:
             else:
                 broken |= {("daemon", f"{expected.device} {kind}") for kind in ("bgp", "isis")}
                 broken |= {carried(each.session) for each in (*expected.sessions, *expected.overlay_sessions)}
+            frozen = FROZEN in why
             yield Deviation(
-                DAEMON, expected.device, f"{daemon} is not running", expected.identity.because, breaks=frozenset(broken)
+                DAEMON,
+                expected.device,
+                f"{daemon} {f'{FROZEN}: it runs and answers nothing' if frozen else NOT_RUNNING}",
+                expected.identity.because,
+                breaks=frozenset(broken),
+                fix="look what it waits for (`ps`, its log), then restart it" if frozen else None,
             )
 
 
@@ -155,7 +162,7 @@ def _session(peering: Peering, because: Keys, device: str, bgp_session: BgpSessi
             f"session with {peering.peer}: {description}",
             because,
             peering.interface,
-            peering.link,
+            carried(peering)[1],
             breaks=frozenset([carried(peering)]),
             needs=rests_on(peering, device),
         )
@@ -186,7 +193,8 @@ def bfd_as_designed(
     subject = f"BFD with {peering.peer}"
     if bfd_session is None or (bfd_session.state is not None and bfd_session.state != "up"):
         state = "is not there" if bfd_session is None else f"is {bfd_session.state}"
-        yield Deviation(BFD_DOWN, device, f"{subject} {state}", because, peering.interface, peering.link, needs=needs)
+        link = peering.link if isinstance(peering, Adjacency) else carried(peering)[1]
+        yield Deviation(BFD_DOWN, device, f"{subject} {state}", because, peering.interface, link, needs=needs)
         return
     timers = (bfd_session.tx_ms, bfd_session.multiplier)
     if None not in timers and timers != (wanted.minimum_interval, wanted.multiplier):

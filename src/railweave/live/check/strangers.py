@@ -116,6 +116,10 @@ def _plain(text: str) -> str:
         return ""
 
 
+def _is_link_local(text: str) -> bool:
+    return ":" in text and bool(address := _plain(text)) and ipaddress.ip_address(address).is_link_local
+
+
 def _global(addresses: Iterable[str]) -> list[str]:
     """Return addresses in their usual form, without link-local ones."""
     plain = [_plain(address) for address in addresses]
@@ -138,7 +142,9 @@ def _addresses(expected: Expected, state: DeviceState, owners: dict[str, dict[st
             owner = owners.get(address, {})
             if address in right or device in owner:
                 continue
-            parts: frozenset[Part] = frozenset([("statics", device), ("routing", ""), ("tenants", "")])
+            parts: frozenset[Part] = frozenset(
+                [("statics", device), ("routing", ""), ("tenants", ""), ("gateways", device)]
+            )
             keys = because.get(name, expected.identity.because)
             if owner:
                 other, interface_name = next(iter(owner.items()))
@@ -154,13 +160,19 @@ def _lacking(expected: Expected, state: DeviceState) -> Iterator[Deviation]:
     interfaces = state.interfaces or {}
     known = [interface.addresses for interface in interfaces.values() if interface.addresses is not None]
     everywhere = {address for addresses in known for address in map(_plain, addresses)}
+    linked = any(map(_is_link_local, everywhere))  # not every system lists them
     for each in expected.sessions:
         session = each.session
         interface = of_port(interfaces, session.interface)
-        if session.local_address is None or interface is None or interface.addresses is None:
+        if interface is None or interface.addresses is None or interface.oper_up is False:
             continue
-        if _plain(str(session.local_address)) not in everywhere:
+        if session.local_address is None:
+            lost = linked and not any(map(_is_link_local, interface.addresses))
+            text = f"{session.interface} has no IPv6 link-local address: IPv6 is off there"
+        else:
+            lost = _plain(str(session.local_address)) not in everywhere
             text = f"{session.interface} lacks {session.local_address}"
+        if lost:
             breaks: frozenset[Part] = frozenset([carried(session)])
             yield Deviation(MISSING, expected.device, text, each.because, session.interface, breaks=breaks)
     loopbacks = [
@@ -169,8 +181,7 @@ def _lacking(expected: Expected, state: DeviceState) -> Iterator[Deviation]:
         if re.match(r"lo(opback)?\d*(\.\d+)?$", name, re.IGNORECASE) and interface.addresses is not None
     ]
     overlay = [each for each in expected.overlay_sessions if each.session.local_address is not None]
-    lost = dict.fromkeys(str(each.session.local_address) for each in overlay)
-    for address in lost if loopbacks else ():
+    for address in dict.fromkeys(str(each.session.local_address) for each in overlay) if loopbacks else ():
         if _plain(address) not in everywhere:
             parts = frozenset(carried(each.session) for each in overlay if str(each.session.local_address) == address)
             text = f"no interface has {address}, the address of its loopback"
@@ -192,13 +203,13 @@ def _on_nics(living: NetworkStates) -> Iterator[Deviation]:
             for address in _global([assigned.address]):
                 if any(ipaddress.ip_address(address) in prefix for prefix in prefixes):
                     continue
-                router = _router(state, assigned.interface)
-                sender = macs.get(_mac_of(living, nic.peer, router)) if router else None
-                if sender is not None:
+                routers = _routers(state, assigned.interface)
+                router = next((router for router in routers if _mac_of(living, nic.peer, router) in macs), "")
+                if router:
                     prefix = ipaddress.ip_network(f"{address}/{assigned.prefix_length or 64}", strict=False)
                     taken.setdefault((str(prefix), router), []).append((wanted, nic.name, address))
                     continue
-                parts: frozenset[Part] = frozenset([("nic", f"{wanted.device} {nic.name} {address}")])
+                parts: frozenset[Part] = frozenset([("gateways", nic.peer)])  # which may advertise another prefix
                 text = f"{nic.name} has {address}, which the design does not have"
                 yield Deviation(NIC_STRAY, wanted.device, text, wanted.because, nic.name, needs=parts)
     for (prefix, router), holders in taken.items():
@@ -231,8 +242,8 @@ def _macs(living: NetworkStates) -> dict[str, tuple[str, Nic]]:
     return macs
 
 
-def _router(state: HostState, interface: str) -> str:
-    """Return the link-local address of the router of a server's default route by an interface; empty if there is none.
+def _routers(state: HostState, interface: str) -> list[str]:
+    """Return the link-local addresses of the routers of a server's default routes by an interface.
 
     The kernel keeps no record of the advertisement that an address is from. The default route of the main table that the same
     advertisement brought tells it.
@@ -240,10 +251,10 @@ def _router(state: HostState, interface: str) -> str:
     routes = [
         route
         for route in state.routes or ()
-        if route.to == "default" and route.interface == interface and route.table in {None, 254}
+        if route.to in {"default", "::/0"} and route.interface == interface and route.table in {None, 254}
     ]
     vias = [route.via.rpartition(" ")[2] for route in routes]
-    return next((via for via in vias if via.lower().startswith("fe80:")), "")
+    return [via for via in vias if via.lower().startswith("fe80:")]
 
 
 def _mac_of(living: NetworkStates, leaf: str, router: str) -> str:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from railweave.errors import RailweaveError
 from railweave.live.reach.failure import ReachError, cause
 from railweave.live.reach.opening import opened
-from railweave.model.state.question import Protocol, Question, not_running
+from railweave.model.state.question import FROZEN, Protocol, Question, not_running
+from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from railweave.live.collect.plan import CollectTarget
     from railweave.live.reach.target import Target, Transport
@@ -95,7 +96,7 @@ async def ask(
             await asyncio.sleep(min(2 ** (attempt - 1), 30))
         outcome.error = outcome.kind = ""
         try:
-            left = await _round(target, left, keep, outcome, open_by)
+            left = await _round(asked, left, keep, outcome, open_by)
         except ReachError as error:
             outcome.error, outcome.kind = str(error), error.kind
             left = [
@@ -114,8 +115,49 @@ async def ask(
     return outcome
 
 
+PATIENCE_S, PROBE_S = 10.0, 10.0
+"""Seconds after which the daemons behind a question are asked one by one, and seconds that each of them has."""
+
+
+async def _answer(transport: Transport, question: Question, probes: Mapping[str, str], frozen: str) -> str:
+    """Return the answer to a question. Raises ``ReachError``; its text names the daemon if one of ``probes`` is frozen.
+
+    ``frozen``: that text if an earlier question has found a frozen daemon, because this question would wait for it too.
+    """
+    if frozen:
+        raise ReachError("refused", frozen)
+    asking = asyncio.ensure_future(transport.ask(question))
+    try:
+        done, _ = await asyncio.wait({asking}, timeout=PATIENCE_S if probes else None)
+        if not done and (daemon := await _frozen(transport, probes)):
+            raise ReachError("refused", f"{daemon} {FROZEN}")
+        return await asking
+    finally:
+        if not asking.done():
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+
+
+async def _frozen(transport: Transport, probes: Mapping[str, str]) -> str:
+    """Return the first daemon that does not answer while others do; empty if there is none. A daemon that does not run refuses."""
+
+    async def answers(daemon: str, command: str) -> bool:
+        try:
+            async with asyncio.timeout(PROBE_S):
+                await transport.ask(Question(daemon, "text", {"ssh": command}))
+        except TimeoutError:
+            return False
+        except ReachError as error:
+            return error.kind != "late"
+        return True
+
+    said = await asyncio.gather(*(answers(daemon, command) for daemon, command in probes.items()))
+    mute = [daemon for daemon, answered in zip(probes, said, strict=True) if not answered]
+    return mute[0] if mute and len(mute) < len(said) else ""
+
+
 async def _round(
-    target: Target,
+    asked: CollectTarget,
     questions: list[Question],
     keep: Callable[[str, Question, str], None],
     outcome: Outcome,
@@ -125,6 +167,11 @@ async def _round(
 
     Raise ``ReachError`` if the device is not reached or the connection is lost.
     """
+    target = asked.target
+    reader = system(asked.system).state if asked.system else None
+    probes: Mapping[str, str] = reader.PROBES if reader is not None else {}
+    words = {command.split()[0] for command in probes.values()}
+    frozen = ""
     transports: dict[Protocol, Transport] = {}
     try:
         for question in list(questions):
@@ -136,9 +183,11 @@ async def _round(
                 continue
             if protocol not in transports:
                 transports[protocol] = await open_by(target, protocol)
+            probed = protocol == "ssh" and question.asked[protocol].removeprefix("sudo ").split()[0] in words
             try:
-                answer = await transports[protocol].ask(question)
+                answer = await _answer(transports[protocol], question, probes if probed else {}, frozen * probed)
             except ReachError as error:
+                frozen = str(error) if str(error).endswith(FROZEN) else frozen
                 if error.kind not in {"refused", "not asked"}:
                     raise
                 if question.optional and error.kind == "refused" and not not_running(str(error)):

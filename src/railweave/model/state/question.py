@@ -72,11 +72,13 @@ def asked_about(name: str) -> tuple[str, str, str] | None:
     return parts[0], parts[1], parts[2].replace("_", "/")
 
 
-_NOT_RUNNING = re.compile(r"\b(\w+)(?: subsystem)? is not running\b")
+FROZEN = "is frozen"
+"""The text after the name of a daemon that runs and answers nothing."""
+_NOT_RUNNING = re.compile(r"\b(\w+)(?: subsystem)? is (?:not running|frozen)\b")
 
 
 def not_running(why: str) -> str:
-    """Return the daemon that is not running according to an error message (``bgpd``, or Junos' ``routing``), or an empty string."""
+    """Return the daemon that is not running, or frozen, according to an error message (``bgpd``, or Junos' ``routing``), or an empty string."""
     match = _NOT_RUNNING.search(why)
     return match[1] if match else ""
 
@@ -85,7 +87,7 @@ _QUOTED = r"'show [\w .:/%*-]+'"
 _READS: dict[Protocol, re.Pattern[str]] = {
     "ssh": re.compile(
         r"show [\w .:/%*-]+(?: \| (?:json|no-more|display (?:xml|set|json)))*"
-        rf"|(?:sudo )?vtysh -c {_QUOTED}"
+        rf"|(?:sudo )?vtysh (?:-d [a-z]+ )?-c {_QUOTED}"
         r"|ip -j (?:-s |-4 |-6 )?(?:link|address|neigh|netconf|route|rule)"
         r"|nft -j list ruleset"
         r"|lldpcli -f json show neighbors"

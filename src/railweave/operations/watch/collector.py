@@ -43,6 +43,8 @@ class WatchedDevice:
     others: list[Source] = field(default_factory=list["Source"])
     """Further sources of numbers. The device counts as up without them."""
     asked: DeviceState | None = None
+    configuration: dict[str, str] = field(default_factory=dict[str, str])
+    """The last running configuration of a switch, by question, without secrets; empty before its first answer."""
     host: HostState | None = None
     """The last answer of a server, in place of ``asked``; None before its first answer."""
     streams: bool = True

@@ -14,6 +14,7 @@ from railweave.live.collect.asking import ask
 from railweave.live.collect.plan import CollectTarget
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
+from railweave.model.config.gate import Gate
 from railweave.model.state.host_metrics import host_numbers
 from railweave.model.state.host_state import read_host
 from railweave.model.state.question import CONFIGURATION, Question
@@ -181,11 +182,15 @@ def _leaves(errors: BaseExceptionGroup[ReachError]) -> list[ReachError]:
     return leaves
 
 
+CONFIGURATION_S = 30.0
+"""The fewest seconds between questions for a running configuration, which may be a megabyte."""
+
+
 class Poller:
     """The source that polls a device with questions.
 
     - ``quick``: the names of the questions to ask at every interval; may be empty. The others are asked every
-      ``rarely_s`` seconds.
+      ``rarely_s`` seconds, those for the running configuration not more often than every ``CONFIGURATION_S``.
     - ``take``: a function that reads the answers, by question name, and returns their numbers.
     """
 
@@ -215,18 +220,22 @@ class Poller:
         self._gate = gate or asyncio.Semaphore(1)
         self._measure = measure
         self._texts: dict[str, str] = {}
-        self._questions = tuple(question for question in asked.questions if not question.name.startswith(CONFIGURATION))
+        self._questions = tuple(question for question in asked.questions if not question.of_configuration)
+        self._configuration = tuple(question for question in asked.questions if question.of_configuration)
 
     async def run(self) -> None:
         """Poll until cancelled."""
         await asyncio.sleep(self._begin_after_s)
         due = monotonic()
-        whole = due
+        whole = configured = due
         while True:
-            every = due >= whole
+            every, configuration = due >= whole, due >= configured
             if every:
                 whole = due + self._rarely_s
-            await self._once(tuple(question for question in self._questions if every or question.name in self._quick))
+            if configuration:
+                configured = due + max(CONFIGURATION_S, self._rarely_s)
+            questions = tuple(question for question in self._questions if every or question.name in self._quick)
+            await self._once((*questions, *(self._configuration if configuration else ())))
             due = max(due + self._every_s, monotonic())
             await asyncio.sleep(due - monotonic())
 
@@ -400,6 +409,10 @@ def watched(
 
 
 def _read(device: WatchedDevice, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
+    gate = Gate()
+    device.configuration = {
+        name: gate.text(device.name, text) for name, text in texts.items() if name.partition("-")[0] == CONFIGURATION
+    }
     device.asked = read_state(device.name, device.system, texts)
     return measurements(device.asked)
 

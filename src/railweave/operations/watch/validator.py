@@ -6,11 +6,13 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from railweave.analysis.checks.devices import saved
 from railweave.analysis.expect import expected
 from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.live.check.check import state_questions
 from railweave.live.check.counting import compared, not_asked
+from railweave.live.check.identity import MOVED, changed_lines
 from railweave.live.check.living import EVERYTHING, Deviation, NetworkStates, Visibility
 from railweave.live.reach.failure import cause
 from railweave.model.findings.registry import Rule
@@ -21,6 +23,7 @@ from railweave.operations.watch.measured import state_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from railweave.analysis.checks.devices import DeviceCheck
     from railweave.model.device.expected import Keys
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
@@ -40,14 +43,6 @@ CLOCK = Rule(
     why="events of several devices cannot be put in order, and certificates may seem out of date",
     fix="look at the time servers of both: `railweave check` says whether the device follows its own",
 )
-MOVED = Rule(
-    "configuration-moved",
-    "warning",
-    "living",
-    "The configuration of a device was changed while the network was watched, and `railweave deploy` did not work on it.",
-    why="what runs is no longer what was designed, and the next deploy would take the change back",
-    fix="compare it with the design: `railweave collect`, then `railweave drift`; adopt the change or deploy the design again",
-)
 NOT_COMPARED = Rule(
     "not-compared",
     "error",
@@ -66,6 +61,7 @@ class NetworkSnapshot:
     - ``unanswered``: for each device, the questions that it did not answer, with the reason.
     - ``pauses``: received PFC frames per second, by device and port.
     - ``behind``: the seconds by which the clock of each device is behind this machine's.
+    - ``configurations``: the running configuration of each device, by question, without secrets.
     """
 
     time: float
@@ -75,6 +71,7 @@ class NetworkSnapshot:
     pauses: Mapping[tuple[str, str], float]
     behind: Mapping[str, float]
     hosts: Mapping[str, HostState] = field(default_factory=dict[str, "HostState"])
+    configurations: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, "Mapping[str, str]"])
 
 
 def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: float) -> NetworkSnapshot:
@@ -85,6 +82,7 @@ def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: floa
     behind: dict[str, float] = {}
     pauses: dict[tuple[str, str], float] = {}
     hosts: dict[str, HostState] = {}
+    configurations: dict[str, Mapping[str, str]] = {}
     for device in devices:
         if not device.reached.up:
             if device.reached.tries:
@@ -97,6 +95,8 @@ def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: floa
             except Exception as error:  # noqa: BLE001 - whatever one device says, the others are looked at
                 silent[device.name] = f"what it says cannot be read: {cause(error)}"
                 continue
+            if device.configuration:
+                configurations[device.name] = device.configuration
         elif device.host is not None:
             hosts[device.name] = device.host
         if (device.asked or device.host) is not None and device.sources[-1].reached.refused:
@@ -109,7 +109,7 @@ def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: floa
             for port, rate in _paused(device, rates[device.name]):
                 at = device.name, port
                 pauses[at] = max(pauses.get(at, 0.0), rate)
-    return NetworkSnapshot(now, states, silent, unanswered, pauses, behind, hosts)
+    return NetworkSnapshot(now, states, silent, unanswered, pauses, behind, hosts, configurations)
 
 
 def _paused(device: WatchedDevice, rates: Round) -> Iterator[tuple[str, float]]:
@@ -157,6 +157,11 @@ class Validator:
         self._line = line
         self._earlier: deque[NetworkSnapshot] = deque()
         self._commits: dict[str, float] = {}
+        self._configs = configs
+        self._running: dict[str, Mapping[str, str]] = {}
+        """The running configuration that each device was first seen with, or had after its last deploy."""
+        self._checks: dict[str, tuple[Mapping[str, str], DeviceCheck]] = {}
+        """The last running configuration of each device that was compared with its design, with the result."""
 
     def findings(self, now: NetworkSnapshot, *, deployed: Collection[str] = ()) -> list[Finding]:
         """Return the present findings, worst first. Raises nothing.
@@ -213,6 +218,12 @@ class Validator:
             {name: server for name, server in self.servers.items() if name in hosts or name in now.silent},
             hosts,
             {name: host for name, host in hosts_before.items() if name in hosts},
+            {name: self._check(name, texts) for name, texts in now.configurations.items() if name in states},
+            {
+                name: lines
+                for name, texts in now.configurations.items()
+                if name in states and (lines := self._changed(name, texts, deployed))
+            },
         )
         self._earlier.append(now)
         more = [*storms.seen(self.expected, now.pauses), *self._clocks(now), *self._moved(now, deployed)]
@@ -230,8 +241,22 @@ class Validator:
                 description = f"its clock is {abs(behind):,.0f} s {way}"
                 yield Deviation(CLOCK, name, description, clock.because if clock else ())
 
+    def _check(self, name: str, texts: Mapping[str, str]) -> DeviceCheck:
+        """Return how a device's running configuration differs from the design; computed again only if the text is another."""
+        known = self._checks.get(name)
+        if known is None or known[0] != texts:
+            known = texts, saved({name: self._configs[name]}, {name: dict(texts)})[name]
+            self._checks[name] = known
+        return known[1]
+
+    def _changed(self, name: str, texts: Mapping[str, str], deployed: Collection[str]) -> tuple[str, ...]:
+        """Return the lines of a device's running configuration that changed since it was first seen, or since its last deploy."""
+        if name in deployed or name not in self._running:
+            self._running[name] = texts
+        return changed_lines("".join(self._running[name].values()), "".join(texts.values()))
+
     def _moved(self, now: NetworkSnapshot, deployed: Collection[str]) -> Iterator[Deviation]:
-        """Yield a deviation for each configuration change that no deploy made.
+        """Yield a deviation for each commit that no deploy made, of devices whose configuration itself is not known.
 
         After a deploy has changed a device, its new configuration becomes the reference.
         """
@@ -242,6 +267,6 @@ class Validator:
             known = self._commits.setdefault(name, commit.time)
             if name in deployed:
                 self._commits[name] = commit.time
-            elif commit.time != known:
+            elif commit.time != known and name not in now.configurations:
                 who = f" by {commit.user}" if commit.user else ""
                 yield Deviation(MOVED, name, f"its configuration was changed{who}, and no deploy did it")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from railweave.model.state.values import Value
 
+PROBES: dict[str, str] = {}
 NOT_READ = {
     "interfaces.*.speed_gbps": "no public document shows the leaf of the running speed",
     "interfaces.*.addresses": "no public document shows the form of addresses in the state of interfaces",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PROBES = frr.PROBES
 NOT_READ = {
     "clock.synchronized": "it is not in SONiC's databases",
     "interfaces.*.errors.in_resource": "drops for want of a buffer are counted by priority alone",

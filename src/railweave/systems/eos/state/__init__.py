@@ -19,6 +19,7 @@ from railweave.systems.state_table import Ask, Forms, Part, StateTable, asks
 if TYPE_CHECKING:
     from railweave.model.state.values import Answers, Value
 
+PROBES: dict[str, str] = {}
 NOT_READ = {
     "interfaces.*.fec.mode": "no public document shows the form of `show interfaces error-correction`",
     "queues.*.ingress": "drops are counted by queue, not by priority on input",

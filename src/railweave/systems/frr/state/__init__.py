@@ -52,6 +52,11 @@ FORMS: Forms = {
     "shell text": ("text", {"ssh": "{}"}),
 }
 
+PROBES = {
+    daemon: f"vtysh -d {daemon} -c 'show version'" for daemon in ("zebra", "bgpd", "bfdd", "isisd", "staticd", "mgmtd")
+}
+"""``vtysh`` without ``-d`` waits for every daemon, so it does not end where one of them is frozen (vtysh(1))."""
+
 ROUTING = (
     *asks("bgp", "", ("bgp", "show bgp vrf all summary"), ("bgp-neighbors", "show bgp vrf all neighbors")),
     Ask("bfd?", "show bfd peers", "bfd"),

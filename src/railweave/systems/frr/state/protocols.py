@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 from railweave.model.state import protocols
 from railweave.model.state.field_maps import Fields, choice, listed, rows, texts
 from railweave.model.state.question import DEFAULT_VRF, asked_about
+from railweave.systems.frr.state.linux import DROPPING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from railweave.model.state.values import Answers, Value
 
 
@@ -128,7 +131,8 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
     """Return every route that was asked for by itself, and those of whole tables; None if no routes were asked for."""
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     trees = {name: answers.tree(name) for name in answers.texts if name.startswith(("routes-", "static-", "kernel-"))}
-    if not asked and not trees:
+    ruled = [rule for name in answers.texts if name.startswith("rules-") for rule in _dropped(answers.tree(name))]
+    if not asked and not trees and not ruled:
         return None
     made: dict[tuple[str, str], protocols.Route] = {}
     for name, answer in trees.items():
@@ -145,6 +149,7 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
         answer, known = answers.tree(name), answers.tree(name.replace("route@", "path@", 1))
         if answer is not None:
             made[vrf, prefix] = route(vrf, prefix, answer.get(prefix), known)
+    made |= {(rule.vrf, rule.prefix): rule for rule in ruled}
     return tuple(made.values())
 
 
@@ -158,6 +163,19 @@ def route_counts(ipv6: Value, ipv4: Value) -> dict[str, dict[str, int]]:
             )
             counts[family] = sum(row.get("fib").integer() or 0 for row in learned)
     return {DEFAULT_VRF: counts}
+
+
+def _dropped(rules: Value | None) -> Iterator[protocols.Route]:
+    """Yield the prefixes whose packets a rule of the routing policy drops before any route is looked at (ip-rule(8)), as routes."""
+    for rule in rules.each() if rules is not None else []:
+        action = rule.get("action").lower()
+        for key in ("dst", "src"):
+            address, length = rule.get(key).text(), rule.get(f"{key}len").integer()
+            if action in DROPPING and address not in {None, "all"}:
+                full = 128 if ":" in str(address) else 32
+                yield protocols.Route(
+                    f"{address}/{full if length is None else length}", DEFAULT_VRF, "rule", drops=action
+                )
 
 
 _HOP = Fields(protocols.NextHop, "address=ip interface=interfaceName active=fib:yes weight")

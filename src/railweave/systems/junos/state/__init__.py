@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PROBES: dict[str, str] = {}
 NOT_READ = {
     "queues.*.ingress": "drops are counted by queue, not by priority on input",
     "ipv4_neighbors.*.state": "`show arp` shows no state",
