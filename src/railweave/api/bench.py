@@ -184,13 +184,14 @@ def bench_import(options: BenchImport) -> ImportResult:
 def bench_triage(options: BenchTriage) -> list[TriageResult]:
     """Search outputs of runs for faults: plugin, GIDs, GPUDirect, interfaces, affinity, retries and more.
 
-    Returns, for each file, its content and its findings, each with the line that shows it. Raises ``SpecError`` if a file cannot be read.
+    Returns, for each file, its content and its findings, each with the line that shows it. Files of one job are compared with each
+    other. Raises ``SpecError`` if a file cannot be read.
     """
     from railweave.operations.bench.runs import output_text
-    from railweave.operations.bench.triage.triage import networks_of, triage
+    from railweave.operations.bench.triage.triage import design_of, triage_job
 
-    there = networks_of(_ran_on(options))
-    return [triage(output_text(file), str(file), there) for file in options.files]
+    texts = [(output_text(file), str(file)) for file in options.files]
+    return triage_job(texts, design_of(_ran_on(options)))
 
 
 @verb(BenchShow)

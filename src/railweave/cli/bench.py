@@ -315,12 +315,17 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
     Each finding shows the line that it is based on, and the fix. Exits 1 if a finding is an error, and 2 if a file is not benchmark output.
     """
     from railweave.api.bench import bench_triage
+    from railweave.operations.bench.triage.triage import LOOKED_FOR
 
     with waiting(f"reading {counted(len(options.files), 'file')}", quiet=quiet or as_json):
         outputs = bench_triage.of(options)
     findings = [diagnosis.finding for triaged in outputs for diagnosis in triaged.diagnoses]
     unknown = [
-        Problem(FileLine(output.read.file), "no output of a benchmark is known in it", "give what a run printed")
+        Problem(
+            FileLine(output.read.file),
+            "no output of a benchmark is known in it",
+            f"give what a run printed: {LOOKED_FOR}",
+        )
         for output in outputs
         if output.read.empty and not output.diagnoses
     ]
@@ -330,6 +335,8 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
         print_json({"findings": [diagnosis.to_json() for triaged in outputs for diagnosis in triaged.diagnoses]})
     else:
         _print_triaged(outputs)
+        for advice in dict.fromkeys(output.advice for output in outputs if output.advice and not output.read.empty):
+            typer.echo(f"No messages of NCCL to judge: {advice}")
         typer.echo(tally(findings))
     if unknown:
         raise InputError(unknown)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from railweave.operations.bench.errno_words import NUMBERS, WORDS, errno_of
+from railweave.operations.bench.messages import NUMBERS, WORDS, errno_of
 from railweave.operations.bench.nccl_log import FailedCompletion, NcclLog
 from railweave.operations.bench.nccl_log_text import STATUSES
 from railweave.operations.bench.read import read

@@ -7,12 +7,13 @@ import ipaddress
 import pytest
 
 from railweave.operations.bench.triage.triage import RULES, processors, triage
+from railweave.operations.bench.triage.wire import Design
 from tests.operations.bench.said import NAMES, text_of
 
 FOUND = {
     # fixture: id, where, line, a part of the text, a part of the evidence
     "perftest-status-12.txt": [
-        ("run-retries-exceeded", "rocep56s0f1", 25, "10.40.2.13 to 10.40.2.11, MTU 4096", "syndrom 0xa")
+        ("run-retries-exceeded", "rocep56s0f1", 25, "10.40.2.13 to 10.40.2.11, MTU 4096", "syndrom 0xa"),
     ],
     "perftest-link-local-gid.txt": [
         ("run-wrong-gid", "mlx5_2", 2, "fe80::a288:c2ff:fe12:3456 is link-local", "RDMA_Write BW Test"),
@@ -20,10 +21,13 @@ FOUND = {
     ],
     "nccl-2.27-sockets.log": [
         ("run-verbs-abi", "nccl-2.27-sockets.log", 21, "kernel ABI of 6 (supports 1 to 1)", "libibverbs: Warning"),
-        ("run-plugin-not-loaded", "gpu-a", 5, "libnccl-net-railweave.so is not found, 2 times", "Could not find"),
-        ("run-no-rdma-device", "nccl-2.27-sockets.log", 6, "NCCL_IB_HCA=rocep1s0", "No device found"),
+        ("run-plugin-not-loaded", "gpu-a", 5, "libnccl-net-railweave.so is not found", "Could not find"),
+        ("run-plugin-not-loaded", "gpu-b", 15, "libnccl-net-railweave.so is not found", "Could not find"),
+        ("run-no-rdma-device", "gpu-a", 6, "NCCL_IB_HCA=rocep1s0", "No device found"),
+        ("run-no-rdma-device", "gpu-b", 16, "NCCL_IB_HCA=rocep1s0", "No device found"),
         ("run-over-sockets", "gpu-a", 8, "Socket", "Using network Socket"),
-        ("run-mixed-versions", "nccl-2.27-sockets.log", 11, "2.26.5+cuda12.9, 2.27.5+cuda12.9", "NCCL version 2.27.5"),
+        ("run-over-sockets", "gpu-b", 18, "Socket", "Using network Socket"),
+        ("run-mixed-versions", "gpu-b", 11, "2.26.5+cuda12.9, 2.27.5+cuda12.9", "NCCL version 2.27.5"),
         ("run-bootstrap-interface", "gpu-b", 12, "ens3, eth0", "Bootstrap: Using ens3"),
         ("run-affinity", "gpu-a", 10, "56-111, none of which is near its GPU (0-55)", "Affinity for GPU 0 is empty"),
         ("run-affinity", "gpu-b", 20, "56-111", "Affinity for GPU 0 is empty"),
@@ -48,16 +52,17 @@ FOUND = {
     ],
     "nccl-2.30-link-local-gid.log": [
         ("run-wrong-gid", "n1", 2, "fe80::1e34:daff:fe00:1 is link-local", "GID 1"),
-        ("run-mixed-rails", "nccl-2.30-link-local-gid.log", 4, "different number of devices=1", "mergedDev"),
+        ("run-mixed-rails", "n1", 4, "different number of devices=1", "mergedDev"),
     ],
     "nccl-2.30-plugin-without-address.log": [
-        ("run-plugin-failed", "nccl-2.30-plugin-without-address.log", 14, "railweave", "Failed to initialize NET"),
-        ("run-plugin-failed", "nccl-2.30-plugin-without-address.log", 16, "any NET plugin", "NCCL WARN"),
+        ("run-plugin-failed", "vm", 16, "any NET plugin", "NCCL WARN"),
+        ("run-plugin-failed", "vm", 14, "railweave", "Failed to initialize NET"),
+        ("run-no-rdma-device", "vm", 12, "no usable RoCE v2 address", "NCCL WARN"),
     ],
     "nccl-2.30-four-ranks-plugin.log": [
         (
             "run-bootstrap-interface",
-            "nccl-2.30-four-ranks-plugin.log",
+            "vm",
             4,
             "several servers look for each other over lo",
             "lo:127",
@@ -65,7 +70,7 @@ FOUND = {
         ("run-no-gpudirect", "vm", 75, "48 of 48", "via NET/railweave/0"),
     ],
     "rccl-2.21-one-server-docker0.log": [
-        ("run-bootstrap-interface", "rccl-2.21-one-server-docker0.log", 4, "docker0", "docker0:172.17.0.1"),
+        ("run-bootstrap-interface", "mi300x-1", 4, "docker0", "docker0:172.17.0.1"),
         ("run-no-intranet", "rccl-2.21-one-server-docker0.log", 9, "RCCL_ENABLE_INTRANET is not set", "via P2P"),
     ],
     "nccl-tests-2.19-groups-wrong.txt": [
@@ -145,9 +150,11 @@ def test_every_rule_is_shown_here() -> None:
 
 def test_gids_are_compared_with_the_design() -> None:
     text = text_of("nccl-2.23-four-servers.log")
-    good = frozenset({ipaddress.ip_network("10.10.2.0/24")})
+    good = Design(frozenset({ipaddress.ip_network("10.10.2.0/24")}))
     assert triage(text, "x", good).diagnoses == ()
-    found = triage(text, "x", frozenset({ipaddress.ip_network("10.99.0.0/16"), ipaddress.ip_network("fc00::/64")}))
+    found = triage(
+        text, "x", Design(frozenset({ipaddress.ip_network("10.99.0.0/16"), ipaddress.ip_network("fc00::/64")}))
+    )
     assert [one.finding.where for one in found.diagnoses] == [f"H100-0{n}" for n in range(1, 5)]
     assert found.diagnoses[0].finding.what == "the GID 10.10.2.1 is in no network of the design's GPU NICs"
 
@@ -163,7 +170,9 @@ def test_ends_of_two_families_and_an_unused_index() -> None:
 def test_a_device_that_was_asked_for_is_not_in_use() -> None:
     text = text_of("nccl-2.23-four-servers.log").replace("[1]mlx5_1:1/RoCE ", "")
     found = triage(text, "x").diagnoses
-    assert [one.finding.id for one in found] == ["run-no-rdma-device"]
+    assert [(one.finding.id, one.finding.where) for one in found] == [
+        ("run-no-rdma-device", f"H100-0{number}") for number in range(1, 5)
+    ]
     assert "NCCL_IB_HCA names mlx5_1, which is not among the devices in use: mlx5_0" in found[0].finding.what
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from railweave.operations.bench.errno_words import WORDS
+from railweave.operations.bench.messages import WORDS
 
 if TYPE_CHECKING:
     from railweave.operations.bench.lines import Note
@@ -260,8 +261,55 @@ class LogMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """A variable that a process of NCCL reports, with its value."""
+
+    line: int
+    host: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class NicSpeed:
+    """The speed of an RDMA device in 10^9 bit/s, as NCCL read it."""
+
+    line: int
+    host: str
+    device: str
+    gbps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far a GPU is from the NIC that it uses: ``PIX``, ``PXB``, ``PHB``, ``SYS`` and so on. ``gdr``: GPUDirect RDMA is used."""
+
+    line: int
+    host: str
+    gpu: str
+    nic: str
+    path: str
+    gdr: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The process that printed a line. ``rank`` is None if the log does not show it."""
+
+    host: str
+    process: str
+    gpu: str
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
 class NcclLog:
-    """A log of one or more ranks. ``versions`` are in the library's format, with the version of CUDA or ROCm."""
+    """A log of one or more ranks. ``versions`` are in the library's format, with the version of CUDA or ROCm.
+
+    - ``settings`` and ``version_lines``: variables and versions with the host that reports them.
+    - ``communicators``: the ids (``commId``) of the communicators.
+    - ``sources``: the process behind each line that holds a fact or a warning.
+    """
 
     file: str
     library: Literal["NCCL", "RCCL", ""]
@@ -290,10 +338,41 @@ class NcclLog:
     init_seconds: tuple[tuple[int, float], ...]
     messages: int
     notes: tuple[Note, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    version_lines: tuple[LogMessage, ...] = ()
+    speeds: tuple[NicSpeed, ...] = ()
+    distances: tuple[Distance, ...] = ()
+    communicators: frozenset[str] = frozenset()
+    sources: tuple[tuple[int, Source], ...] = ()
+
+    @cached_property
+    def _source_of_line(self) -> dict[int, Source]:
+        return dict(self.sources)
+
+    def rank_of(self, line: int) -> int | None:
+        """Return the rank whose process printed a line, or None if the log does not show it."""
+        source = self._source_of_line.get(line)
+        return source.rank if source else None
+
+    def host_of(self, line: int) -> str:
+        """Return the host that printed a line, or an empty string if the log does not show it."""
+        source = self._source_of_line.get(line)
+        return source.host if source else ""
+
+    @cached_property
+    def processes(self) -> frozenset[tuple[str, str]]:
+        """The processes whose lines the log has, as host and process number."""
+        return frozenset((source.host, source.process) for _, source in self.sources if source.process)
 
     def variable(self, name: str) -> str:
         """Return the value of a variable in the run; empty if the log does not report the variable."""
         return dict(self.variables).get(name, "")
+
+    def variable_of(self, host: str, name: str) -> str:
+        """Return the value of a variable on a host; if the host does not report the variable, an empty string."""
+        return next(
+            (setting.value for setting in self.settings if setting.name == name and setting.host in {host, ""}), ""
+        )
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.operations.bench import nccl_log as log
-from railweave.operations.bench.errno_words import errno_of
 from railweave.operations.bench.gids import address, raw_gid
 from railweave.operations.bench.lines import Line, Notes, number
+from railweave.operations.bench.messages import errno_of
 from railweave.operations.bench.nccl_log import FailedCall, FailedCompletion, RankSeen
 from railweave.operations.bench.nccl_tests import kept
 
@@ -48,6 +49,16 @@ class Parts:
     events: list[log.LogMessage] = field(default_factory=list[log.LogMessage])
     warnings: list[log.LogMessage] = field(default_factory=list[log.LogMessage])
     init_seconds: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
+    settings: list[log.Setting] = field(default_factory=list[log.Setting])
+    version_lines: list[log.LogMessage] = field(default_factory=list[log.LogMessage])
+    speeds: list[log.NicSpeed] = field(default_factory=list[log.NicSpeed])
+    distances: list[log.Distance] = field(default_factory=list[log.Distance])
+    communicators: set[str] = field(default_factory=set[str])
+    sources: dict[int, tuple[str, str, str]] = field(default_factory=dict[int, tuple[str, str, str]])
+    ranks_of: dict[tuple[str, str, str], set[int]] = field(
+        default_factory=lambda: defaultdict[tuple[str, str, str], set[int]](set)
+    )
+    """The ranks that a process printed about itself, by its host, process number and GPU."""
 
     def rank(self, seen: RankSeen) -> None:
         """Store a rank of a communicator, merged with what earlier lines reported about it."""
@@ -93,7 +104,17 @@ class Parts:
             warnings=tuple(self.warnings),
             init_seconds=tuple(self.init_seconds),
             messages=self.messages,
+            settings=tuple(self.settings),
+            version_lines=tuple(self.version_lines),
+            speeds=tuple(self.speeds),
+            distances=tuple(self.distances),
+            communicators=frozenset(self.communicators),
+            sources=tuple((line, self._source(*key)) for line, key in sorted(self.sources.items())),
         )
+
+    def _source(self, host: str, process: str, gpu: str) -> log.Source:
+        ranks = self.ranks_of.get((host, process, gpu), set())
+        return log.Source(host, process, gpu, min(ranks) if len(ranks) == 1 else None)
 
 
 STATUSES = (
@@ -200,7 +221,7 @@ def failed_call(line: int, host: str, text: str) -> FailedCall | None:
     error = errno_of(text)
     if error is None and not _CALL.search(text):
         return None
-    return FailedCall(line, host, error, text[:300])
+    return FailedCall(line, host, error, text[:400])
 
 
 if TYPE_CHECKING:
@@ -208,7 +229,6 @@ if TYPE_CHECKING:
 
 MESSAGE = re.compile(r"\bNCCL (INFO|WARN|TRACE|CALL|VERSION) ?(.*)$")
 VERSION = re.compile(r"^\s*(NCCL|RCCL) version ?:? ?(\d\S*)")
-_WHO = re.compile(r"(?:^|\s)([^\s:\[\]]+):\d+:\d+ (?:\[\d+\] )?")
 _N = r"(-?[0-9]{1,9})"
 
 _RING = re.compile(r"^Channel ([0-9]{1,4})/([0-9]{1,4}) :((?: +[0-9]{1,9})+ *)(\.\.\.)?$")
@@ -222,7 +242,9 @@ _DEVICE = re.compile(r"\[([0-9]{1,4})\]([^\s:\]]+):([0-9]{1,4})/(\w+)")
 
 def _variable(parts: Parts, match: re.Match[str]) -> None:
     if kept(match[1]):
-        parts.variables.setdefault(match[1], match[2].rstrip())
+        value = match[2].rstrip().removesuffix(".")
+        parts.variables.setdefault(match[1], value)
+        parts.settings.append(log.Setting(parts.line, parts.host, match[1], value))
 
 
 def _bootstrap(parts: Parts, match: re.Match[str]) -> None:
@@ -291,6 +313,33 @@ def _trees(parts: Parts, match: re.Match[str]) -> None:
 
 def _init(parts: Parts, match: re.Match[str]) -> None:
     parts.rank(log.RankSeen(parts.line, parts.host, match[1], int(match[2]), int(match[3]), None, None, int(match[4])))
+
+
+def _communicator(parts: Parts, match: re.Match[str]) -> None:
+    parts.communicators.add(match[1])
+
+
+def _rank(parts: Parts, match: re.Match[str]) -> None:
+    key = parts.sources.get(parts.line)
+    if key is not None:
+        parts.ranks_of[key].add(int(match[1]))
+
+
+def _speed(parts: Parts, match: re.Match[str]) -> None:
+    megabits = number(match[2])
+    if megabits is not None:
+        parts.speeds.append(log.NicSpeed(parts.line, parts.host, match[1], megabits / 1000))
+
+
+def _speed_of_graph(parts: Parts, match: re.Match[str]) -> None:
+    gigabytes = number(match[1])
+    if gigabytes is not None:
+        parts.speeds.append(log.NicSpeed(parts.line, parts.host, f"NET/{match[2]}", gigabytes * 8))
+
+
+def _distance(parts: Parts, match: re.Match[str]) -> None:
+    gdr = match[1] == "Enabled"
+    parts.distances.append(log.Distance(parts.line, parts.host, match[2], match[3], match[4].strip(), gdr))
 
 
 def _comm(parts: Parts, match: re.Match[str]) -> None:
@@ -384,8 +433,18 @@ _KNOWN: tuple[tuple[str, str, Take], ...] = (
     ("/Plugin", r"^(NET|TUNER)/Plugin ?: Could not find:(.*)$", _missing),
     ("/Plugin", r"^(NET)/Plugin ?: No plugin found(?: \((\S+)\))?", _missing),
     ("NET/IB", r"^NET/IB ?: Using(.*)$", _devices),
+    (
+        "GPU Direct RDMA",
+        r"^GPU Direct RDMA (Enabled|Disabled) for (?:GPU|rank) (\S+) / HCA (\S+) \(distance ([^)]*)\)",
+        _distance,
+    ),
+    (" speed=", r"^NET/IB ?: \[\d+\] ([^\s:]+):\S+ .*?\bspeed=([0-9]{1,9})\b", _speed),
+    ("NET[", r"^\s*\+ NET\[([0-9.]{1,12})\] - (?:NET|NIC)/(\S+)", _speed_of_graph),
+    ("commId", r"\bcommId (0x[0-9a-f]+)", _communicator),
+    (" rank ", r"(?:^|\s)comm 0x[0-9a-f]+ rank ([0-9]{1,9}) ", _rank),
     ("GPU Direct RDMA", r"^NET/\w+ ?: GPU Direct RDMA (Enabled|Disabled) for HCA \d+ '([^']*)'", _gpu_direct),
     ("No device found", r"^NET/IB ?: No device found", _event),
+    ("Plugin load", r"^(NET)/Plugin ?: Plugin load (?:\(\S+\) )?returned \d+ ?:? ?(\S+?):? ", _missing),
     ("Ring ", rf"^Ring ([0-9]{{1,4}}) : {_N} -> {_N} -> {_N}", _ring_link),
     ("Trees", r"^Trees .*$", _trees),
     (
@@ -410,7 +469,7 @@ _KNOWN: tuple[tuple[str, str, Take], ...] = (
     ),
     (
         " GID ",
-        rf"^NET/IB: .*IbDev {_N} Port {_N} \S+ \d+ mtu {_N} .*GID {_N} \(([0-9A-Fa-f]{{1,16}})/([0-9A-Fa-f]{{1,16}})\)",
+        rf"^NET/IB ?: .*?(?:\bIb|\b)Dev {_N} Port {_N} \S+ \d+ mtu {_N} .*\bGID {_N} \(([0-9A-Fa-f]{{1,16}})/([0-9A-Fa-f]{{1,16}})\)",
         _queue_pair,
     ),
     ("sends: QP", r"^NET/railweave: sends: QP ([0-9]{1,4}) color ([0-9]{1,4}) (\S+) -> (\S+)", _path),
@@ -421,7 +480,7 @@ _KNOWN: tuple[tuple[str, str, Take], ...] = (
         _affinity,
     ),
     ("Init timings", r"^Init timings - \w+: rank ([0-9]{1,9}) nranks [0-9]+ total (\S+)", _seconds),
-    ("async event", r"async (?:fatal )?event", _event),
+    ("async", r"async (?:fatal )?event|unknown event type", _event),
     ("GID table change", r"GID table change", _event),
     ("speed change", r"speed change detected", _event),
 )
@@ -430,37 +489,98 @@ _SHAPES = ("Channel ", "Ring ", "Trees ", "Using network")
 """The beginnings of messages that the parser reads. Such a message gets a note if the parser cannot read it."""
 
 
+_BEGIN = re.compile(
+    r"(?P<host>[^\s:\[\]<>()|]{1,255}):(?P<process>[0-9]{1,10}):(?P<thread>[0-9]{1,10}) (?:\[(?P<gpu>[^\]]{0,12})\] )?"
+    r"(?=(?:[^\s:\[\]]{1,255}:[0-9]{1,6} (?:\([^)\s]{1,255}\) )?|[0-9.]{1,20} \S{1,255}:[0-9]{1,6} )?NCCL (?:INFO|WARN|TRACE|CALL)\b)"
+)
+"""The beginning of a message, up to its file and level (``debug.cc``). A time of day has the same form: ``_TIME``."""
+_TIME = re.compile(r"(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[T_-]|[0-9]{2}/\w{3,9}/[0-9]{4}[-_T])?[0-9]{1,2}")
+_REPEATED = re.compile(r"\s*\[repeated [0-9]+x across cluster\].*$")
+
+
+def _pieces(line: Line) -> list[tuple[str, str, str, str, bool]]:
+    """Split a line into its messages: host, process, GPU, text with the level, and whether the host begins a word.
+
+    Ranks write at once, so that a line may hold several messages, the first of which may be cut off.
+    """
+    begins = [match for match in _BEGIN.finditer(line.text) if not _time(match)]
+    if not begins:
+        return [("", "", "", line.text, True)]
+    pieces: list[tuple[str, str, str, str, bool]] = []
+    if MESSAGE.search(line.text[: begins[0].start()]):
+        pieces.append(("", "", "", line.text[: begins[0].start()], True))
+    for match, end in zip(begins, [*(match.start() for match in begins[1:]), len(line.text)], strict=True):
+        before = line.text[: match.start()]
+        whole = not before or before[-1] in " \t:)|>]\"'" or not before.strip()
+        whole &= match is begins[0]
+        pieces.append((match["host"], match["process"], match["gpu"] or "", line.text[match.end() : end], whole))
+    return pieces
+
+
+def _time(match: re.Match[str]) -> bool:
+    clock = match["process"], match["thread"]
+    return all(len(text) == 2 and text < "61" for text in clock) and _TIME.fullmatch(match["host"]) is not None
+
+
+def _hosts(lines: Sequence[Line]) -> dict[str, set[str]]:
+    """Return the hosts that begin a line's message, with the numbers of their processes."""
+    hosts: dict[str, set[str]] = defaultdict(set)
+    first = lines[0].number if lines else 0
+    cut: list[tuple[str, str]] = []
+    for line in lines:
+        for host, process, _, _, whole in _pieces(line):
+            if host and whole and line.number != 1:
+                hosts[host].add(process)
+            elif host and whole and line.number == first:
+                cut.append((host, process))
+    for host, process in cut:  # the first line of a file may be cut off
+        if not any(name != host and name.endswith(host) and process in numbers for name, numbers in hosts.items()):
+            hosts[host].add(process)
+    return hosts
+
+
+def _named(host: str, process: str, *, whole: bool, hosts: dict[str, set[str]]) -> str:
+    """Return the host of a message, or an empty string if another message runs into the host's name."""
+    if host in hosts and (whole or process in hosts[host]):
+        return host
+    ends = [name for name, numbers in hosts.items() if host.endswith(name) and process in numbers]
+    ends += [name for name, numbers in hosts.items() if name.endswith(host) and process in numbers]
+    return max(ends, key=len) if ends else ""
+
+
 def read_nccl_log(lines: Sequence[Line], notes: Notes) -> log.NcclLog | None:
     """Return the NCCL log in these lines, or None if they have no message of NCCL. Never raises an error."""
     parts = Parts()
+    hosts = _hosts(lines)
     for line in lines:
         version = VERSION.match(line.text)
         if version:
+            parts.host = ""
             _version(parts, line.number, version)
             continue
-        message = MESSAGE.search(line.text)
-        if message is None:
-            continue
-        who = _WHO.search(line.text[: message.start()])
-        parts.line, parts.host = line.number, who[1] if who else ""
-        parts.messages += 1
-        _message(parts, message[1], message[2].rstrip(), notes)
+        for host, process, gpu, text, whole in _pieces(line):
+            message = MESSAGE.search(text)
+            if message is None:
+                continue
+            parts.line, parts.host = line.number, _named(host, process, whole=whole, hosts=hosts) if host else ""
+            parts.sources[line.number] = parts.host, process, gpu
+            parts.messages += 1
+            _message(parts, message[1], _REPEATED.sub("", message[2]).rstrip(), notes)
     return parts.whole(notes.file) if parts.messages or parts.versions else None
 
 
 def _version(parts: Parts, line: int, match: re.Match[str]) -> None:
     parts.library = parts.library or ("NCCL" if match[1] == "NCCL" else "RCCL")
+    parts.version_lines.append(log.LogMessage(line, parts.host, match[2]))
     if match[2] not in {text for _, text in parts.versions}:
         parts.versions.append((line, match[2]))
 
 
 def _message(parts: Parts, level: str, text: str, notes: Notes) -> None:
     if level == "WARN":
-        parts.warnings.append(log.LogMessage(parts.line, parts.host, text[:300]))
+        parts.warnings.append(log.LogMessage(parts.line, parts.host, text[:400]))
     if is_completion(text):
         _completion(parts, text, notes)
-    elif level == "WARN" and (call := failed_call(parts.line, parts.host, text)):
-        parts.calls.append(call)
     elif version := VERSION.match(text):
         _version(parts, parts.line, version)
     elif match := _RING.match(text):
@@ -473,5 +593,7 @@ def _message(parts: Parts, level: str, text: str, notes: Notes) -> None:
             if needle in text and (match := pattern.search(text)):
                 take(parts, match)
                 taken = True
-        if not taken and text.startswith(_SHAPES):
+        if not taken and level == "WARN" and (call := failed_call(parts.line, parts.host, text)):
+            parts.calls.append(call)
+        elif not taken and text.startswith(_SHAPES):
             notes.add(parts.line, "a message of a known kind in another form", text)

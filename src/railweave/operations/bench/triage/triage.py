@@ -8,33 +8,38 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.json_values import JsonObject
 from railweave.model.findings import SEVERITIES, Finding
-from railweave.model.findings.registry import FindingPlace, check
+from railweave.model.findings.registry import FindingPlace, Rule, check
 from railweave.operations.bench.lines import lines_of
+from railweave.operations.bench.messages import kind_of
 from railweave.operations.bench.read import ParsedText, read
-from railweave.operations.bench.triage import wire
-from railweave.operations.bench.triage.wire import Case, Network, of_memory, once, times
+from railweave.operations.bench.triage import job, wire
+from railweave.operations.bench.triage.wire import Case, of_memory, once, times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from railweave.model.network.model import Network as Design
-    from railweave.operations.bench.nccl_log import NcclLog
+    from railweave.model.findings import Severity
+    from railweave.model.network.model import Network
+    from railweave.operations.bench.nccl_log import LogMessage, NcclLog
 
 
-MEMORY = r"ibv_(?:reg_mr|create_cq|create_qp)\w* failed with error Cannot allocate memory|Couldn't allocate MR|memlock\b.*limit"
+MEMORY = r"Couldn't allocate MR|memlock\b.*limit"
 
 
 def _said(case: Case, pattern: str) -> Iterator[FindingPlace]:
     compiled = re.compile(pattern)
-    for excerpt, line, often in once(
-        (match[0][:200], line.number) for line in case.lines if (match := compiled.search(line.text))
+    for key, line, often in once(
+        (f"{case.host_of(line.number)}\n{match[0][:200]}", line.number)
+        for line in case.lines
+        if (match := compiled.search(line.text))
     ):
-        yield case.finding(line, excerpt + times(often))
+        host, _, excerpt = key.partition("\n")
+        yield case.finding(line, excerpt + times(often), host)
 
 
 @check(
@@ -82,13 +87,11 @@ def qos(case: Case) -> Iterator[FindingPlace]:
 )
 def memlock(case: Case) -> Iterator[FindingPlace]:
     """A job can lock as much memory as it needs."""
-    yield from _said(case, MEMORY)
-    refused = [
-        call for call in (case.log.calls if case.log else ()) if of_memory(call) and not re.search(MEMORY, call.text)
-    ]
-    for key, line, often in once((f"{call.host}\n{call.text}", call.line) for call in refused):
-        host, _, text = key.partition("\n")
-        yield case.finding(line, text[:200] + times(often), host)
+    for message, suffix in case.warnings_of("run-call-failed"):
+        if of_memory(message.text):
+            yield case.finding(message.line, message.text[:240] + suffix, message.host)
+    if not wire.gpu_test(case):
+        yield from _said(case, MEMORY)
 
 
 FEW = 2
@@ -133,25 +136,6 @@ def processors(text: str, *, mask: bool) -> int:
 
 
 @check(
-    "run-mixed-versions",
-    "error",
-    applies="run",
-    why="libraries of different versions do not agree on what they send each other: the job fails or hangs at its start",
-    fix="have LD_LIBRARY_PATH lead to one build of NCCL or RCCL on every server: the container's, or the host's",
-)
-def versions(case: Case) -> Iterator[FindingPlace]:
-    """All ranks use the same version of the library."""
-    if case.log is not None and len(case.log.versions) > 1:
-        names = ", ".join(text for _, text in case.log.versions)
-        yield case.finding(case.log.versions[1][0], f"ranks have different versions: {names}")
-    pattern = re.compile(r"Mismatched NCCL version detected.*")
-    for excerpt, line, often in once(
-        (match[0], line.number) for line in case.lines if (match := pattern.search(line.text))
-    ):
-        yield case.finding(line, excerpt + times(often))
-
-
-@check(
     "run-no-intranet",
     "info",
     applies="run",
@@ -179,18 +163,15 @@ def intranet(case: Case) -> Iterator[FindingPlace]:
 )
 def rails(case: Case) -> Iterator[FindingPlace]:
     """All servers have the same number of NICs, paired rail by rail."""
+    warnings = {message.line for message, _ in case.warnings_of("run-mixed-rails")}
+    yield from case.reported("run-mixed-rails")
     pattern = re.compile(
         r"Detected mixed local Net device counts.*|mismatched physical devices.*|has a different number of devices=.*"
     )
-    for excerpt, line, often in once(
-        (match[0][:200], line.number) for line in case.lines if (match := pattern.search(line.text))
-    ):
-        yield case.finding(line, excerpt + times(often))
-
-
-_VIRTUAL = re.compile(
-    r"docker|virbr|veth|br-|cni|flannel|cali|vxlan|tun|tap|podman|lxc|lxd|kube|usb|idrac", re.IGNORECASE
-)
+    known = {message.line for message in (case.log.warnings if case.log else ())}
+    seen = ((match[0][:200], line.number) for line in case.lines if (match := pattern.search(line.text)))
+    for excerpt, line, often in once((excerpt, line) for excerpt, line in seen if line not in known | warnings):
+        yield case.finding(line, excerpt + times(often), case.host_of(line))
 
 
 @check(
@@ -204,18 +185,15 @@ def plugin(case: Case) -> Iterator[FindingPlace]:
     """The requested network plugin is loaded."""
     if case.log is None:
         return
-    asked = case.log.variable("NCCL_NET_PLUGIN")
     net = [net_plugin for net_plugin in case.log.plugins if net_plugin.kind == "NET"]
-    missing = [(net_plugin.name, net_plugin.line) for net_plugin in net if not net_plugin.loaded]
-    if not asked or asked.lower() in {"none", "0"}:
-        return
     loaded = {net_plugin.host for net_plugin in net if net_plugin.loaded}
-    for name, line, often in once(missing):
-        hosts = {net_plugin.host for net_plugin in net if not net_plugin.loaded} - loaded
-        if hosts or not loaded:
-            yield case.finding(
-                line, f"NCCL_NET_PLUGIN asks for {asked}, and {name} is not found{times(often)}", min(hosts, default="")
-            )
+    missing = [net_plugin for net_plugin in net if not net_plugin.loaded and net_plugin.host not in loaded]
+    for host in dict.fromkeys(net_plugin.host for net_plugin in missing):
+        asked = case.log.variable_of(host, "NCCL_NET_PLUGIN")
+        own = [net_plugin for net_plugin in missing if net_plugin.host == host]
+        if asked and asked.lower() not in {"none", "0"}:
+            text = f"NCCL_NET_PLUGIN asks for {asked}, and {own[0].name} is not found{times(len(own))}"
+            yield case.finding(own[0].line, text, host)
 
 
 @check(
@@ -227,57 +205,12 @@ def plugin(case: Case) -> Iterator[FindingPlace]:
 )
 def plugin_failed(case: Case) -> Iterator[FindingPlace]:
     """The network plugin initializes without errors."""
+    yield from case.reported("run-plugin-failed")
     pattern = re.compile(r"Failed to initialize (?:any )?NET plugin ?(\S*)")
+    known = {message.line for message in (case.log.warnings if case.log else ())}
     seen = [(match[0], line.number) for line in case.lines if (match := pattern.search(line.text))]
-    for excerpt, line, often in once(seen):
-        yield case.finding(line, f"{excerpt}{times(often)}")
-
-
-@check(
-    "run-over-sockets",
-    "error",
-    applies="run",
-    why="sockets carry a tenth of what RDMA does, over the interface of the bootstrap; NCCL takes them in silence where it finds no RDMA device",
-    fix="see that `ibv_devinfo` lists the NICs inside the job (container: /dev/infiniband, memlock), and that NCCL_IB_DISABLE and NCCL_NET are not set",
-)
-def sockets(case: Case) -> Iterator[FindingPlace]:
-    """NCCL uses RDMA."""
-    seen = [(network.text, network.line, network.host) for network in case.log.networks] if case.log else []
-    for text, line, often in once((text, line) for text, line, _ in seen if text == "Socket"):
-        yield case.finding(line, f"NCCL uses the network {text}{times(often)}", next(host for *_, host in seen))
-
-
-@check(
-    "run-no-rdma-device",
-    "error",
-    applies="run",
-    why="NCCL_IB_HCA names devices by their beginning: where it fits none, or none has a port that is up, there is no RDMA",
-    fix="compare NCCL_IB_HCA with `rdma link` on the server: names follow udev's rule (bnxt_re0, or rocep… after the PCI slot)",
-)
-def device(case: Case) -> Iterator[FindingPlace]:
-    """NCCL finds the RDMA devices that it is configured to use."""
-    if case.log is None:
-        return
-    none = ((event.text, event.line) for event in case.log.events if "No device found" in event.text)
-    for _, line, often in once(none):
-        wanted = case.log.variable("NCCL_IB_HCA")
-        yield case.finding(
-            line, "no RDMA device is found" + (f" by NCCL_IB_HCA={wanted}" if wanted else "") + times(often)
-        )
-    yield from _left_out(case, case.log)
-
-
-def _left_out(case: Case, log: NcclLog) -> Iterator[FindingPlace]:
-    wanted = log.variable("NCCL_IB_HCA").lstrip("=")
-    if not wanted or wanted.startswith("^") or not log.devices:
-        return
-    there = {rdma_device.name for rdma_device in log.devices}
-    for name in filter(None, (word.partition(":")[0] for word in wanted.split(","))):
-        if not any(device_name.startswith(name) for device_name in there):
-            yield case.finding(
-                log.devices[0].line,
-                f"NCCL_IB_HCA names {name}, which is not among the devices in use: {', '.join(sorted(there))}",
-            )
+    for excerpt, line, often in once((excerpt, line) for excerpt, line in seen if line not in known):
+        yield case.finding(line, f"{excerpt}{times(often)}", case.host_of(line))
 
 
 @check(
@@ -310,60 +243,316 @@ def gpudirect(case: Case) -> Iterator[FindingPlace]:
             if not gpu_direct.enabled
         )
         for name, line, _ in once(disabled):
-            yield case.finding(line, f"GPUDirect RDMA is off for {name.split()[-1]}", name.split()[0])
+            host, _, device = name.rpartition(" ")
+            yield case.finding(line, f"GPUDirect RDMA is off for {device}{told}", host)
+    far = (
+        (
+            f"{distance.host}\nGPU {distance.gpu} and NIC {distance.nic} are too far apart: distance {distance.path}",
+            distance.line,
+        )
+        for distance in case.log.distances
+        if not distance.gdr
+    )
+    for key, line, often in once(far):
+        host, _, text = key.partition("\n")
+        yield case.finding(line, text + times(often), host)
+    yield from case.reported("run-no-gpudirect")
+
+
+_GLUED = re.compile(r"\s*\bNCCL (?:INFO|WARN|TRACE|CALL|VERSION)\b")
+
+
+def _reporting(id_: str, severity: Severity, holds: str, why: str, fix: str) -> Rule:
+    """Return the rule that reports the warnings of a kind (``messages.MEANINGS``)."""
+
+    def reported(case: Case) -> Iterator[FindingPlace]:
+        yield from case.reported(id_)
+
+    return Rule(id_, severity, "run", why=why, fix=fix, holds=holds, check=reported)
+
+
+KINDS = (
+    _reporting(
+        "run-gpu-failed",
+        "error",
+        "Calls of the GPU's driver and runtime succeed.",
+        "CUDA or ROCm refused a call: a fault of a GPU, an earlier illegal access of the program, or a driver that does not fit",
+        "`dmesg` (Xid, amdgpu) and `nvidia-smi -q` or `rocm-smi` on that server; the first such failure of a job is the cause, the others follow",
+    ),
+    _reporting(
+        "run-same-gpu",
+        "error",
+        "Each rank has a GPU of its own.",
+        "two ranks of a communicator use one GPU: the launcher gave both the same device, or started too many processes",
+        "choose the GPU by the local rank (torchrun's LOCAL_RANK, CUDA_VISIBLE_DEVICES, srun --gpus-per-task), and as many ranks on a server as it has GPUs",
+    ),
+    _reporting(
+        "run-nvlink",
+        "error",
+        "GPUs of a server and of an NVLink domain reach each other.",
+        "NCCL could not use NVLink, NVLink SHARP or peer access: the fabric manager, IMEX, or container settings do not fit",
+        "`systemctl status nvidia-fabricmanager`, `nvidia-imex-ctl -N`, `nvidia-smi topo -p2p n`; NCCL_NVLS_ENABLE=0, NCCL_MNNVL_ENABLE=0 or NCCL_P2P_DISABLE=1 shows which it is",
+    ),
+    _reporting(
+        "run-shared-memory",
+        "error",
+        "Ranks of a server share memory and sockets.",
+        "ranks of one server exchange data in /dev/shm and over Unix sockets; containers have 64 MB of it and no common namespace",
+        "docker --shm-size=1g --ulimit memlock=-1 or --ipc=host, in Kubernetes an emptyDir of medium Memory at /dev/shm; look at `df /dev/shm` for what is left over",
+    ),
+    _reporting(
+        "run-out-of-memory",
+        "error",
+        "NCCL can allocate what it needs.",
+        "memory of the host or the GPU, or a table of the library, is full",
+        "leave memory for NCCL (about 1 GB on each GPU; fewer channels by NCCL_MAX_NCHANNELS, smaller NCCL_BUFFSIZE), and look at limits of the container",
+    ),
+    _reporting(
+        "run-ranks-disagree",
+        "error",
+        "Ranks agree on the communicator and on each operation.",
+        "two ranks sent what the other did not expect: different sizes, operations, numbers of ranks, variables or versions",
+        "compare the calls of the two ranks, their variables (`env | grep NCCL`) and versions; a left-over process of an earlier job on the same port does this too",
+    ),
+    _reporting(
+        "run-foreign-connection",
+        "warning",
+        "Only ranks of the job connect to its ports.",
+        "something else connected to a port of the bootstrap: a port scanner, or a process of another job",
+        "keep scanners off the port range, end left-over processes, and give each job its own MASTER_PORT",
+    ),
+    _reporting(
+        "run-nic-failed",
+        "error",
+        "All NICs of the job work to its end.",
+        "NCCL gave up a NIC and went on with others, or could not",
+        "look at link, optics and kernel log of that NIC (`railweave host check --only link,log`), and at `railweave check` for its switch",
+    ),
+    _reporting(
+        "run-topology",
+        "warning",
+        "NCCL finds paths between GPUs and NICs.",
+        "NCCL's view of the server (PCIe, NUMA, NICs, an XML file) is incomplete: it takes another path, or none",
+        "unset NCCL_TOPO_FILE and NCCL_GRAPH_FILE, pass /sys into the container, and compare NCCL_TOPO_DUMP_FILE with a server that works",
+    ),
+    _reporting(
+        "run-bad-setting",
+        "warning",
+        "Variables and settings of NCCL have values that it takes.",
+        "a variable or a setting of the program has a value that NCCL ignores or changes",
+        "correct or unset the variable that the line names",
+    ),
+    _reporting(
+        "run-host-setting",
+        "warning",
+        "The host's kernel is set up for GPU traffic.",
+        "the library found a kernel parameter or a variable that lets DMA fail, hang or run slowly",
+        "kernel parameters iommu=pt (AMD: and amd_iommu=on), `sysctl kernel.numa_balancing=0`, and the variable that the line names; `railweave host check` looks at them",
+    ),
+    _reporting(
+        "run-offload",
+        "warning",
+        "Optional accelerations of NCCL start.",
+        "SHARP, CollNet, device-initiated networking, MSCCL, symmetric memory or a profiler could not be used as asked; most runs go on without",
+        "if it was asked for, the line says what is missing; if not, unset the variable that switches it on",
+    ),
+    _reporting(
+        "run-arguments",
+        "error",
+        "The program calls NCCL as its interface asks.",
+        "the program passed arguments that NCCL refuses: a fault of the program or framework, not of the network",
+        "set NCCL_CHECK_POINTERS=1 and NCCL_DEBUG=INFO, and look at the call that the line names",
+    ),
+    _reporting(
+        "run-internal",
+        "error",
+        "The library's own state is sound.",
+        "the library found its own state in disorder: mostly after another failure, else by a fault in it",
+        "look for an earlier failure in the logs of all ranks; without one, try another version of the library or plugin and report it",
+    ),
+    _reporting(
+        "run-stalled",
+        "error",
+        "Proxy threads make progress.",
+        "a proxy thread waits for the network or for a GPU and does not go on",
+        "look at the port's counters of pauses and drops (`railweave check`), and at the other end of that connection",
+    ),
+)
+
+
+_NO_LIBRARY = re.compile(r"Failed to open libibverbs\S*|libibverbs: Warning: couldn't (?:load|open) [^:]*")
 
 
 @check(
-    "run-bootstrap-interface",
+    "run-library-missing",
+    "error",
+    applies="run",
+    sometimes="warning",
+    why="a library or a function in it is missing in the container or on the host: what needs it is left out, as RDMA is without libibverbs",
+    fix="install rdma-core (libibverbs1, ibverbs-providers) and the GPU's driver libraries in the image, in the versions of the host's drivers",
+)
+def library(case: Case) -> Iterator[FindingPlace]:
+    """Libraries that NCCL opens exist. A driver of libibverbs that cannot be loaded is a warning: it may be of a NIC that is not there."""
+    known = {message.line for message in (case.log.warnings if case.log else ())}
+    for key, line, often in once(
+        (f"{case.host_of(line.number)}\n{match[0].strip()}", line.number)
+        for line in case.lines
+        if line.number not in known and (match := _NO_LIBRARY.search(line.text))
+    ):
+        host, _, text = key.partition("\n")
+        place = case.finding(line, text + times(often), host)
+        yield replace(place, severity="warning") if "Warning" in text else place
+    yield from case.reported("run-library-missing")
+
+
+@check(
+    "run-peer-ended",
     "warning",
     applies="run",
-    why="ranks find each other by TCP: over a bridge of containers, or over interfaces of different networks, they wait for each other until a timeout",
-    fix="set NCCL_SOCKET_IFNAME to the management interface, by the same name on every server",
+    why="this rank reports that another ended or broke off: it is a consequence, not a cause",
+    fix="look for the first failure of the other ranks: give the files of all of them to `railweave bench triage`",
 )
-def bootstrap(case: Case) -> Iterator[FindingPlace]:
-    """Ranks bootstrap over an interface that all servers can reach, with the same name on all servers."""
-    if case.log is None:
-        return
-    interfaces = case.log.bootstrap
-    several = len({interface.host for interface in interfaces}) > 1 or (case.log.nodes or 1) > 1
-    for name, line, often in once((interface.name, interface.line) for interface in interfaces):
-        if _VIRTUAL.match(name):
-            yield case.finding(
-                line, f"ranks find each other over {name}, which containers or virtual machines use{times(often)}"
-            )
-        elif name == "lo" and several:
-            yield case.finding(line, f"ranks of several servers look for each other over {name}{times(often)}")
-    names = sorted({interface.name for interface in interfaces})
-    if len(names) > 1:
-        odd = min(names, key=lambda name: sum(interface.name == name for interface in interfaces))
-        first = next(interface for interface in interfaces if interface.name == odd)
-        yield case.finding(
-            first.line, f"servers use different interfaces to find each other: {', '.join(names)}", first.host
+def peer_ended(case: Case) -> Iterator[FindingPlace]:
+    """No rank loses another."""
+    groups: dict[str, list[LogMessage]] = {}
+    for message in case.log.warnings if case.log else ():
+        if kind_of(message.text) == "run-peer-ended":
+            groups.setdefault(message.host, []).append(message)
+    for host, messages in groups.items():
+        more = f"; {len(messages) - 1} more such warnings" if len(messages) > 1 else ""
+        yield case.finding(messages[0].line, messages[0].text[:240] + case.ranks_of(messages) + more, host)
+
+
+@check(
+    "run-unknown-warning",
+    "warning",
+    applies="run",
+    sometimes="error",
+    why="NCCL warned, and railweave has no rule for it: it may be the cause. It counts as an error if the job failed",
+    fix="look for the sentence in NCCL's sources and issues; `railweave bench triage` has judged only the other lines",
+)
+def unknown(case: Case) -> Iterator[FindingPlace]:
+    """Every warning of NCCL is known."""
+    groups: dict[str, list[LogMessage]] = {}
+    for message in case.log.warnings if case.log else ():
+        if not kind_of(message.text):
+            groups.setdefault(message.host, []).append(message)
+    for host, messages in groups.items():
+        more = f"; {len(messages) - 1} more" if len(messages) > 1 else ""
+        text = f"not known to railweave: {messages[0].text[:240]}{case.ranks_of(messages)}{more}"
+        yield replace(
+            case.finding(messages[0].line, text, host), severity="error" if next(_ends(case), None) else "warning"
         )
+
+
+_END = re.compile(
+    r"Test (?:NCCL|CUDA|HIP) failure|NCCL error in:|\bnccl(?:SystemError|InternalError|UnhandledCudaError|RemoteError|InvalidUsage|InvalidArgument)\b"
+    r"|\bDistBackendError\b|NCCL (?:communicator was|failure)|unhandled (?:system|cuda|hip) error|NCCL Error [1-9]"
+    r"|Failed to complete \w+|Couldn't post send|Failed to exchange data|(?:ethernet|rdma)_\w+: (?:Couldn't|Unable)|Unable to (?:Connect the HCA|read to socket|open file descriptor)"
+    r"|Couldn't (?:connect to|get context|set the link layer|create IB resources|get device)|IB device \S+ not found"
+    r"|[Pp]rocess(?:es)? .*exited (?:on signal|with)|(?:mpirun|mpiexec|prterun).* (?:noticed|detected) that|srun: error: .*(?:[Ee]xited with exit code|Killed|Aborted|[Ss]ignal)"
+    r"|exitcode *: -?[1-9]|Signal: (?:Aborted|Segmentation)|BAD TERMINATION|\bChildFailedError\b|slurmstepd: error"
+)
+"""The lines by which a program, a benchmark or a launcher reports that a job failed."""
+
+
+def _ends(case: Case) -> Iterator[tuple[int, str]]:
+    """Yield the lines that show that the job failed, with what they say."""
+    for test in case.read.nccl_tests:
+        yield from test.failures
+        if not test.concluded and not test.failures:
+            yield test.line, "the test did not come to its end: it has no average line"
+    reported = any(failure.status for test in case.read.perftests for failure in test.failures)
+    for test in case.read.perftests:
+        for failure in test.failures:
+            if reported and failure.what.startswith("Failed to complete"):
+                continue
+            if failure.status is None and not wire.QUEUE_PAIR.search(failure.what):
+                yield failure.line, failure.what
+    for line in case.lines:
+        match = _END.search(line.text)
+        if match is None or _GLUED.search(line.text[: match.start()]):
+            continue
+        if not (reported and match[0].startswith("Failed to complete")):
+            yield line.number, line.text.strip()[:200]
+
+
+@check(
+    "run-ended-early",
+    "error",
+    applies="run",
+    why="a run without its end measured nothing that can be compared",
+    fix="the first failure above, or the launcher's own message, says why",
+)
+def ended(case: Case) -> Iterator[FindingPlace]:
+    """A run completes, and reaches the requested bandwidth."""
+    ends: dict[int, str] = {}
+    for line, reason in sorted(_ends(case), key=lambda end: end[0]):
+        ends.setdefault(line, reason)
+    tests = {line for test in case.read.nccl_tests for line, _ in test.failures}
+    cause = _cause(case)
+    shown = False
+    for line, reason in ends.items():
+        if line in tests or not shown:
+            shown |= line not in tests or len(tests) > 0
+            yield case.finding(line, reason + cause, case.host_of(line) or _host_before(reason, case))
+    for test in case.read.nccl_tests:
+        if test.average_is_enough is False:
+            yield case.finding(test.line, "the average bus bandwidth is below what NCCL_TESTS_MIN_BW asks for")
+
+
+_FAILED_ON = re.compile(r"^\s*([^\s:]+): Test (?:NCCL|CUDA|HIP) failure")
+
+
+def _host_before(reason: str, case: Case) -> str:
+    match = _FAILED_ON.match(reason)
+    return match[1] if match and case.log and match[1] in {source.host for _, source in case.log.sources} else ""
+
+
+def _cause(case: Case) -> str:
+    """Return the first warning of the text, or of the job's other texts, as a clause; the first of those that are no consequence."""
+    for log in ((case.log,) if case.log else ()) + case.job:
+        warnings = [message for message in log.warnings if kind_of(message.text) != "run-peer-ended"] or log.warnings
+        if warnings:
+            first = warnings[0]
+            place = f"{first.host}, " * bool(first.host) + f"{log.file.rpartition('/')[2]}:{first.line}"
+            return f"; the first warning ({place}): {first.text[:160]}"
+    return ""
 
 
 RULES = (
     abi,
     symbols,
+    library,
     qos,
     memlock,
+    wire.peer_memory,
+    wire.port_down,
     plugin,
     plugin_failed,
-    device,
-    sockets,
-    bootstrap,
-    versions,
+    job.device,
+    job.missing,
+    job.sockets,
+    job.bootstrap,
+    job.versions,
+    job.settings,
     wire.gids,
     wire.retries,
     wire.completions,
     wire.calls,
     wire.events,
     wire.data,
+    job.mtus,
+    job.speeds,
+    *KINDS,
     gpudirect,
     affinity,
     rails,
+    job.rings,
     intranet,
-    wire.ended,
+    unknown,
+    peer_ended,
+    ended,
 )
 """The rules, in diagnostic order: causes come before their consequences."""
 
@@ -378,6 +567,12 @@ class Diagnosis(JsonObject):
     evidence: str
 
 
+LOOKED_FOR = (
+    "triage looks for NCCL's messages, the ends of nccl-tests, rccl-tests and perftest, and PyTorch's watchdog. To see more, run again with "
+    "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV,GRAPH (and NCCL_DEBUG_FILE=nccl.%h.%p.log: give all these files at once)"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class TriageResult:
     """The values read from a text, and the diagnosed faults. The worst come first, and causes before their consequences."""
@@ -385,26 +580,79 @@ class TriageResult:
     read: ParsedText
     diagnoses: tuple[Diagnosis, ...]
 
+    @property
+    def advice(self) -> str:
+        """What triage looked for and what to set, if the text holds no messages of NCCL beyond its version; else empty."""
+        log = self.read.log
+        judged = self.diagnoses or (log is not None and log.messages) or self.read.trainings or self.read.perftests
+        return "" if judged else LOOKED_FOR
 
-def triage(text: str, file: str, networks: frozenset[Network] = frozenset()) -> TriageResult:
+
+def triage(text: str, file: str, design: wire.Design | None = None) -> TriageResult:
     """Diagnose a run from its output. Never raises an error.
 
-    ``file``: the name of the source in findings. ``networks``: the networks of the design's GPU NICs; empty without a
-    design.
+    ``file``: the name of the source in findings. ``design``: the design of the network, if there is one.
     """
-    reading = read(text, file)
-    case = Case(reading, tuple(lines_of(text)), networks)
-    findings = [finding for rule in RULES for finding in rule.run(case, file=file)]
-    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    texts = {line.number: line.text.strip()[:300] for line in case.lines}
-    return TriageResult(reading, tuple(Diagnosis(finding, texts.get(finding.line, "")) for finding in findings))
+    return triage_job([(text, file)], design)[0]
 
 
-def networks_of(design: Design | None) -> frozenset[Network]:
-    """Return the networks of a design's GPU NICs."""
-    return frozenset(
-        ipaddress.ip_interface(f"{address.address}/{address.prefix_length}").network
-        for server in (design.servers if design is not None else ())
-        for nic in server.nics
-        for address in nic.addresses
-    )
+def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = None) -> list[TriageResult]:
+    """Diagnose runs from their outputs, each a text and the name of its source. Never raises an error.
+
+    Texts of one job, such as the files of its ranks, are compared with each other (``jobs_of``).
+    """
+    readings = [read(text, file) for text, file in texts]
+    jobs = jobs_of([reading.log for reading in readings])
+    results: list[TriageResult] = []
+    for (text, file), reading, logs in zip(texts, readings, jobs, strict=True):
+        case = Case(reading, tuple(lines_of(text)), design or wire.Design(), logs)
+        findings = [finding for rule in RULES for finding in rule.run(case, file=file)]
+        findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+        lines = {line.number: line.text.strip()[:300] for line in case.lines}
+        results.append(
+            TriageResult(reading, tuple(Diagnosis(finding, lines.get(finding.line, "")) for finding in findings))
+        )
+    return results
+
+
+def jobs_of(logs: Sequence[NcclLog | None]) -> list[tuple[NcclLog, ...]]:
+    """Return for each log the logs of the same job, itself among them.
+
+    Logs are of one job if they share a communicator's id. Without ids they are if the numbers of ranks agree, and neither ranks nor
+    processes are the same, as in the files of ``NCCL_DEBUG_FILE``.
+    """
+    group = list(range(len(logs)))
+    for later, log in enumerate(logs):
+        for earlier in range(later):
+            before = logs[earlier]
+            if log and before and group[later] != group[earlier] and _of_one_job(log, before):
+                group = [group[earlier] if number == group[later] else number for number in group]
+    return [
+        tuple(other for other, number in zip(logs, group, strict=True) if other and number == group[place])
+        for place, log in enumerate(logs)
+    ]
+
+
+def _of_one_job(log: NcclLog, other: NcclLog) -> bool:
+    if log.communicators & other.communicators:
+        return True
+    if log.communicators and other.communicators:
+        return False
+    sizes = [{rank.ranks for rank in each.ranks} for each in (log, other)]
+    ranks = [{rank.rank for rank in each.ranks} for each in (log, other)]
+    if sizes[0] and sizes[1] and (not sizes[0] & sizes[1] or ranks[0] & ranks[1]):
+        return False
+    return bool(log.processes and other.processes) and not log.processes & other.processes
+
+
+def design_of(network: Network | None) -> wire.Design:
+    """Return what triage uses of a network: its NICs by address, and their networks."""
+    networks: set[wire.Network] = set()
+    nics: dict[str, tuple[str, str, str, int]] = {}
+    for server in network.servers if network is not None else ():
+        for nic in server.nics:
+            for address in nic.addresses:
+                interface = ipaddress.ip_interface(f"{address.address}/{address.prefix_length}")
+                networks.add(interface.network)
+                nics[str(interface.ip)] = server.name, nic.name, nic.fabric, nic.rail
+    return wire.Design(frozenset(networks), nics)

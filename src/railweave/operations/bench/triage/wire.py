@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import FindingPlace, check
-from railweave.operations.bench.errno_words import NUMBERS
+from railweave.operations.bench.messages import NUMBERS, QueuePairCall, errno_of, kind_of, queue_pair_of
+from railweave.operations.bench.nccl_log_text import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from railweave.operations.bench.lines import Line
-    from railweave.operations.bench.nccl_log import FailedCall, NcclLog
+    from railweave.operations.bench.nccl_log import FailedCompletion, LogMessage, NcclLog
     from railweave.operations.bench.read import ParsedText
 
 
@@ -27,12 +28,21 @@ Network = IPv4Network | IPv6Network
 
 
 @dataclass(frozen=True)
+class Design:
+    """What triage uses of a design: the networks of its GPU NICs, and for each address its server, NIC, fabric and rail."""
+
+    networks: frozenset[Network] = frozenset()
+    nics: Mapping[str, tuple[str, str, str, int]] = field(default_factory=dict[str, "tuple[str, str, str, int]"])
+
+
+@dataclass(frozen=True)
 class Case:
-    """A text to diagnose. ``networks`` are the networks of the design's GPU NICs; empty without a design."""
+    """A text to diagnose. ``job``: the logs of the same job, with that of this text."""
 
     read: ParsedText
     lines: tuple[Line, ...]
-    networks: frozenset[Network] = frozenset()
+    design: Design = field(default_factory=Design)
+    job: tuple[NcclLog, ...] = ()
 
     @property
     def file(self) -> str:
@@ -47,6 +57,40 @@ class Case:
     def finding(self, line: int, description: str, where: str = "", *, fix: str | None = None) -> FindingPlace:
         """Return a finding of the rule that runs, at the line that shows it. ``where``: a host; if empty, the file is named."""
         return FindingPlace(where or self.file.rpartition("/")[2] or self.file, description, self.file, line, fix=fix)
+
+    def host_of(self, line: int) -> str:
+        """Return the host that printed a line, or an empty string if the log does not show it."""
+        return self.log.host_of(line) if self.log else ""
+
+    def warnings_of(self, kind: str) -> Iterator[tuple[LogMessage, str]]:
+        """Yield the first of warnings of a kind that are alike on a host, and a suffix with their ranks and number."""
+        warnings = [message for message in (self.log.warnings if self.log else ()) if kind_of(message.text) == kind]
+        groups: dict[tuple[str, str], list[LogMessage]] = {}
+        for message in warnings:
+            groups.setdefault((message.host, _VALUES.sub("#", message.text)), []).append(message)
+        for messages in groups.values():
+            yield messages[0], self.ranks_of(messages) + times(len(messages))
+
+    def ranks_of(self, messages: Sequence[LogMessage | FailedCompletion]) -> str:
+        """Return a suffix such as `` (rank 3)`` with the ranks that printed messages; empty if the log does not show them."""
+        ranks = sorted(
+            {rank for message in messages if (rank := self.log and self.log.rank_of(message.line)) is not None}
+        )
+        if not ranks:
+            return ""
+        return (
+            f" (rank {ranks[0]})"
+            if len(ranks) == 1
+            else f" (ranks {', '.join(map(str, ranks[:8]))}{', …' * (len(ranks) > 8)})"
+        )
+
+    def reported(self, kind: str) -> Iterator[FindingPlace]:
+        """Yield a finding for each group of warnings of a kind."""
+        for message, suffix in self.warnings_of(kind):
+            yield self.finding(message.line, message.text[:240] + suffix, message.host)
+
+
+_VALUES = re.compile(r"0x[0-9a-fA-F]+|(?<=[=<:(\[ ])-?[0-9][0-9a-fA-F.:]*")
 
 
 def once(seen: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
@@ -67,10 +111,52 @@ def times(often: int) -> str:
 NO_MEMORY = NUMBERS["Cannot allocate memory"]
 LOCKED = r"\bibv_(?:reg_(?:dmabuf_)?mr|create_cq|create_qp)\w*"
 """Calls that lock memory."""
-NO_PATH = {NUMBERS[message] for message in ("Network is unreachable", "No route to host", "Connection timed out")}
+REGISTERS = r"(?:ibv|mlx5dv)_reg_(?:dmabuf_)?mr"
+"""Calls that register memory, of the host or of a GPU."""
+UNREACHABLE = {NUMBERS[message] for message in ("Network is unreachable", "No route to host")}
+NO_NEIGHBOR = NUMBERS["Connection timed out"]
+NO_PATH = {*UNREACHABLE, NO_NEIGHBOR}
+NO_DEVICE = NUMBERS["No such device"]
 NO_ADDRESS = {NUMBERS[message] for message in ("Invalid argument", "No such device", "Cannot assign requested address")}
 REFUSED = NUMBERS["Connection refused"]
 ENDED = {NUMBERS[message] for message in ("Connection reset by peer", "Broken pipe")}
+BAD_MEMORY = {NUMBERS[message] for message in ("Invalid argument", "Bad address", "Operation not supported")}
+
+VENDOR_CODES = {
+    "mlx5": {
+        0x81: "transport retries exceeded",
+        0x82: "receiver not ready",
+        0x88: "remote access refused",
+        0xF9: "flushed",
+    },
+    "bnxt_re": dict(
+        enumerate(
+            (
+                *("bad response", "local length", "local queue pair operation", "local protection", "memory operation"),
+                *(
+                    "remote invalid request",
+                    "remote access",
+                    "remote operation",
+                    "receiver not ready",
+                    "transport retries",
+                ),
+                "flushed",
+            ),
+            1,
+        )
+    ),
+    "ionic": dict(
+        enumerate(
+            (
+                *("local length", "local queue pair operation", "local protection", "flushed", "memory operation"),
+                *("bad response", "local access", "remote invalid request", "remote access", "remote operation"),
+                *("transport retries exceeded", "receiver not ready", "XRC violation", "invalid local gather list"),
+            ),
+            1,
+        )
+    ),
+}
+"""The vendor's error codes by driver: bnxt_re's ``CQ_REQ_STATUS`` (roce_hsi.h), ionic's ``ionic_status`` (ionic_fw.h), mlx5's as published."""
 
 
 @check(
@@ -115,13 +201,28 @@ def completions(case: Case) -> Iterator[FindingPlace]:
         for failure in test.failures:
             if failure.status not in {None, 12}:
                 yield case.finding(failure.line, f"completion with status {failure.status}", test.device)
-    failed = case.log.failed if case.log else ()
-    seen = (
-        (f"{completion.host}\n{completion.says}", completion.line) for completion in failed if completion.status != 12
-    )
-    for key, line, often in once(seen):
-        host, _, text = key.partition("\n")
-        yield case.finding(line, text + times(often), host)
+    failed = [completion for completion in (case.log.failed if case.log else ()) if completion.status != 12]
+    groups: dict[tuple[str, str], list[FailedCompletion]] = {}
+    for completion in failed:
+        groups.setdefault((completion.host, completion.says + _vendor(case, completion)), []).append(completion)
+    for (host, text), completions in groups.items():
+        yield case.finding(completions[0].line, text + case.ranks_of(completions) + times(len(completions)), host)
+    known = {completion.line for completion in (case.log.failed if case.log else ())}
+    for message, suffix in case.warnings_of("run-completion-failed"):
+        if message.line not in known:
+            yield case.finding(message.line, message.text[:240] + suffix, message.host)
+
+
+def _vendor(case: Case, completion: FailedCompletion) -> str:
+    """Return the name of a completion's status, and the meaning of the vendor's code if the driver is known."""
+    named = completion.status is not None and 0 < completion.status < len(STATUSES)
+    name = f", {STATUSES[completion.status or 0].removeprefix('IBV_WC_')}" if named else ""
+    if completion.vendor_error is None or completion.error is not None:
+        return name
+    devices = [completion.device, *(device.name for device in (case.log.devices if case.log else ()))]
+    driver = next((driver for device in filter(None, devices) for driver in VENDOR_CODES if driver in device), "mlx5")
+    meaning = VENDOR_CODES[driver].get(completion.vendor_error, "")
+    return f"{name}, vendor error {completion.vendor_error}" + (f" ({driver}: {meaning})" if meaning else "")
 
 
 @check(
@@ -133,43 +234,132 @@ def completions(case: Case) -> Iterator[FindingPlace]:
 )
 def calls(case: Case) -> Iterator[FindingPlace]:
     """No call of the kernel, verbs or libfabric fails."""
-    seen = [(call, f"{call.host}\n{call.text}") for call in (case.log.calls if case.log else ())]
-    errors = {key: call for call, key in seen}
-    for key, line, often in once((key, call.line) for call, key in seen if not of_memory(call)):
-        host, _, text = key.partition("\n")
-        error = errors[key].error
-        number = "" if error is None or re.search(rf"\b{error}\b", text) else f" (errno {error})"
-        yield case.finding(line, f"{text[:200]}{number}{times(often)}", host, fix=_remedy(errors[key]))
+    for message, suffix in case.warnings_of("run-call-failed"):
+        error = errno_of(message.text)
+        if of_memory(message.text) or of_gpu_memory(message.text):
+            continue
+        number = "" if error is None or re.search(rf"\b{error}\b", message.text) else f" (errno {error})"
+        queue_pair = _with_seen(case, message)
+        text = f"{message.text[:240]}{number}{queue_pair}{suffix}"
+        yield case.finding(message.line, text, message.host, fix=_remedy(case, message.text))
+    yield from _of_perftest(case)
 
 
-def of_memory(call: FailedCall) -> bool:
+QUEUE_PAIR = re.compile(r"Failed to modify (?:a )?(?:DC|UD|RC|SRD)? ?QP (?:\S+ )?to (?:RTR|RTS|INIT)")
+
+
+def _of_perftest(case: Case) -> Iterator[FindingPlace]:
+    for line in case.lines:
+        if match := QUEUE_PAIR.search(line.text):
+            yield case.finding(line.number, match[0], fix=_NO_WAY)
+            return
+
+
+def _with_seen(case: Case, message: LogMessage) -> str:
+    """Return what a call on a queue pair says of its ends, or the last queue pair that its host printed before, if the message names none."""
+    if "ibv_modify_qp" not in message.text or case.log is None:
+        return ""
+    call = queue_pair_of(message.text)
+    if call.local_gid or call.remote_gid:
+        return _ends(case, call)
+    before = [
+        queue_pair
+        for queue_pair in case.log.queue_pairs
+        if queue_pair.host == message.host and queue_pair.line < message.line
+    ]
+    if before:
+        return (
+            f"; device {before[-1].device}, port {before[-1].port}, GID index {before[-1].gid_index} ({before[-1].gid})"
+        )
+    index = case.log.variable_of(message.host, "NCCL_IB_GID_INDEX")
+    return f"; NCCL_IB_GID_INDEX is {index}" if index else ""
+
+
+def _ends(case: Case, call: QueuePairCall) -> str:
+    nics = [case.design.nics.get(gid) for gid in (call.local_gid, call.remote_gid)]
+    names = [f"{nic[0]}:{nic[1]}" for nic in nics if nic]
+    if nics[0] and nics[1] and nics[0][2:] != nics[1][2:]:
+        return f"; {names[0]} is on rail {nics[0][3]}, {names[1]} on rail {nics[1][3]}: rails apart"
+    return f"; {' to '.join(names)}" if names else ""
+
+
+def of_memory(text: str) -> bool:
     """Return whether a call failed to register memory. The rule ``run-memory-locked`` reports such calls."""
-    return call.error == NO_MEMORY and re.search(LOCKED, call.text) is not None
+    return errno_of(text) == NO_MEMORY and re.search(LOCKED, text) is not None
 
 
-def _remedy(call: FailedCall) -> str | None:
+def of_gpu_memory(text: str) -> bool:
+    """Return whether a call could not register memory that is not of the host. The rule ``run-peer-memory`` reports such calls."""
+    return errno_of(text) in BAD_MEMORY and re.search(REGISTERS, text) is not None
+
+
+_NO_WAY = (
+    "the NIC finds no way to the GID of the other end: compare GIDs, addresses and source routes of both servers (`railweave host check "
+    "--only rdma`, `railweave host gids`), and ping one from the other; if NICs of different rails have no path, set NCCL_CROSS_NIC=0"
+)
+
+
+def _remedy(case: Case, text: str) -> str | None:
     """Return the fix for a failed call, or None if the call and its error number do not determine one."""
-    if "ibv_modify_qp" in call.text:
-        if call.error in NO_PATH:
+    error = errno_of(text)
+    if "ibv_modify_qp" in text:
+        if error == NO_NEIGHBOR:
+            call = queue_pair_of(text)
+            nics = [case.design.nics.get(gid) for gid in (call.local_gid, call.remote_gid)]
+            if nics[0] and nics[1] and nics[0][2:] != nics[1][2:]:
+                return "the two NICs are on rails without a path between them: set NCCL_CROSS_NIC=0, and compare the order of NICs on both servers"
+            return f"the other end's MAC address was not found in time (ARP or neighbor discovery): {_NO_WAY}"
+        if error in NO_PATH:
+            return _NO_WAY
+        if error == NO_DEVICE:
             return (
-                "the NIC finds no way to the GID of the other end: compare GIDs, addresses and source routes of both servers (`railweave host check "
-                "--only rdma`, `railweave host gids`), and ping one from the other; if NICs of different rails have no path, set NCCL_CROSS_NIC=0"
+                "the GID index has no network device in this namespace, or is empty here: give the container the NIC's own interface, and choose GIDs "
+                "by value (`railweave host gids` names them, NCCL_IB_ADDR_RANGE picks them)"
             )
-        if call.error in NO_ADDRESS:
+        if error in NO_ADDRESS:
             return (
                 "the GID index is empty on this server or of another type (NCCL_IB_GID_INDEX counts differently on each): choose GIDs by value, "
                 "`railweave host gids` names them and NCCL_IB_ADDR_RANGE picks them"
             )
         return None
-    if re.search(r"[Cc]onnect|[Ss]ocket|\brecv\b|\bsend\b", call.text):
-        if call.error in ENDED:
-            return "the other rank ended first: look for its own first failure"
-        if call.error in {REFUSED, *NO_PATH}:
-            return (
-                "ranks must reach each other by TCP on every port: open the firewall between the servers, and set NCCL_SOCKET_IFNAME to an "
-                "interface whose address the other servers reach"
-            )
+    sockets = re.search(r"[Cc]onnect|[Ss]ocket|\brecv\b|\bsend\b", text)
+    if sockets and error in ENDED:
+        return "the other rank ended first: look for its own first failure"
+    if re.search(r"[Cc]onnect|[Ss]ocket|\b[Pp]oll|\brecv\b|\bsend\b", text) and (
+        error in {REFUSED, *NO_PATH} or "exceeded" in text
+    ):
+        return (
+            "ranks must reach each other by TCP on every port: open the firewall between the servers, and set NCCL_SOCKET_IFNAME to an "
+            "interface whose address the other servers reach"
+        )
     return None
+
+
+@check(
+    "run-peer-memory",
+    "error",
+    applies="run",
+    why="the NIC could not register the memory of a GPU: neither peer memory nor dma-buf works between their drivers",
+    fix="load nvidia_peermem (AMD: the driver's peer memory) after the RDMA drivers, or use dma-buf (kernel 5.12, open GPU modules, NCCL_DMABUF_ENABLE=1; perftest --use_cuda_dmabuf); in a container the host needs it",
+)
+def peer_memory(case: Case) -> Iterator[FindingPlace]:
+    """NICs can register the memory of GPUs."""
+    for message, suffix in case.warnings_of("run-call-failed"):
+        if of_gpu_memory(message.text):
+            yield case.finding(message.line, message.text[:240] + suffix, message.host)
+    if gpu_test(case):
+        for line in case.lines:
+            if "Couldn't allocate MR" in line.text:
+                yield case.finding(
+                    line.number, "perftest could not register the memory of a GPU (Couldn't allocate MR)"
+                )
+                return
+
+
+def gpu_test(case: Case) -> bool:
+    """Return whether a text is the output of perftest with memory of a GPU."""
+    pattern = re.compile(r"GPU buffer|initializing CUDA|Using ROCm Device|use_(?:cuda|rocm)")
+    return any(pattern.search(line.text) for line in case.lines)
 
 
 @check(
@@ -201,7 +391,7 @@ def _wrong(case: Case, *ends: str) -> Iterator[str]:
             yield f"the GID {address} is link-local"
         elif address.is_unspecified:
             yield f"the GID {address} is empty: that index is not in use"
-        elif case.networks and not any(address in network for network in case.networks):
+        elif case.design.networks and not any(address in network for network in case.design.networks):
             yield f"the GID {address} is in no network of the design's GPU NICs"
     if len({address.version for address in addresses}) > 1:
         yield f"the ends are of different families: {addresses[0]} and {addresses[1]}"
@@ -217,13 +407,30 @@ def _wrong(case: Case, *ends: str) -> Iterator[str]:
 def events(case: Case) -> Iterator[FindingPlace]:
     """No port changes its state while a job runs."""
     messages = case.log.events if case.log else ()
+    lines = {message.line for message in messages}
+    others = [message for message, _ in case.warnings_of("run-link-event") if message.line not in lines]
     for key, line, often in once(
         (f"{message.host}\n{message.text}", message.line)
-        for message in messages
+        for message in (*messages, *others)
         if "No device found" not in message.text
     ):
         host, _, text = key.partition("\n")
-        yield case.finding(line, text + times(often), host)
+        yield case.finding(line, text[:240] + times(often), host)
+
+
+@check(
+    "run-port-down",
+    "error",
+    applies="run",
+    why="a port that is not active carries nothing: no cable, a transceiver that is not accepted, or the interface is down",
+    fix="`rdma link` and `ip link` on the server; `railweave host check --only link` looks at optics and cable",
+)
+def port_down(case: Case) -> Iterator[FindingPlace]:
+    """Ports of NICs are active."""
+    pattern = re.compile(r"Port number (\d+) state is (?!Active)(\w+)")
+    for line in case.lines:
+        if match := pattern.search(line.text):
+            yield case.finding(line.number, f"port {match[1]} of the NIC is {match[2].lower()} ({match[0]})")
 
 
 @check(
@@ -246,25 +453,3 @@ def data(case: Case) -> Iterator[FindingPlace]:
             (measurement and measurement.wrong) for row in test.rows for measurement in (row.out_of_place, row.in_place)
         ):
             yield case.finding(test.line, f"{test.out_of_bounds} values are out of bounds")
-
-
-@check(
-    "run-ended-early",
-    "warning",
-    applies="run",
-    why="a run without its end measured nothing that can be compared",
-    fix="the first failure above, or the launcher's own message, says why",
-)
-def ended(case: Case) -> Iterator[FindingPlace]:
-    """A run completes, and reaches the requested bandwidth."""
-    for test in case.read.nccl_tests:
-        for line, reason in test.failures:
-            yield case.finding(line, reason)
-        if not test.concluded and not test.failures:
-            yield case.finding(test.line, "the test did not come to its end")
-        if test.average_is_enough is False:
-            yield case.finding(test.line, "the average bus bandwidth is below what NCCL_TESTS_MIN_BW asks for")
-    for test in case.read.perftests:
-        for failure in test.failures:
-            if failure.status is None and not failure.what.startswith("Failed to complete"):
-                yield case.finding(failure.line, failure.what, test.device)

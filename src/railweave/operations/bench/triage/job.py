@@ -1,0 +1,356 @@
+"""Triage rules that compare the hosts of a job: networks, devices, versions, variables, interfaces, speeds and the order of ranks.
+
+Each rule runs on one text, and compares its hosts with those of all logs of the same job, for example one file for each rank.
+The docstring of a rule's function states the rule.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, TypeVar
+
+from railweave.counting import counted
+from railweave.model.findings.registry import FindingPlace, check
+from railweave.operations.bench.triage.wire import Case, once, times
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from railweave.operations.bench.nccl_log import (
+        Interface,
+        LogMessage,
+        NcclLog,
+        NicSpeed,
+        QueuePair,
+        RdmaDevice,
+        Setting,
+    )
+
+    Fact = TypeVar("Fact", Interface, LogMessage, NicSpeed, QueuePair, RdmaDevice, Setting)
+
+
+def by_host(logs: Iterable[NcclLog], facts_of: Callable[[NcclLog], Iterable[Fact]]) -> dict[str, list[Fact]]:
+    """Return the facts of several logs by host. If the lines of a file have no host, the name of the file takes its place."""
+    hosts: dict[str, list[Fact]] = defaultdict(list)
+    for log in logs:
+        for fact in facts_of(log):
+            hosts[fact.host or log.file.rpartition("/")[2]].append(fact)
+    return hosts
+
+
+def _own(case: Case, facts_of: Callable[[NcclLog], Iterable[Fact]]) -> dict[str, list[Fact]]:
+    return by_host((case.log,) if case.log else (), facts_of)
+
+
+def _all(case: Case, facts_of: Callable[[NcclLog], Iterable[Fact]]) -> dict[str, list[Fact]]:
+    return by_host(case.job or ((case.log,) if case.log else ()), facts_of)
+
+
+def most_common(values: Iterable[str]) -> str:
+    """Return the value that more than half of the places have, or an empty string."""
+    counts = Counter(values)
+    value, number = counts.most_common(1)[0] if counts else ("", 0)
+    return value if number * 2 > sum(counts.values()) else ""
+
+
+_OFI_PROVIDER = re.compile(r"NET/OFI .*[Pp]rovider is ((?:tcp|sockets|udp|net)\S*)")
+
+
+@check(
+    "run-over-sockets",
+    "error",
+    applies="run",
+    why="sockets carry a tenth of what RDMA does, over the interface of the bootstrap; NCCL takes them in silence where it finds no RDMA device",
+    fix="see that `ibv_devinfo` lists the NICs inside the job (container: /dev/infiniband, memlock), and that NCCL_IB_DISABLE and NCCL_NET are not set",
+)
+def sockets(case: Case) -> Iterator[FindingPlace]:
+    """NCCL uses RDMA."""
+    everywhere = _all(case, lambda log: log.networks)
+    others = {host: {network.text for network in networks} for host, networks in everywhere.items()}
+    for host, networks in _own(case, lambda log: log.networks).items():
+        on_sockets = [network for network in networks if network.text.rstrip(".") == "Socket"]
+        if not on_sockets:
+            continue
+        rdma = sorted(set().union(*(texts for name, texts in others.items() if name != host)) - {"Socket"})
+        switched = [
+            f"{name} is {value}"
+            for name in ("NCCL_IB_DISABLE", "NCCL_NET")
+            if case.log and (value := case.log.variable_of(on_sockets[0].host, name)) not in {"", "0"}
+        ]
+        beside = f", and other hosts {' and '.join(rdma)}" if rdma else ""
+        reason = f" ({', '.join(switched)})" if switched else ""
+        text = f"NCCL uses the network Socket{reason}{beside}{times(len(on_sockets))}"
+        yield case.finding(on_sockets[0].line, text, on_sockets[0].host)
+    for provider, line, often in once(
+        (match[1], line.number) for line in case.lines if (match := _OFI_PROVIDER.search(line.text))
+    ):
+        host = case.host_of(line)
+        yield case.finding(
+            line, f"the OFI plugin uses the provider {provider}: TCP in place of RDMA{times(often)}", host
+        )
+
+
+def _devices(log: NcclLog) -> tuple[RdmaDevice, ...]:
+    return log.devices
+
+
+@check(
+    "run-no-rdma-device",
+    "error",
+    applies="run",
+    why="NCCL_IB_HCA names devices by their beginning: where it fits none, or none has a port that is up, there is no RDMA",
+    fix="compare NCCL_IB_HCA with `rdma link` on the server: names follow udev's rule (bnxt_re0, or rocep… after the PCI slot); in a container, /dev/infiniband must be passed in",
+)
+def device(case: Case) -> Iterator[FindingPlace]:
+    """NCCL finds the RDMA devices that it is configured to use."""
+    if case.log is None:
+        return
+    none = [event for event in case.log.events if "No device found" in event.text]
+    for host, line, often in once((event.host, event.line) for event in none):
+        wanted = case.log.variable_of(host, "NCCL_IB_HCA")
+        yield case.finding(
+            line, "no RDMA device is found" + (f" by NCCL_IB_HCA={wanted}" if wanted else "") + times(often), host
+        )
+    yield from case.reported("run-no-rdma-device")
+    for host, devices in _own(case, _devices).items():
+        names = {rdma_device.name for rdma_device in devices}
+        for name, reason in _left_out(case.log.variable_of(devices[0].host, "NCCL_IB_HCA"), names):
+            text = f"NCCL_IB_HCA names {name}, {reason}: {', '.join(sorted(names))}"
+            yield case.finding(devices[0].line, text, host if devices[0].host else "")
+
+
+def _left_out(wanted: str, names: set[str]) -> Iterator[tuple[str, str]]:
+    exact, wanted = wanted.startswith("="), wanted.lstrip("=")
+    if not wanted or wanted.startswith("^"):
+        return
+    for word in filter(None, (word.strip() for word in wanted.split(","))):
+        name = word.partition(":")[0]
+        if "/" in name:
+            yield word, "whose port must follow a colon (NAME:PORT), so that it fits none of the devices in use"
+        elif not any(device_name == name if exact else device_name.startswith(name) for device_name in names):
+            yield name, "which is not among the devices in use"
+
+
+@check(
+    "run-missing-nic",
+    "error",
+    applies="run",
+    why="a server with fewer NICs than the others sends all its traffic over the rest, and NICs are paired across rails: the whole job runs at its pace",
+    fix="`rdma link` and `lspci` on that server: a port is down, a driver did not load, a NIC is gone or was not passed into the container",
+)
+def missing(case: Case) -> Iterator[FindingPlace]:
+    """All hosts of a job use the same number of NICs."""
+    everywhere = {host: {rdma_device.name for rdma_device in devices} for host, devices in _all(case, _devices).items()}
+    most = max(map(len, everywhere.values()), default=0)
+    whole = [names for names in everywhere.values() if len(names) == most]
+    if len(everywhere) < 2 or len(whole) * 2 < len(everywhere):
+        return
+    alike = set.intersection(*whole)
+    for host, devices in _own(case, _devices).items():
+        names = everywhere[host]
+        left_out = {
+            name
+            for name, _ in _left_out(case.log.variable_of(devices[0].host, "NCCL_IB_HCA") if case.log else "", names)
+        }
+        lacks = sorted(alike - names - left_out)
+        if len(names) < most and (lacks or not left_out):
+            named = f" ({', '.join(lacks)} is missing)" if lacks else ""
+            text = f"{counted(len(names), 'NIC')} in use{named}, and {counted(most, 'NIC')} on {counted(len(whole), 'other host')}"
+            yield case.finding(devices[0].line, text, host if devices[0].host else "")
+
+
+@check(
+    "run-mixed-versions",
+    "error",
+    applies="run",
+    why="libraries of different versions do not agree on what they send each other: the job fails or hangs at its start",
+    fix="have LD_LIBRARY_PATH lead to one build of NCCL or RCCL on every server: the container's, or the host's",
+)
+def versions(case: Case) -> Iterator[FindingPlace]:
+    """All ranks use the same version of the library."""
+    everywhere = [message for log in case.job or ((case.log,) if case.log else ()) for message in log.version_lines]
+    texts = list(dict.fromkeys(message.text for message in everywhere))
+    if case.log is not None and len(texts) > 1:
+        usual = most_common(message.text for message in everywhere) or texts[0]
+        for host, messages in _own(case, lambda log: log.version_lines).items():
+            other = next((message for message in messages if message.text != usual), None)
+            if other is not None:
+                text = f"ranks have different versions: {', '.join(texts)}; here {other.text}"
+                yield case.finding(other.line, text, host if other.host else "")
+    yield from case.reported("run-mixed-versions")
+
+
+_ITS_OWN = re.compile(r"_(?:FILE|HOSTID|COMM_ID|DUMP_\w+|TOPO_\w+)$|^NCCL_DEBUG|^NCCL_GRAPH")
+"""Variables that may differ between hosts."""
+
+
+def _settings(log: NcclLog) -> tuple[Setting, ...]:
+    return tuple(setting for setting in log.settings if not _ITS_OWN.search(setting.name))
+
+
+@check(
+    "run-mixed-settings",
+    "warning",
+    applies="run",
+    why="ranks with different variables choose different networks, algorithms or queue pairs: they wait for each other, or the whole job runs as the slowest",
+    fix="export the variables to all ranks (mpirun -x, srun --export), and look for /etc/nccl.conf and ~/.nccl.conf on that host",
+)
+def settings(case: Case) -> Iterator[FindingPlace]:
+    """All hosts of a job have the same variables of NCCL."""
+    everywhere = {
+        host: {setting.name: setting.value for setting in settings} for host, settings in _all(case, _settings).items()
+    }
+    began = set(_all(case, lambda log: log.networks)) | set(_all(case, lambda log: log.bootstrap))
+    hosts = began | set(everywhere)
+    for host, own in _own(case, _settings).items():
+        first = {setting.name: setting for setting in reversed(own)}
+        for name, setting in sorted(first.items()):
+            values = {other: everywhere.get(other, {}).get(name, "") for other in hosts}
+            usual = most_common(values.values())
+            others = Counter(value for other, value in values.items() if other != host)
+            if not others or set(others) == {setting.value} or (setting.value == usual and usual):
+                continue
+            value, number = others.most_common(1)[0]
+            unset = not value
+            if unset and (number < len(others) or not any(everywhere.get(other) for other in hosts - {host})):
+                continue  # a host that reports no variable at all may log less
+            beside = "not set" if unset else value
+            text = f"{name} is {setting.value}, and {beside} on {counted(number, 'other host')}"
+            yield case.finding(setting.line, text, setting.host)
+
+
+_VIRTUAL = re.compile(
+    r"docker|virbr|veth|br-|cni|flannel|cali|vxlan|tun|tap|ip6tnl|ipip|sit|gre|wg|podman|lxc|lxd|kube|usb|idrac",
+    re.IGNORECASE,
+)
+
+
+@check(
+    "run-bootstrap-interface",
+    "warning",
+    applies="run",
+    why="ranks find each other by TCP: over a bridge of containers, or over interfaces of different networks, they wait for each other until a timeout",
+    fix="set NCCL_SOCKET_IFNAME to the management interface, by the same name on every server",
+)
+def bootstrap(case: Case) -> Iterator[FindingPlace]:
+    """Ranks bootstrap over an interface that all servers can reach, with the same name on all servers."""
+    if case.log is None:
+        return
+    interfaces = {
+        host: next(iter(facts)) for host, facts in _all(case, lambda log: log.bootstrap).items()
+    }  # the first that a host lists is the one that it uses
+    several = len(interfaces) > 1 or any((log.nodes or 1) > 1 for log in (case.log, *case.job))
+    usual = most_common(interface.name for interface in interfaces.values())
+    rare = _rarest(interfaces)
+    versions = {host: _version(interface.address) for host, interface in interfaces.items()}
+    for host, facts in _own(case, lambda log: log.bootstrap).items():
+        name, line = facts[0].name, facts[0].line
+        where = facts[0].host
+        often = times(sum(interface.name == name for interface in facts))
+        link_local = _version(facts[0].address) == "link-local"
+        if _VIRTUAL.match(name):
+            text = f"ranks find each other over {name}, which containers, tunnels or virtual machines use{often}"
+            yield case.finding(line, text, where)
+        elif name == "lo" and several:
+            yield case.finding(line, f"ranks of several servers look for each other over {name}{often}", where)
+        elif link_local:
+            yield case.finding(line, f"ranks find each other by the link-local address {facts[0].address}", where)
+        elif name != usual and (usual or name == rare) and len({fact.name for fact in interfaces.values()}) > 1:
+            names = ", ".join(sorted({interface.name for interface in interfaces.values()}))
+            yield case.finding(
+                line, f"servers use different interfaces to find each other: {names}; here {name}", where
+            )
+        elif versions[host] and (common := most_common(versions.values())) and versions[host] != common:
+            yield case.finding(
+                line, f"ranks here use an {versions[host]} address to find each other, the others {common}", where
+            )
+    yield from case.reported("run-bootstrap-interface")
+
+
+def _rarest(interfaces: Mapping[str, Interface]) -> str:
+    """Return the interface that the fewest hosts use, the first by name."""
+    names = Counter(interface.name for interface in interfaces.values() if not _VIRTUAL.match(interface.name))
+    return min(sorted(names), key=lambda name: names[name], default="")
+
+
+def _version(text: str) -> str:
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return ""
+    return "link-local" if address.is_link_local else f"IPv{address.version}"
+
+
+@check(
+    "run-nic-speed",
+    "warning",
+    applies="run",
+    why="a ring or tree runs at the pace of its slowest NIC: a port that came up at a lower rate, or a storage NIC among those of GPUs, slows all",
+    fix="`ethtool` and `railweave host check --only link` on that server; leave other NICs out by NCCL_IB_HCA",
+)
+def speeds(case: Case) -> Iterator[FindingPlace]:
+    """The NICs of a job have the same speed."""
+    everywhere = _all(case, lambda log: log.speeds)
+    usual = most_common(f"{speed.gbps:g}" for speeds in everywhere.values() for speed in speeds)
+    fastest = max((speed.gbps for speeds in everywhere.values() for speed in speeds), default=0.0)
+    expected = float(usual) if usual else fastest
+    for host, own in _own(case, lambda log: log.speeds).items():
+        odd = [speed for speed in own if abs(speed.gbps - expected) > expected / 50]
+        for name, line, _ in once((f"{speed.device} has {speed.gbps:g} Gb/s", speed.line) for speed in odd):
+            yield case.finding(line, f"{name}, and other NICs {expected:g}", host if odd[0].host else "")
+
+
+MTU_BYTES = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
+"""``enum ibv_mtu`` (rdma-core, ``libibverbs/verbs.h``)."""
+
+
+@check(
+    "run-mixed-mtu",
+    "warning",
+    applies="run",
+    why="the ends of a queue pair must use the smaller RDMA MTU: if the setup of one end or a switch on the way does not fit, packets are dropped and completions fail",
+    fix="the same MTU on all NICs and switch ports (an RDMA MTU of 4096 needs 4200 bytes or more); `railweave fleet mesh` shows the path's",
+)
+def mtus(case: Case) -> Iterator[FindingPlace]:
+    """All NICs of a job have the same RDMA MTU."""
+    everywhere = _all(case, lambda log: log.queue_pairs)
+    values = {pair.mtu for pairs in everywhere.values() for pair in pairs}
+    if len(values) < 2:
+        return
+    largest = max(values)
+    for host, own in _own(case, lambda log: log.queue_pairs).items():
+        odd = [pair for pair in own if pair.mtu != largest]
+        if odd:
+            mtu, other = MTU_BYTES.get(odd[0].mtu, odd[0].mtu), MTU_BYTES.get(largest, largest)
+            text = f"the RDMA MTU of device {odd[0].device} is {mtu}, and {other} elsewhere in the job"
+            yield case.finding(odd[0].line, text, host if odd[0].host else "")
+
+
+@check(
+    "run-ring-order",
+    "warning",
+    applies="run",
+    why="a ring that leaves a server more often than once carries the same data over the network several times",
+    fix="place ranks of a server one after another: mpirun --map-by ppr:8:node, srun --distribution=block",
+)
+def rings(case: Case) -> Iterator[FindingPlace]:
+    """The ring of a channel enters and leaves each server once."""
+    log = case.log
+    if log is None:
+        return
+    host_of = {rank.rank: rank.host for rank in log.ranks if rank.host}
+    largest = max((rank.ranks for rank in log.ranks), default=0)
+    for channel, _ in log.rings:
+        ring = log.ring_of(channel)
+        if len(ring) != largest or not all(rank in host_of for rank in ring):
+            continue
+        hosts = [host_of[rank] for rank in ring]
+        leaves = sum(host != hosts[place - 1] for place, host in enumerate(hosts))
+        servers = len(set(hosts))
+        if servers > 1 and leaves > servers:
+            line = next((rank.line for rank in log.ranks), 0)
+            text = f"the ring of channel {channel} leaves a server {leaves} times, where {servers} would do"
+            yield case.finding(line, text)
+            return
