@@ -327,7 +327,7 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
             f"give what a run printed: {LOOKED_FOR}",
         )
         for output in outputs
-        if output.read.empty and not output.diagnoses
+        if not output.known
     ]
     if unknown and (as_json or len(unknown) == len(outputs)):
         raise InputError(unknown)
@@ -335,7 +335,9 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
         print_json({"findings": [diagnosis.to_json() for triaged in outputs for diagnosis in triaged.diagnoses]})
     else:
         _print_triaged(outputs)
-        for advice in dict.fromkeys(output.advice for output in outputs if output.advice and not output.read.empty):
+        for advice in dict.fromkeys(
+            output.advice for output in outputs if output.advice and output.known and not findings
+        ):
             typer.echo(f"No messages of NCCL to judge: {advice}")
         typer.echo(tally(findings))
     if unknown:

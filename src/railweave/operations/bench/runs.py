@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.model.catalog import in_force
 from railweave.operations.bench.read import read
+from railweave.operations.bench.triage.frameworks import dump_text
 from railweave.operations.store.records import Environment, Run, Sample, pairs
 from railweave.operations.store.store import opened
 from railweave.prediction.collectives.channels import COLLECTIVES, Collective, channel_count
@@ -457,7 +458,8 @@ def import_files(
 def output_text(file: Path | str) -> str:
     """Return the text of an output. Raise SpecError if the file cannot be read or is too large.
 
-    Bytes that are not UTF-8 are replaced, because a log may contain anything.
+    Bytes that are not UTF-8 are replaced, because a log may contain anything. The dump of
+    PyTorch's flight recorder, which is no text, becomes JSON.
     """
     try:
         with Path(file).open("rb") as stream:
@@ -467,7 +469,7 @@ def output_text(file: Path | str) -> str:
     if len(data) > MOST_BYTES:
         message = f"larger than {MOST_BYTES >> 20} MiB, the most that is read"
         raise SpecError([Problem(FileLine(str(file)), message, "give the log of one rank for each server")])
-    return data.decode("utf-8", "replace")
+    return dump_text(data) or data.decode("utf-8", "replace")
 
 
 def _beside(log: NcclLog, network: Network) -> tuple[Row, ...]:

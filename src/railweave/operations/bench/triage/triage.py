@@ -17,7 +17,7 @@ from railweave.model.findings.registry import FindingPlace, Rule, check
 from railweave.operations.bench.lines import lines_of
 from railweave.operations.bench.messages import kind_of
 from railweave.operations.bench.read import ParsedText, read
-from railweave.operations.bench.triage import job, wire
+from railweave.operations.bench.triage import frameworks, job, wire
 from railweave.operations.bench.triage.wire import Case, of_memory, once, times
 
 if TYPE_CHECKING:
@@ -542,6 +542,7 @@ RULES = (
     wire.calls,
     wire.events,
     wire.data,
+    frameworks.arrived,
     job.mtus,
     job.speeds,
     *KINDS,
@@ -579,6 +580,8 @@ class TriageResult:
 
     read: ParsedText
     diagnoses: tuple[Diagnosis, ...]
+    known: bool = True
+    """False if nothing in the text has a form that is read."""
 
     @property
     def advice(self) -> str:
@@ -603,14 +606,25 @@ def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = No
     """
     readings = [read(text, file) for text, file in texts]
     jobs = jobs_of([reading.log for reading in readings])
+    reports = [
+        frameworks.reports_of(text, lines_of(text), reading.file)
+        for (text, _), reading in zip(texts, readings, strict=True)
+    ]
+    whole = frameworks.Reports()
+    for own in reports:
+        whole.join(own)
     results: list[TriageResult] = []
-    for (text, file), reading, logs in zip(texts, readings, jobs, strict=True):
-        case = Case(reading, tuple(lines_of(text)), design or wire.Design(), logs)
+    for (text, file), reading, logs, own in zip(texts, readings, jobs, reports, strict=True):
+        case = Case(reading, tuple(lines_of(text)), design or wire.Design(), logs, whole)
         findings = [finding for rule in RULES for finding in rule.run(case, file=file)]
         findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
         lines = {line.number: line.text.strip()[:300] for line in case.lines}
         results.append(
-            TriageResult(reading, tuple(Diagnosis(finding, lines.get(finding.line, "")) for finding in findings))
+            TriageResult(
+                reading,
+                tuple(Diagnosis(finding, lines.get(finding.line, "")) for finding in findings),
+                known=bool(findings) or own.known or not reading.empty,
+            )
         )
     return results
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from railweave.operations.bench.lines import Line
     from railweave.operations.bench.nccl_log import FailedCompletion, LogMessage, NcclLog
     from railweave.operations.bench.read import ParsedText
+    from railweave.operations.bench.triage.frameworks import Reports
 
 
 Network = IPv4Network | IPv6Network
@@ -43,6 +44,8 @@ class Case:
     lines: tuple[Line, ...]
     design: Design = field(default_factory=Design)
     job: tuple[NcclLog, ...] = ()
+    reports: Reports | None = None
+    """What the texts of the job report about the progress of ranks; None if they report nothing."""
 
     @property
     def file(self) -> str:

@@ -1,0 +1,490 @@
+"""Which rank did not arrive: PyTorch's watchdog, its flight recorder, NCCL's RAS and Inspector, and the rule about them.
+
+Sources: pytorch ``ProcessGroupNCCL.cpp``, ``TraceUtils.h``, ``FlightRecorder``; NVIDIA/nccl ``src/ras/client_support.cc`` and
+``plugins/profiler/inspector``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle  # nosec: only values without classes are loaded
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.counting import counted
+from railweave.model.findings.registry import FindingPlace, check
+from railweave.operations.bench.lines import count, words
+from railweave.reading import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from railweave.operations.bench.lines import Line
+    from railweave.operations.bench.triage.wire import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An operation of a process group that did not end on a rank: its number in the group, its name, its sizes and the time waited."""
+
+    file: str
+    line: int
+    group: str
+    rank: int
+    sequence: int
+    operation: str
+    sizes: str = ""
+    waited_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a rank came in a process group: the numbers of its last enqueued and last completed operation. None: not known."""
+
+    file: str
+    line: int
+    group: str
+    rank: int
+    enqueued: int | None
+    completed: int | None
+    failed: int | None = None
+    """The number of the operation at which the watchdog gave up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A rank, or a process, of which a report says that it is behind or gone: ``text`` is what it says. ``host`` may be empty."""
+
+    file: str
+    line: int
+    rank: int | None
+    host: str
+    text: str
+    behind: bool = True
+
+
+@dataclass
+class Reports:
+    """What texts report about the progress of ranks. ``hosts``: the hosts of ranks; ``members``: the ranks of process groups."""
+
+    waiting: list[Waiting] = field(default_factory=list[Waiting])
+    progress: list[Progress] = field(default_factory=list[Progress])
+    absent: list[Absent] = field(default_factory=list[Absent])
+    hosts: dict[int, str] = field(default_factory=dict[int, str])
+    members: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    known: bool = False
+    """True if the text has a form that is read here, even if it reports no fault."""
+
+    def join(self, other: Reports) -> None:
+        """Add the reports of another text."""
+        self.waiting += other.waiting
+        self.progress += other.progress
+        self.absent += other.absent
+        self.hosts = other.hosts | self.hosts
+        for group, ranks in other.members.items():
+            self.members.setdefault(group, set()).update(ranks)
+        self.known |= other.known
+
+
+_N = r"([0-9]{1,9})"
+_GROUP = r"(?:PG (?:ID \S{1,80} PG GUID )?(?P<group>[^\s\]]{1,80})[^\]]{0,200}? )?"
+_GLOBAL = re.compile(r"\[rank([0-9]{1,9})\]")
+"""The rank in the whole job, before a message of PyTorch; "Rank" in the message is the rank in its process group."""
+_TIMEOUT = re.compile(
+    r"\[" + _GROUP + r"Rank (?P<rank>[0-9]{1,9})\][^\[]{0,40}Watchdog caught collective operation timeout: "
+    r"WorkNCCL\(SeqNum=(?P<sequence>[0-9]{1,12}), OpType=(?P<operation>\w{1,40})"
+    r"(?:, NumelIn=(?P<sent>[0-9]{1,18}))?(?:, NumelOut=(?P<received>[0-9]{1,18}))?"
+    r"(?:, Timeout\(ms\)=[0-9]{1,12})?\)(?: ran for (?P<waited>[0-9]{1,12}) milliseconds)?"
+)
+_STATUS = re.compile(
+    r"\[" + _GROUP + r"Rank (?P<rank>[0-9]{1,9})\].{0,200}?\bwork(?: sequence id)?: (?P<sequence>[0-9]{1,12}).{0,80}?"
+    r"last enqueued (?:NCCL )?work: (?P<enqueued>-?[0-9]{1,12}).{0,80}?last completed (?:NCCL )?work: (?P<completed>-?[0-9]{1,12})"
+)
+_DESYNC = re.compile(
+    r"\[(?P<ranks>[0-9][0-9, ]{0,400})\] (?P<text>finished collective #(?P<done>[0-9]{1,12}), but didn't join collective #[0-9]{1,12}"
+    r"|joined but didn't finish collective #(?P<joined>[0-9]{1,12}))"
+)
+_BARRIER = re.compile(r"Ranks? ([0-9][0-9, ]{0,400}) failed to pass monitoredBarrier")
+_CLIENTS = re.compile(r"[Tt]imed out after .{1,60} waiting for clients\. ([0-9]{1,9})/([0-9]{1,9}) clients joined")
+_MISMATCH = re.compile(
+    r"Detected mismatch between collectives on ranks\. Rank ([0-9]{1,9}) is running collective: (.{1,160}?), but Rank ([0-9]{1,9})"
+)
+_STUCK = re.compile(r"\[" + _GROUP + r"Rank (?P<rank>[0-9]{1,9})\].{0,60}?(?:watchdog got stuck for|heartbeat) .{0,40}")
+_OF_HOST = re.compile(
+    r"^(?:(?P<host>[A-Za-z][\w.-]{0,80}): |\(\w{1,80} (?:rank=[0-9]+ )?pid=[0-9]+, ip=(?P<ip>[0-9a-fA-F.:]{3,45})\) ).{0,40}?\[rank(?P<rank>[0-9]{1,9})\]"
+)
+_DUMP_RANK = re.compile(r"([0-9]{1,9})(?:\.\w{1,8})?$")
+
+
+def reports_of(text: str, lines: Sequence[Line], file: str) -> Reports:
+    """Return what a text reports about the progress of ranks. Never raises an error."""
+    reports = Reports()
+    begin = text.lstrip()[:1]
+    if begin == "{" and ('"pg_status"' in text or '"entries"' in text):
+        _dump(text, file, reports)
+    elif begin == "{" and '"coll_sn"' in text:
+        _inspector(lines, file, reports)
+    else:
+        _lines(lines, file, reports)
+        if "Communicators..." in text or "Job summary" in text or reports.absent:
+            _ras(lines, file, reports)
+        for line in text.split("\n"):
+            if "[rank" in line and (match := _OF_HOST.match(line[:400])):
+                reports.hosts.setdefault(int(match["rank"]), match["host"] or match["ip"])
+    return reports
+
+
+def _lines(lines: Sequence[Line], file: str, reports: Reports) -> None:
+    for line in lines:
+        text = line.text
+        if "Watchdog caught" in text and (match := _TIMEOUT.search(text)):
+            sizes = f"{match['sent']} elements" if match["sent"] else ""
+            waited = int(match["waited"]) if match["waited"] else None
+            reports.waiting.append(
+                Waiting(
+                    file,
+                    line.number,
+                    match["group"] or "",
+                    _rank(text, match),
+                    int(match["sequence"]),
+                    match["operation"],
+                    sizes,
+                    waited,
+                )
+            )
+        elif "last enqueued" in text and (match := _STATUS.search(text)):
+            reports.progress.append(
+                Progress(
+                    file,
+                    line.number,
+                    match["group"] or "",
+                    _rank(text, match),
+                    int(match["enqueued"]),
+                    int(match["completed"]),
+                    int(match["sequence"]),
+                )
+            )
+        elif "collective #" in text and (match := _DESYNC.search(text)):
+            for rank in match["ranks"].split(","):
+                if rank.strip():
+                    reports.absent.append(Absent(file, line.number, int(rank), "", match["text"]))
+        elif match := _BARRIER.search(text):
+            for rank in match[1].split(","):
+                if rank.strip():
+                    reports.absent.append(Absent(file, line.number, int(rank), "", "did not reach the barrier"))
+        elif match := _CLIENTS.search(text):
+            reports.absent.append(
+                Absent(
+                    file,
+                    line.number,
+                    None,
+                    "",
+                    f"{match[1]} of {match[2]} processes joined the job: the others did not start",
+                )
+            )
+        elif match := _MISMATCH.search(text):
+            what = f"runs {match[2]}, and rank {match[3]} another operation"
+            reports.absent.append(Absent(file, line.number, int(match[1]), "", what))
+        elif "Rank" in text and "watchdog got stuck" in text and (match := _STUCK.search(text)):
+            reports.absent.append(
+                Absent(file, line.number, int(match["rank"]), "", "its watchdog is stuck in a call of CUDA or NCCL")
+            )
+    groups = {(step.rank, step.failed): step.group for step in reports.progress}
+    reports.waiting = [
+        wait if wait.group else replace(wait, group=groups.get((wait.rank, wait.sequence), ""))
+        for wait in reports.waiting
+    ]
+    reports.known |= bool(reports.waiting or reports.progress or reports.absent)
+
+
+def _rank(text: str, match: re.Match[str]) -> int:
+    overall = _GLOBAL.search(text[: match.start()])
+    return int(overall[1]) if overall else int(match["rank"])
+
+
+def _dump(text: str, file: str, reports: Reports) -> None:
+    """Read a dump of the flight recorder, as JSON. Its rank is in the dump, or at the end of the file's name."""
+    try:
+        document: Any = parse_json(text)
+    except ValueError:
+        return
+    named = _DUMP_RANK.search(file)
+    rank = count(document.get("rank")) if isinstance(document, dict) else None
+    rank = int(named[1]) if rank is None and named else rank
+    if rank is None or not isinstance(document, dict):
+        return
+    dump = cast("dict[str, Any]", document)
+    reports.known = True
+    host = words(dump.get("hostname") or dump.get("host_name"))
+    if host:
+        reports.hosts[rank] = host
+    for name, group in _items(dump.get("pg_config")):
+        if isinstance(group, dict):
+            members = {
+                int(number) for number in re.findall(r"\d{1,9}", str(cast("dict[str, Any]", group).get("ranks", "")))
+            }
+            reports.members.setdefault(str(name), set()).update(members)
+    entries: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for entry in cast("list[Any]", dump.get("entries") if isinstance(dump.get("entries"), list) else []):
+        if isinstance(entry, dict) and not entry.get("is_p2p"):
+            group = entry.get("process_group", entry.get("pg_id", ""))
+            name = str(group[0] if isinstance(group, (list, tuple)) and group else group)
+            entries[name].append(cast("dict[str, Any]", entry))
+    for name, operations in entries.items():
+        _group(name, operations, file, rank, reports)
+
+
+def _items(value: object) -> Iterable[tuple[object, object]]:
+    return cast("dict[object, object]", value).items() if isinstance(value, dict) else ()
+
+
+def _group(name: str, operations: Sequence[Mapping[str, Any]], file: str, rank: int, reports: Reports) -> None:
+    def number(entry: Mapping[str, Any]) -> int | None:
+        return count(entry.get("collective_seq_id", entry.get("seq_id")))
+
+    numbers = [sequence for entry in operations if (sequence := number(entry)) is not None]
+    done = [
+        sequence
+        for entry in operations
+        if entry.get("state") == "completed" and (sequence := number(entry)) is not None
+    ]
+    if not numbers:
+        return
+    reports.progress.append(Progress(file, 0, name, rank, max(numbers), max(done, default=min(numbers) - 1)))
+    for entry in operations:
+        sequence = number(entry)
+        if sequence is not None and entry.get("state") in {"started", "scheduled"}:
+            sizes = str(entry.get("input_sizes", ""))[:80]
+            operation = words(entry.get("profiling_name")).removeprefix("nccl:")
+            reports.waiting.append(Waiting(file, 0, name, rank, sequence, operation, sizes))
+            return
+
+
+def _inspector(lines: Sequence[Line], file: str, reports: Reports) -> None:
+    """Read the Inspector's output, a record on each line, and store the last operation of each rank."""
+    last: dict[tuple[str, int], tuple[int, int]] = {}
+    for line in lines:
+        try:
+            record: Any = parse_json(line.text) if line.text.startswith("{") else None
+        except ValueError:
+            record = None
+        header, perf = (record.get(name) if isinstance(record, dict) else None for name in ("header", "coll_perf"))
+        if not isinstance(header, dict) or not isinstance(perf, dict):
+            continue
+        rank, sequence = (
+            count(cast("dict[str, Any]", header).get("rank")),
+            count(cast("dict[str, Any]", perf).get("coll_sn")),
+        )
+        if rank is None or sequence is None:
+            continue
+        group = str(cast("dict[str, Any]", header).get("id", ""))
+        reports.known = True
+        ranks = count(cast("dict[str, Any]", header).get("n_ranks"))
+        reports.members.setdefault(group, set()).update(range(min(ranks or 0, 1 << 20)))
+        metadata = record.get("metadata")
+        if isinstance(metadata, dict) and (host := words(cast("dict[str, Any]", metadata).get("hostname"))):
+            reports.hosts[rank] = host
+        if sequence >= last.get((group, rank), (-1, 0))[0]:
+            last[group, rank] = sequence, line.number
+    for (group, rank), (sequence, line_number) in last.items():
+        reports.progress.append(Progress(file, line_number, group, rank, None, sequence))
+
+
+_STATE = re.compile(r"^(?:#[0-9]+-[0-9]+ \([0-9a-f]+\) )?(INCOMPLETE|DEAD|MISMATCH|ERROR|TIMEOUT)\b")
+_LAUNCHED = re.compile(r"^\s+" + _N + r" ranks? (?:has|have) (launched up to operation|status) (\S+)")
+_OF_NODE = re.compile(
+    r"^\s+Rank " + _N + r"(?: -- | .*? -- )(?:GPU (\S+) managed by process [0-9]+ on node (\S+)|\[process information)"
+)
+_PROCESS = re.compile(r"^\s+Process ([0-9]{1,10}) on node (\S+)(?: managing GPUs? (.*))?")
+_SELF = re.compile(r"^\s+Rank " + _N + r" (?:has|have)? ?(?:launched up to operation|status) (\S+)")
+
+
+def _ras(lines: Sequence[Line], file: str, reports: Reports) -> None:
+    """Read the answer of ``ncclras``: communicators with ranks that are behind, gone or in error."""
+    state, groups = "", list[tuple[str, int, list[tuple[int | None, str, int]]]]()
+    reports.known |= any("Job summary" in line.text for line in lines)
+
+    def close() -> None:
+        numbers = [int(value) for value, _, _ in groups if value.lstrip("-").isdigit()]
+        behind = min(numbers) if len(set(numbers)) > 1 else None
+        for value, size, ranks in groups:
+            for rank, host, line in ranks:
+                ahead = behind is not None and value.lstrip("-").isdigit() and int(value) > behind
+                others = (
+                    f", others {max(numbers)}" if numbers and not ahead else f", others only {behind}" if ahead else ""
+                )
+                text = (
+                    f"launched up to operation {value}{others}"
+                    if value
+                    else f"has no data of the communicator ({state})"
+                )
+                reports.absent.append(
+                    Absent(
+                        file,
+                        line,
+                        rank,
+                        host,
+                        f"{text} (of {counted(size, 'rank')})" if ahead else text,
+                        behind=not ahead,
+                    )
+                )
+        groups.clear()
+
+    for line in lines:
+        if match := _STATE.match(line.text):
+            close()
+            state = match[1]
+        elif not state:
+            continue
+        elif not line.text.strip():
+            close()
+            state = ""
+        elif match := _LAUNCHED.match(line.text):
+            groups.append((match[3].rstrip(","), int(match[1]), []))
+        elif match := _OF_NODE.match(line.text):
+            if not groups:
+                groups.append(("", 1, []))
+            groups[-1][2].append((int(match[1]), match[3] or "", line.number))
+        elif match := _PROCESS.match(line.text):
+            text = f"process {match[1]} (GPU {match[3] or '?'}) is {'gone' if state == 'DEAD' else 'not answering'}"
+            reports.absent.append(Absent(file, line.number, None, match[2], text))
+    close()
+
+
+class _Plain(pickle.Unpickler):
+    """A reader of pickles that hold only numbers, strings, lists, tuples and dictionaries."""
+
+    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - the type of pickle
+        """Return the list type for PyTorch's lists of numbers. Raises ``UnpicklingError`` for any other class."""
+        if module == "torch.jit._pickle" and name.startswith("build_"):
+            return list
+        message = f"{module}.{name} in a pickle"
+        raise pickle.UnpicklingError(message)
+
+
+def dump_text(data: bytes) -> str | None:
+    """Return a pickled dump of PyTorch's flight recorder as JSON text, or None if the bytes are none. No code of the file runs."""
+    if not data.startswith(b"\x80"):
+        return None
+    try:
+        return json.dumps(_Plain(io.BytesIO(data)).load())
+    except Exception:  # noqa: BLE001 - a broken pickle raises errors of any kind
+        return None
+
+
+@check(
+    "run-rank-missing",
+    "error",
+    applies="run",
+    sometimes="warning",
+    why="ranks waited for an operation that another rank did not join, or that did not end: the rank that is behind has the cause",
+    fix="look at the log of the rank that is behind (an exception, a GPU fault, a slow data loader, another branch of the program); with none behind, at the network "
+    "between its server and the others. TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 writes what each rank did: give all dumps at once",
+)
+def arrived(case: Case) -> Iterator[FindingPlace]:
+    """All ranks join each operation, and it ends."""
+    reports = case.reports
+    if reports is None:
+        return
+    hosts = {rank.rank: rank.host for log in case.job for rank in log.ranks if rank.host} | reports.hosts
+    size = max((rank.ranks for log in case.job for rank in log.ranks), default=0)
+    named = list(_absent(reports, hosts))
+    behind = [] if any(absent.behind for absent in reports.absent) else list(_behind(reports, hosts, size))
+    yield from (place for place in (*named, *behind) if place.file == case.file)
+
+
+def _named(rank: int, hosts: Mapping[int, str]) -> str:
+    return f"rank {rank} on {hosts[rank]}" if rank in hosts else f"rank {rank}"
+
+
+def _list(ranks: Iterable[int]) -> str:
+    numbers = sorted(set(ranks))
+    shown = ", ".join(map(str, numbers[:12])) + ", …" * (len(numbers) > 12)
+    return f"rank {shown}" if len(numbers) == 1 else f"ranks {shown}"
+
+
+def _absent(reports: Reports, hosts: Mapping[int, str]) -> Iterator[FindingPlace]:
+    seen: set[tuple[int | None, str, str]] = set()
+    for absent in reports.absent:
+        key = absent.rank, absent.host, absent.text
+        if key in seen:
+            continue
+        seen.add(key)
+        host = absent.host or (hosts.get(absent.rank, "") if absent.rank is not None else "")
+        who = f"rank {absent.rank} " if absent.rank is not None else ""
+        where = host or (f"rank-{absent.rank}" if absent.rank is not None else absent.file.rpartition("/")[2])
+        severity = None if absent.behind else "warning"
+        yield FindingPlace(where, f"{who}{absent.text}", absent.file, absent.line, severity=severity)
+
+
+def _behind(reports: Reports, hosts: Mapping[int, str], size: int) -> Iterator[FindingPlace]:
+    named = {step.group for step in reports.progress} | {wait.group for wait in reports.waiting} - {""}
+    for group in sorted(named) or [""]:
+        alone = len(named) < 2
+        waiting = [wait for wait in reports.waiting if alone or wait.group == group]
+        progress: dict[int, Progress] = {}
+        for step in reports.progress:
+            before = progress.get(step.rank)
+            if (alone or step.group == group) and (before is None or (step.completed or 0) >= (before.completed or 0)):
+                progress[step.rank] = step
+        everyone = set(range(size)) if alone or group.startswith("0") or "default_pg" in group else set[int]()
+        if waiting:
+            yield from _late(group, waiting, progress, hosts, reports.members.get(group) or everyone)
+        elif any(step.enqueued is None for step in progress.values()):
+            yield from _slower(progress, hosts)
+
+
+def _late(
+    group: str,
+    waiting: Sequence[Waiting],
+    progress: Mapping[int, Progress],
+    hosts: Mapping[int, str],
+    members: set[int],
+) -> Iterator[FindingPlace]:
+    first = min(waiting, key=lambda wait: (wait.sequence, wait.file, wait.line))
+    ranks = {wait.rank for wait in waiting if wait.sequence == first.sequence}
+    ranks |= {step.rank for step in progress.values() if (step.enqueued or 0) >= first.sequence > (step.completed or 0)}
+    late = [step for step in progress.values() if step.enqueued is not None and step.enqueued < first.sequence]
+    name = f"operation {first.sequence} ({first.operation or 'unknown'}{f', {first.sizes}' if first.sizes else ''})"
+    of_group = f" of process group {group}" if group else ""
+    waited = f" after {first.waited_ms / 1000:.0f} s" if first.waited_ms else ""
+    for step in sorted(late, key=lambda step: step.rank):
+        text = (
+            f"rank {step.rank} did not join {name}{of_group}, for which {_list(ranks)} waited: the last operation that it enqueued is "
+            f"{step.enqueued}, the last that it completed {step.completed}"
+        )
+        place = (step.file, step.line) if step.line or step.file != first.file else (first.file, first.line)
+        yield FindingPlace(hosts.get(step.rank) or f"rank-{step.rank}", text, *place)
+    silent = sorted(members - ranks - set(progress) - {wait.rank for wait in waiting})
+    if late:
+        return
+    if silent:
+        for rank in silent[:16]:
+            text = f"rank {rank} reports nothing, and {_list(ranks)} gave up waiting at {name}{of_group}{waited}: it did not join, or it ended"
+            yield FindingPlace(hosts.get(rank) or f"rank-{rank}", text, first.file, first.line)
+        return
+    furthest = min(progress.values(), key=lambda step: step.completed or 0, default=None)
+    last = (
+        f"; {_named(furthest.rank, hosts)} completed {furthest.completed} and enqueued {furthest.enqueued}"
+        if furthest
+        else ""
+    )
+    text = (
+        f"{_list(ranks)} gave up waiting at {name}{of_group}{waited}{last}: none of the ranks that report is behind, so that the operation began and did not "
+        "end, or a rank that reports nothing did not join"
+    )
+    yield FindingPlace(first.file.rpartition("/")[2], text, first.file, first.line)
+
+
+def _slower(progress: Mapping[int, Progress], hosts: Mapping[int, str]) -> Iterator[FindingPlace]:
+    """Yield ranks whose last completed operation is two or more before that of the others (Inspector)."""
+    last = max((step.completed or 0 for step in progress.values()), default=0)
+    for step in progress.values():
+        if step.completed is not None and last - step.completed > 1:
+            text = f"rank {step.rank} last completed operation {step.completed}, others {last}"
+            yield FindingPlace(
+                hosts.get(step.rank) or f"rank-{step.rank}", text, step.file, step.line, severity="warning"
+            )
