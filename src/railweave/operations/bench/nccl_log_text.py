@@ -562,8 +562,11 @@ def read_nccl_log(lines: Sequence[Line], notes: Notes) -> log.NcclLog | None:
             message = MESSAGE.search(text)
             if message is None:
                 continue
-            parts.line, parts.host = line.number, _named(host, process, whole=whole, hosts=hosts) if host else ""
-            parts.sources[line.number] = parts.host, process, gpu
+            named = _named(host, process, whole=whole, hosts=hosts) if host else ""
+            parts.line, parts.host = line.number, named or ("" if host else line.host)
+            parts.sources[line.number] = parts.host, process or line.source, gpu
+            if line.rank is not None:
+                parts.ranks_of[parts.sources[line.number]].add(line.rank)
             parts.messages += 1
             _message(parts, message[1], _REPEATED.sub("", message[2]).rstrip(), notes)
     return parts.whole(notes.file) if parts.messages or parts.versions else None

@@ -113,9 +113,6 @@ _MISMATCH = re.compile(
     r"Detected mismatch between collectives on ranks\. Rank ([0-9]{1,9}) is running collective: (.{1,160}?), but Rank ([0-9]{1,9})"
 )
 _STUCK = re.compile(r"\[" + _GROUP + r"Rank (?P<rank>[0-9]{1,9})\].{0,60}?(?:watchdog got stuck for|heartbeat) .{0,40}")
-_OF_HOST = re.compile(
-    r"^(?:(?P<host>[A-Za-z][\w.-]{0,80}): |\(\w{1,80} (?:rank=[0-9]+ )?pid=[0-9]+, ip=(?P<ip>[0-9a-fA-F.:]{3,45})\) ).{0,40}?\[rank(?P<rank>[0-9]{1,9})\]"
-)
 _DUMP_RANK = re.compile(r"([0-9]{1,9})(?:\.\w{1,8})?$")
 
 
@@ -131,9 +128,9 @@ def reports_of(text: str, lines: Sequence[Line], file: str) -> Reports:
         _lines(lines, file, reports)
         if "Communicators..." in text or "Job summary" in text or reports.absent:
             _ras(lines, file, reports)
-        for line in text.split("\n"):
-            if "[rank" in line and (match := _OF_HOST.match(line[:400])):
-                reports.hosts.setdefault(int(match["rank"]), match["host"] or match["ip"])
+        for line in lines:
+            if line.rank is not None and line.host:
+                reports.hosts.setdefault(line.rank, line.host)
     return reports
 
 
@@ -148,7 +145,7 @@ def _lines(lines: Sequence[Line], file: str, reports: Reports) -> None:
                     file,
                     line.number,
                     match["group"] or "",
-                    _rank(text, match),
+                    _rank(line, match),
                     int(match["sequence"]),
                     match["operation"],
                     sizes,
@@ -161,7 +158,7 @@ def _lines(lines: Sequence[Line], file: str, reports: Reports) -> None:
                     file,
                     line.number,
                     match["group"] or "",
-                    _rank(text, match),
+                    _rank(line, match),
                     int(match["enqueued"]),
                     int(match["completed"]),
                     int(match["sequence"]),
@@ -200,9 +197,10 @@ def _lines(lines: Sequence[Line], file: str, reports: Reports) -> None:
     reports.known |= bool(reports.waiting or reports.progress or reports.absent)
 
 
-def _rank(text: str, match: re.Match[str]) -> int:
-    overall = _GLOBAL.search(text[: match.start()])
-    return int(overall[1]) if overall else int(match["rank"])
+def _rank(line: Line, match: re.Match[str]) -> int:
+    """Return the rank in the job: that of the line's prefix. Without one, "Rank" in the message, which counts in its process group."""
+    overall = _GLOBAL.search(line.text[: match.start()])
+    return int(overall[1]) if overall else int(match["rank"]) if line.rank is None else line.rank
 
 
 def _dump(text: str, file: str, reports: Reports) -> None:

@@ -462,6 +462,8 @@ def _ends(case: Case) -> Iterator[tuple[int, str]]:
         yield from test.failures
         if not test.concluded and not test.failures:
             yield test.line, "the test did not come to its end: it has no average line"
+    if case.read.tableless and not case.read.nccl_tests:
+        yield case.read.tableless, "the header of nccl-tests is here, and no row of a table"
     reported = any(failure.status for test in case.read.perftests for failure in test.failures)
     for test in case.read.perftests:
         for failure in test.failures:
@@ -606,23 +608,23 @@ def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = No
     """
     readings = [read(text, file) for text, file in texts]
     jobs = jobs_of([reading.log for reading in readings])
+    lines_of_texts = [tuple(lines_of(text)) for text, _ in texts]
     reports = [
-        frameworks.reports_of(text, lines_of(text), reading.file)
-        for (text, _), reading in zip(texts, readings, strict=True)
+        frameworks.reports_of(text, lines, file) for (text, file), lines in zip(texts, lines_of_texts, strict=True)
     ]
     whole = frameworks.Reports()
     for own in reports:
         whole.join(own)
     results: list[TriageResult] = []
-    for (text, file), reading, logs, own in zip(texts, readings, jobs, reports, strict=True):
-        case = Case(reading, tuple(lines_of(text)), design or wire.Design(), logs, whole)
+    for (_, file), reading, lines, logs, own in zip(texts, readings, lines_of_texts, jobs, reports, strict=True):
+        case = Case(reading, lines, design or wire.Design(), logs, whole)
         findings = [finding for rule in RULES for finding in rule.run(case, file=file)]
         findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-        lines = {line.number: line.text.strip()[:300] for line in case.lines}
+        evidence = {line.number: line.text.strip()[:300] for line in case.lines}
         results.append(
             TriageResult(
                 reading,
-                tuple(Diagnosis(finding, lines.get(finding.line, "")) for finding in findings),
+                tuple(Diagnosis(finding, evidence.get(finding.line, "")) for finding in findings),
                 known=bool(findings) or own.known or not reading.empty,
             )
         )
