@@ -12,7 +12,7 @@ PREFIXES = {
     "none": lambda rank, host, at: "",
     "Open MPI 4 --tag-output": lambda rank, host, at: f"[1,{rank}]<stdout>:",
     "Open MPI 4 --timestamp-output": lambda rank, host, at: f"Sun Nov  8 16:34:{at % 60:02d} 2026[1,{rank}]<stdout>:",
-    "prterun": lambda rank, host, at: f"[{host}:{4000 + rank}][1,{rank}]<stdout>: " if False else f"[prterun-{host}-77@1,{rank}]<stdout>: ",
+    "prterun": lambda rank, host, at: f"[prterun-{host}-77@1,{rank}]<stdout>: ",
     "MPICH -l": lambda rank, host, at: f"[{rank}] ",
     "srun --label": lambda rank, host, at: f"{rank}: ",
     "srun --label, wide": lambda rank, host, at: f" {rank:>2}: ",
@@ -101,7 +101,9 @@ def healthy(job: Job, draw: random.Random, odd: Odd | None = None) -> list[list[
         lines.append(
             f"comm 0x55cc{rank:04x} rank {rank} nRanks {size} nNodes {len(job.hosts)} localRanks {job.gpus} localRank {rank % job.gpus} MNNVL 0"
         )
-        lines.append("Channel 00/02 :    " + "   ".join(map(str, range(size))) if rank == 0 else "Trees [0] -1/-1/-1->1->0")
+        lines.append(
+            "Channel 00/02 :    " + "   ".join(map(str, range(size))) if rank == 0 else "Trees [0] -1/-1/-1->1->0"
+        )
         following, previous = (rank + 1) % size, (rank - 1) % size
         way = "/GDRDMA" if odd.gdr or not deviates else ""
         if following // job.gpus != rank // job.gpus:
@@ -109,7 +111,9 @@ def healthy(job: Job, draw: random.Random, odd: Odd | None = None) -> list[list[
         if previous // job.gpus != rank // job.gpus and network == "IB":
             lines.append(f"Channel 00/0 : {previous}[0] -> {rank}[0] [receive] via NET/{network}/0{way}")
             mtu = odd.mtu if deviates else 5
-            lines.append(f"NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 4{rank} mtu {mtu} GID 3 (0/{_gid(rank)}) fifoRkey=0x1 fifoLkey=0x1")
+            lines.append(
+                f"NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 4{rank} mtu {mtu} GID 3 (0/{_gid(rank)}) fifoRkey=0x1 fifoLkey=0x1"
+            )
         lines.append("Connected all rings")
         lines.append(
             f"ncclCommInitRank comm 0x55cc{rank:04x} rank {rank} nranks {size} cudaDev {rank % job.gpus} nvmlDev 0 busId 1c000 commId {identity} - Init COMPLETE"
@@ -203,7 +207,7 @@ class Planted:
 
 def made(number: int, *, faulty: bool = True) -> Planted:
     """The log of this number."""
-    draw = random.Random(number)
+    draw = random.Random(number)  # noqa: S311 - the same log for a number
     names = draw.choice((("gpu-{}", 1), ("node{:02d}", 1), ("ip-10-0-1-{}", 7), ("h{}", 1), ("dgx-{:03d}.cluster", 11)))
     hosts = tuple(names[0].format(names[1] + place) for place in range(draw.choice((3, 4, 5))))
     job = Job(hosts, draw.choice((1, 2)), draw.choice(VERSIONS))
@@ -245,7 +249,7 @@ def _spoiled(lines: list[str], way: str, draw: random.Random) -> list[str]:
         return [*lines, lines[3][: draw.randrange(10, len(lines[3]))]]
     place = draw.randrange(2, len(lines) - 1)
     ends = draw.randrange(20, max(21, len(lines[place]) - 1))
-    if "WARN" in lines[place] or "WARN" not in lines[place + 1] and draw.random() < 0.3:
+    if "WARN" in lines[place] or ("WARN" not in lines[place + 1] and draw.random() < 0.3):
         return lines
     return [*lines[:place], lines[place][:ends] + lines[place + 1], lines[place][ends:], *lines[place + 2 :]]
 
@@ -276,7 +280,9 @@ def main(words: list[str]) -> int:
         planted = made(place) if place >= 0 else made(-1 - place, faulty=False)
         print(f"{place}: {planted.id} on {planted.host} ({planted.done}): {why}")
     hosts = sum(why.startswith("wrong host") for why in wrong.values())
-    print(f"{number - len(wrong)} of {number} right, {hosts} with a wrong host; {len(alarms)} of 50 healthy logs have findings")
+    print(
+        f"{number - len(wrong)} of {number} right, {hosts} with a wrong host; {len(alarms)} of 50 healthy logs have findings"
+    )
     return 1 if hosts or alarms or len(wrong) * 20 > number else 0
 
 

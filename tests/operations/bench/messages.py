@@ -25,7 +25,18 @@ LEFT_OUT = re.compile(
 )
 """Files whose messages a user does not meet on Linux servers with a release: tests, examples, Windows, parts of RCCL that are off or gone."""
 _VALUE = re.compile(r"%[-+ #0-9.*]*(?:hh|h|ll|l|z|j)?([diuxXscpfm%])|<(\w+)>")
-_WORDS = {"d": "3", "i": "3", "u": "3", "x": "7f", "X": "7F", "p": "0x7f12", "f": "1.5", "c": ">", "%": "%", "m": "No such device"}
+_WORDS = {
+    "d": "3",
+    "i": "3",
+    "u": "3",
+    "x": "7f",
+    "X": "7F",
+    "p": "0x7f12",
+    "f": "1.5",
+    "c": ">",
+    "%": "%",
+    "m": "No such device",
+}
 _CALLS = {"nvml": "nvmlInit", "ibv": "ibv_modify_qp", "mlx5dv": "mlx5dv_create_qp"}
 FITTING = {
     r"ibvwrap|mlx5dvwrap|ibvsymbols": "call-failed library-missing memory-locked peer-memory",
@@ -143,7 +154,9 @@ def main(words: list[str]) -> int:
         print(f"    {kind}: {format_.file}: {format_.text[:120]}")
     if "--unknown" in words:
         for format_ in unknown:
-            print(f"    {kind_of(filled(format_)) or 'unknown'}: {format_.library}: {format_.file}: {format_.text[:120]}")
+            print(
+                f"    {kind_of(filled(format_)) or 'unknown'}: {format_.library}: {format_.file}: {format_.text[:120]}"
+            )
     return int(any(kinds["unknown"] * 10 > kinds.total() for kinds in counts.values()))
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from railweave.operations.bench.comparing.completion import completion_tables
 from railweave.operations.bench.comparing.curves import against_prediction, curves
 from railweave.operations.bench.comparing.regressions import (
     adjusted,
@@ -18,7 +17,12 @@ from railweave.operations.bench.comparing.regressions import (
     student_tail,
     usual_deviation,
 )
-from railweave.operations.bench.comparing.reported import NOTHING_IN_COMMON, compare_predicted, compare_runs
+from railweave.operations.bench.comparing.reported import (
+    NOTHING_IN_COMMON,
+    compare_predicted,
+    compare_runs,
+    completion_tables,
+)
 from railweave.operations.bench.comparing.rows import Key, Number, numbers, ratio
 from railweave.operations.bench.read import read
 from railweave.operations.bench.runs import runs_of

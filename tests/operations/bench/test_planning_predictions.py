@@ -10,7 +10,7 @@ import pytest
 
 import railweave
 from railweave.api import bench_plan
-from railweave.operations.bench.plan import NcclTests, Perftest, PlannedRun
+from railweave.operations.bench.plan import NcclTests, Perftest, PlannedRun, RunRequest
 from railweave.operations.bench.planning.jobs import jobs
 from railweave.operations.bench.planning.making import (
     Question,
@@ -21,7 +21,6 @@ from railweave.operations.bench.planning.making import (
 )
 from railweave.operations.bench.planning.places import Routed
 from railweave.operations.bench.planning.suites import MIB, RunSettings, Sizes, of_scope
-from railweave.operations.bench.planning.wanted import RunRequest
 from railweave.operations.bench.read import read
 from railweave.operations.bench.runs import runs_of
 from railweave.operations.store.records import Prediction

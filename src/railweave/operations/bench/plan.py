@@ -15,7 +15,7 @@ from railweave.errors import FileLine, Problem, SpecError
 from railweave.operations.store.records import Prediction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
 VERSION = 1
 """Version of the file format."""
@@ -204,3 +204,30 @@ def _run(given: Mapping[str, Any]) -> PlannedRun:
     plain["test"], plain["links"] = made, tuple(given["links"])
     plain["predictions"] = tuple(Prediction(**prediction) for prediction in given["predictions"])
     return PlannedRun(**plain)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A run that a suite requests, before anything is predicted.
+
+    - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: see ``PlannedRun``.
+    - ``alike``: a value that is equal for runs that perform the same with the same test. They share a prediction.
+    - ``gbps``: the total speed of a server's NICs in 10^9 bit/s. Without a prediction it determines the expected
+      duration.
+    - ``places``: for perftest, the indexes of the client's and the server's address on their NICs.
+    - ``lb``: the load balancing of switches, if it differs from the design (``railweave sim --lb``).
+    - ``slope``: True if the slope of times over sizes is to be predicted too.
+    """
+
+    name: str
+    part: str
+    why: str
+    test: Perftest | NcclTests
+    round: int
+    alike: Hashable
+    gbps: float
+    links: tuple[str, ...] = ()
+    places: tuple[int, int] = (0, 0)
+    lb: str | None = None
+    needs: str = ""
+    slope: bool = False

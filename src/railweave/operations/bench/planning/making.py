@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from railweave.model.network.model import Network
-    from railweave.operations.bench.planning.wanted import RunRequest
+    from railweave.operations.bench.plan import RunRequest
     from railweave.prediction.simulation.prediction import Prediction as Predicted
 
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.operations.bench.plan import Memory, Perftest
+from railweave.operations.bench.plan import Memory, Perftest, RunRequest
 from railweave.operations.bench.planning.places import PairPath, Place, Routed, memory_of, parts, way
-from railweave.operations.bench.planning.wanted import RunRequest
 from railweave.progress import silent
 
 if TYPE_CHECKING:

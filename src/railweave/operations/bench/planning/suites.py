@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.rdma import QUEUE_PAIRS, SPLIT
-from railweave.operations.bench.plan import NcclTests, Perftest
+from railweave.operations.bench.plan import NcclTests, Perftest, RunRequest
 from railweave.operations.bench.planning.pairs import Method, Pairs, rounds
-from railweave.operations.bench.planning.wanted import RunRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

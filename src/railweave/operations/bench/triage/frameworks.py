@@ -203,40 +203,42 @@ def _rank(line: Line, match: re.Match[str]) -> int:
     return int(overall[1]) if overall else int(match["rank"]) if line.rank is None else line.rank
 
 
+def _object(value: object) -> dict[str, Any]:
+    """Return a JSON object, or an empty one for any other value."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return _object(parse_json(text))
+    except ValueError:
+        return {}
+
+
 def _dump(text: str, file: str, reports: Reports) -> None:
     """Read a dump of the flight recorder, as JSON. Its rank is in the dump, or at the end of the file's name."""
-    try:
-        document: Any = parse_json(text)
-    except ValueError:
-        return
+    dump = _parsed(text)
     named = _DUMP_RANK.search(file)
-    rank = count(document.get("rank")) if isinstance(document, dict) else None
+    rank = count(dump.get("rank"))
     rank = int(named[1]) if rank is None and named else rank
-    if rank is None or not isinstance(document, dict):
+    if rank is None or not dump:
         return
-    dump = cast("dict[str, Any]", document)
     reports.known = True
     host = words(dump.get("hostname") or dump.get("host_name"))
     if host:
         reports.hosts[rank] = host
-    for name, group in _items(dump.get("pg_config")):
-        if isinstance(group, dict):
-            members = {
-                int(number) for number in re.findall(r"\d{1,9}", str(cast("dict[str, Any]", group).get("ranks", "")))
-            }
-            reports.members.setdefault(str(name), set()).update(members)
+    for name, group in _object(dump.get("pg_config")).items():
+        members = {int(number) for number in re.findall(r"\d{1,9}", str(_object(group).get("ranks", "")))}
+        reports.members.setdefault(str(name), set()).update(members)
     entries: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for entry in cast("list[Any]", dump.get("entries") if isinstance(dump.get("entries"), list) else []):
-        if isinstance(entry, dict) and not entry.get("is_p2p"):
+    listed = dump.get("entries")
+    for entry in map(_object, cast("list[object]", listed) if isinstance(listed, list) else []):
+        if entry and not entry.get("is_p2p"):
             group = entry.get("process_group", entry.get("pg_id", ""))
-            name = str(group[0] if isinstance(group, (list, tuple)) and group else group)
-            entries[name].append(cast("dict[str, Any]", entry))
+            name = str(cast("list[object]", group)[0] if isinstance(group, list | tuple) and group else group)
+            entries[name].append(entry)
     for name, operations in entries.items():
         _group(name, operations, file, rank, reports)
-
-
-def _items(value: object) -> Iterable[tuple[object, object]]:
-    return cast("dict[object, object]", value).items() if isinstance(value, dict) else ()
 
 
 def _group(name: str, operations: Sequence[Mapping[str, Any]], file: str, rank: int, reports: Reports) -> None:
@@ -265,25 +267,14 @@ def _inspector(lines: Sequence[Line], file: str, reports: Reports) -> None:
     """Read the Inspector's output, a record on each line, and store the last operation of each rank."""
     last: dict[tuple[str, int], tuple[int, int]] = {}
     for line in lines:
-        try:
-            record: Any = parse_json(line.text) if line.text.startswith("{") else None
-        except ValueError:
-            record = None
-        header, perf = (record.get(name) if isinstance(record, dict) else None for name in ("header", "coll_perf"))
-        if not isinstance(header, dict) or not isinstance(perf, dict):
-            continue
-        rank, sequence = (
-            count(cast("dict[str, Any]", header).get("rank")),
-            count(cast("dict[str, Any]", perf).get("coll_sn")),
-        )
+        record = _parsed(line.text) if line.text.startswith("{") else {}
+        header, performance, metadata = (_object(record.get(name)) for name in ("header", "coll_perf", "metadata"))
+        rank, sequence = count(header.get("rank")), count(performance.get("coll_sn"))
         if rank is None or sequence is None:
             continue
-        group = str(cast("dict[str, Any]", header).get("id", ""))
+        group = str(header.get("id", ""))
         reports.known = True
-        ranks = count(cast("dict[str, Any]", header).get("n_ranks"))
-        reports.members.setdefault(group, set()).update(range(min(ranks or 0, 1 << 20)))
-        metadata = record.get("metadata")
-        if isinstance(metadata, dict) and (host := words(cast("dict[str, Any]", metadata).get("hostname"))):
+        if host := words(metadata.get("hostname")):
             reports.hosts[rank] = host
         if sequence >= last.get((group, rank), (-1, 0))[0]:
             last[group, rank] = sequence, line.number

@@ -73,7 +73,7 @@ def sockets(case: Case) -> Iterator[FindingPlace]:
         on_sockets = [network for network in networks if network.text.rstrip(".") == "Socket"]
         if not on_sockets:
             continue
-        rdma = sorted(set().union(*(texts for name, texts in others.items() if name != host)) - {"Socket"})
+        rdma = sorted({text for name, texts in others.items() if name != host for text in texts} - {"Socket"})
         switched = [
             f"{name} is {value}"
             for name in ("NCCL_IB_DISABLE", "NCCL_NET")
@@ -147,7 +147,7 @@ def missing(case: Case) -> Iterator[FindingPlace]:
     whole = [names for names in everywhere.values() if len(names) == most]
     if len(everywhere) < 2 or len(whole) * 2 < len(everywhere):
         return
-    alike = set.intersection(*whole)
+    alike = {name for name in whole[0] if all(name in names for names in whole)}
     for host, devices in _own(case, _devices).items():
         names = everywhere[host]
         left_out = {

@@ -643,10 +643,7 @@ def jobs_of(logs: Sequence[NcclLog | None]) -> list[tuple[NcclLog, ...]]:
             before = logs[earlier]
             if log and before and group[later] != group[earlier] and _of_one_job(log, before):
                 group = [group[earlier] if number == group[later] else number for number in group]
-    return [
-        tuple(other for other, number in zip(logs, group, strict=True) if other and number == group[place])
-        for place, log in enumerate(logs)
-    ]
+    return [tuple(other for other, number in zip(logs, group, strict=True) if other and number == own) for own in group]
 
 
 def _of_one_job(log: NcclLog, other: NcclLog) -> bool:
