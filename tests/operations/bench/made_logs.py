@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from railweave.operations.bench.triage.triage import triage_job
 
@@ -27,6 +28,11 @@ PREFIXES = {
     "ts": lambda rank, host, at: f"Nov 08 16:34:{at % 60:02d} ",
     "GitHub": lambda rank, host, at: f"train\trun\t2026-11-08T16:34:{at % 60:02d}.1234567Z ",
 }
+
+
+def drawn_by(number: int) -> random.Random:
+    """A source of chance that gives the same log for a number."""
+    return random.Random(number)  # noqa: S311
 
 
 @dataclass(frozen=True)
@@ -207,7 +213,7 @@ class Planted:
 
 def made(number: int, *, faulty: bool = True) -> Planted:
     """The log of this number."""
-    draw = random.Random(number)  # noqa: S311 - the same log for a number
+    draw = drawn_by(number)
     names = draw.choice((("gpu-{}", 1), ("node{:02d}", 1), ("ip-10-0-1-{}", 7), ("h{}", 1), ("dgx-{:03d}.cluster", 11)))
     hosts = tuple(names[0].format(names[1] + place) for place in range(draw.choice((3, 4, 5))))
     job = Job(hosts, draw.choice((1, 2)), draw.choice(VERSIONS))
@@ -271,8 +277,55 @@ def judged(planted: Planted) -> str:
     return ""
 
 
+@lru_cache(maxsize=300)
+def _sample(number: int) -> str:
+    return made(number).text
+
+
+def mutated(number: int) -> str:
+    """A made log with bytes changed, doubled and cut out, lines shuffled and parts of other logs put in."""
+    draw = drawn_by(number)
+    whole = _sample(draw.randrange(300)).split("\n")
+    begin = draw.randrange(len(whole))
+    text = "\n".join(whole[begin : begin + draw.randrange(1, 24)]) if draw.random() < 0.95 else "\n".join(whole)
+    for _ in range(draw.randrange(1, 12)):
+        place, length = draw.randrange(len(text) + 1), draw.choice((1, 1, 2, 8, 64, 500))
+        way = draw.randrange(5)
+        if way == 0:
+            text = text[:place] + text[place + length :]
+        elif way == 1:
+            text = text[:place] + text[place : place + length] * draw.choice((2, 2, 40)) + text[place + length :]
+        elif way == 2:
+            noise = "".join(draw.choice("\0\x1b[]():<>{}=#%,-0123456789 \t\r\nabcxNCCL\u2028é") for _ in range(length))
+            text = text[:place] + noise + text[place + length :]
+        elif way == 3:
+            text = text[:place] + draw.choice(PIECES) + text[place:]
+        else:
+            lines = text.split("\n")
+            draw.shuffle(lines)
+            text = "\n".join(lines)
+    return text
+
+
+PIECES = (
+    '{"pg_status": {}, "entries": [{"state": "started"}]}',
+    "[rank1]:[E1 ProcessGroupNCCL.cpp:1] [PG ID 0 PG GUID 0 Rank 1] at work: 9, last enqueued NCCL work: 9, last completed NCCL work: 8.",
+    "#0-0 (fa93) MISMATCH\n  2 ranks have launched up to operation 640\n  Rank 12 -- GPU 4 managed by process 3 on node n",
+    "  Port number 1 state is Down\n",
+    "# nThread 1 nGpus 1\n",
+    "[7, ] finished collective #182, but didn't join collective #183",
+    "NCCL WARN Call to ibv_modify_qp failed with 110 x, local GID ::zz, remote GID 1.2.3.999",
+    " NET/IB : Using [0]:1/ [99999999999]x:1/RoCE",
+)
+
+
 def main(words: list[str]) -> int:
-    """Judge 200 logs with a cause and 50 without, and print what is wrong."""
+    """Judge 200 logs with a cause and 50 without, and print what is wrong. ``mutate N``: triage N mutated logs instead."""
+    if words[:1] == ["mutate"]:
+        for place in range(int(words[1])):
+            triage_job([(mutated(place), "job.log")])
+        print(f"{words[1]} mutated logs: no error")
+        return 0
     number = int(words[0]) if words else 200
     wrong = {place: why for place in range(number) if (why := judged(made(place)))}
     alarms = {place: why for place in range(50) if (why := judged(made(place, faulty=False)))}

@@ -8,6 +8,7 @@ import pytest
 
 from railweave.operations.bench.triage.triage import RULES, processors, triage
 from railweave.operations.bench.triage.wire import Design
+from tests.operations.bench.made_logs import DEVIATIONS, WARNINGS
 from tests.operations.bench.said import NAMES, text_of
 
 FOUND = {
@@ -145,6 +146,8 @@ def test_a_message_alone(text: str) -> None:
 
 def test_every_rule_is_shown_here() -> None:
     shown = {row[0] for rows in FOUND.values() for row in rows} | set(SAID.values())
+    shown |= {id_ for id_, _ in (*WARNINGS, *DEVIATIONS)}
+    shown |= {"run-ring-order", "run-port-down", "run-rank-missing"}  # test_triage_jobs.py
     assert shown == {rule.id for rule in RULES}
 
 

@@ -235,7 +235,11 @@ def _dump(text: str, file: str, reports: Reports) -> None:
     for entry in map(_object, cast("list[object]", listed) if isinstance(listed, list) else []):
         if entry and not entry.get("is_p2p"):
             group = entry.get("process_group", entry.get("pg_id", ""))
-            name = str(cast("list[object]", group)[0] if isinstance(group, list | tuple) and group else group)
+            name = str(
+                next(iter(cast("list[object]", group)), "")
+                if isinstance(group, list | tuple)
+                else cast("object", group)
+            )
             entries[name].append(entry)
     for name, operations in entries.items():
         _group(name, operations, file, rank, reports)

@@ -370,13 +370,6 @@ KINDS = (
         "the library found its own state in disorder: mostly after another failure, else by a fault in it",
         "look for an earlier failure in the logs of all ranks; without one, try another version of the library or plugin and report it",
     ),
-    _reporting(
-        "run-stalled",
-        "error",
-        "Proxy threads make progress.",
-        "a proxy thread waits for the network or for a GPU and does not go on",
-        "look at the port's counters of pauses and drops (`railweave check`), and at the other end of that connection",
-    ),
 )
 
 

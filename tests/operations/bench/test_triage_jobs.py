@@ -1,0 +1,262 @@
+"""What triage says of jobs: each warning by its meaning, hosts beside each other, ranks that did not arrive, failed ends."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import pytest
+
+from railweave.operations.bench.messages import MEANINGS, kind_of
+from railweave.operations.bench.triage.frameworks import dump_text
+from railweave.operations.bench.triage.triage import RULES, triage, triage_job
+from railweave.operations.bench.triage.wire import Design
+from tests.operations.bench.made_logs import DEVIATIONS, WARNINGS, Job, drawn_by, healthy, judged, made, mutated
+
+HOSTS = ("node-a", "node-b", "node-c")
+
+
+def said(text: str, file: str = "x") -> list[tuple[str, str]]:
+    return [(one.finding.id, one.finding.where) for one in triage(text, file).diagnoses]
+
+
+@pytest.mark.parametrize(("id_", "text"), WARNINGS)
+def test_a_warning_by_its_meaning_at_its_host(id_: str, text: str) -> None:
+    assert said(f"n7:11:22 [0] misc/x.cc:1 NCCL WARN {text}\n") in (
+        [(id_, "n7")],
+        [("run-wrong-gid", "n7"), (id_, "n7")],
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The moon is in the seventh house",
+        "Flux of 12 units is odd",
+        "Widget 7 lost its gauge on mlx5_0",
+        "NET/IB : mystery 17",
+    ],
+)
+def test_a_warning_without_a_rule_is_a_finding_that_says_so(text: str) -> None:
+    line = f"n7:11:22 [0] misc/x.cc:1 NCCL WARN {text}\n"
+    [found] = triage(line * 3, "x").diagnoses
+    assert (found.finding.id, found.finding.severity, found.finding.where) == ("run-unknown-warning", "warning", "n7")
+    assert found.finding.what == f"not known to railweave: {text}; 2 more"
+    ended = triage(line + "n7: Test NCCL failure common.cu:908 'internal error'\n", "x").diagnoses
+    assert [(one.finding.id, one.finding.severity) for one in ended] == [
+        ("run-unknown-warning", "error"),
+        ("run-ended-early", "error"),
+    ]
+    assert f"the first warning (n7, x:1): {text}" in ended[1].finding.what
+
+
+def test_kinds_are_rules_and_fragments_name_their_source() -> None:
+    rules = {rule.id for rule in RULES}
+    assert {meaning.kind for meaning in MEANINGS} <= rules
+    assert all(meaning.source for meaning in MEANINGS)
+    assert kind_of("Call to ibv_modify_qp failed with error Invalid argument") == "run-call-failed"
+
+
+@pytest.mark.parametrize("number", range(0, 118, 2))
+def test_a_planted_cause_is_found_behind_any_prefix(number: int) -> None:
+    assert judged(made(number)) == ""
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_healthy_logs_have_no_findings(number: int) -> None:
+    assert judged(made(number, faulty=False)) == ""
+
+
+@pytest.mark.parametrize(("id_", "odd"), DEVIATIONS)
+def test_a_host_that_differs_is_named_across_the_files_of_ranks(id_: str, odd: object) -> None:
+    """NCCL_DEBUG_FILE writes one file for each rank: what one host has otherwise shows only beside the others."""
+    from dataclasses import replace
+
+    job = Job(HOSTS, 2, "2.27.7+cuda12.9")
+    ranks = healthy(job, drawn_by(1), replace(odd, host="node-b"))
+    texts = [("\n".join(lines), f"nccl.{rank}.log") for rank, lines in enumerate(ranks)]
+    found = [
+        (one.finding.id, one.finding.where, one.finding.file)
+        for result in triage_job(texts)
+        for one in result.diagnoses
+    ]
+    assert {(id_, "node-b")} <= {one[:2] for one in found}
+    assert {one[1] for one in found} == {"node-b"}
+    assert {one[2] for one in found} <= {"nccl.2.log", "nccl.3.log"}
+
+
+def test_two_jobs_are_not_compared() -> None:
+    one, other = (
+        "\n".join(line for lines in healthy(Job((host,), 2, version), drawn_by(seed)) for line in lines)
+        for host, version, seed in (("a1", "2.27.7+cuda12.9", 1), ("b1", "2.21.5+cuda12.4", 2))
+    )
+    assert [result.diagnoses for result in triage_job([(one, "one.log"), (other, "other.log")])] == [(), ()]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "16:34:43 ",
+        "Nov 04 16:34:43 ",
+        "2026-11-04T16:34:43 ",
+        "04/Nov/2026:16:34:43 ",
+        "[2026-11-04 16:34:43] ",
+        "12:01:02.345 ",
+    ],
+)
+def test_times_are_never_hosts(before: str) -> None:
+    text = f"{before}NCCL WARN NET/IB : mlx5_0:1 Got async event : port error\n"
+    assert said(text) == [("run-link-event", "x")]
+    assert said(text.replace("NCCL WARN", "gpu-3:11:11 [0] NCCL WARN")) == [("run-link-event", "gpu-3")]
+
+
+def test_lines_that_run_into_each_other_keep_their_hosts() -> None:
+    text = (
+        "node-a:1:1 [0] NCCL INFO Using network IB\nnode-b:2:2 [0] NCCL INFO Using network IB\n"
+        "node-a:1:1 [0] NCCL INFO Channel 0node-b:2:2 [0] misc/x.cc:1 NCCL WARN Cuda failure 700 'illegal'\n0/0 : 1[0]\n"
+    )
+    assert said(text) == [("run-gpu-failed", "node-b")]
+
+
+def test_a_ring_that_leaves_servers_too_often() -> None:
+    lines = [line for lines in healthy(Job(HOSTS[:2], 2, "2.27.7+cuda12.9"), drawn_by(1)) for line in lines]
+    text = "\n".join(lines).replace("0   1   2   3", "0   2   1   3")
+    assert said(text) == [("run-ring-order", "x")]
+
+
+def test_a_queue_pair_between_rails_is_named_with_the_design() -> None:
+    design = Design(nics={"10.9.0.1": ("s1", "gpu0", "f", 0), "10.9.0.2": ("s2", "gpu1", "f", 1)})
+    text = f"n1:1:2 [0] x.cc:1 NCCL WARN {WARNINGS[1][1]}\n"
+    [found] = triage(text, "x", design).diagnoses
+    assert "s1:gpu0 is on rail 0, s2:gpu1 on rail 1: rails apart" in found.finding.what
+    assert "NCCL_CROSS_NIC=0" in found.finding.fix
+
+
+def test_failures_of_perftest() -> None:
+    assert said(" Port number 1 state is Down\n Couldn't set the link layer\n")[0] == ("run-port-down", "x")
+    assert said("initializing CUDA\nCouldn't allocate MR\n")[0] == ("run-peer-memory", "x")
+    assert said("Couldn't allocate MR\n")[0] == ("run-memory-locked", "x")
+    assert said("Couldn't post send: qp 0 scnt=0 \n Failed to complete run_iter_bw function successfully\n") == [
+        ("run-ended-early", "x")
+    ]
+
+
+def test_vendor_codes_by_driver() -> None:
+    text = "n1:1:2 [0] x.cc:1 NCCL WARN NET/IB: Got completion from peer a<1> with status=10 opcode=0 len=0 vendor err 9 (Recv) hca ionic_2\n"
+    [found] = triage(text, "x").diagnoses
+    assert "status 10 ionic_2, REM_ACCESS_ERR, vendor error 9 (ionic: remote access)" in found.finding.what
+
+
+WATCHDOG = (
+    "node-{host}: [rank{rank}]:[E515 18:36:47.3 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=241, OpType=ALLREDUCE, NumelIn=6, NumelOut=6, Timeout(ms)=600000) ran for 600086 milliseconds before timing out.\n"
+)
+STATUS = (
+    "node-{host}: [rank{rank}]:[E515 18:36:47.3 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank {rank}]  failure detected by "
+    "watchdog at work sequence id: {at} PG status: last enqueued work: {sent}, last completed work: {done}\n"
+)
+
+
+def test_a_rank_that_did_not_join() -> None:
+    text = "".join(
+        WATCHDOG.format(host=1, rank=rank) + STATUS.format(host=1, rank=rank, at=241, sent=315, done=240)
+        for rank in (0, 1)
+    )
+    text += STATUS.format(host=2, rank=8, at=240, sent=239, done=239)
+    [found] = triage(text, "x").diagnoses
+    assert (found.finding.id, found.finding.where, found.finding.line) == ("run-rank-missing", "node-2", 5)
+    assert "rank 8 did not join operation 241 (ALLREDUCE, 6 elements)" in found.finding.what
+    assert "for which ranks 0, 1 waited" in found.finding.what
+    desync = "             [7] finished collective #182, but didn't join collective #183 (count from 1)\n"
+    [found] = triage(text[: text.index("node-2")] + desync, "x").diagnoses
+    assert (found.finding.where, found.finding.what) == (
+        "rank-7",
+        "rank 7 finished collective #182, but didn't join collective #183",
+    )
+
+
+def dump(rank: int, last: int) -> dict[str, object]:
+    entry = {
+        "process_group": ["0", "default_pg"],
+        "profiling_name": "nccl:all_reduce",
+        "input_sizes": [[1024]],
+        "is_p2p": False,
+    }
+    entries = [
+        entry | {"collective_seq_id": n, "state": "completed" if n < 5 else "started"} for n in range(1, last + 1)
+    ]
+    return {"version": "2.4", "pg_config": {"0": {"ranks": "[0, 1, 2]"}}, "pg_status": {}, "entries": entries}
+
+
+def test_dumps_of_the_flight_recorder() -> None:
+    texts = [(json.dumps(dump(rank, 4 if rank == 2 else 5)), f"nccl_trace_rank_{rank}") for rank in range(3)]
+    pickled = dump_text(pickle.dumps(dump(1, 5), 2))
+    assert pickled is not None
+    texts[1] = pickled, texts[1][1]
+    [found] = [one for result in triage_job(texts) for one in result.diagnoses]
+    assert (found.finding.where, found.finding.file) == ("rank-2", "nccl_trace_rank_2")
+    assert "rank 2 did not join operation 5 (all_reduce, [[1024]])" in found.finding.what
+    silent = triage_job(texts[:2])
+    assert ["rank 2 reports nothing" in one.finding.what for result in silent for one in result.diagnoses] == [True]
+
+
+def test_no_code_of_a_pickle_runs() -> None:
+    class Evil:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return print, ("ran",)
+
+    assert dump_text(pickle.dumps(Evil())) is None
+    assert dump_text(b"\x80\x02 broken") is None
+
+
+RAS = """Job summary
+===========
+
+INCOMPLETE
+  Missing communicator data from 1 job process
+  Process 3487984 on node 10.1.0.13 managing GPU 5
+
+Warnings
+========
+
+#0-0 (fa93daea854b060b) MISMATCH
+  Communicator ranks have different AllGather operation counts
+  30 ranks have launched up to operation 641
+  2 ranks have launched up to operation 640
+  Rank 12 -- GPU 4 managed by process 323032 on node 10.1.0.24
+  Rank 13 -- GPU 5 managed by process 323033 on node 10.1.0.24
+"""
+
+
+def test_answers_of_ras_and_of_the_inspector() -> None:
+    assert [(one.finding.where, one.finding.what) for one in triage(RAS, "x").diagnoses] == [
+        ("10.1.0.13", "process 3487984 (GPU 5) is not answering"),
+        ("10.1.0.24", "rank 12 launched up to operation 640, others 641"),
+        ("10.1.0.24", "rank 13 launched up to operation 640, others 641"),
+    ]
+    records = [
+        {
+            "header": {"id": "0x1", "rank": rank, "n_ranks": 2},
+            "metadata": {"hostname": f"n{rank}"},
+            "coll_perf": {"coll_sn": number},
+        }
+        for rank, last in ((0, 9), (1, 4))
+        for number in range(last + 1)
+    ]
+    [found] = triage("\n".join(map(json.dumps, records)), "x").diagnoses
+    assert (found.finding.severity, found.finding.where) == ("warning", "n1")
+    assert found.finding.what == "rank 1 last completed operation 4, others 9"
+
+
+def test_nothing_to_judge_says_what_to_set() -> None:
+    text = "# nThread 1 nGpus 1 minBytes 8\n# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 22.6\n"
+    [result] = triage_job([(text, "x")])
+    assert not result.diagnoses or all(one.finding.id == "run-ended-early" for one in result.diagnoses)
+    [unknown] = triage_job([("hello\nworld\n", "x")])
+    assert not unknown.known
+    assert "NCCL_DEBUG=INFO" in unknown.advice
+
+
+def test_mutated_logs_raise_no_error() -> None:
+    for number in range(150):
+        triage(mutated(number), "x")
