@@ -29,6 +29,8 @@ TRIALS = {
     "every": Trial("tests.trials.every", "half an hour", "every case of the tests of which `make test` draws some each day"),
     "faults": Trial("tests.live.check.matrix", "some minutes", "600 faults drawn for each system, what check finds: docs/check.md"),
     "lab-faults": Trial("tests.live.lab.matrix", LAB, "64 faults drawn in a lab, what check --lab finds: docs/check.md"),
+    "logs": Trial("tests.operations.bench.made_logs", "a minute", "causes planted in 200 made logs, and what triage finds; `mutate 100000`: mutated ones: docs/bench.md"),
+    "messages": Trial("tests.operations.bench.messages", "checkouts of NCCL and its plugins", "which warnings triage knows, with --source DIR: docs/bench.md"),
     "pictures": Trial("tests.operations.watch.console_demo", f"{LAB}, Chromium", "the console while a cable fails: docs/images/console", ("docs/images/console",)),
     "ray": Trial("benchmarks.tune_ray", "Ray, which make installs (240 MB)", "a study on workers of Ray: docs/tune.md"),
     "set-up": Trial("tests.trials.set_up", "half an hour, 3 GB", "how long predictions take until their first packet, how soon signals end them"),

@@ -282,7 +282,7 @@ class NicSpeed:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """How far a GPU is from the NIC that it uses: ``PIX``, ``PXB``, ``PHB``, ``SYS`` and so on. ``gdr``: GPUDirect RDMA is used."""
+    """The distance of a GPU from a NIC, as NCCL prints it (a number, a comparison). ``gdr``: GPUDirect RDMA is used."""
 
     line: int
     host: str

@@ -1,6 +1,6 @@
-"""Which rank did not arrive: PyTorch's watchdog, its flight recorder, NCCL's RAS and Inspector, and the rule about them.
+"""Reports of ranks that did not arrive, by PyTorch's watchdog and flight recorder and NCCL's RAS and Inspector, and the rule about them.
 
-Sources: pytorch ``ProcessGroupNCCL.cpp``, ``TraceUtils.h``, ``FlightRecorder``; NVIDIA/nccl ``src/ras/client_support.cc`` and
+Sources: pytorch torch/csrc/distributed/c10d (ProcessGroupNCCL, TraceUtils, FlightRecorder); NVIDIA/nccl ``src/ras/client_support.cc`` and
 ``plugins/profiler/inspector``.
 """
 
@@ -42,7 +42,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a rank came in a process group: the numbers of its last enqueued and last completed operation. None: not known."""
+    """The progress of a rank in a process group: the numbers of its last enqueued and last completed operation. None: not known."""
 
     file: str
     line: int
@@ -68,7 +68,7 @@ class Absent:
 
 @dataclass
 class Reports:
-    """What texts report about the progress of ranks. ``hosts``: the hosts of ranks; ``members``: the ranks of process groups."""
+    """Reports of texts about the progress of ranks. ``hosts``: the hosts of ranks; ``members``: the ranks of process groups."""
 
     waiting: list[Waiting] = field(default_factory=list[Waiting])
     progress: list[Progress] = field(default_factory=list[Progress])
@@ -183,8 +183,8 @@ def _lines(lines: Sequence[Line], file: str, reports: Reports) -> None:
                 )
             )
         elif match := _MISMATCH.search(text):
-            what = f"runs {match[2]}, and rank {match[3]} another operation"
-            reports.absent.append(Absent(file, line.number, int(match[1]), "", what))
+            running = f"runs {match[2]}, and rank {match[3]} another operation"
+            reports.absent.append(Absent(file, line.number, int(match[1]), "", running))
         elif "Rank" in text and "watchdog got stuck" in text and (match := _STUCK.search(text)):
             reports.absent.append(
                 Absent(file, line.number, int(match["rank"]), "", "its watchdog is stuck in a call of CUDA or NCCL")
@@ -296,7 +296,7 @@ _SELF = re.compile(r"^\s+Rank " + _N + r" (?:has|have)? ?(?:launched up to opera
 
 
 def _ras(lines: Sequence[Line], file: str, reports: Reports) -> None:
-    """Read the answer of ``ncclras``: communicators with ranks that are behind, gone or in error."""
+    """Read the answer of NCCL's RAS client: communicators with ranks that are behind, gone or in error."""
     state, groups = "", list[tuple[str, int, list[tuple[int | None, str, int]]]]()
     reports.known |= any("Job summary" in line.text for line in lines)
 

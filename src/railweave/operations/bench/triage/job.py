@@ -204,8 +204,8 @@ def settings(case: Case) -> Iterator[FindingPlace]:
     }
     began = set(_all(case, lambda log: log.networks)) | set(_all(case, lambda log: log.bootstrap))
     hosts = began | set(everywhere)
-    for host, own in _own(case, _settings).items():
-        first = {setting.name: setting for setting in reversed(own)}
+    for host, of_host in _own(case, _settings).items():
+        first = {setting.name: setting for setting in reversed(of_host)}
         for name, setting in sorted(first.items()):
             values = {other: everywhere.get(other, {}).get(name, "") for other in hosts}
             usual = most_common(values.values())
@@ -296,8 +296,8 @@ def speeds(case: Case) -> Iterator[FindingPlace]:
     usual = most_common(f"{speed.gbps:g}" for speeds in everywhere.values() for speed in speeds)
     fastest = max((speed.gbps for speeds in everywhere.values() for speed in speeds), default=0.0)
     expected = float(usual) if usual else fastest
-    for host, own in _own(case, lambda log: log.speeds).items():
-        odd = [speed for speed in own if abs(speed.gbps - expected) > expected / 50]
+    for host, of_host in _own(case, lambda log: log.speeds).items():
+        odd = [speed for speed in of_host if abs(speed.gbps - expected) > expected / 50]
         for name, line, _ in once((f"{speed.device} has {speed.gbps:g} Gb/s", speed.line) for speed in odd):
             yield case.finding(line, f"{name}, and other NICs {expected:g}", host if odd[0].host else "")
 
@@ -320,8 +320,8 @@ def mtus(case: Case) -> Iterator[FindingPlace]:
     if len(values) < 2:
         return
     largest = max(values)
-    for host, own in _own(case, lambda log: log.queue_pairs).items():
-        odd = [pair for pair in own if pair.mtu != largest]
+    for host, of_host in _own(case, lambda log: log.queue_pairs).items():
+        odd = [pair for pair in of_host if pair.mtu != largest]
         if odd:
             mtu, other = MTU_BYTES.get(odd[0].mtu, odd[0].mtu), MTU_BYTES.get(largest, largest)
             text = f"the RDMA MTU of device {odd[0].device} is {mtu}, and {other} elsewhere in the job"

@@ -190,10 +190,10 @@ def plugin(case: Case) -> Iterator[FindingPlace]:
     missing = [net_plugin for net_plugin in net if not net_plugin.loaded and net_plugin.host not in loaded]
     for host in dict.fromkeys(net_plugin.host for net_plugin in missing):
         asked = case.log.variable_of(host, "NCCL_NET_PLUGIN")
-        own = [net_plugin for net_plugin in missing if net_plugin.host == host]
+        of_host = [net_plugin for net_plugin in missing if net_plugin.host == host]
         if asked and asked.lower() not in {"none", "0"}:
-            text = f"NCCL_NET_PLUGIN asks for {asked}, and {own[0].name} is not found{times(len(own))}"
-            yield case.finding(own[0].line, text, host)
+            text = f"NCCL_NET_PLUGIN asks for {asked}, and {of_host[0].name} is not found{times(len(of_host))}"
+            yield case.finding(of_host[0].line, text, host)
 
 
 @check(
@@ -580,7 +580,7 @@ class TriageResult:
 
     @property
     def advice(self) -> str:
-        """What triage looked for and what to set, if the text holds no messages of NCCL beyond its version; else empty."""
+        """Advice on what triage looked for and what to set, if the text holds no messages of NCCL beyond its version; else empty."""
         log = self.read.log
         judged = self.diagnoses or (log is not None and log.messages) or self.read.trainings or self.read.perftests
         return "" if judged else LOOKED_FOR
@@ -606,10 +606,10 @@ def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = No
         frameworks.reports_of(text, lines, file) for (text, file), lines in zip(texts, lines_of_texts, strict=True)
     ]
     whole = frameworks.Reports()
-    for own in reports:
-        whole.join(own)
+    for report in reports:
+        whole.join(report)
     results: list[TriageResult] = []
-    for (_, file), reading, lines, logs, own in zip(texts, readings, lines_of_texts, jobs, reports, strict=True):
+    for (_, file), reading, lines, logs, report in zip(texts, readings, lines_of_texts, jobs, reports, strict=True):
         case = Case(reading, lines, design or wire.Design(), logs, whole)
         findings = [finding for rule in RULES for finding in rule.run(case, file=file)]
         findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
@@ -618,7 +618,7 @@ def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = No
             TriageResult(
                 reading,
                 tuple(Diagnosis(finding, evidence.get(finding.line, "")) for finding in findings),
-                known=bool(findings) or own.known or not reading.empty,
+                known=bool(findings) or report.known or not reading.empty,
             )
         )
     return results
@@ -636,7 +636,10 @@ def jobs_of(logs: Sequence[NcclLog | None]) -> list[tuple[NcclLog, ...]]:
             before = logs[earlier]
             if log and before and group[later] != group[earlier] and _of_one_job(log, before):
                 group = [group[earlier] if number == group[later] else number for number in group]
-    return [tuple(other for other, number in zip(logs, group, strict=True) if other and number == own) for own in group]
+    return [
+        tuple(other for other, number in zip(logs, group, strict=True) if other and number == joined)
+        for joined in group
+    ]
 
 
 def _of_one_job(log: NcclLog, other: NcclLog) -> bool:

@@ -30,7 +30,7 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True)
 class Design:
-    """What triage uses of a design: the networks of its GPU NICs, and for each address its server, NIC, fabric and rail."""
+    """The part of a design that triage uses: the networks of its GPU NICs, and for each address its server, NIC, fabric and rail."""
 
     networks: frozenset[Network] = frozenset()
     nics: Mapping[str, tuple[str, str, str, int]] = field(default_factory=dict[str, "tuple[str, str, str, int]"])
@@ -45,7 +45,7 @@ class Case:
     design: Design = field(default_factory=Design)
     job: tuple[NcclLog, ...] = ()
     reports: Reports | None = None
-    """What the texts of the job report about the progress of ranks; None if they report nothing."""
+    """Reports of the job's texts about the progress of ranks; None if the texts were not searched for them."""
 
     @property
     def file(self) -> str:
@@ -159,7 +159,7 @@ VENDOR_CODES = {
         )
     ),
 }
-"""The vendor's error codes by driver: bnxt_re's ``CQ_REQ_STATUS`` (roce_hsi.h), ionic's ``ionic_status`` (ionic_fw.h), mlx5's as published."""
+"""The vendor's error codes by driver: bnxt_re's CQ_REQ_STATUS (roce_hsi.h), ionic's enum ionic_status (ionic_fw.h), mlx5's as published."""
 
 
 @check(
