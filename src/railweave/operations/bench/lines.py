@@ -116,7 +116,9 @@ _HOST_FIRST = re.compile(
 )
 _ANCHOR = re.compile(
     r"# nThread |#  Rank +\d|# Using devices|# [nr]ccl-tests|rccl-tests: Version|# Collective test |# Out of bounds values"
-    r"|# Avg bus bandwidth|#\s+size\s+count\s+type|#bytes\s+#iterations|-{60}|:::MLLOG|# OSU |\+-{8,}\+-"
+    r"|# Avg bus bandwidth|#\s+size\s+count\s+type|#bytes\s+#iterations|-{60}|:::MLLOG|\+-{8,}\+-"
+    r"|# OSU |# Size\s|TransferBench v\d|(?:Executor: \w+|Transfer) \d+\s|Aggregate \(CPU\)|nvbandwidth Version"
+    r"|Running \w+_(?:memcpy|latency)_\w+|memcpy \w+ \w+\(row\)|SUM \w+ \d"
     rf"|{_HOST_FIRST.pattern}"
 )
 """The beginnings of lines of benchmarks and libraries, by which an unknown prefix is found."""

@@ -27,6 +27,7 @@ from railweave.operations.bench.nccl_tests_text import read_nccl_tests
 from railweave.operations.bench.perftest import COMMAND, TITLE, Perftest, read_perftest_json
 from railweave.operations.bench.perftest_text import HEADING, read_perftest
 from railweave.operations.bench.table import Table, is_table, read_table
+from railweave.operations.bench.tools import ToolRun, read_nvbandwidth_json, read_tool, tool_of
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
@@ -180,13 +181,14 @@ class ParsedText:
     log: NcclLog | None = None
     trainings: tuple[Training, ...] = ()
     table: Table | None = None
+    tools: tuple[ToolRun, ...] = ()
     notes: tuple[Note, ...] = ()
     tableless: int = 0
 
     @property
     def empty(self) -> bool:
         """True if the text holds no results."""
-        return not (self.perftests or self.nccl_tests or self.log or self.trainings or self.table)
+        return not (self.perftests or self.nccl_tests or self.log or self.trainings or self.table or self.tools)
 
 
 def read(text: str, file: str, *, gbits: bool | None = None) -> ParsedText:
@@ -211,7 +213,10 @@ def read(text: str, file: str, *, gbits: bool | None = None) -> ParsedText:
         notes.add(tableless, "the header of nccl-tests is here, and no row of a table was read")
     if reading.empty and text.strip() and not (form_is_known and notes.kept) and not tableless:
         notes.kept, notes.more = [], 0
-        notes.add(0, "no output of perftest, nccl-tests, rccl-tests, NCCL or MLPerf, and no table of results")
+        notes.add(
+            0,
+            "no output of perftest, nccl-tests, rccl-tests, NCCL, MLPerf or another benchmark that is read, and no table of results",
+        )
     return replace(reading, notes=notes.all(), tableless=tableless)
 
 
@@ -222,11 +227,16 @@ def _joined(lines: Sequence[Line]) -> str:
 _PREFIXED_JSON = re.compile(r"\s*[\[{]\s*[\"{]")
 
 
+_REPORTER = re.compile(r'"(?:busBw|busbw|algBw)"\s*:')
+
+
 def _json(text: str, lines: Sequence[Line], notes: Notes, gbits: bool | None) -> ParsedText | None:
-    if "numCycle" in text:
+    if "numCycle" in text or _REPORTER.search(text[:4000]):
         return ParsedText(notes.file, nccl_tests=tuple(read_reporter_json(text, lines, notes)))
     if "test_info" in text or "MsgSize" in text:
         return ParsedText(notes.file, perftests=tuple(read_perftest_json(lines, notes, gbits=gbits)))
+    if '"nvbandwidth"' in text:
+        return ParsedText(notes.file, tools=tuple(read_nvbandwidth_json(text, notes)))
     if '"results"' in text or '"nccl_version"' in text:
         return ParsedText(notes.file, nccl_tests=tuple(read_nccl_tests_json(text, notes)))
     return None
@@ -247,6 +257,7 @@ def _text(lines: Sequence[Line], notes: Notes) -> ParsedText:
     training: list[Line] = []
     tests: list[Line] = []
     perftests: list[Line] = []
+    tools: dict[str, list[Line]] = {}
     before: list[Line] = []  # of no test yet
     now = before
     for line in lines:
@@ -256,7 +267,8 @@ def _text(lines: Sequence[Line], notes: Notes) -> ParsedText:
         elif MESSAGE.search(text) or VERSION.match(text):
             logs.append(line)
         else:
-            now = _owner(text, now, tests, perftests)
+            tool = tool_of(text)
+            now = tools.setdefault(tool, []) if tool else _owner(text, now, tests, perftests)
             now.append(line)
     if before and (tests or perftests):
         first = tests if tests and (not perftests or tests[0].number < perftests[0].number) else perftests
@@ -283,6 +295,7 @@ def _text(lines: Sequence[Line], notes: Notes) -> ParsedText:
         ),
         log=read_nccl_log(logs, notes),
         trainings=tuple(read_mllog(training, notes)),
+        tools=tuple(run for tool, part in tools.items() for run in read_tool(tool, part, notes)),
     )
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from railweave.operations.bench.nccl_tests import NcclTests, PlaceTimes
     from railweave.operations.bench.perftest import Perftest, PerftestRow
     from railweave.operations.bench.read import ParsedText
-    from railweave.operations.bench.table import Table
+    from railweave.operations.bench.table import Measurement, Table
+    from railweave.operations.bench.tools import ToolRun
     from railweave.prediction.collectives.job import Job
 
 
@@ -92,6 +93,7 @@ def runs_of(read: ParsedText, digest: str, kept: str, environment: Environment |
     runs = [_perftest(perftest, read, digest, kept, given) for perftest in read.perftests]
     runs += [_nccl_tests(nccl_test, read, digest, kept, given) for nccl_test in read.nccl_tests]
     runs += [_training(training, read, digest, kept, given) for training in read.trainings]
+    runs += [_tool(run, read, digest, kept, given) for run in read.tools]
     if read.table is not None:
         runs.append(_table(read.table, read, digest, kept, given))
     if read.log is not None and not read.nccl_tests:
@@ -282,8 +284,25 @@ def _iso(time_ms: int | None) -> str:
         return ""
 
 
-def _table(table: Table, read: ParsedText, digest: str, kept: str, given: Environment) -> Run:
-    samples = tuple(
+def _tool(run: ToolRun, read: ParsedText, digest: str, kept: str, given: Environment) -> Run:
+    return Run(
+        tool=run.tool,
+        title=f"{run.operation or run.tool}, {len(run.measurements)} numbers",
+        file=read.file,
+        file_digest=digest,
+        line=run.line,
+        began="",
+        kept=kept,
+        settings=run.settings,
+        failures=tuple(f"line {line}: {reason}" if line else reason for line, reason in run.failures),
+        notes=tuple(map(str, read.notes)),
+        environment=given,
+        samples=_samples(run.measurements),
+    )
+
+
+def _samples(measurements: Sequence[Measurement]) -> tuple[Sample, ...]:
+    return tuple(
         Sample(
             measurement.operation,
             measurement.size_bytes,
@@ -293,8 +312,12 @@ def _table(table: Table, read: ParsedText, digest: str, kept: str, given: Enviro
             measurement.line,
             measurement.labels,
         )
-        for measurement in table.measurements
+        for measurement in measurements
     )
+
+
+def _table(table: Table, read: ParsedText, digest: str, kept: str, given: Environment) -> Run:
+    samples = _samples(table.measurements)
     return Run(
         tool="table",
         title=f"{len(samples)} numbers of a table",

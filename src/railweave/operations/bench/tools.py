@@ -1,0 +1,400 @@
+"""The output of four more benchmarks: OSU micro-benchmarks (MPI), ``ucx_perftest``, TransferBench and nvbandwidth.
+
+Bandwidths are stored in 10^9 bit/s, whatever unit was printed. Sources: OSU micro-benchmarks, ``c/util/osu_util.c`` (``MB/s`` is 10^6
+byte/s); openucx/ucx, ``src/tools/perf/perftest.c`` (``MB/s`` is 2^20 byte/s); ROCm/TransferBench, ``src/client``; NVIDIA/nvbandwidth,
+``output.cpp`` (both print 10^9 byte/s as ``GB/s``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.operations.bench.lines import Line, Notes, counted, measured, whole, words
+from railweave.operations.bench.perftest import GBPS_OF_MIBPS
+from railweave.operations.bench.table import Measurement
+from railweave.reading import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """A run of one of these benchmarks.
+
+    - ``tool``: ``osu``, ``ucx_perftest``, ``TransferBench`` or ``nvbandwidth``.
+    - ``settings``: what the header says, such as the version and the memory of the buffers.
+    - ``failures``: the line (0: unknown) and the text of each error.
+    """
+
+    file: str
+    line: int
+    tool: str
+    operation: str
+    settings: tuple[tuple[str, str], ...]
+    measurements: tuple[Measurement, ...]
+    failures: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass
+class _Run:
+    line: int
+    tool: str
+    operation: str = ""
+    settings: dict[str, str] = field(default_factory=dict[str, str])
+    measurements: list[Measurement] = field(default_factory=list[Measurement])
+    failures: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    columns: tuple[tuple[str, float], ...] = ()
+    names: tuple[str, ...] = ()
+    size: int | None = None
+    ended: bool = False
+
+    def add(self, line: int, quantity: str, value: float | None, size: int | None = None, **labels: str) -> None:
+        """Add a number, unless it is None."""
+        if value is not None:
+            given = tuple((name.replace("_", " "), text) for name, text in labels.items() if text)
+            self.measurements.append(Measurement(line, self.operation, size, "", quantity, value, given))
+
+    def whole(self, file: str) -> ToolRun:
+        return ToolRun(
+            file,
+            self.line,
+            self.tool,
+            self.operation,
+            tuple(self.settings.items()),
+            tuple(self.measurements),
+            tuple(self.failures),
+        )
+
+
+_OSU = re.compile(r"^#\s*OSU (?P<kind>[\w/+. -]{2,60}?)(?: Test)?(?: v|\s*\(Version )(?P<version>[\d.]+)\)?\s*$")
+_OSU_COMMAND = re.compile(r"(?:^|[\s/])osu_(?:bw|bibw|latency|mbw_mr|[a-z_]+)(?:\s|$)")
+_UCX = re.compile(r"^\s*\+-{8,}\+-{8,}\+-|^\s*\|\s*(?:API|Test):\s|(?:^|[\s/])ucx_perftest\s")
+_TRANSFERBENCH = re.compile(r"^\s*TransferBench v(?P<version>[\w.]+)|^\s*Test \d{1,6}:\s*$")
+_NVBANDWIDTH = re.compile(
+    r"^\s*nvbandwidth Version: *v?(?P<version>[\w.]+)|^\s*Running \w*(?:memcpy|latency|local_copy)\w*\.\s*$"
+)
+TOOLS: Mapping[str, re.Pattern[str]] = {
+    "osu": re.compile(
+        f"{_OSU.pattern}|{_OSU_COMMAND.pattern}".replace("(?P<kind>", "(?:").replace("(?P<version>", "(?:")
+    ),
+    "ucx_perftest": _UCX,
+    "TransferBench": _TRANSFERBENCH,
+    "nvbandwidth": _NVBANDWIDTH,
+}
+"""The lines that begin the output of each tool."""
+
+
+def tool_of(text: str) -> str:
+    """Return the tool whose output this line begins; empty if it begins none."""
+    return next((tool for tool, begins in TOOLS.items() if begins.search(text)), "")
+
+
+def read_tool(tool: str, lines: Sequence[Line], notes: Notes) -> list[ToolRun]:
+    """Return the runs in the lines of one tool. Never raises an error."""
+    runs: list[_Run] = []
+    take = _READERS[tool]
+    for line in lines:
+        if line.text.strip() and not take(runs, line, notes):
+            notes.add(line.number, "not understood", line.text)
+    return [run.whole(notes.file) for run in runs if run.measurements or run.failures]
+
+
+_OSU_OPERATIONS = {
+    "bandwidth": "mpi bandwidth",
+    "bi-directional bandwidth": "mpi bidirectional bandwidth",
+    "latency": "mpi latency",
+    "multiple bandwidth / message rate": "multiple bandwidth",
+    "allreduce": "all-reduce",
+    "allgather": "all-gather",
+    "allgatherv": "all-gather-v",
+    "alltoall": "all-to-all",
+    "alltoallv": "all-to-all-v",
+    "bcast": "broadcast",
+    "broadcast": "broadcast",
+    "reduce": "reduce",
+    "reduce_scatter": "reduce-scatter",
+    "gather": "gather",
+    "scatter": "scatter",
+    "barrier": "barrier",
+}
+_KNOWN = re.compile(r"^\s*#|^\s*(?:mpirun|mpiexec|srun)\s|^\[?.{0,80}(?:WARN|INFO)\b|^\s*$|^\s*[=\-+*|┬┼┴─]{3,}")
+
+
+def _osu_operation(kind: str) -> tuple[str, str]:
+    """Return the operation and the memory that a title names, such as ``MPI-CUDA Allreduce Latency``."""
+    match = re.match(r"MPI(?:-(CUDA|ROCM|OPENACC))?\s+(.*)$", kind.strip(), re.IGNORECASE)
+    memory = "gpu" if match and match[1] else ""
+    name = re.sub(r"\s+(?:test|with.*)$", "", (match[2] if match else kind).strip().lower())
+    name = re.sub(r"^(?:non-blocking|neighborhood) ", "", name)
+    return _OSU_OPERATIONS.get(name) or _OSU_OPERATIONS.get(name.removesuffix(" latency")) or name, memory
+
+
+def _osu(runs: list[_Run], line: Line, notes: Notes) -> bool:
+    text = line.text.strip()
+    if title := _OSU.match(text):
+        runs.append(_Run(line.number, "osu"))
+        runs[-1].operation, memory = _osu_operation(title["kind"])
+        runs[-1].settings |= {"version": title["version"], "test": title["kind"].strip()}
+        runs[-1].settings |= {"memory": memory} if memory else {}
+        return True
+    if not runs:
+        return True  # a command line before the title
+    run = runs[-1]
+    if text.startswith("#"):
+        if re.search(r"\bSize\b|\bLatency\b|MB/s", text):
+            run.columns = tuple(_osu_columns(run, text.lstrip("# ")))
+        elif pairs := re.search(r"\[ pairs: (\d+) \]", text):
+            run.settings["pairs"] = pairs[1]
+        return True
+    cells = text.split()
+    if not run.columns or not cells[0].replace(".", "", 1).isdigit():
+        return _KNOWN.match(line.text) is not None
+    sized = run.columns[0][0] == "size"
+    size = whole(cells[0]) if sized else None
+    if (sized and (size is None or size < 0)) or len(cells) > len(run.columns):
+        notes.add(line.number, f"{len(cells)} values under {len(run.columns)} columns", text)
+        return True
+    for (quantity, factor), cell in zip(run.columns[sized:], cells[sized:], strict=False):
+        if quantity:
+            value = measured(cell, quantity, line.number, notes)
+            run.add(line.number, quantity, None if value is None else value * factor, size)
+    return True
+
+
+def _osu_columns(run: _Run, head: str) -> Iterator[tuple[str, float]]:
+    """Yield the quantity and the factor of each column; an empty quantity is not kept."""
+    collective = run.operation not in {"mpi latency", "mpi bandwidth", "mpi bidirectional bandwidth"}
+    for column in re.split(r"\s{2,}|\t|(?<=\)) ?(?=[A-Z])|(?<=^Size) ", head.strip()):
+        name = column.strip().lower()
+        if name == "size":
+            yield "size", 1
+        elif "mb/s" in name:
+            yield "bandwidth_gbps", 8e-3
+        elif "messages/s" in name:
+            yield "message_rate_mpps", 1e-6
+        elif "latency" in name and not name.startswith(("min", "max", "p")):
+            yield "time_us" if collective else "latency_avg_us", 1
+        elif name.startswith("min"):
+            yield "fastest_us" if collective else "latency_min_us", 1
+        elif name.startswith("max"):
+            yield "slowest_us" if collective else "latency_max_us", 1
+        elif name.startswith("p99"):
+            yield "latency_p99_us", 1
+        else:
+            yield "", 1
+
+
+_UCX_NAMED = re.compile(r"^\s*\|\s*([A-Z][\w ]{1,30}):\s+(.*?)\s*\|\s*$")
+_UCX_ROW = re.compile(r"^\s*(Final:|\[thread \d+\])?\s*([\d']+(?:\s+[\d.']+){3,8})\s*$")
+_UCX_OPERATION = re.compile(r"-t\s+(\w+)")
+
+
+def _ucx(runs: list[_Run], line: Line, notes: Notes) -> bool:
+    text = line.text
+    command = re.search(r"(?:^|[\s/])ucx_perftest\s", text)
+    if command or not runs or (runs[-1].ended and _UCX.search(text)):
+        runs.append(_Run(line.number, "ucx_perftest"))
+    run = runs[-1]
+    if command:
+        option, size = _UCX_OPERATION.search(text), re.search(r"-s\s+(\d{1,18})\b", text)
+        run.operation = option[1] if option else ""
+        run.size = int(size[1]) if size else run.size
+        run.settings["command"] = text.strip()[:1000]
+        return True
+    if named := _UCX_NAMED.match(text):
+        name, value = named[1].strip(), named[2].strip()
+        if name == "Test":
+            run.operation = value
+        elif name == "Message size":
+            run.size = whole(value)
+        else:
+            run.settings[name.lower()] = value
+        return True
+    if "overhead (usec)" in text or "latency (usec)" in text:
+        run.settings["times"] = "overhead" if "overhead" in text else "latency"
+        return True
+    row = _UCX_ROW.match(text)
+    if row is None:
+        if re.search(r"\bUCX\s+(?:ERROR|FATAL)\b", text):
+            run.failures.append((line.number, text.strip()[:300]))
+            return True
+        return _KNOWN.match(text) is not None or "|" in text or "aiting for conn" in text or "ccepted conn" in text
+    cells = [cell.replace("'", "") for cell in row[2].split()]
+    if row[1] and not row[1].startswith("Final"):
+        run.ended = True
+        return True  # progress
+    if len(cells) not in {4, 8}:
+        notes.add(line.number, f"{len(cells)} values under 8 columns", text)
+        return True
+    if run.measurements and not row[1]:
+        run.measurements.clear()  # up to UCX 1.10 lines of progress have no name: the last one is the result
+    run.ended = True
+    overall = (3, 5, 7) if len(cells) == 8 else (1, 2, 3)
+    time, rate, messages = (measured(cells[place], "overall", line.number, notes) for place in overall)
+    counted(cells[0], "# iterations", line.number, notes)
+    operation = run.operation or ("latency" if run.settings.get("times") == "latency" else "bandwidth")
+    run.operation = f"ucx {operation}" if not operation.startswith("ucx ") else operation
+    latency = run.settings.get("times") == "latency" and not re.search(r"bandwidth|_bw", run.operation)
+    run.add(line.number, "latency_avg_us" if latency else "overhead_us", time, run.size)
+    run.add(line.number, "bandwidth_gbps", None if rate is None else rate * GBPS_OF_MIBPS, run.size)
+    run.add(line.number, "message_rate_mpps", None if messages is None else messages / 1e6, run.size)
+    return True
+
+
+_TB_ROW = re.compile(
+    r"^\s*(Executor: *\w+ +\d+(?:\.\d+)?|Transfer +\d+|Aggregate \(CPU\))\s*[|│]?\s*([\d.]+) *GB/s\s*[|│]?\s*([\d.]+) *ms\s*[|│]?"
+    r"\s*(\d+) *bytes\s*[|│]?\s*(.*?)\s*$"
+)
+_TB_TEST = re.compile(r"^\s*Test (\d{1,6}):\s*$")
+_TB_OLD_AGGREGATE = re.compile(r"^\s*(\[ERROR\]|ERROR:).*$")
+
+
+def _transferbench(runs: list[_Run], line: Line, notes: Notes) -> bool:
+    text = line.text
+    title = re.match(r"^\s*TransferBench v([\w.]+)", text)
+    if title or not runs:
+        runs.append(_Run(line.number, "TransferBench", "transfer"))
+    run = runs[-1]
+    if title:
+        run.settings["version"] = title[1]
+        return True
+    if test := _TB_TEST.match(text):
+        run.names = (test[1],)
+        return True
+    if row := _TB_ROW.match(text):
+        rate = measured(row[2], "GB/s", line.number, notes)
+        name = " ".join(row[1].split())
+        detail = row[5] if "->" in row[5] else ""
+        run.add(
+            line.number,
+            "bandwidth_gbps",
+            None if rate is None else rate * 8,
+            whole(row[4]),
+            test=run.names[0] if run.names else "",
+            part=name,
+            way=detail,
+        )
+        return True
+    if _TB_OLD_AGGREGATE.match(text):
+        run.failures.append((line.number, text.strip()[:300]))
+        return True
+    setting = re.match(r"^\s*([A-Z][A-Z0-9_]{2,40})\s*=\s*(\S+)", text)
+    if setting:
+        run.settings.setdefault(setting[1], setting[2])
+        return True
+    return _KNOWN.match(text) is not None or run.measurements == [] or bool(re.search(r"Time\s*=|bytes|====", text))
+
+
+_NV_RUNNING = re.compile(r"^\s*[Rr]unning (\w+)\.?\s*$")
+_NV_WHAT = re.compile(
+    r"\b(CPU|GPU|Device|Host)\s*\(row\).*?\b(CPU|GPU|Device|Host)\s*\(column\).*\((GB/s|ns)\)", re.IGNORECASE
+)
+_NV_ONE = re.compile(r"\((GB/s|ns)\)\s*$")
+_NV_SUM = re.compile(r"^\s*SUM (\w+) +([\d.eE+-]+)")
+_NV_SIZE = re.compile(r"^\s*(?:\w+ )?[Bb]uffer ?[Ss]ize\W+(\d+)")
+
+
+def _nvbandwidth(runs: list[_Run], line: Line, notes: Notes) -> bool:
+    text = line.text
+    version = re.match(r"^\s*nvbandwidth Version: *v?([\w.]+)", text)
+    if version or not runs:
+        runs.append(_Run(line.number, "nvbandwidth"))
+    run = runs[-1]
+    if version:
+        run.settings["version"] = version[1]
+        return True
+    if running := _NV_RUNNING.match(text):
+        run.operation, run.names, run.columns = running[1], (), ()
+        return True
+    if unit := _NV_WHAT.search(text) or _NV_ONE.search(text):
+        run.names = (unit[1], unit[2]) if unit.re is _NV_WHAT else ("device", "device")
+        run.columns = (_nv_quantity(unit[unit.re.groups]),)
+        run.settings.pop("columns", None)
+        return True
+    if total := _NV_SUM.match(text):
+        value = measured(total[2], "SUM", line.number, notes)
+        quantity, factor = run.columns[0] if run.columns else _nv_quantity("GB/s")
+        run.add(line.number, quantity, None if value is None else value * factor, total="sum")
+        return True
+    cells = text.split()
+    if run.columns and all(re.fullmatch(r"[\d.eE+]+|N/A", cell) for cell in cells):
+        heads = run.settings.get("columns", "").split()
+        if not heads or (all(cell.isdigit() for cell in cells) and len(cells) != len(heads) + 1):
+            run.settings["columns"] = text.strip()
+            return True
+        if len(cells) != len(heads) + 1:
+            notes.add(line.number, f"{len(cells)} values under {len(heads) + 1} columns", text)
+            return True
+        for head, cell in zip(heads, cells[1:], strict=True):
+            if cell != "N/A":
+                _nv_cell(run, line.number, (cells[0], head), measured(cell, run.operation, line.number, notes))
+        return True
+    if re.match(r"^\s*(?:ERROR|\[?Error)|CUDA_ERROR", text):
+        run.failures.append((line.number, text.strip()[:300]))
+        return True
+    return _KNOWN.match(text) is not None or bool(
+        re.match(
+            r"^\s*(?:CUDA|Driver|Device \d+|Built from|NOTE|COEFFICIENT|Additional|MPI|Process|WAIVED|Test|multinode|Number)\b",
+            text,
+        )
+        or not run.measurements
+        or re.search(r"WAIVED|waived|system-specific|may not", text)
+    )
+
+
+def _nv_quantity(unit: str) -> tuple[str, float]:
+    return ("latency_avg_us", 1e-3) if unit == "ns" else ("bandwidth_gbps", 8.0)
+
+
+def _nv_cell(run: _Run, line: int, places: tuple[str, str], value: float | None) -> None:
+    quantity, factor = run.columns[0]
+    row, column = (f"{kind} {place}" for kind, place in zip(run.names, places, strict=True))
+    run.add(line, quantity, None if value is None else value * factor, row=row, column=column)
+
+
+def read_nvbandwidth_json(text: str, notes: Notes) -> list[ToolRun]:
+    """Return the run in the output of ``nvbandwidth -j``. Never raises an error."""
+    try:
+        document = parse_json(text)
+    except ValueError as error:
+        notes.add(0, f"not JSON, as of a test that did not end: {error}")
+        return []
+    outer = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+    given = outer.get("nvbandwidth")
+    if not isinstance(given, dict):
+        notes.add(0, "no object named nvbandwidth")
+        return []
+    content = cast("dict[str, Any]", given)
+    run = _Run(1, "nvbandwidth")
+    run.settings = {
+        name.lower(): str(value) for name, value in content.items() if isinstance(value, str | int) and str(value)
+    }
+    tests = content.get("testcases")
+    for test in cast("list[Any]", tests) if isinstance(tests, list) else []:
+        case = cast("dict[str, Any]", test) if isinstance(test, dict) else {}
+        run.operation = words(case.get("name"))
+        described = words(case.get("bandwidth_description")).strip()
+        unit = _NV_WHAT.search(described) or _NV_ONE.search(described)
+        run.names = (unit[1], unit[2]) if unit and unit.re is _NV_WHAT else ("device", "device")
+        run.columns = (_nv_quantity(unit[unit.re.groups] if unit else "GB/s"),)
+        status = words(case.get("status"))
+        if status and status.lower() not in {"passed", "waived"}:
+            run.failures.append((0, f"{run.operation}: {status}"))
+        matrix = case.get("bandwidth_matrix")
+        for row, cells in enumerate(cast("list[Any]", matrix) if isinstance(matrix, list) else []):
+            for column, cell in enumerate(cast("list[Any]", cells) if isinstance(cells, list) else []):
+                if str(cell) != "N/A":
+                    value = measured(cell, run.operation, 0, notes)
+                    _nv_cell(run, 0, (str(row), str(column)), value)
+    return [run.whole(notes.file)] if run.measurements or run.failures else []
+
+
+_READERS: Mapping[str, Callable[[list[_Run], Line, Notes], bool]] = {
+    "osu": _osu,
+    "ucx_perftest": _ucx,
+    "TransferBench": _transferbench,
+    "nvbandwidth": _nvbandwidth,
+}
