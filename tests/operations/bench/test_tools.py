@@ -185,3 +185,51 @@ def test_prefixes_leave_the_numbers(text: str) -> None:
         prefixed = "\n".join(prefix + line for line in text.rstrip("\n").split("\n"))
         assert read(prefixed, "out.txt").tools, prefix
         assert numbers(prefixed) == numbers(text), prefix
+
+
+ONE_RANK = """\
+# nThread 1 nGpus 1 minBytes 1048576 maxBytes 2097152 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0
+#
+# Using devices
+#  Rank  0 Group  0 Pid {pid} on {host} device  0 [0x1b] NVIDIA H100
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+     1048576        262144     float     sum      -1     5.10  205.60    0.00      0     1.10  953.25    0.00      0
+     2097152        524288     float     sum      -1     6.20  338.25    0.00      0     1.20 1747.63    0.00      0
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 0
+#
+"""
+
+
+@pytest.mark.parametrize("label", ["", "{rank}: ", "[1,{rank}]<stdout>:"])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_build_without_mpi_is_recognized(label: str, *, mixed: bool) -> None:
+    """Each process prints a whole table of one rank: one after another, or line by line."""
+    tables = [
+        [label.format(rank=rank) + line for line in ONE_RANK.format(pid=100 + rank, host=f"gpu-{rank}").splitlines()]
+        for rank in range(3)
+    ]
+    lines = (
+        [line for lines in zip(*tables, strict=True) for line in lines]
+        if mixed
+        else [line for table in tables for line in table]
+    )
+    runs = runs_of(read("\n".join(lines), "all_reduce.txt"), "", "")
+    assert all(run.ranks == 1 for run in runs)
+    assert all("3 processes measured each for itself" in run.failures[0] for run in runs)
+    assert {sample.size_bytes for run in runs for sample in run.samples if sample.size_bytes} == {1048576, 2097152}
+
+
+def test_a_test_of_one_process_is_no_build_without_mpi() -> None:
+    two = ONE_RANK.format(pid=7, host="gpu-1")
+    assert [run.failures for run in runs_of(read(two + two, "all_reduce.txt"), "", "")] == [(), ()]
+
+
+def test_rccl_tests_csv_of_versions_without_a_cycle() -> None:
+    text = "name,gpus,size,type,redop,inPlace,time,algBw,busBw,#wrong\nAllGather,4,1024,float,none,0,10.5,0.1,0.075,0\n"
+    run = runs_of(read(text, "out.csv"), "", "")[0]
+    assert (run.tool, run.ranks, len(run.samples)) == ("rccl-tests", 4, 4)
+    assert run.samples[0].operation == "all-gather"

@@ -192,7 +192,14 @@ class _Run:
         """True if the run has begun its table, so that the next header belongs to a new run."""
         return bool(self.columns or self.unread or self.rows or self.averaged)
 
+    @property
+    def apart(self) -> int:
+        """The number of processes that ran the whole test each for itself, if several call themselves rank 0; otherwise 0."""
+        firsts = sum(rank.rank == 0 and rank.group == 0 for rank in self.ranks)
+        return firsts if firsts > 1 else 0
+
     def whole(self, file: str) -> nccl_tests.NcclTests:
+        failures = [*self.failures, *([(self.line, without_mpi(self.apart))] if self.apart else [])]
         return nccl_tests.NcclTests(
             file=file,
             line=self.line,
@@ -203,17 +210,25 @@ class _Run:
             cpu_time=self.columns is not None and self.columns.cpu_time,
             settings=tuple(self.settings.items()),
             ranks=tuple(self.ranks),
-            rank_count=len(self.ranks) or None,
-            node_count=len({rank.host for rank in self.ranks}) or None,
+            rank_count=len(self.ranks) // (self.apart or 1) or None,
+            node_count=len({rank.host for rank in self.ranks}) // (self.apart or 1) or (1 if self.ranks else None),
             rows=tuple(self.rows),
             out_of_bounds=self.out_of_bounds,
             average_busbw_gbytes_per_s=self.average,
             average_is_enough=self.enough,
             concluded=self.concluded or self.averaged,
-            failures=tuple(self.failures),
+            failures=tuple(failures),
             began=self.began,
             command=self.command,
         )
+
+
+def without_mpi(processes: int) -> str:
+    """Return the failure of a test that was built without MPI. ``processes``: the number of processes that measured each for itself."""
+    return (
+        f"{processes} processes measured each for itself, none of them over the network: the test was built without MPI "
+        "(build with MPI=1), or the launcher belongs to another MPI"
+    )
 
 
 def _library(ranks: Sequence[nccl_tests.Rank]) -> Literal["NCCL", "RCCL", ""]:

@@ -23,7 +23,7 @@ from railweave.operations.bench.nccl_tests import (
     operation_of_file,
     read_nccl_tests_json,
 )
-from railweave.operations.bench.nccl_tests_text import read_nccl_tests
+from railweave.operations.bench.nccl_tests_text import read_nccl_tests, without_mpi
 from railweave.operations.bench.perftest import COMMAND, TITLE, Perftest, read_perftest_json
 from railweave.operations.bench.perftest_text import HEADING, read_perftest
 from railweave.operations.bench.table import Table, is_table, read_table
@@ -47,13 +47,19 @@ _KNOWN = {
 """The fields that this reader interprets. All others are stored with the row, and distinguish rows."""
 
 
+def is_reporter_head(heads: Sequence[str]) -> bool:
+    """Return whether these are the column names of rccl-tests. Its versions before 2025 have no ``numCycle``."""
+    names = {head.strip().lower() for head in heads}
+    return "numcycle" in names or {"size", "inplace", "busbw"} <= names
+
+
 def read_reporter_csv(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
     """Return the runs in a CSV file: one per cycle, operation and number of ranks. Never raises an error."""
     heads: list[str] = []
     records: list[tuple[int, Record]] = []
     for line in lines:
         given = fields(line.text) if line.text.strip() else []
-        if "numCycle" in given:
+        if is_reporter_head(given):
             heads = [head.strip().lower() for head in given]
         elif heads and len(given) == len(heads):
             records.append((line.number, dict(zip(heads, (cell.strip() for cell in given), strict=True))))
@@ -245,7 +251,7 @@ def _json(text: str, lines: Sequence[Line], notes: Notes, gbits: bool | None) ->
 def _comma_separated(lines: Sequence[Line], notes: Notes) -> ParsedText | None:
     head = next((line.text for line in lines if line.text.strip()), "")
     heads = fields(head) if "," in head else []
-    if "numCycle" in heads:
+    if is_reporter_head(heads):
         return ParsedText(notes.file, nccl_tests=tuple(read_reporter_csv(lines, notes)))
     if is_table(heads):
         return ParsedText(notes.file, table=read_table(lines, notes))
@@ -287,7 +293,7 @@ def _text(lines: Sequence[Line], notes: Notes) -> ParsedText:
                 key=lambda test: test.line,
             )
         ),
-        nccl_tests=tuple(
+        nccl_tests=_together(
             sorted(
                 (test for part in sources_of(tests, _TEST_TABLE) for test in read_nccl_tests(part, notes)),
                 key=lambda test: test.line,
@@ -296,6 +302,21 @@ def _text(lines: Sequence[Line], notes: Notes) -> ParsedText:
         log=read_nccl_log(logs, notes),
         trainings=tuple(read_mllog(training, notes)),
         tools=tuple(run for tool, part in tools.items() for run in read_tool(tool, part, notes)),
+    )
+
+
+def _together(tests: Sequence[NcclTests]) -> tuple[NcclTests, ...]:
+    """Return the tests, with a failure for those of one rank that several processes ran, as they do if the test has no MPI."""
+    alike: dict[tuple[object, ...], set[tuple[str, int]]] = {}
+    for test in tests:
+        for rank in test.ranks if test.rank_count == 1 else ():
+            alike.setdefault((test.operation, test.settings), set()).add((rank.host, rank.pid))
+    apart = {key: len(processes) for key, processes in alike.items() if len(processes) > 1}
+    return tuple(
+        replace(test, failures=(*test.failures, (test.line, without_mpi(apart[test.operation, test.settings]))))
+        if test.rank_count == 1 and (test.operation, test.settings) in apart
+        else test
+        for test in tests
     )
 
 
