@@ -171,13 +171,13 @@ def bench_import(options: BenchImport) -> ImportResult:
     """Read benchmark outputs (docs/bench.md lists the forms) and store their runs, all or none.
 
     A file that was read before adds nothing. Raises ``SpecError`` if a file cannot be read or is not a benchmark output; nothing is stored
-    in this case. Raises ``OutputError`` if the store cannot be written.
+    in this case. Raises ``InputError`` if ``operation`` is none, and ``OutputError`` if the store cannot be written.
     """
     from railweave.operations.bench.runs import import_files
 
     network = _ran_on(options)
     source = network.name if network is not None and isinstance(options.fabric, Network) else str(options.fabric)
-    return import_files(options.files, options.store, network, source, gbits=options.gbits)
+    return import_files(options.files, options.store, network, source, gbits=options.gbits, operation=options.operation)
 
 
 @verb(BenchTriage)

@@ -726,6 +726,12 @@ class BenchImport:
             name="--report-gbits/--report-mib",
         ),
     ] = None
+    operation: Annotated[
+        str | None,
+        Opt(
+            "Operation of nccl-tests outputs that do not name theirs, such as all-reduce or alltoall. Default: such runs have no operation."
+        ),
+    ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
 

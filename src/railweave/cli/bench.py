@@ -204,8 +204,8 @@ app.command("run", short_help="Carry out a plan and store the results.")(run)
 def import_(options: BenchImport, *, as_json: bool, quiet: bool) -> None:
     """Read output files of benchmarks, and add their runs to a store. Reading the same file again adds nothing.
 
-    Unknown lines are reported with file and line. If a file is not benchmark output, no run of any file is added, and the exit status is 2;
-    otherwise it is 0.
+    Unknown lines are reported with file and line. If a file is not benchmark output, no run of any file is added, and the exit status is 2.
+    Exits 1 if a file has the header of nccl-tests and no row of its table was read, otherwise 0.
     """
     from railweave.api.bench import bench_import
 
@@ -226,8 +226,10 @@ def import_(options: BenchImport, *, as_json: bool, quiet: bool) -> None:
                 },
             }
         )
-        return
-    _imported(imported)
+    else:
+        _imported(imported)
+    if not imported.good:
+        raise typer.Exit(1)
 
 
 def _imported(imported: ImportResult) -> None:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from railweave.errors import InputError, Option, Problem
 from railweave.operations.bench.lines import Note, Notes, count, counted, measured, words
 from railweave.reading import parse_json
 
@@ -28,6 +29,7 @@ OPERATIONS = {
     "alltoall": "all-to-all",
     "all_to_all": "all-to-all",
     "alltoallv": "all-to-all-v",
+    "all_to_all_v": "all-to-all-v",
     "sendrecv": "send-recv",
     "send_recv": "send-recv",
     "broadcast": "broadcast",
@@ -60,6 +62,27 @@ def operation_of_file(name: str) -> str:
     """Return the operation that a file name contains; empty if it contains none."""
     match = _FILE.search(name.rpartition("/")[2].replace("-", "_"))
     return OPERATIONS[match[1].lower()] if match else ""
+
+
+def operation_named(name: str | None) -> str:
+    """Return the operation of a user's name for it, such as ``alltoall`` or ``all_reduce_perf``; empty for None.
+
+    Raises ``InputError`` if no operation has this name.
+    """
+    if name is None:
+        return ""
+    plain = name.strip().lower().replace("-", "_").removesuffix("_perf")
+    if plain not in OPERATIONS:
+        raise InputError(
+            [
+                Problem(
+                    Option("--operation"),
+                    f"{name} is no operation",
+                    f"give one of {', '.join(sorted({*OPERATIONS.values()}))}",
+                )
+            ]
+        )
+    return OPERATIONS[plain]
 
 
 def kept(name: str) -> bool:

@@ -238,8 +238,8 @@ def _library(ranks: Sequence[nccl_tests.Rank]) -> Literal["NCCL", "RCCL", ""]:
     return "RCCL" if any("AMD" in rank.gpu for rank in ranks) else "NCCL"
 
 
-def read_nccl_tests(lines: Sequence[Line], notes: Notes) -> list[nccl_tests.NcclTests]:
-    """Return the runs in these lines, in order. Never raises an error."""
+def read_nccl_tests(lines: Sequence[Line], notes: Notes, operation: str = "") -> list[nccl_tests.NcclTests]:
+    """Return the runs in these lines, in order. Never raises an error. ``operation``: that of runs that do not name theirs."""
     runs: list[_Run] = []
     above = ""
     for line in lines:
@@ -253,8 +253,11 @@ def read_nccl_tests(lines: Sequence[Line], notes: Notes) -> list[nccl_tests.Nccl
         above = text
     recognized = [run for run in runs if run.columns or run.rows or run.ranks or run.settings or run.failures]
     for run in recognized:
-        if run.rows and not run.operation and not nccl_tests.operation_of_file(notes.file):
-            notes.add(run.line, "which operation was measured is not said: a version before 2.17 and no command")
+        if run.rows and not (run.operation or operation or nccl_tests.operation_of_file(notes.file)):
+            notes.add(
+                run.line,
+                "which operation was measured is not said (a version before 2.17 and no command): give it by --operation",
+            )
     return [run.whole(notes.file) for run in recognized]
 
 

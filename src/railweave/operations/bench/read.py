@@ -197,8 +197,10 @@ class ParsedText:
         return not (self.perftests or self.nccl_tests or self.log or self.trainings or self.table or self.tools)
 
 
-def read(text: str, file: str, *, gbits: bool | None = None) -> ParsedText:
+def read(text: str, file: str, *, gbits: bool | None = None, operation: str = "") -> ParsedText:
     """Read all results in a text. Never raises an error. ``file``: the name of the source in notes.
+
+    ``operation``: the operation of runs of nccl-tests that do not name theirs.
 
     ``gbits``: True if perftest wrote its JSON with ``--report_gbits``; the JSON itself does not show it. None:
     unknown; the message rate then reveals the unit.
@@ -212,7 +214,7 @@ def read(text: str, file: str, *, gbits: bool | None = None) -> ParsedText:
     reading = _json(text, lines, notes, gbits) if begin in {"{", "["} and "NCCL INFO" not in text else None
     form_is_known = reading is not None
     if reading is None:
-        reading = _comma_separated(lines, notes) or _text(lines, notes)
+        reading = _comma_separated(lines, notes) or _text(lines, notes, operation)
     tableless = 0
     if "# nThread" in text and not any(test.rows for test in reading.nccl_tests):
         tableless = next((line.number for line in lines if "# nThread" in line.text), 0)
@@ -223,7 +225,8 @@ def read(text: str, file: str, *, gbits: bool | None = None) -> ParsedText:
             0,
             "no output of perftest, nccl-tests, rccl-tests, NCCL, MLPerf or another benchmark that is read, and no table of results",
         )
-    return replace(reading, notes=notes.all(), tableless=tableless)
+    tests = tuple(replace(test, operation=test.operation or operation) for test in reading.nccl_tests)
+    return replace(reading, nccl_tests=tests, notes=notes.all(), tableless=tableless)
 
 
 def _joined(lines: Sequence[Line]) -> str:
@@ -258,7 +261,7 @@ def _comma_separated(lines: Sequence[Line], notes: Notes) -> ParsedText | None:
     return None
 
 
-def _text(lines: Sequence[Line], notes: Notes) -> ParsedText:
+def _text(lines: Sequence[Line], notes: Notes, operation: str) -> ParsedText:
     logs: list[Line] = []
     training: list[Line] = []
     tests: list[Line] = []
@@ -295,7 +298,7 @@ def _text(lines: Sequence[Line], notes: Notes) -> ParsedText:
         ),
         nccl_tests=_together(
             sorted(
-                (test for part in sources_of(tests, _TEST_TABLE) for test in read_nccl_tests(part, notes)),
+                (test for part in sources_of(tests, _TEST_TABLE) for test in read_nccl_tests(part, notes, operation)),
                 key=lambda test: test.line,
             )
         ),

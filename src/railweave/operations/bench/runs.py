@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.model.catalog import in_force
+from railweave.operations.bench.nccl_tests import operation_named
 from railweave.operations.bench.read import read
 from railweave.operations.bench.triage.frameworks import dump_text
 from railweave.operations.store.records import Environment, Run, Sample, pairs
@@ -446,16 +447,27 @@ class ImportResult:
     known: int
     beside: dict[str, tuple[Row, ...]]
 
+    @property
+    def good(self) -> bool:
+        """True unless a file has the header of nccl-tests and no row of a table was read."""
+        return not any(file.tableless for file in self.files)
+
 
 def import_files(
-    files: Sequence[Path | str], store: Path | str, network: Network | None, source: Path | str, *, gbits: bool | None
+    files: Sequence[Path | str],
+    store: Path | str,
+    network: Network | None,
+    source: Path | str,
+    *,
+    gbits: bool | None,
+    operation: str | None = None,
 ) -> ImportResult:
     """Read benchmark outputs, and store either all of their runs or none. ``source``: the name of the network that was benchmarked.
 
-    ``network``: the network, to compare logs with; or None. ``gbits``: see ``read``. Raises ``SpecError`` if a file
-    cannot be read or is not a benchmark output.
+    ``network``: the network, to compare logs with; or None. ``gbits``, ``operation``: see ``read``. Raises ``SpecError`` if a file
+    cannot be read or is not a benchmark output, and ``InputError`` if there is no such operation.
     """
-    environment = Environment()
+    environment, named = Environment(), operation_named(operation)
     if network is not None:
         digest = hashlib.sha256(network.to_json()).hexdigest()
         environment = Environment(fabric=str(source), design_digest=digest)
@@ -465,7 +477,7 @@ def import_files(
     beside: dict[str, tuple[Row, ...]] = {}
     for file in files:
         text, path = output_text(file), str(Path(file).absolute())
-        output = read(text, path, gbits=gbits)
+        output = read(text, path, gbits=gbits, operation=named)
         if output.empty:
             message = output.notes[0].what if output.notes else "the file is empty"
             raise SpecError([Problem(FileLine(str(file)), message, "docs/bench.md says what is read")])
