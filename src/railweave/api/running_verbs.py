@@ -712,7 +712,7 @@ class BenchImport:
     files: Annotated[
         Sequence[Path | str],
         Argument(
-            "One or more output files of perftest, nccl-tests, rccl-tests, NCCL or RCCL (with NCCL_DEBUG=INFO) or MLPerf, or tables of results as CSV files.",
+            "One or more output files of perftest, nccl-tests, rccl-tests, NCCL or RCCL (with NCCL_DEBUG=INFO), MLPerf, OSU micro-benchmarks, ucx_perftest, TransferBench or nvbandwidth, tables of results as CSV files, or folders of such files.",
             kind=list[Path],
         ),
     ]

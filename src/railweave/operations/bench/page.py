@@ -55,17 +55,18 @@ def pair_map(pairs: Sequence[Pair], usual: float = 1.0, noise: float = 0.0) -> t
     return "", ""
 
 
-def _nics(pair: Pair) -> Ends:
-    return pair.src, pair.dst
+def _nics(pair: Pair) -> Ends | None:
+    return (pair.src, pair.dst) if ":" in pair.src and ":" in pair.dst and len(pair.hosts) < 3 else None
 
 
-def _servers(pair: Pair) -> Ends:
-    return pair.src.partition(":")[0], pair.dst.partition(":")[0]
+def _servers(pair: Pair) -> Ends | None:
+    first, *others = pair.hosts
+    return None if len(others) > 1 else (first, others[-1] if others else first)
 
 
 def _leaves(pair: Pair) -> Ends | None:
     leaves = sorted(leaves_of(pair))
-    return (leaves[0], leaves[-1]) if leaves else None
+    return (leaves[0], leaves[-1]) if leaves and not pair.servers else None
 
 
 KINDS: dict[str, Callable[[Pair], Ends | None]] = {"NIC": _nics, "server": _servers, "leaf": _leaves}
@@ -248,7 +249,7 @@ def bench_html(report: StoreReport) -> str:
     words = "nothing stands out" if report.good else "something is slow"
     verdict = element("span", words, class_="good" if report.good else "error")
     tiles = [(f"{len(report.runs):,}", "run" if len(report.runs) == 1 else "runs")]
-    tiles += [(f"{len(report.pairs):,}", "pairs of NICs")] if report.pairs else []
+    tiles += [(f"{len(report.pairs):,}", "pairs of NICs or servers")] if report.pairs else []
     tiles += (
         [(f"{len(bad):,} of {len(report.predicted.rows):,}", "worse than predicted")] if report.predicted.rows else []
     )
@@ -265,7 +266,7 @@ def bench_html(report: StoreReport) -> str:
     ]
     sections: list[tuple[str, str, str]] = []
     if report.pairs:
-        sections.append(("pairs", "Pairs of NICs", _pairs(report)))
+        sections.append(("pairs", "Pairs of NICs and servers", _pairs(report)))
     if report.curves:
         sections.append(("sizes", "Bandwidth by size", _curves(report)))
     if report.predicted.rows:

@@ -464,6 +464,8 @@ def import_files(
 ) -> ImportResult:
     """Read benchmark outputs, and store either all of their runs or none. ``source``: the name of the network that was benchmarked.
 
+    Of a folder all files are read; those that are no benchmark output give only a note.
+
     ``network``: the network, to compare logs with; or None. ``gbits``, ``operation``: see ``read``. Raises ``SpecError`` if a file
     cannot be read or is not a benchmark output, and ``InputError`` if there is no such operation.
     """
@@ -475,9 +477,12 @@ def import_files(
     outputs: list[ParsedText] = []
     runs: list[Run] = []
     beside: dict[str, tuple[Row, ...]] = {}
-    for file in files:
+    for file, of_folder in _outputs(files):
         text, path = output_text(file), str(Path(file).absolute())
         output = read(text, path, gbits=gbits, operation=named)
+        if output.empty and of_folder:
+            outputs.append(output)
+            continue
         if output.empty:
             message = output.notes[0].what if output.notes else "the file is empty"
             raise SpecError([Problem(FileLine(str(file)), message, "docs/bench.md says what is read")])
@@ -488,6 +493,19 @@ def import_files(
     with opened(store, make=True) as opened_store:
         new = opened_store.add(runs)
     return ImportResult(tuple(outputs), tuple(new), len(runs) - len(new), beside)
+
+
+def _outputs(files: Sequence[Path | str]) -> Iterator[tuple[Path | str, bool]]:
+    """Yield each file, and whether it is one of a folder. Folders are searched whole; files that begin with a dot are left out."""
+    for given in files:
+        folder = Path(given)
+        if not folder.is_dir():
+            yield given, False
+            continue
+        inside = sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
+        if not inside:
+            raise SpecError([Problem(FileLine(str(given)), "the folder has no files", "give a folder of outputs")])
+        yield from ((file, True) for file in inside)
 
 
 def output_text(file: Path | str) -> str:

@@ -1,6 +1,7 @@
 """An estimate of which NIC, server, cable or switch best explains the slow pairs of a mesh.
 
-Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. The estimate assumes one faulty
+Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. A collective crosses its servers, which may be
+more than two, and their leaves. The estimate assumes one faulty
 part at a time: all or some of the pairs that cross the part are slow, and all other pairs are not. Only some are slow
 if, for example, a hash places each pair on one of eight parallel cables, and the choice is unknown. The part that
 makes the measured rates most likely is named first; the second is its runner-up.
@@ -73,7 +74,7 @@ class Parts:
 
 def leaves_of(pair: Pair) -> set[str]:
     """Return the known leaves of a pair."""
-    servers = {end.partition(":")[0] for end in (pair.src, pair.dst)}
+    servers = set(pair.hosts)
     leaves = set(pair.leaves)
     for link in pair.links:
         devices = {end.partition(":")[0] for end in link.split("--")}
@@ -84,11 +85,12 @@ def leaves_of(pair: Pair) -> set[str]:
 
 def crossed(pair: Pair) -> Iterator[tuple[str, str]]:
     """Yield the kind and name of every known part of the network that a pair crosses. A part may be yielded twice."""
-    ends = (pair.src, pair.dst)
-    servers = {end.partition(":")[0] for end in ends}
+    servers = set(pair.hosts)
+    ends = [end for end in (pair.src, pair.dst) if ":" in end]
     for end in ends:
         yield "NIC", end
-        yield "server", end.partition(":")[0]
+    for server in pair.hosts:
+        yield "server", server
     names = {end.partition(":")[2] for end in ends}
     if len(names) == 1:
         yield "rail", names.pop()
@@ -285,9 +287,12 @@ def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
     if not given:
         return Estimate(0, 1.0, 0.0)
     relative = np.array([number for _, number in given], np.float64)
-    usual = max(float(np.median(relative)), 1e-9)
+    logs = np.log(np.maximum(relative, 1e-9))
+    center = _upper(logs) if any(pair.servers for pair, _ in given) else float(np.median(logs))
+    usual = max(exp(center), 1e-9)
     rates = np.log(np.clip(relative / usual, SLOWEST, 1 / SLOWEST))
-    noise = max(1.4826 * float(np.median(np.abs(rates))), NARROWEST)  # the median of the rates is 0
+    near = rates if center <= float(np.median(logs)) else rates[np.abs(rates) < WIDEST]
+    noise = max(1.4826 * float(np.median(np.abs(near))), NARROWEST)
     parts = crossings([pair for pair, _ in given])
     suspects: list[Suspect] = []
     seconds: list[Suspect | None] = []
@@ -309,6 +314,22 @@ def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
         seconds.append(next((suspect for suspect, _ in others[:1] if suspect.score > 0), None))
         weight *= 1 - explained
     return Estimate(len(given), usual, noise, tuple(suspects), tuple(seconds))
+
+
+WIDEST = 0.15
+"""The largest distance from the usual rate, as a logarithm, of runs from which the usual rate of collectives is taken."""
+
+
+def _upper(logs: Numbers) -> float:
+    """Return the logarithm of the usual rate of collectives: the median of the runs near the third quartile.
+
+    One slow server slows every run that it is in. In a small cluster, or in groups of several servers, these may be half of the runs, so
+    that their median is no healthy rate.
+    """
+    center = float(np.quantile(logs, 0.75))
+    for _ in range(5):
+        center = float(np.median(logs[np.abs(logs - center) < WIDEST]))
+    return center
 
 
 def _met(

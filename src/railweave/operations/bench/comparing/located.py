@@ -17,7 +17,7 @@ from railweave.operations.bench.gids import address
 from railweave.operations.store.store import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from railweave.analysis.routing.table import Routes
     from railweave.model.network.devices import Nic
@@ -51,18 +51,19 @@ def store_of(word: str) -> str:
 
 
 def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
-    """Return, by run id, the settings of perftest runs that are missing in their output but that a plan would have recorded.
+    """Return, by run id, the settings of runs that are missing in their output but that a plan would have recorded.
 
-    The settings are ``server``, ``client``, ``color``, ``links`` and ``leaves``.
+    The settings of perftest are ``server``, ``client``, ``color``, ``links`` and ``leaves``. Collectives have only ``leaves``.
     """
-    wanted = [run for run in runs if run.tool == "perftest"]
+    given = list(runs)
+    wanted = [run for run in given if run.tool == "perftest"]
+    settings = _leaves_of_collectives(given, network)
     if not wanted:
-        return {}
+        return settings
     owners = _owners(network)
     nics = {f"{server.name}:{nic.name}": nic for server in network.servers for nic in server.nics}
     routes = ControlPlane((device_config(network, switch.name) for switch in network.switches), network.absent).routes()
     known: dict[tuple[str, str, str], dict[str, str]] = {}
-    settings: dict[str, dict[str, str]] = {}
     for run in wanted:
         told = dict(run.settings)
         ends = [told.get(end) or owners.get(address(told.get(gid, "")), ("", ""))[0] for end, gid in ENDS]
@@ -73,6 +74,20 @@ def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
         if key not in known:
             known[key] = _way(network, routes, nics, *key)
         settings[run.id] = {"client": ends[0], "server": ends[1], "color": color, **known[key]}
+    return settings
+
+
+def _leaves_of_collectives(runs: Sequence[Run], network: Network) -> dict[str, dict[str, str]]:
+    leaves = {
+        server.name.lower(): tuple(dict.fromkeys(nic.leaf for nic in server.nics if nic.leaf))
+        for server in network.servers
+    }
+    settings: dict[str, dict[str, str]] = {}
+    for run in runs:
+        named = [leaves.get(host.lower().partition(".")[0]) for host in run.hosts]
+        if run.tool in {"nccl-tests", "rccl-tests"} and named and all(named):
+            crossed = dict.fromkeys(leaf for several in named for leaf in several or ())
+            settings[run.id] = {"leaves": " ".join(crossed)}
     return settings
 
 

@@ -6,6 +6,7 @@ that slows a run slows all its steps.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from statistics import median
@@ -28,13 +29,15 @@ FEWEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A measurement between two NICs (``SERVER:NIC``), the client first.
+    """A measurement between two NICs (``SERVER:NIC``), the client first, or a collective of one or more servers.
 
+    - ``servers``: the servers of a collective; empty for perftest. ``src`` and ``dst`` are its first and last server, or, if the job
+      was restricted to one RDMA device, that device as ``SERVER:DEVICE``.
     - ``like``: the test that ran. Only pairs with the same test are compared.
     - ``color``, ``links``, ``leaves``: the path of the packets, as far as it is known. A link without ports
       (``leaf1--spine1``) means parallel cables, of which a hash selects one.
     - ``round``: pairs with the same round ran at the same time; empty if the round is unknown.
-    - ``gbps``: the measured rate, 0 if the run failed. ``expected_gbps``: the predicted rate, None if there is none.
+    - ``gbps``: the measured rate, 0 if the run failed; of a collective the bus bandwidth. ``expected_gbps``: the predicted rate, None if there is none.
     - ``relative``: the rate as a fraction of the expected rate; None if no expectation is known.
     """
 
@@ -49,15 +52,65 @@ class Pair:
     expected_gbps: float | None = None
     relative: float | None = None
     run: str = ""
+    servers: tuple[str, ...] = ()
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The servers that take part."""
+        return self.servers or tuple(dict.fromkeys(end.partition(":")[0] for end in (self.src, self.dst)))
 
 
 def pairs_of(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = None) -> list[Pair]:
-    """Return the perftest runs whose two NICs are known, as pairs. Their settings ``server`` and ``client`` name the NICs.
+    """Return the perftest runs whose two NICs are known, and the collectives whose servers are known, as pairs.
 
-    ``more``: further settings by run id, as ``located`` returns them.
+    The settings ``server`` and ``client`` of a perftest run name the NICs. The output of nccl-tests names the servers. ``more``:
+    further settings by run id, as ``located`` returns them.
     """
-    candidates = (_pair(run, {**(more or {}).get(run.id, {}), **dict(run.settings)}) for run in runs)
-    return compared([pair for pair in candidates if pair is not None])
+    pairs: list[Pair] = []
+    for run in runs:
+        told = {**(more or {}).get(run.id, {}), **dict(run.settings)}
+        pair = _pair(run, told) or _collective(run, told)
+        if pair is not None:
+            pairs.append(pair)
+    return compared(pairs)
+
+
+BUS = "busbw_gbytes_per_s"
+_ONE_DEVICE = re.compile(r"=?([A-Za-z][\w-]*)(?::\d+)?")
+
+
+def _collective(run: Run, told: Mapping[str, str]) -> Pair | None:
+    """Return a run of nccl-tests or rccl-tests as a pair; None if its servers are unknown, or if it is of one GPU."""
+    hosts = tuple(dict.fromkeys(run.hosts))
+    if run.tool not in {"nccl-tests", "rccl-tests"} or not hosts or run.ranks == 1:
+        return None
+    rates = [
+        sample for sample in run.samples if sample.quantity == BUS and sample.size_bytes and isfinite(sample.value)
+    ]
+    size = max((sample.size_bytes or 0 for sample in rates), default=0)
+    largest_rates = [sample for sample in rates if sample.size_bytes == size]
+    if not largest_rates and not run.failures:
+        return None
+    operation = largest_rates[0].operation if largest_rates else ""
+    foreseen = [
+        prediction.value
+        for prediction in run.predictions
+        if (prediction.operation, prediction.size_bytes, prediction.quantity) == (operation, size, BUS)
+    ]
+    device = _ONE_DEVICE.fullmatch(dict(run.environment.variables).get("NCCL_IB_HCA", ""))
+    ends = [f"{host}:{device[1]}" if device and len(hosts) > 1 else host for host in (hosts[0], hosts[-1])]
+    kind = (f"{run.ranks or '?'} GPUs of {len(hosts)} servers", device[1] if device else "")
+    return Pair(
+        src=ends[0],
+        dst=ends[1],
+        like=", ".join(filter(None, (operation, f"{size} bytes" if size else "", *kind))),
+        gbps=8 * median(sample.value for sample in largest_rates) if largest_rates else 0.0,
+        leaves=tuple(told.get("leaves", "").split()),
+        round=f"{told.get('part', '')}/{told['round']}" if "round" in told else "",
+        expected_gbps=8 * median(foreseen) if foreseen and min(foreseen) > 0 else None,
+        run=run.id,
+        servers=hosts,
+    )
 
 
 def _pair(run: Run, told: Mapping[str, str]) -> Pair | None:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.rdma import QUEUE_PAIRS, SPLIT
 from railweave.operations.bench.plan import NcclTests, Perftest, RunRequest
-from railweave.operations.bench.planning.pairs import Method, Pairs, rounds
+from railweave.operations.bench.planning.jobs import Scope
+from railweave.operations.bench.planning.pairs import Method, Pairs, in_turns, rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from railweave.operations.bench.planning.jobs import Job, Scope
+    from railweave.operations.bench.planning.jobs import Job
 
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -298,6 +299,33 @@ def _knobs(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
     )
 
 
+PARTNERS = 6
+"""Number of other servers that each server is paired with in ``pairs-of-servers``, if there are as many."""
+
+
+def _pairs_of_servers(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
+    return [run for job in jobs for run in pairs_of_servers(job)]
+
+
+def pairs_of_servers(job: Job) -> list[RunRequest]:
+    """Return all-reduces of pairs of servers, in rounds in which no two pairs share a server or the uplinks of a stripe.
+
+    Each server meets ``PARTNERS`` others, or all if there are fewer, so that a slow server is told from a slow partner.
+    """
+    turns = list(in_turns(len(job.hosts)))
+    chosen = turns if len(turns) <= PARTNERS else [turns[place * len(turns) // PARTNERS] for place in range(PARTNERS)]
+    runs: list[RunRequest] = []
+    resources: list[list[str]] = []
+    for first, other in (pair for turn in chosen for pair in turn):
+        hosts = job.hosts[first], job.hosts[other]
+        stripes = sorted({job.stripe_of[host] for host in hosts})
+        alike = (job.label, "pair", len(stripes))
+        scope = Scope("server-pairs", "--".join(hosts), " and ".join(hosts), hosts, alike)
+        runs.append(of_scope(job, scope, "all-reduce", FEW))
+        resources.append([*hosts, *(f"uplinks of {stripe}" for stripe in stripes if len(stripes) > 1)])
+    return [replace(run, round=number) for run, number in zip(runs, rounds(resources), strict=True)]
+
+
 SUITES = {
     "quick": Suite(
         "each NIC, each pair of leaves by one path color, all-reduce and all-to-all: for a first look", _quick
@@ -307,6 +335,10 @@ SUITES = {
         _acceptance,
     ),
     "knobs": Suite("queue pairs, buffers, channels and load balancing, one at a time", _knobs),
+    "pairs-of-servers": Suite(
+        "all-reduce of two servers at a time, each server with six others: which server, NIC or leaf is slow",
+        _pairs_of_servers,
+    ),
     "table12": Suite("1 to 32 queue pairs a connection: Table 12 of the RDMA load-balancing document", _table12),
     "table1.3": Suite("DLB profiles at 1 to 16 GiB: Table 1.3 of the EVPN test report", _table13),
     "fifty-km": Suite("queue pairs, buffers and channels over a long link, with slopes: the 50 km article", _fifty_km),
