@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 from railweave.lazy import attributes
 
 if TYPE_CHECKING:
-    from railweave.api.bench import bench_compare, bench_import, bench_plan, bench_report, bench_run, bench_triage
+    from railweave.api.bench import (
+        bench_check,
+        bench_compare,
+        bench_import,
+        bench_plan,
+        bench_report,
+        bench_run,
+        bench_triage,
+    )
     from railweave.api.building import build, connection, diff, paths, routes, verify
     from railweave.api.living import check, collect, fill_inventory, fleet_check, fleet_mesh, questions_of, states
     from railweave.api.predicting import (
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "adopt",
+    "bench_check",
     "bench_compare",
     "bench_import",
     "bench_plan",
@@ -71,6 +80,7 @@ if not TYPE_CHECKING:  # a type checker reads the imports above
         __name__,
         {
             "railweave.api.bench": (
+                "bench_check",
                 "bench_compare",
                 "bench_import",
                 "bench_plan",

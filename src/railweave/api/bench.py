@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
 from railweave.api.running_verbs import (
+    BenchCheck,
     BenchCompare,
     BenchExport,
     BenchImport,
@@ -25,6 +26,7 @@ from railweave.outputs.folder.sources import network_of, path_of
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
+    from railweave.operations.bench.comparing.expected import NumberCheck
     from railweave.operations.bench.comparing.reported import BenchComparison, StoreReport
     from railweave.operations.bench.plan import Plan
     from railweave.operations.bench.running.plan_runs import RunSummary
@@ -192,6 +194,32 @@ def bench_triage(options: BenchTriage) -> list[TriageResult]:
 
     texts = [(output_text(file), str(file)) for file in options.files]
     return triage_job(texts, design_of(_ran_on(options)))
+
+
+@verb(BenchCheck)
+def bench_check(options: BenchCheck) -> NumberCheck:
+    """Check whether the numbers of outputs are what such servers should get, without a fabric file.
+
+    ``good`` of the result is False if a number is wrong, or if it cannot be told. Raises ``SpecError`` if a file cannot be read or is not a
+    benchmark output, and ``InputError`` if there are no such servers.
+    """
+    from railweave.operations.bench.comparing.expected import AssumedServers, number_check, with_gpu_link
+    from railweave.operations.bench.runs import runs_of_files
+    from railweave.outputs.folder.starting import of_servers
+
+    if options.nvlink is not None and not 0 < options.nvlink < 1e6:
+        problem = Problem(
+            Option("--nvlink"), f"a link of {options.nvlink:g} GB/s", "give GB/s for each direction, as 450"
+        )
+        raise InputError([problem])
+    runs, notes = runs_of_files(options.files, options.operation)
+    nics = options.gpus if options.nics is None else options.nics
+
+    def network(servers: int) -> Network:
+        designed = of_servers(servers, options.gpus, nics, options.nic, path_of(options.hardware))
+        return designed if options.nvlink is None else with_gpu_link(designed, options.nvlink)
+
+    return number_check(runs, AssumedServers(options.gpus, network), notes)
 
 
 @verb(BenchShow)

@@ -754,6 +754,40 @@ class BenchTriage:
 
 
 @dataclass(frozen=True)
+class BenchCheck:
+    """Options of ``bench_check``."""
+
+    files: Annotated[
+        Sequence[Path | str],
+        Argument(
+            "One or more output files of nccl-tests, rccl-tests or perftest, or folders of such files.", kind=list[Path]
+        ),
+    ]
+    gpus: Annotated[int, Opt("GPUs per server.", least=1, most=64)]
+    _: KW_ONLY
+    nic: Annotated[
+        str,
+        Opt(
+            "Server model, or model of its NICs: a name in `railweave hardware list`, or part of the name; the first match is taken."
+        ),
+    ] = "cx7"
+    nics: Annotated[
+        int | None, Opt("NICs per server that carry GPU traffic. Default: one per GPU.", least=1, most=64)
+    ] = None
+    nvlink: Annotated[
+        float | None,
+        Opt(
+            "Rate of a GPU's link to the other GPUs of its server (NVLink, xGMI), in GB/s for each direction. Default: that of the server model."
+        ),
+    ] = None
+    operation: Annotated[
+        str | None,
+        Opt("Operation of nccl-tests outputs that do not name theirs, such as all-reduce or alltoall."),
+    ] = None
+    hardware: Annotated[Path | str | None, HARDWARE] = None
+
+
+@dataclass(frozen=True)
 class BenchShow:
     """Options of ``bench_show``."""
 

@@ -10,6 +10,7 @@ import typer
 
 from railweave.api.options import Opt
 from railweave.api.running_verbs import (
+    BenchCheck,
     BenchCompare,
     BenchExport,
     BenchImport,
@@ -254,6 +255,28 @@ def _imported(imported: ImportResult) -> None:
 def _line(run: Run) -> str:
     where = f" on {', '.join(run.hosts)}" if run.hosts else ""
     return f"{run.id}  {run.tool}: {run.title}{where}, {counted(len(run.samples), 'number')}"
+
+
+@app.command("check", short_help="Say whether a result is good for such servers, without a fabric file.")
+@command(BenchCheck)
+def check(options: BenchCheck, *, as_json: bool, quiet: bool) -> None:
+    """Say whether the numbers of outputs are good: what servers with these GPUs and NICs should get, and what binds.
+
+    The band is that of the prediction, on a network without oversubscription. Exits 0 if all numbers are in their band, 1 if a number is
+    below it or if it cannot be told, and 2 if a file is not benchmark output.
+    """
+    from railweave.api.bench import bench_check
+    from railweave.operations.bench.comparing.expected import texts
+
+    with waiting("predicting", quiet=quiet or as_json):
+        result = bench_check.of(options)
+    if as_json:
+        print_json(result.to_json())
+    else:
+        for line in texts(result):
+            typer.echo(line)
+    if not result.good:
+        raise typer.Exit(1)
 
 
 @app.command(short_help="Show the runs of a store.")

@@ -246,7 +246,7 @@ def bench_html(report: StoreReport) -> str:
     """Return the page as HTML."""
     bad = [row for row in report.predicted.rows if row.bad]
     worse = None if report.regressions is None else [row for row in report.regressions if row.bad]
-    words = "nothing stands out" if report.good else "something is slow"
+    words = "nothing stands out" if report.good else "something is slow" if report.compared else "nothing is compared"
     verdict = element("span", words, class_="good" if report.good else "error")
     tiles = [(f"{len(report.runs):,}", "run" if len(report.runs) == 1 else "runs")]
     tiles += [(f"{len(report.pairs):,}", "pairs of NICs or servers")] if report.pairs else []
@@ -320,6 +320,8 @@ def _next(report: StoreReport) -> str:
         return f"Next: look at {estimate.suspects[0].part.to_text()}, which explains the slow pairs best."
     if any(row.verdict == "failed" for row in report.predicted.rows):
         return "Next: find out why runs failed, with railweave bench triage on their output."
+    if not report.compared:
+        return "Next: lay these runs beside others (--baseline), or beside a prediction (--fabric); `railweave bench check` needs neither."
     if not report.good:
         return "Next: read what is likely to hold back the rows that are worse."
     return "Next: keep the store as the baseline that later runs are laid beside."

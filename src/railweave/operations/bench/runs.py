@@ -495,6 +495,22 @@ def import_files(
     return ImportResult(tuple(outputs), tuple(new), len(runs) - len(new), beside)
 
 
+def runs_of_files(files: Sequence[Path | str], operation: str | None = None) -> tuple[list[Run], list[str]]:
+    """Return the runs in outputs, without storing them, and the notes. Raises as ``import_files`` does."""
+    named = operation_named(operation)
+    runs: list[Run] = []
+    notes: list[str] = []
+    for file, of_folder in _outputs(files):
+        output = read(output_text(file), str(file), operation=named)
+        notes += map(str, output.notes)
+        if output.empty and not of_folder:
+            raise SpecError(
+                [Problem(FileLine(str(file)), output.notes[0].what if output.notes else "the file is empty")]
+            )
+        runs += runs_of(output, "", "")
+    return runs, notes
+
+
 def _outputs(files: Sequence[Path | str]) -> Iterator[tuple[Path | str, bool]]:
     """Yield each file, and whether it is one of a folder. Folders are searched whole; files that begin with a dot are left out."""
     for given in files:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.analysis.checks.checks import run_checks
 from railweave.analysis.checks.subject import Subject
 from railweave.design.sizing.report import to_json, words
-from railweave.design.sizing.request import answer
+from railweave.design.sizing.request import Request, answer
 from railweave.design.sizing.words import TITLES
 from railweave.errors import InputError, Option, Problem
 from railweave.examples import check_new, example_files, write_new
@@ -28,7 +28,7 @@ from railweave.outputs.report.sized import sized_html
 from railweave.writing import check_writable, write_file
 
 if TYPE_CHECKING:
-    from railweave.design.sizing.request import Answer, Request
+    from railweave.design.sizing.request import Answer
     from railweave.design.sizing.size import Shape
     from railweave.model.network.model import Network
 
@@ -163,6 +163,19 @@ def sized(answer: Answer, hardware: Path | None = None) -> Network:
         first = error.problems[0]
         message = f"the design refuses the file of this size: {first.what}"
         raise InputError([Problem(Option("init"), message, f"{first.fix}; no file was written")]) from None
+
+
+ANY_SWITCH = "qfx5240-64"
+"""The switch of a network that is only there to predict servers: it has ports for every speed of NICs from 100G to 800G."""
+
+
+def of_servers(servers: int, gpus: int, nics: int, nic: str, hardware: Path | None = None) -> Network:
+    """Return a network without oversubscription for a number of like servers, as ``init --gpus`` sizes it. Nothing is written.
+
+    ``gpus``, ``nics``: for each server. ``nic``: a server model or a model of its NICs. Raises ``InputError`` if there is none.
+    """
+    request = Request(servers * gpus, nic, ANY_SWITCH, gpus_per_server=gpus, nics_per_server=nics)
+    return sized(answer(packaged().with_hardware(own_hardware(hardware).hardware), request), hardware)
 
 
 def to_be_reported(network: Network) -> list[Finding]:
