@@ -15,6 +15,7 @@ from railweave.counting import counted
 from railweave.errors import RailweaveError
 from railweave.json_values import JsonObject
 from railweave.model.catalog import in_force
+from railweave.model.catalog.hardware import Hardware
 from railweave.model.device.build import device_config
 from railweave.operations.bench.comparing.predicting import foretold
 from railweave.operations.bench.comparing.rows import BUS, QUANTITY
@@ -138,10 +139,9 @@ class AssumedServers:
 
 def with_gpu_link(network: Network, gbytes_per_s: float) -> Network:
     """Return the network with a different rate of the links between the GPUs of a server, in 10^9 byte/s for each direction."""
+    gpu = network.catalog.servers[network.servers[0].model].gpu
     servers = {
-        name: model
-        if model.gpu_link is None
-        else model.model_copy(
+        name: model.model_copy(
             update={
                 "gpu_link": model.gpu_link.model_copy(
                     update={"gbps": 8 * gbytes_per_s, "source": "given on the command line"}
@@ -149,8 +149,9 @@ def with_gpu_link(network: Network, gbytes_per_s: float) -> Network:
             }
         )
         for name, model in network.catalog.servers.items()
+        if model.gpu_link is not None and model.gpu == gpu
     }
-    return replace(network, catalog=network.catalog.model_copy(update={"servers": servers}))
+    return replace(network, hardware=network.hardware.with_more(Hardware(servers=servers)))
 
 
 def number_check(runs: Sequence[Run], assumed: AssumedServers, notes: Iterable[str] = ()) -> NumberCheck:

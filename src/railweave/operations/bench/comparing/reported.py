@@ -311,7 +311,8 @@ class StoreReport(JsonObject):
     @property
     def compared(self) -> bool:
         """True if a number was compared: with a prediction, with the baseline, or with other pairs."""
-        return bool(self.predicted.rows or self.regressions or self.predicted.estimate.pairs)
+        beside = any(row.before is not None and row.now is not None for row in self.regressions or ())
+        return beside or bool(self.predicted.rows or self.predicted.estimate.pairs)
 
     def to_html(self) -> str:
         """Return the report as a page."""
@@ -343,6 +344,8 @@ def reported(
         None
         if before is None
         else regressions(numbers(before, more), numbers(later, more), TOLERANCE if tolerance is None else tolerance)
+        if later
+        else []
     )
     remarks = list(notes)
     if before is not None and not later:
