@@ -206,7 +206,7 @@ def _ranges(asked: Word, word: str, names: Mapping[str, int] = _PORTS) -> Iterat
 
 
 def _drops(word: Word, family: Family, filters: Filters) -> None:
-    """Add the rules of a filter at servers' gateways to ``found``. A filter that does not pass all other packets is not understood."""
+    """Add the rules of a filter at servers' gateways to ``filters``. A filter that does not pass all other packets is not understood."""
     passes = False
     for term in word.entries("term"):
         asked, then = term.at_path("from"), term.at_path("then") or Word("")

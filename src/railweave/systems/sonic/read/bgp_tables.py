@@ -84,7 +84,7 @@ def policies(tables: Rows, frr_lines: Lines) -> None:
 
 
 def _prefix_sets(tables: Rows, frr_lines: Lines) -> None:
-    """Add the prefix lists of ``PREFIX_SET`` to ``found``, exact or with a range of lengths. Entries without sequence numbers have no known order."""
+    """Add the prefix lists of ``PREFIX_SET`` to ``frr_lines``, exact or with a range of lengths. Entries without sequence numbers have no known order."""
     for row in tables.rows("PREFIX_SET"):
         row.text("mode")
     counts: dict[str, int] = {}
