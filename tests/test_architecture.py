@@ -152,6 +152,15 @@ def test_each_source_of_the_plugin_has_a_header() -> None:
             assert f'#include "{path.stem}.h"' in path.read_text(), path
 
 
+def test_tests_of_the_engine_stand_in_its_folder_of_tests() -> None:
+    """Cargo is told to look for none in ``src``, which compiled the library a second time: one that stands there would never run."""
+    for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
+        text = path.read_text()
+        assert not re.search(r"#\[(test|cfg\(.*\btest\b.*\))\]", text), path
+        fences = re.findall(r"^\s*//[/!]\s*```(.*)$", text, re.MULTILINE)
+        assert set(fences[::2]) <= {"text"}, f"{path}: an example that nothing compiles"
+
+
 def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "railweave":
