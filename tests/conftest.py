@@ -7,6 +7,7 @@ import os
 import signal
 from fnmatch import fnmatch
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from textwrap import dedent
 
@@ -94,10 +95,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for pattern in patterns:
             if not any(tests.glob(pattern)):
                 raise pytest.UsageError(f"tests/conftest.py: no file is like {pattern!r}, which is marked {kind}")
-    for item in items:
-        file = item.path.relative_to(tests).as_posix()
-        for kind, patterns in KINDS.items():
-            if any(fnmatch(file, pattern) for pattern in patterns):
+    for path, tests_of_file in groupby(items, key=lambda item: item.path):
+        file = path.relative_to(tests).as_posix()
+        kinds = [kind for kind, patterns in KINDS.items() if any(fnmatch(file, pattern) for pattern in patterns)]
+        for item in tests_of_file:
+            for kind in kinds:
                 item.add_marker(kind)
     if not config.option.keyword and not any("::" in word for word in config.args):
         items[:], left = drawn(items)
