@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 remove=$(command -v rm)
 trap '"$remove" -rf "$folder"' EXIT
 
-"$python" -m venv "$folder/venv"
+"$python" -m venv --without-pip "$folder/venv"
 # Only the environment's own programs and what every system has: no cargo, no cc, nothing of this checkout.
 mkdir "$folder/bin"
 for name in env sh uname dirname; do ln -s "$(command -v "$name")" "$folder/bin/"; done
@@ -16,7 +16,7 @@ export PATH="$folder/venv/bin:$folder/bin" PYTHONPATH= HOME="$folder"
 for compiler in cargo rustc cc gcc; do
   if command -v "$compiler" > /dev/null; then echo "$compiler is in reach: this would prove nothing"; exit 1; fi
 done
-pip install --quiet --disable-pip-version-check "$wheel"
+"$python" -m pip --python "$folder/venv/bin/python" install --quiet --disable-pip-version-check "$wheel"
 cd "$folder"
 railweave init mine --example h100-rlb
 railweave build mine/h100-rlb.yaml -o out --quiet
