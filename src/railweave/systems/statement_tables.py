@@ -19,9 +19,9 @@ def tables(nos: str) -> dict[str, Statements[Any]]:
         inside = pkgutil.iter_modules(import_module(f"{package}.statements").__path__)
         modules |= {f"{module.name}.": f"{package}.statements.{module.name}" for module in inside}
         modules["statements."] = f"{package}.statements"
-    found: dict[int, tuple[str, Statements[Any]]] = {}
+    by_id: dict[int, tuple[str, Statements[Any]]] = {}
     for prefix, module in modules.items():
         for key, value in vars(import_module(module)).items():
             if isinstance(value, Statements):
-                found.setdefault(id(value), (f"{prefix}{key}", value))
-    return dict(found.values())
+                by_id.setdefault(id(value), (f"{prefix}{key}", value))
+    return dict(by_id.values())

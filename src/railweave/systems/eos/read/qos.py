@@ -152,7 +152,7 @@ def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> 
             dynamic_threshold=thresholds.of_queue(queue),
             ecn=_ecn(of_queue.marking),
         )
-    thresholds.leave_others(main.lossless, [one.queue for one in by_number.values()])
+    thresholds.leave_others(main.lossless, [traffic_class.queue for traffic_class in by_number.values()])
     names = dict(_names(by_number, default))
     paused = tuple(port for port, name in bound.items() if name in known.found and known.found[name].pauses)
     return QosConfig(

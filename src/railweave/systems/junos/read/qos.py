@@ -370,19 +370,21 @@ def _buffers(cos: Word) -> Buffers:
 
 def _rewrites(cos: Word, classes: Mapping[str, TrafficClass]) -> None:
     """Rules that write a class's own first code point; they go with ``overlay.tunnel_dscp``. What writes another is not understood."""
-    first = {_printed(name, classes): one.dscp[0] for name, one in classes.items() if one.dscp}
+    first = {
+        _printed(name, classes): traffic_class.dscp[0] for name, traffic_class in classes.items() if traffic_class.dscp
+    }
     for kind in ("dscp", "dscp-ipv6"):
         for rule in (cos.at_path("rewrite-rules", kind) or Word("")).below.values():
             rule.take()
             for entry in rule.entries("forwarding-class"):
                 for priority in entry.entries("loss-priority"):
                     try:
-                        own = priority.text == "low" and code_point(priority.value("code-point") or "") == first.get(
+                        is_own = priority.text == "low" and code_point(priority.value("code-point") or "") == first.get(
                             entry.text
                         )
                     except ValueError:
-                        own = False
-                    if not own:
+                        is_own = False
+                    if not is_own:
                         priority.leave()
     for port in cos.block("interfaces").below.values():
         for rule in (port, *port.entries("unit")):
