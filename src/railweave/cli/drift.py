@@ -35,10 +35,11 @@ def drift(options: DriftOptions, *, as_json: bool, quiet: bool) -> None:
             print_findings(comparison.findings)
         for line in comparison.adopted:
             typer.echo(line if line.startswith("not adopted") else f"adopted: {line}")
-        differ = sum(bool(device.stands.findings) for device in comparison.devices)
+        differ, missing = comparison.wrong, len(comparison.missing)
         typer.echo(
             f"{counted(comparison.compared, 'switch', 'switches')} compared: "
             + (f"{differ} {'differs' if differ == 1 else 'differ'} from the design" if differ else "no difference")
+            + (f"; {counted(missing, 'switch', 'switches')} not seen" if missing else "")
         )
     if not comparison.proven:
         raise typer.Exit(1)

@@ -249,6 +249,11 @@ class Drift:
         return not any(device.stands.findings for device in self.devices)
 
     @property
+    def wrong(self) -> int:
+        """The number of switches that differ from the design."""
+        return sum(bool(device.stands.findings) for device in self.devices)
+
+    @property
     def proven(self) -> bool:
         """True if every switch was compared and none differs. The state of a missing switch is unknown, so then the value is False."""
         return self.equal and not self.missing
@@ -266,6 +271,11 @@ class Drift:
         """Return the drift as the documented JSON object."""
         return {
             "equal": self.equal,
+            "good": self.proven,
+            "expected": self.compared + len(self.missing),
+            "right": self.compared - self.wrong,
+            "wrong": self.wrong,
+            "not_seen": len(self.missing),
             "compared": self.compared,
             "devices": [device.to_json() for device in self.devices],
             "only_on_devices": [

@@ -236,6 +236,11 @@ def _families(expected: Expected) -> list[str]:
     return sorted({prefix.family for prefix in prefixes})
 
 
+def _counted(family: str, answers: SwitchAnswers) -> bool:
+    counts = answers.state.route_counts or {}
+    return family in counts.get(DEFAULT_VRF, {})
+
+
 def _counted_families(expected: Expected) -> list[str]:
     return list(expected.route_counts or {})
 
@@ -428,7 +433,7 @@ SWITCH = (
         "route-counts",
         "numbers of routes",
         _counted_families,
-        lambda family, answers: family in (answers.state.route_counts or {}).get(DEFAULT_VRF, {}),
+        _counted,
         (forwarding.ROUTE_COUNT,),
         field="route_counts",
     ),
