@@ -18,6 +18,7 @@ from railweave.json_values import JsonObject
 from railweave.live.check.counters import DROPS, ECN, INPUT_DROPS, PFC, RESOURCE, SERVER, STORM
 from railweave.live.check.counting import NOT_SEEN
 from railweave.live.check.identity import SILENT
+from railweave.live.check.living import some
 from railweave.operations.tune.by_rule import place_in_file
 from railweave.operations.tune.measuring import RefusedCombination, Sample
 from railweave.operations.tune.patch import amended, unified
@@ -300,8 +301,10 @@ def not_seen(result: CheckResult) -> tuple[str, ...]:
 
     A counter that the check allowed to stay unseen has none. If the systems show no counter at all, this is a sentence too.
     """
-    rules = {NOT_SEEN.id, SILENT.id}
-    sentences = [f"{finding.where}: {finding.what}" for finding in result.findings if finding.id in rules]
+    sentences = [f"{finding.where}: {finding.what}" for finding in result.findings if finding.id == NOT_SEEN.id]
+    silent = [finding.where for finding in result.findings if finding.id == SILENT.id and finding.severity == "error"]
+    if silent:
+        sentences.append(f"{some(silent)} did not answer")
     if not sum(row.expected for row in result.counts if row.subject.startswith(COUNTED)):
         sentences.append("no counter of a lossless class: these systems or captures show none")
     return tuple(sentences)
