@@ -9,7 +9,6 @@ import numpy as np
 
 from railweave.model.config.addresses import Address, Family, Prefix
 from railweave.model.device.expected import Gateway, Route, SharedPrefix, Tenant
-from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,14 +81,8 @@ A table of 512 prefixes with 8 next hops each is 0.3 to 0.7 MB, and is read in 0
 
 
 def whole_tables(network: Network, config: DeviceConfig) -> bool:
-    """Return whether the whole tables of a switch are compared by default.
-
-    They are if they have at most ``MOST_ROUTES`` prefixes, or if the system does not show the number of routes instead.
-    """
+    """Return whether the whole tables of a switch are compared by default: whether they have at most ``MOST_ROUTES`` prefixes."""
     fabric = network.switch(config.name).fabric
-    reader = system(config.nos).state
-    if reader is not None and "route_counts" in reader.NOT_READ:
-        return True
     return sum(len(segment.subnets) for segment in network.segments if segment.fabric == fabric) <= MOST_ROUTES
 
 

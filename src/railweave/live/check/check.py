@@ -23,7 +23,7 @@ from railweave.live.check.identity import NOT_ASKED, SILENT, changed_lines
 from railweave.live.check.living import EVERYTHING, NetworkStates, Visibility
 from railweave.live.check.servers import RETRANSMITTED
 from railweave.live.check.subjects import SUBJECTS
-from railweave.live.collect.plan import questions
+from railweave.live.collect.plan import asks_tables, questions
 from railweave.model.config.gate import Gate
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
@@ -334,7 +334,7 @@ def check(
     progress("working out what must hold")
     routes = ControlPlane(configs.values(), network.absent).routes()
     wanted = {
-        name: expected(network, config, routes, all_routes=criteria.all_routes or None)
+        name: expected(network, config, routes, all_routes=criteria.all_routes or asks_tables(network, config))
         for name, config in configs.items()
         if name not in network.absent and (devices is None or name in devices)
     }

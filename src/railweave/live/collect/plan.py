@@ -50,7 +50,7 @@ def plan(
     """Return every switch of a network with its questions, and its servers if ``servers`` is set.
 
     - ``only``: names of the devices to keep; empty keeps all.
-    - ``tables``: whether whole tables of routes are asked for; None decides by their size (``prefixes.whole_tables``).
+    - ``tables``: whether whole tables of routes are asked for; None decides by ``asks_tables``.
     - ``nos``: the operating system of all switches, if it differs from the designed ones, as in a lab.
 
     Raises ``SpecError`` if access.yaml has names unknown to the network, or if keys or passwords are missing.
@@ -84,8 +84,14 @@ def questions(network: Network, config: DeviceConfig, *, tables: bool | None = N
     ``tables``: see ``plan``.
     """
     reader = system(config.nos).state
-    tables = whole_tables(network, config) if tables is None else tables
+    tables = asks_tables(network, config) if tables is None else tables
     return reader.questions(config, example_prefixes(network, config), tables=tables) if reader else ()
+
+
+def asks_tables(network: Network, config: DeviceConfig) -> bool:
+    """Return whether a switch is asked for whole tables by default: if they are small, or if it does not show numbers of routes instead."""
+    reader = system(config.nos).state
+    return (reader is not None and "route_counts" in reader.NOT_READ) or whole_tables(network, config)
 
 
 def example_prefixes(network: Network, config: DeviceConfig) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from railweave.live.check.check import state_questions
 from railweave.live.check.counting import compared, not_asked
 from railweave.live.check.identity import MOVED, changed_lines
 from railweave.live.check.living import EVERYTHING, Deviation, NetworkStates, Visibility
+from railweave.live.collect.plan import asks_tables
 from railweave.live.reach.failure import cause
 from railweave.model.findings.registry import Rule
 from railweave.model.state.device_state import DeviceState
@@ -145,7 +146,7 @@ class Validator:
         self.network = network
         self.routes = ControlPlane(configs.values(), network.absent).routes()
         self.expected = {
-            name: expected(network, config, self.routes)
+            name: expected(network, config, self.routes, all_routes=asks_tables(network, config))
             for name, config in configs.items()
             if name not in network.absent and (devices is None or name in devices)
         }
