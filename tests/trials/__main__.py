@@ -27,12 +27,12 @@ TRIALS = {
     "day-two": Trial("tests.live.lab.day_two", f"{LAB}, dnsmasq, udhcpc", "drains, upgrades, replacements, first boots, campaigns: docs/day-two.md"),
     "deploy": Trial("tests.live.lab.deploy_trial", f"{LAB}, sshd", "designs onto a lab and back while packets flow: docs/deploy.md"),
     "every": Trial("tests.trials.every", "half an hour", "every case of the tests of which `make test` draws some each day"),
-    "faults": Trial("tests.live.check.matrix", "some minutes", "600 faults drawn for each system, what check finds: docs/check.md"),
-    "lab-faults": Trial("tests.live.lab.matrix", LAB, "64 faults drawn in a lab, what check --lab finds: docs/check.md"),
+    "faults": Trial("tests.live.lab.matrix", f"{LAB}, nft, half an hour", "40 faults for each of three seeds, made in labs by an operator's tools: docs/check.md"),
     "logs": Trial("tests.operations.bench.made_logs", "a minute", "causes planted in 200 made logs, and what triage finds; `mutate 100000`: mutated ones: docs/bench.md"),
     "messages": Trial("tests.operations.bench.messages", "checkouts of NCCL and its plugins", "which warnings triage knows, with --source DIR: docs/bench.md"),
     "pictures": Trial("tests.operations.watch.console_demo", f"{LAB}, Chromium", "the console while a cable fails: docs/images/console", ("docs/images/console",)),
     "ray": Trial("benchmarks.tune_ray", "Ray, which make installs (240 MB)", "a study on workers of Ray: docs/tune.md"),
+    "recorded-faults": Trial("tests.live.check.matrix", "some minutes", "600 faults drawn for each system, what check finds: docs/check.md"),
     "set-up": Trial("tests.trials.set_up", "half an hour, 3 GB", "how long predictions take until their first packet, how soon signals end them"),
     "watch": Trial("tests.operations.watch.trial", f"{LAB}, Debian's prometheus and others", "watch beside Prometheus and Alertmanager while a port fails: docs/watch.md"),
 }  # fmt: skip
@@ -48,7 +48,7 @@ def main(words: list[str]) -> int:
     if words:
         print(f"there is no trial {words[0]!r}: name one of these")
     for name, one in TRIALS.items():
-        print(f"{name:<11} {one.does} ({one.needs})")
+        print(f"{name:<15} {one.does} ({one.needs})")
     return 2 if words else 0
 
 

@@ -660,9 +660,7 @@ def _forwarding(bench: Bench) -> Fault:
     config = bench.switch()
     assert config is not None
     name = "net.ipv6.conf.all.forwarding" if ":" in bench.prefixes()[0][0] else "net.ipv4.ip_forward"
-    return bench.by_shell(
-        config.name, f"sysctl -qw {name}=0", f"sysctl -qw {name}=1", [config.name], r"^forwarding-off "
-    )
+    return bench.by_shell(config.name, f"sysctl -qw {name}=0", f"sysctl -qw {name}=1", [config.name], r"forwarding")
 
 
 @kind("hash policy of the kernel")

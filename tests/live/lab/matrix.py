@@ -7,13 +7,14 @@ the table of docs/check.md where no kind is named. The lab stays up: a fault is 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,28 +38,42 @@ COUNT, SEEDS = 40, (1, 2, 3)
 PAGE = Path(__file__).parents[3] / "docs" / "check.md"
 BEGIN, END = "<!-- faults of labs: begin -->", "<!-- faults of labs: end -->"
 LIMIT_S = 90
+ROW = "row: "
+"""What a line of the output begins with that ``--table`` reads."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Said:
-    """What was said of a fault: the findings of ``check`` that are no notes, and what ``drift`` says first."""
+    """What was said of a fault: the findings of ``check`` that are no notes, and what ``drift`` says first.
 
+    - ``first``: the id of the first finding; empty without any.
+    - ``named``: whether that is at a device of the fault, with its cause.
+    - ``false``: how many findings are on devices that are right.
+    """
+
+    seed: int
     kind: str
     network: str
-    fault: Fault
-    findings: list[Finding]
+    fault: str
+    first: str
+    named: bool
+    false: int
+    findings: tuple[str, ...]
     drift: str
-    seed: int = 0
 
     @property
-    def named(self) -> bool:
-        """Whether the first finding is at a device of the fault, with its cause."""
-        return bool(self.findings) and self.fault.named(self.findings[0])
+    def found(self) -> bool:
+        """Whether there is any finding."""
+        return bool(self.first)
 
-    @property
-    def false(self) -> list[Finding]:
-        """Findings on devices that are right."""
-        return [finding for finding in self.findings if finding.where.partition(" ")[0] not in self.fault.at]
+
+def said_of(seed: int, kind: str, network: str, fault: Fault, findings: Sequence[Finding], differs: str) -> Said:
+    """Return what was said of a fault."""
+    false = [finding for finding in findings if finding.where.partition(" ")[0] not in fault.at]
+    texts = tuple(f"{finding.id} at {finding.where}: {finding.what}" for finding in findings[:6])
+    named = bool(findings) and fault.named(findings[0])
+    first = findings[0].id if findings else ""
+    return Said(seed, kind, network, fault.what, first, named, len(false), texts, differs)
 
 
 class Trial:
@@ -191,21 +206,19 @@ def _in_lab(
         said = try_one(trial, fault)
         if said is None:
             continue
-        rows.append(Said(kind, network, fault, *said, trial.seed))
+        rows.append(said_of(trial.seed, kind, network, fault, *said))
         print(line(rows[-1], len(rows)), flush=True)
+        print(f"{ROW}{json.dumps(asdict(rows[-1]))}", flush=True)
         trial.whole()
 
 
 def line(said: Said, number: int) -> str:
-    """What was said of a fault, in one line, and what is wrong with that."""
-    first = said.findings[0] if said.findings else None
-    told = f"{first.id} at {first.where}: {first.what}" if first else "nothing"
-    more = "".join(
-        f"\n      also {finding.id} at {finding.where}: {finding.what[:160]}" for finding in said.findings[1:6]
-    )
-    wrong = "" if said.named else "  <-- NOT NAMED" if said.findings else "  <-- NOT FOUND"
-    false = f"  <-- {len(said.false)} FALSE" if said.false else ""
-    return f"{number} {said.network} {said.kind}, {said.fault.what}\n   {told[:300]}{wrong}{false}{more}\n   drift: {said.drift[:160]}"
+    """What was said of a fault, and what is wrong with that."""
+    wrong = "" if said.named else "  <-- NOT NAMED" if said.found else "  <-- NOT FOUND"
+    false = f"  <-- {said.false} FALSE" if said.false else ""
+    first, *more = [text[:300] for text in said.findings] or ["nothing"]
+    also = "".join(f"\n      also {text}" for text in more)
+    return f"{number} {said.network} {said.kind}, {said.fault}\n   {first}{wrong}{false}{also}\n   drift: {said.drift[:160]}"
 
 
 def table(rows: Sequence[Said]) -> str:
@@ -216,15 +229,13 @@ def table(rows: Sequence[Said]) -> str:
     ]
     for seed in sorted({said.seed for said in rows}):
         mine = [said for said in rows if said.seed == seed]
-        counts = (len(mine), sum(bool(said.findings) for said in mine), sum(said.named for said in mine))
-        lines.append(f"| {seed} | {' | '.join(map(str, counts))} | {sum(len(said.false) for said in mine)} |")
+        counts = (len(mine), sum(said.found for said in mine), sum(said.named for said in mine))
+        lines.append(f"| {seed} | {' | '.join(map(str, counts))} | {sum(said.false for said in mine)} |")
     lines += ["", "| kind | drawn | found | named | first findings |", "|---|---|---|---|---|"]
     for kind in KINDS:
         if mine := [said for said in rows if said.kind == kind]:
-            rules = ", ".join(
-                dict.fromkeys(f"`{said.findings[0].id}`" if said.findings else "nothing" for said in mine)
-            )
-            counts = (len(mine), sum(bool(said.findings) for said in mine), sum(said.named for said in mine))
+            rules = ", ".join(dict.fromkeys(f"`{said.first}`" if said.found else "nothing" for said in mine))
+            counts = (len(mine), sum(said.found for said in mine), sum(said.named for said in mine))
             lines.append(f"| {kind} | {' | '.join(map(str, counts))} | {rules} |")
     return "\n".join(lines)
 
@@ -234,11 +245,17 @@ def main(words: list[str]) -> None:
     parser.add_argument("seeds", nargs="*", type=int, default=list(SEEDS))
     parser.add_argument("--kinds", default="", help="words of which one is in the names of kinds, with | between them")
     parser.add_argument("--lab", default="")
+    parser.add_argument("--table", nargs="*", type=Path, default=[], help="what earlier runs printed: the table of it")
     parser.add_argument("--count", type=int, default=COUNT)
     given = parser.parse_args(words)
     kinds = [name for name in KINDS if any(word in name for word in given.kinds.split("|"))]
     count = given.count if not given.kinds else len(kinds)
-    rows = [said for seed in given.seeds for said in run(seed, kinds, count, given.lab)]
+    rows = [
+        Said(**json.loads(text.removeprefix(ROW)))
+        for file in given.table
+        for text in file.read_text(encoding="utf-8").splitlines()
+        if text.startswith(ROW)
+    ] or [said for seed in given.seeds for said in run(seed, kinds, count, given.lab)]
     text = table(rows)
     print(text)
     if not given.kinds and not given.lab:

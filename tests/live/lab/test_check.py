@@ -18,6 +18,7 @@ from railweave.live.lab.names import namespace
 from railweave.live.lab.running import Running
 from tests.conftest import EXAMPLES, example
 from tests.live.lab import matrix as matrix_of_faults
+from tests.live.lab.faults import KINDS, Bench
 from tests.live.lab.machine import lab, needs_lab
 
 pytestmark = needs_lab
@@ -76,11 +77,15 @@ def test_a_lab_is_as_designed_and_what_is_broken_is_found(tmp_path: Path) -> Non
             finally:
                 inside_of(inside, undo)
         assert checked(fabric) == (0, [])
-        for name in ("cables swapped", "daemon killed", "server's rule"):
+        trial = matrix_of_faults.Trial(fabric, tmp_path, 5)
+        for name in ("cables swapped", "daemon killed", "server's rule taken away"):
             with life.attach(fabric)[1] as again:  # interfaces may have been made anew
-                drawn, seen = matrix_of_faults.try_one(fabric, again, name, random.Random(5))  # noqa: S311 - repeatable
-            assert seen, (name, drawn.what)
-            assert matrix_of_faults.names(seen[0], drawn), (name, drawn.what, seen)
+                fault = KINDS[name](Bench(again, random.Random(5)))  # noqa: S311 - repeatable
+                assert fault is not None, name
+                said = matrix_of_faults.try_one(trial, fault)
+            assert said is not None, name
+            assert said[0], (name, fault.what)
+            assert fault.named(said[0][0]), (name, fault.what, said[0])
 
 
 def test_a_capture_of_a_lab_is_checked_without_the_lab(tmp_path: Path) -> None:

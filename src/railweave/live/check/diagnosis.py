@@ -320,8 +320,8 @@ def _roots(seen: list[Deviation]) -> dict[int, int]:
     last = len(CAUSES)
 
     def depth(place: int) -> int:
-        own = seen[place].depth
-        return _DEPTH.get(seen[place].rule.id, last) if own is None else own
+        given = seen[place].depth
+        return _DEPTH.get(seen[place].rule.id, last) if given is None else given
 
     parent: dict[int, int] = {}
     for place, deviation in enumerate(seen):

@@ -272,7 +272,7 @@ def _mac_of(living: NetworkStates, leaf: str, router: str) -> str:
 
 def origins(living: NetworkStates) -> Iterator[Deviation]:
     """Yield a finding for each device that originates prefixes inside those of other devices, once for all who learn them."""
-    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    originated: dict[tuple[str, str], dict[str, list[str]]] = {}
     homes = {
         str(prefix): expected.device
         for expected in living.expected.values()
@@ -291,8 +291,8 @@ def origins(living: NetworkStates) -> Iterator[Deviation]:
             continue
         for device in _sources(living, prefix, home, holders, wanted.get(prefix)):
             learnt = [name for name, route in holders.items() if name != device and route.next_hops]
-            found.setdefault((device, home), {}).setdefault(prefix, []).extend(learnt)
-    for (device, home), prefixes in found.items():
+            originated.setdefault((device, home), {}).setdefault(prefix, []).extend(learnt)
+    for (device, home), prefixes in originated.items():
         names = list(prefixes)
         heard = list(dict.fromkeys(name for learnt in prefixes.values() for name in learnt if name != home))
         to = f"; {_some(heard)} {'sends' if len(heard) == 1 else 'send'} packets there" if heard else ""

@@ -151,9 +151,9 @@ async def _frozen(transport: Transport, probes: Mapping[str, str]) -> str:
             return error.kind != "late"
         return True
 
-    said = await asyncio.gather(*(answers(daemon, command) for daemon, command in probes.items()))
-    mute = [daemon for daemon, answered in zip(probes, said, strict=True) if not answered]
-    return mute[0] if mute and len(mute) < len(said) else ""
+    answered = await asyncio.gather(*(answers(daemon, command) for daemon, command in probes.items()))
+    mute = [daemon for daemon, in_time in zip(probes, answered, strict=True) if not in_time]
+    return mute[0] if mute and len(mute) < len(answered) else ""
 
 
 async def _round(
