@@ -11,7 +11,7 @@ from railweave.operations.bench.messages import MEANINGS, kind_of
 from railweave.operations.bench.triage.frameworks import dump_text
 from railweave.operations.bench.triage.triage import RULES, triage, triage_job
 from railweave.operations.bench.triage.wire import Design
-from tests.operations.bench.made_logs import DEVIATIONS, WARNINGS, Job, drawn_by, healthy, judged, made, mutated
+from tests.operations.bench.made_logs import DEVIATIONS, WARNINGS, Job, Odd, drawn_by, healthy, judged, made, mutated
 
 HOSTS = ("node-a", "node-b", "node-c")
 
@@ -68,7 +68,7 @@ def test_healthy_logs_have_no_findings(number: int) -> None:
 
 
 @pytest.mark.parametrize(("id_", "odd"), DEVIATIONS)
-def test_a_host_that_differs_is_named_across_the_files_of_ranks(id_: str, odd: object) -> None:
+def test_a_host_that_differs_is_named_across_the_files_of_ranks(id_: str, odd: Odd) -> None:
     """NCCL_DEBUG_FILE writes one file for each rank: what one host has otherwise shows only beside the others."""
     from dataclasses import replace
 
