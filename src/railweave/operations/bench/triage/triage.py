@@ -443,7 +443,7 @@ _END = re.compile(
     r"|\bDistBackendError\b|NCCL (?:communicator was|failure)|unhandled (?:system|cuda|hip) error|NCCL Error [1-9]"
     r"|Failed to complete \w+|Couldn't post send|Failed to exchange data|(?:ethernet|rdma)_\w+: (?:Couldn't|Unable)|Unable to (?:Connect the HCA|read to socket|open file descriptor)"
     r"|Couldn't (?:connect to|get context|set the link layer|create IB resources|get device)|IB device \S+ not found"
-    r"|[Pp]rocess(?:es)? .*exited (?:on signal|with)|(?:mpirun|mpiexec|prterun).* (?:noticed|detected) that|srun: error: .*(?:[Ee]xited with exit code|Killed|Aborted|[Ss]ignal)"
+    r"|[Pp]rocess(?:es)? .{0,200}exited (?:on signal|with)|(?:mpirun|mpiexec|prterun).{0,200} (?:noticed|detected) that|srun: error: .{0,200}(?:[Ee]xited with exit code|Killed|Aborted|[Ss]ignal)"
     r"|exitcode *: -?[1-9]|Signal: (?:Aborted|Segmentation)|BAD TERMINATION|\bChildFailedError\b|slurmstepd: error"
 )
 """The lines by which a program, a benchmark or a launcher reports that a job failed."""
