@@ -340,7 +340,6 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
     Each finding shows the line that it is based on, and the fix. Exits 1 if a finding is an error, and 2 if a file is not benchmark output.
     """
     from railweave.api.bench import bench_triage
-    from railweave.operations.bench.triage.triage import LOOKED_FOR
 
     with waiting(f"reading {counted(len(options.files), 'file')}", quiet=quiet or as_json):
         outputs = bench_triage.of(options)
@@ -349,7 +348,7 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
         Problem(
             FileLine(output.read.file),
             "no output of a benchmark is known in it",
-            f"give what a run printed: {LOOKED_FOR}",
+            f"give what a run printed: {output.advice}",
         )
         for output in outputs
         if not output.known
