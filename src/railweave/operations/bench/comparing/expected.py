@@ -1,4 +1,4 @@
-"""Whether the numbers of an output are good for such servers, without a fabric file: what they should get, and what binds.
+"""Checks of the numbers of outputs without a fabric file: what such servers should get, and what binds.
 
 The servers are a network of their own without oversubscription: what is lost beside its prediction is lost in the servers, or in a
 network that is worse than that.
@@ -203,12 +203,12 @@ def _collective(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
     of = f"{of} on {counted(servers, 'server')}, {counted(run.ranks or 0, 'GPU')}"
     for sample in samples:
         place = f"{of}, {sample.place}".removesuffix(", ")
-        found = next(((told, why) for key, (told, why) in rows if key.place == sample.place), None)
-        if found is None:
+        predicted = next(((told, why) for key, (told, why) in rows if key.place == sample.place), None)
+        if predicted is None:
             reason = notes[0].partition(": ")[2] if notes else "nothing is predicted of it"
             yield _unseen(place, f"{reason[:1].upper()}{reason[1:]}.", sample, GBYTES)
             continue
-        told, why = found
+        told, why = predicted
         wrong = sum(
             other.value
             for other in run.samples
