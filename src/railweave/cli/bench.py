@@ -266,15 +266,13 @@ def check(options: BenchCheck, *, as_json: bool, quiet: bool) -> None:
     below it or if it cannot be told, and 2 if a file is not benchmark output.
     """
     from railweave.api.bench import bench_check
-    from railweave.operations.bench.comparing.expected import texts
 
     with waiting("predicting", quiet=quiet or as_json):
         result = bench_check.of(options)
     if as_json:
         print_json(result.to_json())
     else:
-        for line in texts(result):
-            typer.echo(line)
+        typer.echo(result.to_text())
     if not result.good:
         raise typer.Exit(1)
 

@@ -292,7 +292,7 @@ def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
     usual = max(exp(center), 1e-9)
     rates = np.log(np.clip(relative / usual, SLOWEST, 1 / SLOWEST))
     near = rates if center <= float(np.median(logs)) else rates[np.abs(rates) < WIDEST]
-    noise = max(1.4826 * float(np.median(np.abs(near))), NARROWEST)
+    noise = max(1.4826 * float(np.median(np.abs(near if len(near) else rates))), NARROWEST)
     parts = crossings([pair for pair, _ in given])
     suspects: list[Suspect] = []
     seconds: list[Suspect | None] = []
@@ -326,9 +326,10 @@ def _upper(logs: Numbers) -> float:
     One slow server slows every run that it is in. In a small cluster, or in groups of several servers, these may be half of the runs, so
     that their median is no healthy rate.
     """
-    center = float(np.quantile(logs, 0.75))
+    center = float(np.quantile(logs, 0.75, method="nearest"))
     for _ in range(5):
-        center = float(np.median(logs[np.abs(logs - center) < WIDEST]))
+        near = logs[np.abs(logs - center) < WIDEST]
+        center = float(np.median(near)) if len(near) else center
     return center
 
 

@@ -98,6 +98,13 @@ class NumberCheck(JsonObject):
         ]
         return f"{counted(len(outcomes), 'number')}: {', '.join(counts)}"
 
+    def to_text(self) -> str:
+        """Return the check as text: the servers, each number with its outcome, and the verdict."""
+        numbers = [number.to_text() for number in self.numbers]
+        return "\n".join(
+            [f"compared with {self.servers}", *numbers, *(f"note: {note}" for note in self.notes), self.verdict]
+        )
+
     @property
     def table(self) -> Table:
         """The numbers as a table."""
@@ -296,12 +303,3 @@ def _judged(
             "It is above what such servers can get: the servers are others than said (--gpus, --nic, --nvlink), or it counts something else.",
         )
     return CheckedNumber(of, measured, unit, value, low, high, outcome, tuple(sentences))
-
-
-def texts(check: NumberCheck) -> list[str]:
-    """Return the lines of a check for people."""
-    lines = [f"compared with {check.servers}"]
-    for number in check.numbers:
-        lines += number.to_text().split("\n")
-    lines += [f"note: {note}" for note in check.notes]
-    return [*lines, check.verdict]
