@@ -117,6 +117,8 @@ def _managed(config: DeviceConfig) -> Iterator[DeviceConfig]:
         users=users,
         root_password="secret:root",  # noqa: S106 - a reference
         banner="Authorized use only.\nAll is logged.",
+        lldp_interval=10,
+        lldp_hold=3,
         snmp=replace(snmp, contact="noc", location="hall 1", trap_targets=("172.20.0.9",)),
         services=Services(netconf_rfc_compliant=True, grpc_certificate="secret:pem", eapi=True),
     )

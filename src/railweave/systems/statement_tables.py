@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 from railweave import systems
 from railweave.model.config.statements import Statements
@@ -23,5 +23,6 @@ def tables(nos: str) -> dict[str, Statements[Any]]:
     for prefix, module in modules.items():
         for key, value in vars(import_module(module)).items():
             if isinstance(value, Statements):
-                by_id.setdefault(id(value), (f"{prefix}{key}", value))
+                table = cast("Statements[Any]", value)
+                by_id.setdefault(id(table), (f"{prefix}{key}", table))
     return dict(by_id.values())

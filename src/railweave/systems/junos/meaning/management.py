@@ -103,7 +103,7 @@ def edge_of(config: DeviceConfig) -> Edge:
 def management_of(
     system: System, top: Word, ports: Iterable[Port], assigned: InterfaceAddress, *, protected: bool
 ) -> Management:
-    """Return the management plane of a device. ``assigned``: the address of its management port. ``protected``: filters say what may reach it."""
+    """Return the management plane of a device. ``own``: the address of its management port. ``protected``: filters say what may reach it."""
     edge = NEIGHBORS.value(top)
     if edge.address is not None and edge.address != assigned.address:
         top.add(("protocols", "lldp", "management-address", edge.address), 0, 0).leave()
@@ -195,7 +195,7 @@ def _snmp(agent: Agent) -> Snmp:
 
 
 def gateway_of(system: System, top: Word, assigned: InterfaceAddress) -> Address:
-    """Return the next hop of the default route of the management port, whose address is ``assigned``; 0.0.0.0 if there is none.
+    """Return the next hop of the default route of the management port, whose address is ``own``; 0.0.0.0 if there is none.
 
     A route in the main table counts if the port itself reaches its next hop. Other static routes there are the fabric's, and not understood.
     """

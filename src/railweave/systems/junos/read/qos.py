@@ -265,7 +265,7 @@ def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
                 dscps.setdefault(name, points)
             families.append((classifier, {*here}))
     for classifier, classes in families:
-        for name in classes - set.intersection(*(others for _, others in families)):
+        for name in [name for name in classes if any(name not in others for _, others in families)]:
             classifier.block("forwarding-class").block(name).leave()
     return dscps
 
