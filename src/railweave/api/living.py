@@ -8,8 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.running_verbs import FleetCheck, FleetMesh
-from railweave.api.verbs import Check, Collect, FillInventory
+from railweave.api.verbs import Check, Collect, FillInventory, FleetCheck, FleetMesh
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 FABRIC_FILE = Argument("Fabric file (YAML) of the network.")
 ONE_SWITCH = Opt("Include only this switch; default: all switches. May be repeated.")
 ONE_DEVICE = Opt("Include only this device; default: all devices. May be repeated.")
-SERVER_ACCESS = Opt(
-    "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name."
-)
-SUDO = Opt(
-    "Run the program on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run it as the login user."
-)
 APPLY = Opt(
     "Write the proposed values into the fabric file. Default: show them as a patch, and leave the fabric file unchanged."
 )
@@ -68,47 +62,6 @@ STORE = Opt(
 )
 
 RUNS_STORE = Argument("Store of benchmark runs: an SQLite file, or a database postgresql://USER@HOST/NAME.", kind=str)
-
-
-@dataclass(frozen=True)
-class FleetCheck(Source):
-    """Options of ``fleet_check``."""
-
-    _: KW_ONLY
-    hosts: Annotated[str | None, Opt("Servers to check, for example H100-[01-04]; default: all servers.")] = None
-    access: Annotated[Path | str | None, SERVER_ACCESS] = None
-    only: Annotated[
-        Sequence[str],
-        Opt(
-            "Run only the check with this id, or the checks of this subject, for example link (docs/checks.md). Default: all checks. May be repeated."
-        ),
-    ] = ()
-    allow_unseen: Annotated[
-        Sequence[str],
-        Opt(
-            "Accept that this check, or the checks of this subject, cannot see what they check. Default: that is an error. May be repeated."
-        ),
-    ] = ()
-    sudo: Annotated[bool, SUDO] = False
-    at_once: Annotated[int, Opt("Largest number of servers that are checked at the same time.", least=1, most=512)] = 32
-    progress: Callable[[str], None] = silent
-
-
-@dataclass(frozen=True)
-class FleetMesh(Source):
-    """Options of ``fleet_mesh``."""
-
-    _: KW_ONLY
-    hosts: Annotated[
-        str | None,
-        Opt(
-            "Servers that send probes, for example H100-[01-04]; the probes may go to other servers. Default: all servers."
-        ),
-    ] = None
-    access: Annotated[Path | str | None, SERVER_ACCESS] = None
-    sudo: Annotated[bool, SUDO] = False
-    at_once: Annotated[int, Opt("Largest number of servers that send probes at the same time.", least=1, most=512)] = 64
-    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)

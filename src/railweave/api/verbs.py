@@ -56,6 +56,12 @@ HOSTS = Opt(
     "Servers that take part, in the order of their ranks: names (A,B,C-[1-4]), a number N for the first N, or stripes-alternate. The word stripes-alternate takes one server of each stripe in turn; a stripe is a group of leaves with its servers. Default: all servers."
 )
 LAB = Opt("Use the lab that `railweave lab up` started for this fabric file, instead of the real devices. Needs root.")
+SERVER_ACCESS = Opt(
+    "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name."
+)
+SUDO = Opt(
+    "Run the program on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run it as the login user."
+)
 DEVICE_ACCESS = Opt(
     "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name."
 )
@@ -592,3 +598,44 @@ class FillInventory:
     write: Annotated[bool, Opt("Write the changed inventory; default: only show how it would change.")] = False
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
+
+
+@dataclass(frozen=True)
+class FleetCheck(Source):
+    """Options of ``fleet_check``."""
+
+    _: KW_ONLY
+    hosts: Annotated[str | None, Opt("Servers to check, for example H100-[01-04]; default: all servers.")] = None
+    access: Annotated[Path | str | None, SERVER_ACCESS] = None
+    only: Annotated[
+        Sequence[str],
+        Opt(
+            "Run only the check with this id, or the checks of this subject, for example link (docs/checks.md). Default: all checks. May be repeated."
+        ),
+    ] = ()
+    allow_unseen: Annotated[
+        Sequence[str],
+        Opt(
+            "Accept that this check, or the checks of this subject, cannot see what they check. Default: that is an error. May be repeated."
+        ),
+    ] = ()
+    sudo: Annotated[bool, SUDO] = False
+    at_once: Annotated[int, Opt("Largest number of servers that are checked at the same time.", least=1, most=512)] = 32
+    progress: Callable[[str], None] = silent
+
+
+@dataclass(frozen=True)
+class FleetMesh(Source):
+    """Options of ``fleet_mesh``."""
+
+    _: KW_ONLY
+    hosts: Annotated[
+        str | None,
+        Opt(
+            "Servers that send probes, for example H100-[01-04]; the probes may go to other servers. Default: all servers."
+        ),
+    ] = None
+    access: Annotated[Path | str | None, SERVER_ACCESS] = None
+    sudo: Annotated[bool, SUDO] = False
+    at_once: Annotated[int, Opt("Largest number of servers that send probes at the same time.", least=1, most=512)] = 64
+    progress: Callable[[str], None] = silent

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from railweave.api.options import Opt
-from railweave.api.running_verbs import FleetCheck, FleetMesh
-from railweave.api.verbs import CSV
+from railweave.api.verbs import CSV, FleetCheck, FleetMesh
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling, write_csv
 

@@ -29,8 +29,8 @@ class Ask:
 
     - ``name``: the name of the answer; ``name?`` is optional: an error is an acceptable answer.
     - ``when``: the part of the configuration without which it is not asked.
-    - ``each``: how often it is asked: once; for each ``route`` that is looked at; for each ``vrf``; for each VRF and address family if
-      ``tables`` are asked for; or else, for each address family outside VRFs, as the ``counts`` of routes in the place of tables.
+    - ``each``: how often it is asked. Empty means once; ``route`` and ``vrf`` mean once for each. With ``tables`` it is asked for each VRF
+      and address family, if whole tables are asked for. If they are not, ``counts`` is asked for each address family outside VRFs.
       Name and command then have ``{vrf}``, ``{prefix}`` and the words of ``_words``.
     - ``by``: the name of its form in the system's forms.
     """

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from railweave.operations.bench.gids import gid_address, raw_gid
+from railweave.operations.bench.lines import gid_address, raw_gid
 from railweave.operations.bench.perftest import PerftestFailure, PerftestRow
 from railweave.operations.bench.read import read
 from tests.operations.bench.said import perftest, text_of

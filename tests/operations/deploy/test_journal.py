@@ -16,12 +16,12 @@ import pytest
 from railweave.api.deploying import deploy_history, deploy_status
 from railweave.cli.deploy_output import revision_table
 from railweave.errors import OutputError, RailweaveError
-from railweave.operations.deploy import applying, journal, recovery, upgrade_status
+from railweave.operations.deploy import applying, journal, recovery
 from railweave.operations.deploy.journal import Revision
 from railweave.operations.watch.watching import deploying
 
 NOBODY = 65534
-IMPORTED = applying, recovery, upgrade_status
+IMPORTED = applying, recovery
 """What ``deploy_status`` imports when it is called: another user may not read the modules then."""
 
 

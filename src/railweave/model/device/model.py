@@ -277,8 +277,10 @@ class DeviceConfig:
         gateways = [prefix.family for gateway in self.gateways if not gateway.vrf for prefix in gateway.prefixes]
         loopbacks = [prefix.family for prefix in self.loopbacks() if prefix]
         outside = dict.fromkeys((*(self.bgp.families if self.bgp else ()), *loopbacks, *gateways))
-        tables: list[tuple[str, Family]] = [("default", family) for family in outside]
-        return tables + [(vrf.name, family) for vrf in self.vrfs for family in vrf.families()]
+        return [
+            *(("default", family) for family in outside),
+            *((vrf.name, family) for vrf in self.vrfs for family in vrf.families()),
+        ]
 
     def edge_ports(self) -> tuple[Interface, ...]:
         """Return the layer-2 server ports if they are to be protected, else an empty tuple."""

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from railweave.operations.bench.gids import address
+from railweave.operations.bench.lines import address
 
 _LINUX = """
 1 Operation not permitted; 2 No such file or directory; 3 No such process; 4 Interrupted system call

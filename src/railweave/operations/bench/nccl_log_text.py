@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.operations.bench import nccl_log as log
-from railweave.operations.bench.gids import address, raw_gid
-from railweave.operations.bench.lines import Line, Notes, number
+from railweave.operations.bench.lines import Line, Notes, address, number, raw_gid
 from railweave.operations.bench.messages import errno_of
 from railweave.operations.bench.nccl_log import FailedCall, FailedCompletion, RankSeen
 from railweave.operations.bench.nccl_tests import kept

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.operations.bench import perftest
-from railweave.operations.bench.gids import gid_address
-from railweave.operations.bench.lines import Line, Notes, counted, measured
+from railweave.operations.bench.lines import Line, Notes, counted, gid_address, measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

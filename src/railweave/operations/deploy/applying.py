@@ -17,10 +17,9 @@ from railweave.operations.deploy.drain import plan_drain, plan_undrain
 from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.making import make_plan
 from railweave.operations.deploy.plan import text_of
-from railweave.operations.deploy.recovery import truths, unfinished
+from railweave.operations.deploy.recovery import releases, truths, unfinished
 from railweave.operations.deploy.rollout import Rollout, StoppedError
 from railweave.operations.deploy.traffic import IdleLimit, still
-from railweave.operations.deploy.upgrade_status import releases
 from railweave.operations.deploy.upgrading import UpgradeTimeouts, Upgrading
 from railweave.outputs.folder.rendering import with_secrets
 from railweave.outputs.folder.sources import designed_with

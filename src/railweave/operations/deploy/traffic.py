@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from railweave.operations.deploy.upgrade_status import states
+from railweave.operations.deploy.recovery import states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

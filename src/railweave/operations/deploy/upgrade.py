@@ -20,7 +20,7 @@ from railweave.model.intent.status import with_drained
 from railweave.operations.deploy.changes import DeviceChange, Disruptive, statements
 from railweave.operations.deploy.left import gone
 from railweave.operations.deploy.plan import Plan, Upgrade
-from railweave.operations.deploy.upgrade_status import states
+from railweave.operations.deploy.recovery import states
 from railweave.operations.deploy.waves import waves
 from railweave.systems import system
 from railweave.systems.installation import Image

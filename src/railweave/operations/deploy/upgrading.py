@@ -19,8 +19,8 @@ from railweave.errors import InputError, NetworkPart, Problem, RailweaveError
 from railweave.json_values import JsonObject
 from railweave.live.check.identity import same_release
 from railweave.live.reach.failure import ReachError
+from railweave.operations.deploy.recovery import states
 from railweave.operations.deploy.rollout import StoppedError
-from railweave.operations.deploy.upgrade_status import states
 from railweave.systems import system
 from railweave.systems.transaction import RefusedError, Session, Spoken
 

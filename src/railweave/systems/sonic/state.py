@@ -287,12 +287,12 @@ def _alarms(health: Value) -> tuple[Alarm, ...]:
 
 def _filters(answer: Value) -> tuple[PacketFilter, ...]:
     """The lists of ``ACL_TABLE`` and the ports that they are bound to; those of type ``CTRLPLANE`` filter what is for the switch itself."""
-    found: list[PacketFilter] = []
+    filters: list[PacketFilter] = []
     for name, row in _under(answer, "ACL_TABLE|").items():
         ports = row.first("ports@", "ports")
         names = texts(ports) if isinstance(ports.raw, list) else tuple(filter(None, (ports.text() or "").split(",")))
-        found.append(PacketFilter(name, names))
-    return tuple(found)
+        filters.append(PacketFilter(name, names))
+    return tuple(filters)
 
 
 PARTS: dict[str, Part] = {

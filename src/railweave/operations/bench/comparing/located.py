@@ -13,7 +13,7 @@ from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.paths import QueuePairPath, by_ends, queue_pair_paths
 from railweave.errors import Argument, InputError, Problem
 from railweave.model.device.build import device_config
-from railweave.operations.bench.gids import address
+from railweave.operations.bench.lines import address
 from railweave.operations.store.store import opened
 
 if TYPE_CHECKING:

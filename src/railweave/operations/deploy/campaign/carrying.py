@@ -27,8 +27,8 @@ from railweave.live.site.protocol import PacketLoss, Packets
 from railweave.model.catalog import in_force
 from railweave.operations.deploy import applying, journal
 from railweave.operations.deploy.gate import Check
+from railweave.operations.deploy.recovery import states
 from railweave.operations.deploy.rollout import StoppedError
-from railweave.operations.deploy.upgrade_status import states
 from railweave.pages.table import Table, columns
 from railweave.systems import system
 from railweave.systems.transaction import RefusedError, Session

@@ -60,7 +60,7 @@ _NEIGHBOR_ENTRY = Fields(
 ipv6_neighbors = listed("..ipV6Neighbors", _NEIGHBOR_ENTRY)
 """The neighbor cache of ``show ipv6 neighbors``; EOS shows no state."""
 ipv4_neighbors = listed("..ipV4Neighbors", _NEIGHBOR_ENTRY)
-"""The ARP table of ``show ip arp`` (NAPALM's ``get_arp_table`` reads it)."""
+"""The ARP table of ``show ip arp`` (NAPALM reads it as the ARP table)."""
 
 adjacencies = listed(
     "vrfs/*/isisInstances/*/neighbors/*/adjacencies[]",
@@ -223,14 +223,14 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
 
 
 def filters(ipv6: Value, ipv4: Value) -> tuple[protocols.PacketFilter, ...]:
-    """The access lists that are bound to ports, of ``show ip access-lists summary`` and of ``ipv6`` (networking-arista reads them)."""
+    """Return the access lists that are bound to ports, of ``show ip access-lists summary`` and of ``ipv6`` (networking-arista reads them)."""
     ways = ("configuredIngressIntfs", "configuredEgressIntfs")
-    found: list[protocols.PacketFilter] = []
-    for one in (row for answer in (ipv6, ipv4) for row in answer.all("aclList")):
-        ports = dict.fromkeys(name for way in ways for port in one.all(way) if (name := _bound(port)))
-        if ports and (name := one.get("name").text()):
-            found.append(protocols.PacketFilter(name, tuple(ports)))
-    return tuple(found)
+    filters: list[protocols.PacketFilter] = []
+    for row in (row for answer in (ipv6, ipv4) for row in answer.all("aclList")):
+        ports = dict.fromkeys(name for way in ways for port in row.all(way) if (name := _bound(port)))
+        if ports and (name := row.get("name").text()):
+            filters.append(protocols.PacketFilter(name, tuple(ports)))
+    return tuple(filters)
 
 
 def _bound(port: Value) -> str | None:

@@ -103,7 +103,7 @@ def filters(answer: Value) -> tuple[PacketFilter, ...]:
     for entry in entries:
         if "rule" in entry.keys:
             rules.setdefault(_chain(entry.get("rule"), "chain"), []).append(entry.get("rule"))
-    found: list[PacketFilter] = []
+    filters: list[PacketFilter] = []
     for chain in (entry.get("chain") for entry in entries if "chain" in entry.keys):
         if not chain.get("hook").there:
             continue
@@ -111,8 +111,10 @@ def filters(answer: Value) -> tuple[PacketFilter, ...]:
         if changing or chain.get("policy").lower() == "drop":
             family, table, name = _chain(chain, "name")
             bound = (device,) if (device := chain.get("dev").text()) else ()
-            found.append(PacketFilter(f"table {family} {table}, chain {name}", tuple(dict.fromkeys((*bound, *ports)))))
-    return tuple(found)
+            filters.append(
+                PacketFilter(f"table {family} {table}, chain {name}", tuple(dict.fromkeys((*bound, *ports))))
+            )
+    return tuple(filters)
 
 
 def _chain(row: Value, name: str) -> tuple[str, ...]:

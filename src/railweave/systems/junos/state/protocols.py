@@ -148,15 +148,16 @@ def route_counts(answer: Value) -> dict[str, dict[str, int]]:
 
 
 def filters(answer: Value) -> tuple[protocols.PacketFilter, ...]:
-    """The firewall filters in force, of ``show firewall``; one for each port has the port's name in its own: ``NAME-et-0/0/0.0-i``."""
-    names = (one.get("filter-name").text() for one in answer.find("filter-information"))
-    found: list[protocols.PacketFilter] = []
+    """Return the firewall filters in force, of ``show firewall``; one for each port has the port's name in its own: ``NAME-et-0/0/0.0-i``."""
+    names = (entry.get("filter-name").text() for entry in answer.find("filter-information"))
+    filters: list[protocols.PacketFilter] = []
     for name in dict.fromkeys(filter(None, names)):
         if name.startswith("__"):  # made by Junos itself
             continue
         match = _OF_PORT.fullmatch(name)
-        found.append(protocols.PacketFilter(match[1], (port_of(match[2]),)) if match else protocols.PacketFilter(name))
-    return tuple(found)
+        port = port_of(match[2]) if match else None
+        filters.append(protocols.PacketFilter(match[1], (port,)) if match and port else protocols.PacketFilter(name))
+    return tuple(filters)
 
 
 _OF_PORT = re.compile(r"(.+)-((?:et|xe|ge|ae|irb)[-.\d/:]{1,20})-[io]")
