@@ -276,11 +276,11 @@ class DeviceConfig:
         """Return (VRF, address family) for each routing table that the switch has by design. The table outside VRFs is ``default``."""
         gateways = [prefix.family for gateway in self.gateways if not gateway.vrf for prefix in gateway.prefixes]
         loopbacks = [prefix.family for prefix in self.loopbacks() if prefix]
-        outside = dict.fromkeys((*(self.bgp.families if self.bgp else ()), *loopbacks, *gateways))
-        return [
-            *(("default", family) for family in outside),
-            *((vrf.name, family) for vrf in self.vrfs for family in vrf.families()),
-        ]
+        outside: dict[Family, None] = dict.fromkeys((*(self.bgp.families if self.bgp else ()), *loopbacks, *gateways))
+        tables: list[tuple[str, Family]] = []
+        tables += [("default", family) for family in outside]
+        tables += [(vrf.name, family) for vrf in self.vrfs for family in vrf.families()]
+        return tables
 
     def edge_ports(self) -> tuple[Interface, ...]:
         """Return the layer-2 server ports if they are to be protected, else an empty tuple."""
