@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
+from railweave.model.config.addresses import FAMILIES, Address, Family, InterfaceAddress, Prefix
 from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.bgp_model import (
     Action,
@@ -274,13 +274,16 @@ class DeviceConfig:
 
     def routed(self) -> list[tuple[str, Family]]:
         """Return (VRF, address family) for each routing table that the switch has by design. The table outside VRFs is ``default``."""
-        gateways = [prefix.family for gateway in self.gateways if not gateway.vrf for prefix in gateway.prefixes]
-        loopbacks = [prefix.family for prefix in self.loopbacks() if prefix]
-        outside: dict[Family, None] = dict.fromkeys((*(self.bgp.families if self.bgp else ()), *loopbacks, *gateways))
-        tables: list[tuple[str, Family]] = []
-        tables += [("default", family) for family in outside]
-        tables += [(vrf.name, family) for vrf in self.vrfs for family in vrf.families()]
-        return tables
+        prefixes = [
+            *self.loopbacks(),
+            *(prefix for gateway in self.gateways if not gateway.vrf for prefix in gateway.prefixes),
+        ]
+        outside: list[Family] = [prefix.family for prefix in prefixes if prefix]
+        outside = [family for family in FAMILIES if family in outside or (self.bgp and family in self.bgp.families)]
+        return [
+            *(("default", family) for family in outside),
+            *((vrf.name, family) for vrf in self.vrfs for family in vrf.families()),
+        ]
 
     def edge_ports(self) -> tuple[Interface, ...]:
         """Return the layer-2 server ports if they are to be protected, else an empty tuple."""
