@@ -23,6 +23,7 @@ from railweave.live.lab import assertions, fib, hosts, life, logins
 from railweave.live.lab.faults.measure import ProbeCounts, Prober
 from railweave.live.lab.faults.traffic import QueuePair, queue_pairs, spread
 from railweave.live.lab.overlay import Overlay
+from railweave.model.device.build import device_config
 from railweave.model.network.model import Network
 from railweave.operations.deploy.plan import Plan
 from railweave.writing import write_file
@@ -36,6 +37,17 @@ TIMERS = Overlay(bfd_interval_ms=300)
 FLOWS = 256
 APART = 32
 PATIENCE_S = 90.0
+
+
+def names_of(*networks: Network) -> list[str]:
+    """The names of all that a plan may cut: fabrics, tenants and VNIs."""
+    names = {fabric.name for network in networks for fabric in network.fabrics}
+    names |= {tenant.name for network in networks for fabric in network.fabrics for tenant in fabric.tenants}
+    for network in networks:
+        for switch in network.switches:
+            bridged = device_config(network, switch.name).mac_vrf
+            names |= {f"VNI {vlan.vni}" for vlan in bridged.vlans} if bridged else set()
+    return sorted(names)
 
 
 @dataclass(frozen=True)
@@ -208,7 +220,9 @@ def tried(trial: Trial) -> tuple[list[str], list[str]]:
             fabric.write_text(trial.after)
             for way in ("there", "back"):
                 plan = (
-                    deploy_plan(fabric, lab=True, access=access, servers=trial.servers)
+                    deploy_plan(
+                        fabric, lab=True, access=access, servers=trial.servers, allow_cut=names_of(before, after)
+                    )
                     if way == "there"
                     else deploy_rollback(fabric, 1, lab=True, access=access)
                 )

@@ -71,7 +71,7 @@ def test_a_change_of_design_comes_onto_the_routers_and_back(tmp_path: Path) -> N
     with designed(fabric):
         assert not deploy_plan(fabric, lab=True).changed
         fabric.write_text(CHANGED)
-        plan = deploy_plan(fabric, lab=True)
+        plan = deploy_plan(fabric, lab=True, allow_cut=["backend"])
         assert len(plan.changed) == 4
         deploy_apply(save(plan, file), lab=True)
         assert not deploy_plan(fabric, lab=True).changed
@@ -91,7 +91,7 @@ def test_a_router_that_refuses_a_line_leaves_the_network_as_it_was(tmp_path: Pat
     fabric.write_text(DESIGN)
     with designed(fabric):
         fabric.write_text(CHANGED.replace("leaf: {", 'leaf: {extra: {frr: "nonsense that no daemon knows"}, '))
-        plan = deploy_plan(fabric, lab=True)
+        plan = deploy_plan(fabric, lab=True, allow_cut=["backend"])
         with pytest.raises(
             StoppedError,
             match=r"the rehearsal failed, and nothing was changed: stripe1-leaf1: .*nonsense that no daemon",
@@ -108,7 +108,7 @@ def test_routers_go_back_by_themselves_when_nobody_is_left_to_confirm(tmp_path: 
     fabric.write_text(DESIGN)
     with designed(fabric):
         fabric.write_text(CHANGED)
-        plan = save(deploy_plan(fabric, lab=True), tmp_path / "plan.json")
+        plan = save(deploy_plan(fabric, lab=True, allow_cut=["backend"]), tmp_path / "plan.json")
         work = (
             "import sys; from railweave.api.deploying import deploy_apply\n"
             "from railweave.operations.deploy.gate import Check\n"

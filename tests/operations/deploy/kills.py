@@ -32,7 +32,11 @@ def killed(fabric: Path, seed: int) -> str:
     with changing(fabric, runs(start)) as network:
         before = {name: sorted(box.running) for name, box in network.boxes.items()}
         path = fabric.with_name("plan.json")
-        write_file(path, json.dumps(deploy_plan(fabric, live=True, access=network.access).to_json()), private=True)
+        write_file(
+            path,
+            json.dumps(deploy_plan(fabric, live=True, access=network.access, allow_cut=["backend"]).to_json()),
+            private=True,
+        )
         where = kill(path, network, dice)
         if (history := deploy_history(fabric)) and history[0].state == "running":
             _, truths = deploy_status(fabric, access=network.access)

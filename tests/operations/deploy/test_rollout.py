@@ -65,7 +65,7 @@ def other(folder: Path) -> dict[str, list[str]]:
 
 
 def planned(fabric: Path, access: Path, **options: object) -> Path:
-    plan = deploy_plan(fabric, live=True, access=access, **options)  # type: ignore[arg-type]
+    plan = deploy_plan(fabric, live=True, access=access, allow_cut=["backend"], **options)  # type: ignore[arg-type]
     path = fabric.with_name("plan.json")
     write_file(path, json.dumps(plan.to_json()), private=True)
     return path
@@ -214,7 +214,7 @@ def test_a_device_that_is_lost_goes_back_by_itself(fabric: Path) -> None:
 
 def test_an_apply_that_was_killed_before_anything_was_kept_can_be_told_and_resumed(fabric: Path) -> None:
     with changing(fabric, other(fabric.parent)) as network:
-        plan = deploy_plan(fabric, live=True, access=network.access)
+        plan = deploy_plan(fabric, live=True, access=network.access, allow_cut=["backend"])
         with journal.at_work(fabric) as rows:
             rows.begin(plan, "railweave-small-{number}-abcdef")
         _, truths = deploy_status(fabric, access=network.access)

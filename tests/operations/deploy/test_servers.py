@@ -46,7 +46,7 @@ def fabric(tmp_path: Path) -> Path:
 
 
 def planned(fabric: Path, access: Path, *only: str) -> Path:
-    plan = deploy_plan(fabric, live=True, access=access, servers=True, only=only)
+    plan = deploy_plan(fabric, live=True, access=access, servers=True, only=only, allow_cut=["backend"])
     assert plan.refused == []
     return saved(fabric, plan)
 
@@ -61,7 +61,7 @@ def test_servers_come_to_their_design_after_the_switches(fabric: Path) -> None:
     other = fabric.with_name("other.yaml")
     with with_servers(fabric, runs(other), host_files(other)) as (network, boxes):
         assert all("fd00" in "".join(box.tables()) for box in boxes.values())
-        plan = deploy_plan(fabric, live=True, access=network.access, servers=True)
+        plan = deploy_plan(fabric, live=True, access=network.access, servers=True, allow_cut=["backend"])
         path = saved(fabric, plan)
         assert [wave.devices for wave in plan.waves][-2:] == [("gpu-1",), ("gpu-2",)]
         assert not any(box.folder.joinpath("deploy").exists() for box in boxes.values())

@@ -55,7 +55,7 @@ def apart(folder: Path, *names: str) -> Iterator[SonicNetwork]:
 
 
 def planned(network: SonicNetwork) -> Path:
-    return written(network, deploy_plan(network.fabric, live=True, access=network.access))
+    return written(network, deploy_plan(network.fabric, live=True, access=network.access, allow_cut=["backend"]))
 
 
 def written(network: SonicNetwork, plan: Plan) -> Path:

@@ -90,7 +90,10 @@ def test_ports_whose_mtu_changes_are_out_meanwhile(tmp_path: Path) -> None:
     running["spine1"] = {file: text.replace("mtu 9216", "mtu 9000") for file, text in running["spine1"].items()}
     plan = make_plan(path, new, running, silent={}, live=True, limits=PlanLimits(0.4))
     (wave,) = plan.waves
-    assert wave.risks == ("stripe1-leaf1 keeps 50% of its uplink capacity",)
+    assert wave.risks == (
+        "stripe1-leaf1 keeps 50% of its uplink capacity",
+        "changes that routes do not show: MTU on spine1",
+    )
     assert plan.refused == ["wave 1: 50% of it would be out at once, and --max-unavailable is 40%"]
 
 
@@ -108,5 +111,6 @@ def test_a_port_that_the_design_does_not_use_any_more_is_said_to_carry_nothing_o
     old = designed(tmp_path / "old.yaml", SMALL)
     new = designed(path, SMALL.replace("gpu-[1-2]", "gpu-[1-1]"))
     plan = make_plan(path, new, texts(old), silent={}, live=True)
-    assert {wave.risks for wave in plan.waves} == {("what it disrupts carries nothing of the design",)}
+    assert {wave.risks[0] for wave in plan.waves} == {"what it disrupts carries nothing of the design"}
+    assert not any(wave.effect.cuts or wave.effect.risks for wave in plan.waves)
     assert all(one.disrupts for one in plan.changed.values())
