@@ -33,7 +33,7 @@ SECRETS = Opt(
     "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in the plan. Required if the plan contains such references; only you may have read access to the file."
 )
 WHAT = Argument(
-    "One or more parts of the network: a switch, a server, a link (A--B or SERVER:NIC, with the names of cabling.csv), or a path color (a class of uplinks; docs/path-colors.md).",
+    "Parts of the network, one or more, separated by spaces: a switch, a server, a link (A--B or SERVER:NIC, with the names of cabling.csv), or a path color (a class of uplinks; docs/path-colors.md).",
     kind=list[str],
 )
 WAVE_SHARE = Opt(
@@ -163,7 +163,7 @@ class TuneDiagnose:
     servers: Annotated[
         int | None,
         Opt(
-            "Number of servers that --rehearse simulates. Default: as many as have 64 GPUs together, but at least 2.",
+            "Number of servers that --rehearse simulates. Default: as many as have at most 64 GPUs together, but at least 2 servers.",
             least=2,
         ),
     ] = None
@@ -259,7 +259,7 @@ class BenchRun:
     host_check: Annotated[
         bool,
         Opt(
-            "First run `railweave host check` on the servers, and store its result with the runs.",
+            "First run `railweave host check` on the servers, and store its result with the runs. Faults that it finds do not stop the runs.",
             name="--host-check/--no-host-check",
         ),
     ] = True
@@ -608,7 +608,7 @@ class BenchReport:
     baseline: Annotated[
         Path | str | None,
         Opt(
-            "Earlier results to compare with: a store, STORE#RUN, or the id of a run in this store. Default: the report has no regressions.",
+            "Earlier results to compare with: a store, STORE#RUN, or the id of a run in this store. Default: the report does not look for regressions.",
             kind=str | None,
         ),
     ] = None

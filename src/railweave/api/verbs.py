@@ -101,7 +101,7 @@ class Build:
     out: Annotated[
         Path | str,
         Opt(
-            "Output folder. It must be new, empty or an earlier build; an earlier build is replaced completely or, after an error, not at all.",
+            "Output folder. It must be new, empty or an earlier build. An earlier build is replaced as a whole; if the network cannot be designed or written, it stays unchanged.",
             letter="-o",
         ),
     ]

@@ -104,8 +104,8 @@ def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
 def diagnose(options: TuneDiagnose, *, as_json: bool, quiet: bool) -> None:
     """Compare the counters of lossless traffic in two captures, and propose a change of one buffer or ECN field in the fabric file.
 
-    The change is for the first symptom in this order: dropped packets, PFC pauses, ECN marks. Then measure again. Exits 1 if a counter was
-    not seen and is not allowed to be (--allow-unseen). Exits 1 too if --apply was given and a change was proposed but not written, because
+    The change is for the first symptom in this order: dropped packets, PFC pauses, ECN marks. After the change, capture and diagnose again.
+    Exits 1 if devices do not show a counter that --allow-unseen does not name. Exits 1 too if --apply was given and a change was proposed but not written, because
     the simulator predicts a worse result or no network can be designed with it.
     """
     from railweave.api.tuning import tune_diagnose
