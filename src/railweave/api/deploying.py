@@ -120,9 +120,9 @@ def campaign_run(
 
 
 def lab_results(file: Path | str | None) -> list[dict[str, Any]]:
-    """Return what ``railweave lab fault --json`` printed into a file, a JSON object for each group of faults; nothing without a file.
+    """Return the results in a file of ``railweave lab fault --json``, as a JSON object for each group of faults.
 
-    Raises ``InputError``.
+    Return an empty list if ``file`` is None. Raises ``InputError`` if the file cannot be read or contains no such results.
     """
     from railweave.operations.deploy.campaign import carrying
 
@@ -130,9 +130,9 @@ def lab_results(file: Path | str | None) -> list[dict[str, Any]]:
 
 
 def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
-    """Play a scenario in a fabric file's running lab, and return the measurement of each group of faults as a JSON object.
+    """Play a scenario file in the running lab of a fabric file, and return the measurement of each group of faults as a JSON object.
 
-    Raises ``LabError``.
+    Raises ``LabError`` if the lab is not up.
     """
     from railweave.live.lab.faults.scenario import injected
 
@@ -185,7 +185,11 @@ def deploy_ztp_serve(
 
 
 def deploy_read(plan: Path | str) -> Plan:
-    """Return the plan of a file. Raises ``SpecError`` if the file is no plan or was changed, and ``InputError`` if the plan is refused."""
+    """Return the plan in a plan file.
+
+    Raises ``SpecError`` if the file is not a plan or was edited by hand, and ``InputError`` if the plan has reasons against it
+    (``Plan.refused``).
+    """
     from railweave.operations.deploy.applying import check_not_refused
     from railweave.operations.deploy.plan import read_plan
 
@@ -290,7 +294,7 @@ def deploy_upgrade(options: DeployUpgrade) -> Plan:
 
 @verb(DeployRollback)
 def deploy_rollback(options: DeployRollback) -> Plan:
-    """Plan the changes that restore the state of devices before a revision. The plan is applied like any other.
+    """Plan the changes that restore devices to their state before a revision. The plan is applied like any other.
 
     Raises ``InputError`` if there is no such revision, and as ``deploy_plan`` does.
     """

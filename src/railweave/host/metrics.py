@@ -51,7 +51,10 @@ _GAUGES = {
 
 
 def document(server: Server, pages: list[Page]) -> dict[str, Any]:
-    """Return the metrics as data for JSON. Counters that cannot be read are left out."""
+    """Return the metrics of a server's NICs and of the net plugin as data for JSON. Counters that cannot be read are left out.
+
+    ``pages``: the counters that processes with the net plugin have written.
+    """
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -130,7 +133,7 @@ def helps() -> dict[str, str]:
 
 
 def text(shown: dict[str, Any], pages: list[Page]) -> str:
-    """Return the metrics in Prometheus' text format (version 0.0.4), followed by the counters of the net plugin."""
+    """Return the result of ``document`` in Prometheus' text format (version 0.0.4), followed by the counters of the net plugin."""
     nics: list[dict[str, Any]] = shown["nics"]
     lines: list[str] = []
     for name, says in _GAUGES.items():

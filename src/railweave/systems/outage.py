@@ -1,4 +1,4 @@
-"""Outages that are commands, not configuration: what the systems' modules ``outage`` offer. A device comes back from each by itself."""
+"""Outages by commands instead of configuration, for the systems' modules ``outage``. The device recovers from each without help."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ if TYPE_CHECKING:
 
 
 class Outage(Protocol):
-    """The verbs of a system's module ``outage``. Every function raises ``RefusedError`` and ``ReachError`` as ``Transaction`` does."""
+    """The functions of a system's module ``outage``. Every function raises ``RefusedError`` and ``ReachError`` as ``Transaction`` does."""
 
     @property
     def DAEMONS(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
-        """The system's own process by the name that a scenario has for it (``bgpd``); those that are not there cannot be ended."""
+        """The name of the system's own process, by the name in scenarios (``bgpd``). Other processes cannot be ended."""
         ...
 
     @property
     def PORTS(self) -> bool:  # noqa: N802
-        """True if ports are shut by ``shut``: those that the system's own configuration does not bring back as they were."""
+        """True if ports must be shut by ``shut``, because they do not recover after being shut by configuration."""
         ...
 
     async def shut(self, session: Session, label: str, ports: Sequence[str], seconds: int) -> None:
-        """Shut ports, with a timer on the device that opens them after so many seconds. Only where ``PORTS`` says so."""
+        """Shut ports. A timer on the device opens the ports after ``seconds``. Call this only if ``PORTS`` is True."""
         ...
 
     async def open(self, session: Session, label: str) -> None:
-        """Open what ``shut`` has shut, now; nothing where that is open again."""
+        """Open the ports that ``shut`` with the same ``label`` has shut. Does nothing if they are open again."""
         ...
 
     async def reboot(self, session: Session) -> None:
-        """Restart the device, now. It comes up with what was saved."""
+        """Restart the device now. The device starts with its saved configuration."""
         ...
 
     async def end(self, session: Session, daemon: str) -> None:
-        """End a process of ``DAEMONS``; the system starts it again."""
+        """End a process of ``DAEMONS``. The system starts the process again."""
         ...

@@ -121,7 +121,13 @@ class Note:
 
 @dataclass
 class Draft:
-    """The draft of a fabric. ``whole`` is the fabric file, which all fabrics share; ``fabric`` is this fabric's part of it."""
+    """The draft of a fabric.
+
+    - ``whole``: the fabric file, which the drafts of all fabrics share. ``fabric`` is this fabric's part of the file.
+    - ``lock``: the numbers for the lock file, by pool and name.
+    - ``switches``: the names of the fabric's switches.
+    - ``leaf_numbers``: the number of each leaf, by name.
+    """
 
     name: str
     whole: dict[str, Any]
@@ -136,18 +142,18 @@ class Draft:
         return self.whole.setdefault("fabrics", {}).setdefault(self.name, {})
 
     def at(self, *keys: str) -> dict[str, Any]:
-        """Return a part of this fabric, and create it if it is missing."""
+        """Return the part of this fabric's section under nested ``keys``. Create the part if it is missing."""
         part = self.fabric
         for key in keys:
             part = part.setdefault(key, {})
         return part
 
     def override(self, device: str) -> dict[str, Any]:
-        """Return the overrides of one switch."""
+        """Return the overrides of a switch in the fabric file. Create them, empty, if they are missing."""
         return self.whole.setdefault("overrides", {}).setdefault("devices", {}).setdefault(device, {})
 
     def slots(self, pool: str, *, per_fabric: bool = False) -> dict[str, int]:
-        """Return the slots of a pool of the lock. With ``per_fabric``, the pool belongs to this fabric only."""
+        """Return the numbers of a pool of the lock, by name. Create the pool if it is missing. With ``per_fabric``, the pool is this fabric's."""
         return self.lock.setdefault(f"{self.name}/{pool}" if per_fabric else pool, {})
 
     def note(self, text: str, part: str = "") -> None:

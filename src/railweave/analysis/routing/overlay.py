@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig, Vrf
 
     Holds = dict[tuple[str, str], Mask]
-    """What each VRF holds, by device and VRF: a mask over the prefixes."""
+    """A mask of the prefixes that each VRF holds, by (device, VRF)."""
 
 _NO_ENDPOINT = -1
 
@@ -115,10 +115,11 @@ class OverlayPlane:
     def compose(
         self, fibs: Mapping[str, Fib], local: Callable[[str], Mask], down: frozenset[str]
     ) -> tuple[dict[str, Fib], Holds, SharedPrefixes]:
-        """Return (forwarding tables with tenant prefixes, the prefixes of each VRF, the prefixes that several leaves share).
+        """Return (forwarding tables with tenant prefixes, the prefixes that each VRF holds, the prefixes that several leaves share).
 
-        ``fibs`` are the tables of the underlay. ``local`` returns a mask of the prefixes of a device whose gateways have a port
-        that is up.
+        - ``fibs``: the forwarding tables of the underlay, by device.
+        - ``local``: returns, for the name of a device, a mask of the prefixes whose gateways have a port that is up.
+        - ``down``: the names of links that are down.
         """
         if not self._origins:
             return dict(fibs), {}, SharedPrefixes()
@@ -218,7 +219,7 @@ def overlay_loopbacks(config: DeviceConfig) -> list[str]:
 
 
 def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
-    """Return the prefixes of a VRF that exist on one leaf only. Prefixes of layer-2 networks are on several leaves (``routes.shared``)."""
+    """Return the prefixes of a VRF that exist on one leaf only, so without those of layer-2 networks (``table.shared``)."""
     anycast = {prefix for gateway in config.gateways if gateway.mac for prefix in gateway.prefixes}
     return [prefix for prefix in vrf.own_prefixes() if prefix not in anycast]
 

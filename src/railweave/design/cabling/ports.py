@@ -49,7 +49,10 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A resolved port range: physical ports ``first`` to ``last``, each split into ``channels`` of ``speed_gbps``."""
+    """A resolved port range: physical ports ``first`` to ``last``, each split into ``channels`` of ``speed_gbps``.
+
+    ``spread``: True if each neighbor gets physical ports of its own, even if channels of its last port stay unused.
+    """
 
     group: PortGroup
     first: int
@@ -82,7 +85,7 @@ class Range:
 
 
 def slowed(port: Port, speed_gbps: int) -> Port | None:
-    """Return the port, split differently, for a link that is slower than its range. None if the port does not support the speed."""
+    """Return the port in the breakout mode of a speed, for a link slower than the port range. None if the port has no such mode."""
     mode = next((mode for mode in port.group.modes() if mode.speed_gbps == speed_gbps), None)
     if mode is None:
         return None

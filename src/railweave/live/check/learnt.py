@@ -42,7 +42,8 @@ _RDMA = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}")
 def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> Iterable[Said]:
     """Yield the inventory values of a NIC that its leaf reports.
 
-    The leaf learns them from LLDP of the server or of the NIC itself, and from its neighbor cache.
+    The leaf learns them from LLDP of the server or of the NIC itself, and from its neighbor cache. If a different device or NIC is
+    connected, yield nothing and add a note to ``notes``.
     """
     neighbors = of_port(state.neighbors or {}, nic.leaf_port) or ()
     matching = [
@@ -68,9 +69,10 @@ def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> I
 
 
 def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: list[str]) -> Iterable[Said]:
-    """Yield the inventory values of a NIC that its server reports: the names of its interface and its RDMA device.
+    """Yield the inventory values of a NIC that its server reports: the interface's name and MAC address, and the RDMA device.
 
-    The interface is the one that receives LLDP from the NIC's leaf port, or else the one with the designed name.
+    The interface is the one that receives LLDP from the NIC's leaf port, or else the one with the designed name. If LLDP contradicts
+    the design, yield nothing and add a note to ``notes``.
     """
     interfaces = state.interfaces or {}
     heard = [name for name in interfaces if _hears(state, name, nic, ends)]
@@ -151,7 +153,7 @@ _NONE = {"", "n/a", "none", "unknown"}
 
 
 def modules(network: Network, states: Mapping[str, DeviceState]) -> Iterator[tuple[End, str, str]]:
-    """Yield the part and serial numbers of modules: a switch's port, the inventory column and the value.
+    """Yield the part and serial numbers of modules, as (switch port, inventory column, value).
 
     If several ports share a module, the values go to the first cabled port.
     """
@@ -170,7 +172,7 @@ def modules(network: Network, states: Mapping[str, DeviceState]) -> Iterator[tup
 def lengths(network: Network, states: Mapping[str, DeviceState], notes: list[str]) -> Iterator[tuple[End, End, float]]:
     """Yield the cable lengths that modules report: the reporting port, the port at the other end, and metres.
 
-    If the modules at the two ends disagree, the length is left out and a note is added.
+    If the modules at the two ends disagree, the length is left out and a note is added to ``notes``.
     """
     for cable in network.cables:
         reported = [

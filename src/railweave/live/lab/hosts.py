@@ -119,7 +119,7 @@ def apply_tables(lab: Running) -> None:
 
 
 def differences(lab: Running, name: str) -> tuple[list[str], list[str]]:
-    """Return the planned entries that a server's tables and rules lack, and the unplanned entries of planned tables. Raise LabError if they cannot be read."""
+    """Return the planned entries that a server's tables and rules lack, and the unplanned entries of planned tables. Raises ``LabError`` if they cannot be read."""
     plan = _plan(lab, name)
     try:
         with entered(namespace(lab.place.lab, name)):

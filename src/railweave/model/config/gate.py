@@ -59,14 +59,14 @@ class _Secret(NamedTuple):
     start: int
     end: int
     place: Sequence[str]
-    """The words before it, which name it."""
+    """The words before the secret, from which its name is made."""
     value: str
     written: Callable[[str], str] = str
     """The form of its replacement in the text."""
 
 
 def gated(text: str, replace: Replace) -> str:
-    """Return the text with each secret replaced by the result of ``replace``."""
+    """Return the text with each secret replaced. ``replace`` gets the words before the secret and its value, and returns the new value."""
     if not (STEMS.search(text) or "-----BEGIN " in text):
         return text
     begun = text.lstrip()[:1]
@@ -103,7 +103,7 @@ def redacted(text: str) -> str:
 
 
 def hidden(statement: str) -> str:
-    """Return statements for display without the values of secrets. Each line starts with the names of its parent statements."""
+    """Return statements for display without the values of secrets. Each line must start with the names of its parent statements."""
 
     def replace(_place: Sequence[str], value: str) -> str:
         return value if _STANDS_FOR.fullmatch(value) else HIDDEN
@@ -153,7 +153,7 @@ class Gate:
 
 
 def named(text: str) -> str:
-    """Return gated text in the form of the fabric file: each ``<hidden:NAME>`` becomes a reference, ``<secret:NAME>``."""
+    """Return a text whose secrets ``Gate.text`` has hidden with references for the fabric file: ``<hidden:NAME>`` becomes ``<secret:NAME>``."""
     return _HIDDEN_NAME.sub(r"<secret:\1>", text)
 
 

@@ -90,7 +90,7 @@ class LineRules:
 
 @dataclass(frozen=True)
 class SectionTree:
-    """A configuration tree of lines and sections. See ``ConfigTree``."""
+    """A configuration tree of lines and sections, with a system's rules. For the members see ``ConfigTree``."""
 
     nodes: tuple[Node, ...]
     rules: LineRules
@@ -211,7 +211,7 @@ def _body(section: Section) -> list[Section]:
 
 
 def section_tree(sections: Iterable[Section], rules: LineRules) -> SectionTree:
-    """Return the tree of sections."""
+    """Return the configuration tree of a system's sections, with the rules by which the system's lines change."""
     return SectionTree(_nodes(sections, rules), rules)
 
 

@@ -247,8 +247,8 @@ class Switch:
 class Subnet:
     """A server prefix, and the leaf's address in it. ``color`` is a ``Color.index``, or None if paths are not colored.
 
-    ``tunnel`` is the leaf's address to which packets for its servers are sent. It is set only on a layer-2 network that several
-    leaves share, because the prefix does not identify the leaf there.
+    ``tunnel`` is the address of the leaf's tunnel endpoint for packets to its servers. It is set only on a layer-2 network that
+    several leaves share, because the prefix does not identify the leaf there. Otherwise ``tunnel`` is empty.
     """
 
     prefix: str

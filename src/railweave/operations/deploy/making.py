@@ -245,6 +245,7 @@ def make_plan(
     - ``only``: the switches to change; empty: all.
     - ``configs``: the wanted configurations of switches, if they differ from the network's own, for example in a lab.
     - ``servers``: the present and the wanted texts of the servers to include.
+    - ``limits``: the limits of waves, and the step of the design if the plan is for a single step.
     """
     names = [switch.name for switch in network.switches]
     if unknown := [name for name in only if name not in names and name not in (servers or silent)]:
@@ -292,7 +293,11 @@ def plan_back(
     most: float,
     configs: dict[str, DeviceConfig],
 ) -> Plan:
-    """Plan the changes that restore configurations to ``before``, those before revision ``revision``.
+    """Plan the changes that restore configurations to their texts before a revision.
+
+    - ``before``: the texts before the revision, by device and file name.
+    - ``revision``: the number of the revision.
+    - ``most``: the largest share of the network that a wave may take out of service.
 
     Statements outside the design are restored too. For the other parameters see ``make_plan``.
     """

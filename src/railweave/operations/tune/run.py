@@ -106,9 +106,10 @@ def confirmed(
     importance: Mapping[str, float],
     evaluator: Evaluator,
 ) -> Confirmation:
-    """Run the best values and the file's own values on fresh seeds. Set back knobs whose value makes no difference.
+    """Compare the best values (``winner``) with the file's own values on fresh seeds.
 
-    Knobs are tried in order of importance, least important first.
+    Knobs whose value makes no difference are set back to the file's value. They are tried in order of ``importance``, the least
+    important first.
     """
     seeds = _fresh(study)
 

@@ -74,19 +74,19 @@ class Dimension:
 
 @dataclass(frozen=True)
 class GridCell:
-    """A prediction of a grid: the value of each dimension, and the result."""
+    """A prediction of a grid: the value of each dimension by name, and the predicted result (``answer``)."""
 
     values: Mapping[str, str]
     answer: JobPrediction
 
     @property
     def time_us(self) -> float:
-        """Return the predicted time in microseconds."""
+        """The predicted time in microseconds."""
         return self.answer.time_ps / 1e6
 
     @property
     def time_cell(self) -> Cell | None:
-        """The predicted time as a table cell; a cell with the word never if the job does not complete."""
+        """The predicted time as a table cell. If the job does not complete, the cell shows the word never."""
         return formatted(self.time_us) if self.answer.complete else NEVER
 
 
@@ -129,7 +129,7 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Return whether all cells completed."""
+        """True if the job completes in every cell."""
         return all(cell.answer.complete for cell in self.cells)
 
     @property
@@ -269,7 +269,7 @@ def shown(name: str, value: str) -> str:
 
 
 def dimensions(text: str) -> list[Dimension]:
-    """Return the varied settings in a text such as ``size=4G..16G qps=1,2,4``. Raises ``InputError``."""
+    """Return the varied settings in a text such as ``size=4G..16G qps=1,2,4``. Raises ``InputError`` as ``dimensions_of`` does."""
     named_values: list[tuple[str, list[str]]] = []
     for word in text.split():
         name, _, values = word.partition("=")
@@ -309,10 +309,10 @@ def grid(
     measured: Path | None = None,
     progress: Callable[[str], None] = silent,
 ) -> Grid:
-    """Predict every cell in parallel processes.
+    """Predict every combination of values of the dimensions ``wanted``, in parallel processes.
 
-    ``given``: the options that do not vary. ``measured``: a file of measured points. Raises ``InputError``, with the
-    line for errors in that file.
+    ``given``: the options of ``predict`` that do not vary, by name. ``measured``: a CSV file of measured points (``read_points``).
+    Raises ``InputError`` for invalid options or values, and with the line for errors in the file.
     """
     bare = Grid(tuple(wanted), ())
     names = [dimension.name for dimension in wanted]
@@ -333,8 +333,8 @@ def grid(
 def read_points(path: Path, bare: Grid) -> list[Point]:
     """Read measured points from a CSV file with columns for dimensions, and ``time_us`` or ``bus_bandwidth_GBps``.
 
-    Other columns are ignored. A point with a bandwidth gets the time 0 here; ``_timed`` computes it later. ``bare``:
-    the grid without points. Raises ``InputError``.
+    Other columns are ignored. A point with a bandwidth gets the time 0 here; ``_timed`` computes it later. ``bare``: a grid with the
+    dimensions; its cells are not used. Raises ``InputError`` if the file is missing, and with the line if a row is invalid.
     """
     names = {dimension.name for dimension in bare.dimensions}
     points: list[Point] = []

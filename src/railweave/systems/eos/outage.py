@@ -12,10 +12,10 @@ DAEMONS = {"bgpd": "Bgp", "zebra": "Rib"}
 
 
 async def reboot(session: Session) -> None:
-    """Restart the device."""
+    """Restart the switch now."""
     await session.tell("reload now")
 
 
 async def end(session: Session, daemon: str) -> None:
-    """End an agent."""
+    """End the agent that corresponds to a daemon of ``DAEMONS``. EOS starts the agent again."""
     await session.tell(f"agent {DAEMONS[daemon]} terminate")

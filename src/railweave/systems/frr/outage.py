@@ -1,7 +1,7 @@
 """Outages of a Linux router: a restart of the machine, and an end of FRRouting's processes, which its watcher (`watchfrr`) starts again (docs.frrouting.org).
 
-Ports are shut by the kernel: after ``shutdown`` and ``no shutdown`` FRRouting 10.3 sends no router advertisements on a port any more, and sessions
-that find each other by them do not come back (seen in the lab).
+Ports are shut by the kernel: after ``shutdown`` and ``no shutdown`` FRRouting 10.3 no longer sends router advertisements on the port, and
+sessions that need them do not come back (seen in the lab).
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ _OPEN = """if [ -e "$folder/back.sh" ]; then sh "$folder/back.sh" "$label" && di
 
 
 async def shut(session: Session, label: str, ports: Sequence[str], seconds: int) -> None:
-    """Set ports down, by the kernel."""
+    """Shut ports with ``ip link set down``. A timer on the router opens the ports again after ``seconds``."""
     await put(session, START, label, "ports", "".join(f"{port}\n" for port in ports))
     await put(session, START, label, "back.sh", _BACK.format(START))
     await script(session, START + _SHUT, label, seconds)
 
 
 async def open(session: Session, label: str) -> None:  # noqa: A001 - as `Outage` has it
-    """Set them up."""
+    """Open the ports that ``shut`` with the same ``label`` has shut. Does nothing if they are open again."""
     await script(session, START + _OPEN, label)
 
 
 async def reboot(session: Session) -> None:
-    """Restart the machine."""
+    """Restart the router's machine. Raises ``RefusedError`` if the router has no machine of its own, for example in a lab."""
     await script(session, _NO_MACHINE + "systemd-run --quiet --collect --on-active=1 systemctl reboot")
 
 
 async def end(session: Session, daemon: str) -> None:
-    """Kill a process."""
+    """Kill a daemon of ``DAEMONS``. FRRouting's watcher starts the daemon again."""
     await script(session, _NO_MACHINE + f"pkill -KILL -x {DAEMONS[daemon]}")

@@ -13,10 +13,10 @@ DAEMONS = {"bgpd": "routing", "zebra": "routing"}
 
 
 async def reboot(session: Session) -> None:
-    """Restart the device."""
+    """Restart the switch now."""
     await session.tell("<request-reboot/>")
 
 
 async def end(session: Session, daemon: str) -> None:
-    """Restart a process at once, without letting it end its sessions."""
+    """Restart the process of a daemon of ``DAEMONS`` at once. The process cannot close its sessions first."""
     await session.tell(f'<command format="text">restart {DAEMONS[daemon]} immediately</command>')

@@ -34,14 +34,14 @@ _RELEASE = re.compile(r"\d+\.\d+[RX]\d[\w.-]*")
 
 
 class ModelsError(RailweaveError):
-    """The folder holds no models that can be used; says why and what would do."""
+    """Raised if a folder contains no usable Junos models. The message says why, and which folder to give."""
 
 
 def repaired(text: str) -> str:
-    r"""A model with every backslash of a double-quoted string that is no YANG 1.1 escape doubled.
+    r"""Return the text of a model with every backslash doubled that starts no YANG 1.1 escape in a double-quoted string.
 
-    Junos models write regular expressions as ``"\d+"``; RFC 7950 section 6.1.3 allows only ``\n \t \" \\`` there, and
-    libyang holds to it.
+    Junos models contain regular expressions such as ``"\d+"``. RFC 7950 section 6.1.3 allows only ``\n \t \" \\``, and libyang
+    rejects other escapes.
     """
 
     def one_escape(match: re.Match[str]) -> str:
@@ -55,14 +55,14 @@ def repaired(text: str) -> str:
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """The files of one model set by module name, and the name that its modules begin with."""
+    """The files of a model set: ``paths`` by module name, and the ``prefix`` of all module names."""
 
     paths: dict[str, Path]
     prefix: str
 
     @property
     def described(self) -> str:
-        """Platform, release and revision as far as the folder and file names tell."""
+        """The platform, release and revision of the models for display, taken from folder and file names. Unknown parts are left out."""
         root = self.paths[f"{self.prefix}root"]
         release = next((part for part in reversed(root.resolve().parts[:-1]) if _RELEASE.fullmatch(part)), "")
         revision = _REVISION.search(root.name)
@@ -75,10 +75,10 @@ def _module(path: Path) -> str:
 
 
 def collect(folder: Path) -> ModelFiles:
-    """The model set in a folder, as published or already repaired.
+    """Return the files of the model set in a folder, as published or already repaired.
 
-    What the set imports and the folder lacks is looked for in a ``common`` folder further up, as the repository has it.
-    Raises ``ModelsError`` where there is no set, more than one, or one without the command-line extensions.
+    Modules in a folder ``common`` next to the folder or up to three levels higher are included, because the set imports them.
+    Raises ``ModelsError`` if the folder has no set, more than one, or a set without the command-line extensions.
     """
     paths = {_module(path): path for path in sorted(folder.rglob("*.yang")) if path.stat().st_size}
     prefixes = sorted(name.removesuffix("root") for name in paths if name.endswith("-conf-root"))
@@ -98,29 +98,29 @@ def collect(folder: Path) -> ModelFiles:
 
 @dataclass(eq=False)
 class SchemaNode:
-    """A node of the compiled schema. ``handle`` is libyang's object; what is read from it is kept."""
+    """A node of the compiled schema. ``handle`` is libyang's object. Each property is read from libyang once and then cached."""
 
     handle: Any
 
     @cached_property
     def name(self) -> str:
-        """The node's name, which is the word typed for it unless ``nokeyword``."""
+        """The node's name. On the command line the same word is typed, unless ``nokeyword`` is True."""
         return str(self.handle.name())
 
     @cached_property
     def kind(self) -> Kind:
-        """The kind of the node; Junos models have no others below the root."""
+        """The YANG keyword of the node. Below the root, Junos models use no keywords other than those of ``Kind``."""
         return cast("Kind", self.handle.keyword())
 
     @cached_property
     def tag(self) -> str:
-        """Its element name with namespace, as ElementTree writes it."""
+        """The name of the node's XML element in ElementTree's form: ``{namespace}name``."""
         util = importlib.import_module("libyang.util")
         return f"{{{util.c2str(self.handle.module().cdata.ns)}}}{self.name}"
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """A list's keys in order."""
+        """The names of a list's keys, in order. Empty for other nodes."""
         handles = self.handle.keys() if self.kind == "list" else ()
         return tuple(str(handle.name()) for handle in handles)
 
@@ -134,7 +134,7 @@ class SchemaNode:
 
     @cached_property
     def empty(self) -> bool:
-        """A leaf that takes no value."""
+        """True if the node is a leaf that takes no value."""
         return self.kind == "leaf" and str(self.handle.type().basename()) == "empty"
 
     @cached_property
@@ -146,7 +146,7 @@ class SchemaNode:
 
     @cached_property
     def children(self) -> dict[str, SchemaNode]:
-        """Data nodes below it by name, through choices and cases."""
+        """The data nodes directly below the node, by name. Choices and cases are skipped: their data nodes are included instead."""
         if self.kind not in {"container", "list"}:
             return {}
         nodes = [SchemaNode(handle) for handle in self.handle.children()]
@@ -154,13 +154,18 @@ class SchemaNode:
 
     @cached_property
     def unnamed(self) -> list[SchemaNode]:
-        """Children whose names are not typed, keys aside, in the order of the model."""
+        """The children whose names are not typed on the command line, without keys, in the order of the model."""
         return [child for child in reversed(self.children.values()) if child.nokeyword and child.name not in self.keys]
 
 
 @dataclass(eq=False)
 class Models:
-    """A loaded model set. ``root`` is the node ``configuration``."""
+    """A loaded model set.
+
+    - ``root``: the node ``configuration``.
+    - ``context``: libyang's context. ``failure``: the class of libyang's errors.
+    - ``described``: the models and libyang's version, for display.
+    """
 
     root: SchemaNode
     context: Any
@@ -181,8 +186,8 @@ class Models:
 def load(folder: Path, hierarchies: Iterable[str]) -> Models:
     """Load the models of the top-level ``hierarchies`` (``system``, ``protocols`` …) from a folder.
 
-    Loading only those, and compiling once, takes a second or two where the whole set takes fifteen. Raises
-    ``ModelsError`` where the folder or a model cannot be used, ``ImportError`` where libyang is not installed.
+    Hierarchies that the folder lacks are ignored. Loading a few hierarchies takes one or two seconds; loading the whole set takes 15.
+    Raises ``ModelsError`` if the folder or a model cannot be used, and ``ImportError`` if libyang is not installed.
     """
     libyang = importlib.import_module("libyang")
     files = collect(folder)
@@ -204,7 +209,7 @@ def load(folder: Path, hierarchies: Iterable[str]) -> Models:
 
 
 def _wanted(files: ModelFiles, hierarchies: Iterable[str]) -> Iterator[str]:
-    """The root module, then those of the hierarchies that the set has."""
+    """Yield the root module, then the modules of those hierarchies that the set contains."""
     yield f"{files.prefix}root"
     for name in sorted(set(hierarchies)):
         if name != "root" and f"{files.prefix}{name}" in files.paths:
@@ -224,11 +229,11 @@ UNMARKED = {
     "routing-instances": "instance",
     "vlans": "vlan",
 }
-"""Lists whose names are not typed although some releases' models do not mark them (23.4 lacks the first five)."""
+"""Lists whose names are not typed, but that the models of some releases do not mark so (release 23.4: the first five)."""
 
 _NAMED_BY_USER = frozenset({"interfaces", "routing-instances", "vlans"})
 _RENAMED = {("snmp", "name"): "system-name"}
-"""Words of the command line that the models call otherwise."""
+"""Words of the command line that have a different name in the models."""
 
 _ANNOTATIONS = frozenset({"inactive:", "protect:", "replace:"})
 _WITHOUT_VALUE = frozenset({"exact", "longer", "orlonger"})
@@ -237,7 +242,7 @@ _WITHOUT_VALUE = frozenset({"exact", "longer", "orlonger"})
 
 @dataclass(frozen=True)
 class Unknown:
-    """A statement the schema does not have: its words, the word at fault, and its line in the printed tree."""
+    """A statement that is not in the schema: its words, the wrong word, the reason (``what``), and its line in the printed tree."""
 
     words: tuple[str, ...]
     word: str
@@ -253,7 +258,7 @@ class _UnknownError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """Where statements go. ``entries_of`` is set within ``drop-profiles { … }``: each of them is an entry of that list."""
+    """The place to which statements are added. Within ``drop-profiles { … }``, each statement is an entry of the list ``entries_of``."""
 
     node: SchemaNode
     element: Element
@@ -263,7 +268,11 @@ class _Place:
 
 @dataclass(eq=False)
 class Conversion:
-    """The XML of a configuration. ``origins`` gives for each element its words and its line in the printed tree."""
+    """The conversion of a configuration to XML.
+
+    - ``unknown``: the statements that are not in the schema. They are left out of the XML.
+    - ``origins``: the words of each XML element, and its line in the printed tree.
+    """
 
     root: SchemaNode
     unknown: list[Unknown] = field(default_factory=list[Unknown])
@@ -280,12 +289,12 @@ class Conversion:
         self.element = Element(self.root.tag)
 
     def add(self, statements: Sequence[Statement]) -> None:
-        """Convert top-level statements, in order."""
+        """Convert top-level statements, in order, and add them to the XML. Statements that are not in the schema go to ``unknown``."""
         for statement in statements:
             self._statement(statement, _Place(self.root, self.element, ()))
 
     def text(self) -> str:
-        """The whole as XML."""
+        """Return the XML of all statements added so far."""
         return tostring(self.element, encoding="unicode")
 
     def _statement(self, statement: Statement, above: _Place | None) -> None:
@@ -297,7 +306,7 @@ class Conversion:
             self._line += 1
 
     def _descend(self, statement: Statement, above: _Place) -> _Place | None:
-        """Where a statement's body goes; None where the schema does not know it."""
+        """Return the place for a statement's body, or None if the statement is not in the schema."""
         tokens: deque[Token] = deque(statement.words)
         if statement.several:
             tokens.append(statement.values)

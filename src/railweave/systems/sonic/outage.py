@@ -12,10 +12,10 @@ DAEMONS = {daemon: daemon for daemon in ("bgpd", "zebra", "bfdd")}
 
 
 async def reboot(session: Session) -> None:
-    """Restart the device."""
+    """Restart the switch, a second later."""
     await script(session, "setsid sh -c 'sleep 1; reboot' > /dev/null 2>&1 < /dev/null &")
 
 
 async def end(session: Session, daemon: str) -> None:
-    """Kill a process."""
+    """Kill a daemon of ``DAEMONS`` in its container. The container starts the daemon again."""
     await script(session, f"docker exec bgp pkill -KILL -x {DAEMONS[daemon]}")

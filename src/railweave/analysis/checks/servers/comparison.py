@@ -31,7 +31,10 @@ _KEPT = ("addresses", "routes", "routing-policy")
 
 
 def read_netplan(text: str) -> list[entries.Entry]:
-    """Return the entries of the file. Raises ``RenderError`` with the line of anything that cannot be read."""
+    """Return the entries of a netplan file: its general settings, interfaces, addresses, routes and rules.
+
+    Raises ``RenderError``, with the line, if the file cannot be read.
+    """
     whole = read_yaml(text)
     network = whole.named().get("network")
     if network is None:
@@ -246,7 +249,7 @@ _OWN = ("fabrics", "nics", "routes", "rules", "sysctl", "job")
 
 
 def read_host_document(text: str) -> list[entries.Entry]:
-    """Return the entries of a host or tuner file. Raises ``RenderError`` with the line of anything that cannot be read."""
+    """Return the entries of a host or tuner file. Raises ``RenderError``, with the line, if the file cannot be read."""
     document = read_json(text)
     return list(_tuner(document) if "rows" in document.named() else _host(document))
 

@@ -99,7 +99,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """The form of a script: its ``arrays`` by name, the kind of its ``variables``, and the rule for its commands."""
+    """The form of a script: its ``arrays`` by name, the kind of its variables, and the rule for its commands."""
 
     command: Rule
     arrays: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
@@ -216,12 +216,15 @@ _DESIGN = "design"
 
 
 def form_of(file: str) -> Form:
-    """Return the form of the script with a file name."""
+    """Return the form of a script by its file name. An unknown script has the form ``OTHER``: no arrays, and one rule for all commands."""
     return MPIRUN if file.startswith("mpirun") else FORMS.get(file, OTHER)
 
 
 def about(form: Form, text: str) -> Rule:
-    """Return the rule for a difference in the text of commands."""
+    """Return the rule for commands that differ from the design. ``text`` is the text of these commands.
+
+    The rule is chosen by the first subject that the text mentions (MTU, rules, addresses, routes, QoS), or else by the form.
+    """
     return next((rule for pattern, rule in _SUBJECTS if re.search(pattern, text)), form.command)
 
 

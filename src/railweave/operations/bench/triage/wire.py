@@ -38,7 +38,12 @@ class Design:
 
 @dataclass(frozen=True)
 class Case:
-    """A text to diagnose. ``job``: the logs of the same job, with that of this text."""
+    """A text to diagnose.
+
+    - ``read``: the parsed text; ``lines``: the lines of the text.
+    - ``design``: the design to compare with; empty without one.
+    - ``job``: the NCCL logs of the same job, including the log of this text.
+    """
 
     read: ParsedText
     lines: tuple[Line, ...]
@@ -58,7 +63,7 @@ class Case:
         return self.read.log
 
     def finding(self, line: int, description: str, where: str = "", *, fix: str | None = None) -> FindingPlace:
-        """Return a finding of the rule that runs, at the line that shows it. ``where``: a host; if empty, the file is named."""
+        """Return a finding of the current check, at the line that shows it. ``where``: the name of a host; if empty, the file is named."""
         return FindingPlace(where or self.file.rpartition("/")[2] or self.file, description, self.file, line, fix=fix)
 
     def host_of(self, line: int) -> str:
@@ -66,7 +71,7 @@ class Case:
         return self.log.host_of(line) if self.log else ""
 
     def warnings_of(self, kind: str) -> Iterator[tuple[LogMessage, str]]:
-        """Yield the first of warnings of a kind that are alike on a host, and a suffix with their ranks and number."""
+        """Yield (first warning, suffix) for each group of similar warnings of a kind on a host. The suffix has the group's ranks and size."""
         warnings = [message for message in (self.log.warnings if self.log else ()) if kind_of(message.text) == kind]
         groups: dict[tuple[str, str], list[LogMessage]] = {}
         for message in warnings:
@@ -88,7 +93,7 @@ class Case:
         )
 
     def reported(self, kind: str) -> Iterator[FindingPlace]:
-        """Yield a finding for each group of warnings of a kind."""
+        """Yield a finding for each group of similar warnings of a kind (see ``warnings_of``)."""
         for message, suffix in self.warnings_of(kind):
             yield self.finding(message.line, message.text[:240] + suffix, message.host)
 
@@ -287,12 +292,12 @@ def _ends(case: Case, call: QueuePairCall) -> str:
 
 
 def of_memory(text: str) -> bool:
-    """Return whether a call failed to register memory. The rule ``run-memory-locked`` reports such calls."""
+    """Return whether a message reports that memory could not be locked. The rule ``run-memory-locked`` reports such messages."""
     return errno_of(text) == NO_MEMORY and re.search(LOCKED, text) is not None
 
 
 def of_gpu_memory(text: str) -> bool:
-    """Return whether a call could not register memory that is not of the host. The rule ``run-peer-memory`` reports such calls."""
+    """Return whether a message reports that GPU memory could not be registered. The rule ``run-peer-memory`` reports such messages."""
     return errno_of(text) in BAD_MEMORY and re.search(REGISTERS, text) is not None
 
 
@@ -360,7 +365,7 @@ def peer_memory(case: Case) -> Iterator[FindingPlace]:
 
 
 def gpu_test(case: Case) -> bool:
-    """Return whether a text is the output of perftest with memory of a GPU."""
+    """Return whether the text of a case is the output of a perftest program that used GPU memory."""
     pattern = re.compile(r"GPU buffer|initializing CUDA|Using ROCm Device|use_(?:cuda|rocm)")
     return any(pattern.search(line.text) for line in case.lines)
 

@@ -75,7 +75,7 @@ def code_points(root: list[Section]) -> Iterator[str]:
     fix="dwrr with a weight, or strict without one; weights at most 100 together",
 )
 def schedulers(root: list[Section]) -> Iterator[str]:
-    """A queue that shares has a weight, a strict one has none."""
+    """A queue that shares bandwidth has a weight, and a strict queue has none."""
     for policy in select(root, "qos scheduler-policy *"):
         total = 0
         for queue in policy.below:
@@ -105,7 +105,7 @@ def pfc(root: list[Section]) -> Iterator[str]:
 
 
 def spread(words: str) -> list[int]:
-    """The numbers of a list of ranges: ``0-2,5``."""
+    """Return the numbers in a list of numbers and ranges: 0, 1, 2 and 5 for ``0-2,5``. Other parts of the text are ignored."""
     values: list[int] = []
     for word in words.split(","):
         first, _, last = word.partition("-")

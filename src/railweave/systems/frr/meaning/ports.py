@@ -1,4 +1,4 @@
-"""Interfaces of a device, and of its statements (``statements.ports``)."""
+"""Conversion of interfaces between a device's model and its statements (``statements.ports``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DISCOVERY = Advertised(sends=True, max_interval=10)
 
 
 def ports_of(config: DeviceConfig) -> Ports:
-    """Return loopbacks, ports to other switches and to external routers, and gateways."""
+    """Return the interfaces of a device as statements: loopbacks, ports to other switches and to external routers, and gateways."""
     return Ports({port.name: port for port in _ports(config)})
 
 
@@ -100,7 +100,10 @@ def advertisements(port: Port) -> RouterAdvertisements | None:
 
 
 def sent(given: Advertised) -> RouterAdvertisements:
-    """Return router advertisements. Timers without a statement are those of FRR; of prefixes that differ, the odd one counts."""
+    """Return router advertisements in the form of the model. A time or limit without a statement has FRR's default.
+
+    The model has one set of prefix options. If the options of prefixes differ, those that the fewest prefixes have are returned.
+    """
     each = [replace(told, prefix=None) for told in {told.prefix: told for told in given.prefixes}.values()]
     option = min(each, key=each.count, default=Told())
     return RouterAdvertisements(
@@ -124,7 +127,10 @@ def _or_usual(time: int | None, name: str) -> int:
 
 
 def prefixes(port: Port) -> tuple[Prefix, ...]:
-    """Return the prefixes of servers behind a gateway: of IPv6 those that it advertises, else those of its addresses."""
+    """Return the server prefixes of a gateway: IPv6 prefixes that the gateway advertises, and IPv4 prefixes of its addresses.
+
+    If the gateway advertises no prefix, return the prefixes of all its addresses.
+    """
     given = for_servers(port)
     told = dict.fromkeys(each.prefix for each in given.prefixes if each.prefix) if given else {}
     held = tuple(dict.fromkeys(address.prefix for address in port.addresses))
@@ -141,7 +147,7 @@ class WithSubnets(Protocol):
 
     @property
     def vrf(self) -> str:
-        """The VRF of the interface; empty: the default one."""
+        """The name of the interface's VRF; empty for the default VRF."""
         ...
 
     @property
@@ -156,7 +162,7 @@ class WithSubnets(Protocol):
 
 
 class Subnets:
-    """The interfaces by which addresses are reached."""
+    """The subnets of interfaces, to find the interface through which a directly connected address is reached."""
 
     def __init__(self, ports: Mapping[str, WithSubnets]) -> None:
         self._of = {(port.vrf, held.prefix): (port, held) for port in ports.values() for held in port.addresses}
@@ -166,7 +172,7 @@ class Subnets:
         }
 
     def port(self, peer: Address, vrf: str = "") -> tuple[WithSubnets, InterfaceAddress] | None:
-        """Return the interface whose subnet has an address, and its own address in it; None if the address is in no subnet of the VRF."""
+        """Return (interface, its address in the subnet) for the smallest subnet that contains ``peer``; None if no subnet of the VRF does."""
         for length in self._lengths[peer.family]:
             reached = self._of.get((vrf, InterfaceAddress(f"{peer}/{length}").prefix))
             if reached is not None:

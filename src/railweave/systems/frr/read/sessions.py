@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 ANY = "(any)"
-"""The name of what is accepted where a session has no route-map and needs none: everything. No route-map can be called so."""
+"""The name of the policy that accepts everything, for sessions that need no route-map and have none. No route-map can have this name."""
 
 NETWORKS = "(networks)"
-"""The prefix list, and the policy, of what ``network`` statements originate."""
+"""The name of the prefix list and of the policy for prefixes in ``network`` statements."""
 
 
 def default() -> Bfd:
-    """The timers where a profile does not say."""
+    """Return the BFD timers that apply without a statement."""
     return Bfd(minimum_interval=unprinted("bgp.bfd.minimum_interval"), multiplier=unprinted("bgp.bfd.multiplier"))
 
 
@@ -52,9 +52,9 @@ UNKNOWN = Address("0.0.0.0")  # noqa: S104 - nothing listens there: it stands fo
 class Syntax:
     """The differences between systems that share FRR's routing statements.
 
-    - ``bfd``: forms of lines about BFD, with the neighbor or group as ``name``.
+    - ``nos``: the name of the system. Its ``system.yaml`` has the defaults of values without a statement.
+    - ``bfd``: the forms of lines about BFD, with the neighbor or group as ``name``.
     - ``exports``: the form of lines that name a route-map for EVPN.
-    - ``nos``: the system, whose ``system.yaml`` has what no statement says.
     """
 
     nos: str
@@ -63,7 +63,7 @@ class Syntax:
 
 
 def statements_of(router: Router, taking: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-    """Yield the lines of these forms in an instance."""
+    """Yield the lines of a BGP instance that match ``forms``, without marking them as understood."""
     wanted = ["vrf", router.vrf] if router.vrf else []
     for line in select(taking.sections, "router bgp **", *forms):
         if line.chain[0].line.split()[3:] == wanted:
@@ -71,7 +71,10 @@ def statements_of(router: Router, taking: SectionReader, *forms: str) -> Iterato
 
 
 class Sessions:
-    """The sessions of an instance. ``open_``: a session without a route-map passes everything."""
+    """The sessions of a BGP instance, with the values that the model needs.
+
+    ``open_``: True if a session without a route-map passes every route.
+    """
 
     neighbor_of = staticmethod(neighbor_of)
     far_end = staticmethod(far_end)
@@ -92,7 +95,7 @@ class Sessions:
 
     @cached_property
     def peers(self) -> tuple[Peer, ...]:
-        """Neighbors that are not shut, nor on an interface of another VRF; none if the instance is shut."""
+        """The neighbors that are not shut, without those on an interface of a different VRF. Empty if the instance is shut."""
         if self.here.shut:
             return ()
         vrf = self.here.vrf
@@ -103,7 +106,7 @@ class Sessions:
         )
 
     def unicast(self, peer: Peer) -> list[Family]:
-        """The unicast families of a session."""
+        """Return the unicast families whose routes go over a session."""
         return [family for family in FAMILIES if self.here.is_active(peer, family)]
 
     def evpn(self, peer: Peer) -> bool:
@@ -111,17 +114,17 @@ class Sessions:
         return self.here.is_active(peer, "evpn")
 
     def peer_as(self, peer: Peer) -> int:
-        """The AS number of a neighbor; 0: any other."""
+        """Return the AS number of a neighbor. 0 means any number except that of the instance."""
         return self.here.asn if peer.asn == INTERNAL else peer.asn or 0
 
     def ports(self) -> set[str]:
-        """Return the interfaces that neighbors are on, also of sessions that are shut."""
+        """Return the names of interfaces with a neighbor, including neighbors whose session is shut."""
         shut = (self._on_link(peer) for peer in self.here.peers if peer.name not in self.links)
         return {session.interface for session in (*self.links.values(), *shut)} - {""}
 
     @cached_property
     def links(self) -> dict[str, model.Session]:
-        """Sessions as those on links, by neighbor: their interfaces and addresses."""
+        """The sessions of ``peers`` by neighbor name, each in the form of a session on a link, with its interface and addresses."""
         return {peer.name: self._on_link(peer) for peer in self.peers}
 
     def _on_link(self, peer: Peer) -> model.Session:
@@ -134,7 +137,7 @@ class Sessions:
         return model.Session(port.name if port else "", "", far, asn, link[1].address if link else None, at)
 
     def numbered(self, peer: Peer) -> model.NumberedSession | None:
-        """A session from a loopback; None where the neighbor has no address."""
+        """Return a session in the form of a session between loopbacks; None if the neighbor has no address."""
         at = address(peer.name)
         if at is None:
             return None
@@ -143,24 +146,27 @@ class Sessions:
         )
 
     def source(self, peer: Peer) -> Address:
-        """The address that a session comes from: of the link to the neighbor, where the text leaves that to the way it goes."""
+        """Return the local address of a session: that of ``update_source``, or else that of the link to the neighbor, or else ``UNKNOWN``."""
         named, at = self._ports.get(peer.update_source), address(peer.name)
         of_port = next((port_address.address for port_address in named.addresses), None) if named else None
         link = self._subnets.port(at, self.here.vrf) if at else None
         return address(peer.update_source) or of_port or (link[1].address if link else UNKNOWN)
 
     def reaches(self, peer: Peer) -> bool:
-        """Return whether a session can come up: over several hops only if a line says so, or within an AS (RFC 4271, section 8)."""
+        """Return whether a session can come up.
+
+        A neighbor that is not on a link can be reached only within the AS, or if a line allows several hops (RFC 4271, section 8).
+        """
         at = address(peer.name)
         near = at is not None and self._subnets.port(at, self.here.vrf) is not None
         return near or self.peer_as(peer) == self.here.asn or peer.hops is not None
 
     def exports(self, peer: Peer, family: AddressFamily) -> str | None:
-        """Return the route-map by which routes of a family go out over a session; None without a route-map."""
+        """Return the name of the route-map for routes of a family that are sent over a session; None without a route-map."""
         return next((level.exports for level in self.here.within(peer, family) if level.exports), None)
 
     def policies(self, peer: Peer) -> tuple[str, str]:
-        """The policies of a session, in and out. One name stands for route-maps that differ between its families."""
+        """Return (import policy, export policy) of a session. Different route-maps of its families are combined into one named policy."""
         without = ANY if self._open or self.peer_as(peer) == self.here.asn else NOTHING
         imports: dict[Family, str | None] = {}
         exports: dict[Family, str | None] = {}
@@ -171,26 +177,26 @@ class Sessions:
         return self.joint.name(imports) or NOTHING, self.joint.name(exports) or NOTHING
 
     def bfd(self, peer: Peer) -> Bfd | None:
-        """Return the BFD of a session; None without BFD."""
+        """Return the BFD timers of a session; None if the session has no BFD."""
         if peer.profile is None and not peer.bfd:
             return None
         return self._profiles.get(peer.profile or "") or default()
 
     def key(self, peer: Peer) -> Authentication | None:
-        """Return the key of a session; None without a password."""
+        """Return the password of a session as the model's authentication; None without a password."""
         return Authentication(peer.password) if peer.password else None
 
     def underlay(self) -> list[Peer]:
-        """Return the neighbors of the underlay: all but those that have EVPN's routes only."""
+        """Return the neighbors of the underlay: all except those that exchange only EVPN routes."""
         return [peer for peer in self.peers if self.unicast(peer) or not self.evpn(peer)]
 
     def families(self, peers: Sequence[Peer]) -> tuple[Family, ...]:
-        """Return the families of sessions; those of the instance if it has no session."""
+        """Return the unicast families of these sessions. If ``peers`` is empty, return the families of the instance."""
         used = {family for peer in peers for family in self.unicast(peer)}
         return tuple(family for family in FAMILIES if family in used or (not peers and family in self.here.unicast))
 
     def common_bfd(self, peers: Collection[Peer], taking: SectionReader) -> Bfd | None:
-        """Return the BFD that all of these sessions have; None if they differ or have none. Lines that only some sessions have are not understood."""
+        """Return the BFD timers that all of these sessions have, or None. If the sessions differ, their lines about BFD count as not understood."""
         watched = {self.bfd(peer) for peer in peers}
         if len(watched) == 1:
             return watched.pop()
@@ -198,11 +204,11 @@ class Sessions:
         return None
 
     def statements(self, taking: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines of these forms in the instance."""
+        """Yield the lines of the instance that match ``forms`` (see ``statements_of``)."""
         return statements_of(self.here, taking, *forms)
 
     def leave_bfd(self, names: Container[str | None], taking: SectionReader) -> None:
-        """Give back what is said of BFD for these neighbors and groups."""
+        """Mark the lines about BFD of these neighbors and groups as not understood."""
         for forms in self.syntax.bfd:
             for line in self.statements(taking, *forms):
                 if line["name"].removeprefix("interface ") in names:
@@ -210,7 +216,7 @@ class Sessions:
 
 
 def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Collection[str]) -> model.Bgp:
-    """The BGP configuration. ``without`` are route-maps that are for something else."""
+    """Return the BGP configuration. ``without``: names of route-maps that are not for BGP sessions, and are left out."""
     here = sessions.here
     on_links = sessions.underlay()
     groups, bfd = with_bfd(*_groups(sessions, on_links, taking))
@@ -260,7 +266,7 @@ def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Col
 
 
 def _widths(sessions: Sessions, peers: Iterable[Peer]) -> list[int]:
-    """The paths that families allow: over sessions within the AS, or over those with others."""
+    """Return the largest numbers of equal paths that families allow, over internal or external sessions as the peers have them."""
     inside = {sessions.peer_as(peer) == sessions.here.asn for peer in peers} or {False}
     families = sessions.here.unicast.values()
     widths = [family.inner_paths if way else family.maximum_paths for family in families for way in inside]
@@ -270,7 +276,10 @@ def _widths(sessions: Sessions, peers: Iterable[Peer]) -> list[int]:
 def _groups(
     sessions: Sessions, peers: Iterable[Peer], taking: SectionReader
 ) -> tuple[list[model.BgpGroup], list[Bfd | None]]:
-    """Peer groups with their sessions, in the order of the text, and BFD of each; sessions with policies of their own stand by themselves."""
+    """Return peer groups with their sessions, in the order of the text, and the BFD timers of each group.
+
+    A session whose policies differ from those of its group becomes a group by itself.
+    """
     here = sessions.here
     order = {name: place for place, name in enumerate(here.neighbors)}
     groups: dict[str, model.BgpGroup] = {}
@@ -294,9 +303,9 @@ def _groups(
 def _originated(
     here: Router, known: Sequence[model.Policy], routed: Sequence[Family]
 ) -> tuple[str | None, tuple[model.Policy, ...]]:
-    """The policy by which connected routes are originated, and policies that stand for what has no route-map.
+    """Return (name of the policy by which connected routes are originated, policies that have no route-map in the text).
 
-    A ``network`` statement is a connected route that is originated whatever else is. Each routed family has its own statements.
+    The prefixes of ``network`` statements are always originated. Each routed family has its own statements.
     """
     everything = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))
     names: dict[Family, str | None] = {}

@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
 AddressFamily = Literal["ipv4", "ipv6", "evpn"]
 EXTERNAL, INTERNAL = 0, -1
-"""Stand for the AS number of a neighbor that has any but the instance's own, and of one that has the instance's own."""
+"""Values in place of an AS number. ``EXTERNAL``: any number except that of the instance. ``INTERNAL``: the number of the instance."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerFamily:
-    """A neighbor or a peer group in an address family. ``active`` is None if no statement says whether it has the family.
+    """The statements of a neighbor or a peer group in an address family.
 
-    ``stored`` is true if its routes are kept as they come, before the import policy.
+    - ``active``: True if a statement activates the family, False if a statement deactivates it, None without a statement.
+    - ``imports``, ``exports``: the route-maps for received and for sent routes.
+    - ``reflected``: True if the neighbor is a client of the route reflector.
+    - ``stored``: True if received routes are also kept as they were before the import policy.
     """
 
     active: bool | None = None
@@ -42,12 +45,18 @@ class PeerFamily:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A neighbor, by its address or interface, or a peer group.
+    """A neighbor or, with ``is_group``, a peer group. A field that is None or empty has no statement.
 
-    - ``hops``: the hops that a session may take if the neighbor is not on a link.
+    - ``name``: the address or the interface of the neighbor, or the name of the group.
+    - ``on_interface``: True if the neighbor is found by router advertisements on the interface ``name``.
+    - ``asn``: the neighbor's AS number, ``EXTERNAL`` or ``INTERNAL``.
+    - ``group``: the name of the neighbor's peer group.
+    - ``hops``: the largest number of hops to a neighbor that is not directly connected.
     - ``retry``: seconds between attempts to connect.
-    - ``bfd``: True if a statement turns BFD on without a profile.
-    - ``bfd_kept``: True if BFD does not end the session of a neighbor that restarts.
+    - ``update_source``: the address or the interface from which the session is opened.
+    - ``bfd``: True if a statement turns BFD on without a profile. ``profile``: the name of the BFD profile.
+    - ``bfd_kept``: True if BFD does not end the session of a neighbor whose control plane restarts.
+    - ``shut``: True if the session is shut.
     """
 
     name: str
@@ -71,10 +80,11 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class UnicastFamily:
-    """A unicast family of an instance, with what neighbors and groups have in it. Enterprise SONiC has that at the neighbors.
+    """A unicast family of an instance, with the statements of ``peers`` in the family. Enterprise SONiC has these at the neighbors.
 
-    - ``redistributes``: the route-map that connected routes go through; empty if they go through none.
-    - ``maximum_paths`` and ``inner_paths``: the paths of a route over sessions with other AS numbers, and with the instance's own.
+    - ``redistributes``: the route-map for connected routes. It is empty if all are redistributed, and None if none are.
+    - ``maximum_paths``: the largest number of paths of a route over external sessions. ``inner_paths``: the same over internal sessions.
+    - ``networks``: the prefixes of ``network`` statements.
     """
 
     redistributes: str | None = None
@@ -86,7 +96,11 @@ class UnicastFamily:
 
 @dataclass(frozen=True, slots=True)
 class Evpn:
-    """``address-family l2vpn evpn``, or a VNI in it. ``advertises`` are families whose routes it takes from the VRF."""
+    """The section ``address-family l2vpn evpn``, or a VNI in this section.
+
+    - ``advertises``: the families of the VRF's routes that EVPN announces.
+    - ``distinguisher``: the route distinguisher. ``imports``, ``exports``: the route targets.
+    """
 
     all_vnis: bool = False
     advertises: tuple[Family, ...] = ()
@@ -99,10 +113,10 @@ class Evpn:
 
 @dataclass(frozen=True)
 class Router:
-    """A BGP instance: of the default VRF, whose name is empty, or of another.
+    """The BGP instance of a VRF. ``vrf`` is empty for the default VRF.
 
-    - ``requires_policy``: True if external sessions without a route-map pass nothing; None if no statement says.
-    - ``relaxed``: True if paths over different AS numbers share load.
+    - ``requires_policy``: True if external sessions without a route-map pass no routes; None without a statement about this.
+    - ``relaxed``: True if paths through different AS numbers share load.
     - ``fast``: True if sessions end as soon as the neighbor cannot be reached.
     - ``shut``: True if all sessions of the instance are shut.
     """
@@ -123,11 +137,11 @@ class Router:
 
     @cached_property
     def peers(self) -> tuple[Peer, ...]:
-        """Neighbors with the settings of their groups, in the order of the text."""
+        """The neighbors, in the order of the text. Settings that a neighbor lacks are those of its group."""
         return tuple(self._whole(peer) for peer in self.neighbors.values() if not peer.is_group)
 
     def _whole(self, peer: Peer) -> Peer:
-        """Return a neighbor with the settings of its group; without ``group`` if that is none."""
+        """Return a neighbor with the settings of its group. If no such group exists, the result has no ``group``."""
         group = self.neighbors.get(peer.group or "")
         if group is None or not group.is_group:
             return replace(peer, group=None)
@@ -135,7 +149,7 @@ class Router:
         return replace(group, **{"is_group": False, "description": "", **given})
 
     def within(self, peer: Peer, name: AddressFamily) -> list[PeerFamily]:
-        """Return what a neighbor has in a family: its own statements, then those of its group."""
+        """Return the statements of a neighbor in a family: first its own, then those of its group. Either may be missing."""
         family = self.evpn if name == "evpn" else self.unicast.get(name)
         return [family.peers[level] for level in (peer.name, peer.group) if family and level and level in family.peers]
 
@@ -147,7 +161,7 @@ class Router:
 
 @dataclass(frozen=True, slots=True)
 class Vrf:
-    """A VRF with the VNI of its routes."""
+    """A VRF with the VNI of its EVPN routes; None if it has no VNI."""
 
     vni: int | None = None
 
@@ -276,7 +290,7 @@ def redistribution(source: str) -> Iterator[Row]:
 
 
 def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
-    """Yield the rows of a route distinguisher and of route targets."""
+    """Yield the rows of a route distinguisher and of route targets, with the codecs that read each value."""
     yield line("rd <distinguisher>", source, usual="", distinguisher=distinguisher)
     yield each("route-target import <it>", "imports", source, it=target)
     yield each("route-target export <it>", "exports", source, it=target)
@@ -284,7 +298,7 @@ def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
 
 
 def vnis(source: str, rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the rows of what EVPN announces. ``rows`` are those of a VRF, and of a VNI."""
+    """Yield the rows of an EVPN address family. ``rows`` are the rows that are valid both in the family and in a VNI."""
     yield line("advertise-all-vni", source, sets={"all_vnis": True})
     yield each("advertise <it> unicast", "advertises", source, it=UNICAST)
     yield from rows
