@@ -120,7 +120,7 @@ def campaign_run(
 
 
 def lab_results(file: Path | str | None) -> list[dict[str, Any]]:
-    """Return the results in a file of ``railweave lab fault --json``, as a JSON object for each group of faults.
+    """Return the results in a file with the output of ``railweave lab fault --json``, as a JSON object for each group of faults.
 
     Return an empty list if ``file`` is None. Raises ``InputError`` if the file cannot be read or contains no such results.
     """
@@ -132,7 +132,7 @@ def lab_results(file: Path | str | None) -> list[dict[str, Any]]:
 def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
     """Play a scenario file in the running lab of a fabric file, and return the measurement of each group of faults as a JSON object.
 
-    Raises ``LabError`` if the lab is not up.
+    Raises ``InputError`` if the scenario is invalid, and ``LabError`` if the lab is not up.
     """
     from railweave.live.lab.faults.scenario import injected
 

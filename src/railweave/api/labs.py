@@ -69,7 +69,10 @@ def lab_status(options: LabStatus) -> list[Status]:
 
 @verb(LabDown)
 def lab_down(options: LabDown) -> LabRemoval:
-    """Remove a lab: its processes, namespaces and links, and nothing else. Needs root. Raises ``LabError``."""
+    """Remove a lab: its processes, namespaces and links, and nothing else.
+
+    Raises ``LabError`` if no such lab exists, or without root rights.
+    """
     from railweave.live.lab import life
 
     return life.down(Path(options.fabric))
@@ -79,7 +82,8 @@ def lab_down(options: LabDown) -> LabRemoval:
 def lab_test(options: LabTest) -> Proof:
     """Test assertions about a running lab, each with its evidence. Needs root.
 
-    ``good`` of the result is False if an assertion fails. Raises ``InputError`` for an unknown assertion, and ``LabError``.
+    ``good`` of the result is False if an assertion fails. Raises ``InputError`` for an unknown assertion, and ``LabError`` if the lab is not
+    up or without root rights.
     """
     from railweave.live.lab.proof import prove
 
@@ -99,7 +103,7 @@ def lab_fault(options: LabFault) -> InjectedFaults:
     """Inject faults into a running lab, and measure their effect. Needs root.
 
     ``announce`` is called if a part of the scenario is ignored. ``good`` of the result is False if a fault did not go as designed. Raises
-    ``InputError`` for a wrong fault, and ``LabError``.
+    ``InputError`` for an invalid fault, and ``LabError`` if the lab is not up or without root rights.
     """
     from railweave.live.lab.faults.scenario import injected
 
@@ -120,7 +124,8 @@ def lab_fault(options: LabFault) -> InjectedFaults:
 def lab_fib(options: LabFib) -> WrittenTables:
     """Write the forwarding tables that the kernels of a running lab use into a file, for ``fib`` of ``simulate``. Needs root.
 
-    ``differences`` of the result are those from the computed tables. Raises ``LabError``.
+    ``differences`` of the result are the routes that differ from the computed tables. Raises ``LabError`` if the lab is not up or without
+    root rights.
     """
     from railweave.live.lab import fib, life
 
@@ -148,7 +153,7 @@ def lab_export(options: LabExport) -> ExportedLab:
 def lab_access(options: LabAccess) -> Path:
     """Start an SSH server for every device of a running lab, on the loopback address. Return the path of their ``access.yaml``.
 
-    Needs root. Raises ``LabError``.
+    Raises ``LabError`` if the lab is not up, if no SSH server is installed, or without root rights.
     """
     from railweave.live.lab import life, logins
 

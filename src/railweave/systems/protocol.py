@@ -1,4 +1,4 @@
-"""The parts of an operating system, as protocols: its folder's modules offer them, and ``systems.loader`` puts them together."""
+"""Protocols for the parts of an operating system. The modules of the system's folder provide the parts; ``systems.loader`` combines them."""
 
 from __future__ import annotations
 
@@ -26,130 +26,130 @@ if TYPE_CHECKING:
 
 
 class Renderer(Protocol):
-    """The printer of configurations: the package ``render`` of a system's folder."""
+    """The functions that print configurations: the package ``render`` of a system's folder."""
 
     def files(self, config: DeviceConfig) -> dict[str, str]:
         """Return the configuration files of a device, by file name."""
         ...
 
     def gaps(self, config: DeviceConfig) -> list[Finding]:
-        """Return what the configuration asks for that this system cannot express."""
+        """Return a finding for each part of the configuration that this system cannot express."""
         ...
 
     def lines(self, config: DeviceConfig) -> list[str]:
-        """Return every statement with its enclosing statements, a line each: two configurations are compared by them."""
+        """Return a line for each statement, with its enclosing statements. Comparisons of configurations use these lines."""
         ...
 
     def check_extra(self, text: str) -> None:
-        """Read the operator's own statements. Raises ``RenderError`` with the line that cannot be read."""
+        """Check that the operator's own statements can be read. Raises ``RenderError``, with the line, if they cannot."""
         ...
 
 
 class System(Renderer, Protocol):
-    """An operating system: how a ``DeviceConfig`` is printed for it, read by it, and checked on it. Nothing is decided.
+    """An operating system: prints a ``DeviceConfig`` in the system's form, reads it from that form, and checks it. Makes no design decisions.
 
-    A part that is None is missing on purpose.
+    A part that the system does not have is None; ``without`` has the reason.
     """
 
     @property
     def without(self) -> Mapping[str, str]:
-        """Parts that are missing on purpose, with the reasons: ``without:`` in ``system.yaml``."""
+        """The reasons why parts are missing, by the name of the part: ``without:`` in ``system.yaml``."""
         ...
 
     @property
     def reader(self) -> Reader | None:
-        """The reader of configuration text: the module ``read``; None where the system has none."""
+        """The reader of configuration text: the module ``read``. None if the system has no such module."""
         ...
 
     @property
     def state(self) -> StateReader | None:
-        """Questions about a switch's state, and the reader of their answers: the module or package ``state``; None where the system has none."""
+        """The questions about a switch's state, and the reader of the answers: the module or package ``state``. None if there is none."""
         ...
 
     @property
     def telemetry(self) -> Telemetry | None:
-        """Subscriptions by gNMI, and the reader of their paths: the module ``telemetry``; None where the system has none."""
+        """The gNMI subscriptions, and the reader of their paths: the module ``telemetry``. None if the system has no such module."""
         ...
 
     @property
     def transaction(self) -> Transaction | None:
-        """Changes of a running device: the module ``transaction``; None where the system has none."""
+        """The functions that change a running device: the module ``transaction``. None if the system has no such module."""
         ...
 
     @property
     def upgrade(self) -> Installation | None:
-        """Installation of another release: the module ``upgrade``; None where the system has none."""
+        """The installation of a different release: the module ``upgrade``. None if the system has no such module."""
         ...
 
     @property
     def first_boot(self) -> FirstBoot | None:
-        """Files for the first boot of a new device: the module ``first_boot``; None where the system has none."""
+        """The files for the first boot of a new device: the module ``first_boot``. None if the system has no such module."""
         ...
 
     @property
     def outage(self) -> Outage | None:
-        """Outages that are commands: the module ``outage``; None where the system has none."""
+        """The outages by commands: the module ``outage``. None if the system has no such module."""
         ...
 
     @property
     def runbook(self) -> Runbook | None:
-        """Parts of a runbook: the module ``runbook``; None where the system has none."""
+        """The parts of a runbook: the module ``runbook``. None if the system has no such module."""
         ...
 
     @property
     def validators(self) -> Sequence[Validator]:
-        """Tools of others that read its files: ``VALIDATOR`` of the module ``validator``."""
+        """The external tools that validate the system's files: ``VALIDATOR`` of the module ``validator``. Empty if there are none."""
         ...
 
     def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
-        """Return the configuration of a device as trees that can be compared, by the file they are printed to."""
+        """Return the configuration of a device as trees for comparison, by file name."""
         ...
 
     def configurations(self, config: DeviceConfig) -> list[str]:
-        """Return the files that hold the configuration of a device, and that the reader reads together; usually those of ``trees``."""
+        """Return the names of the configuration files of a device, which the reader reads together. Default: the files of ``trees``."""
         ...
 
     def lint(self, config: DeviceConfig) -> list[Finding]:
-        """Return the mistakes of a configuration that neither its type nor an outside validator sees; usually none."""
+        """Return findings about mistakes that neither the types of the model nor external validators detect. Default: none."""
         ...
 
     def quoted(self, file: str, text: str) -> str:
-        """Return a text, such as a secret, as one of its files takes it; usually a single word.
+        """Return a text, such as a secret, quoted for a file of the system. Default: a single word.
 
-        Raises ``RenderError`` for a text that the file cannot take.
+        Raises ``RenderError`` if the file cannot contain the text.
         """
         ...
 
     def daemons(self, config: DeviceConfig) -> frozenset[str] | None:
-        """Return FRRouting's daemons that the switch starts with this configuration; usually None: all that it needs.
+        """Return the FRRouting daemons that the switch starts with this configuration. The lab starts only these.
 
-        The lab starts these and no others.
+        None, the default, means all daemons that the configuration needs.
         """
         ...
 
     def by_hand(self, device: str) -> str:
-        """Return why nothing here changes a running device, and which files to load by hand, for a system without ``transaction``."""
+        """Return, for a system without ``transaction``, why railweave cannot change a running device, and which files to load by hand."""
         ...
 
 
 class Reader(Protocol):
-    """The reader of configuration text, which makes a ``DeviceConfig`` of it: the module ``read`` of a system's folder.
+    """The reader that converts configuration text to a ``DeviceConfig``: the module ``read`` of a system's folder.
 
-    A text is in any form that the system itself prints its configuration in; names of files say only where a statement
-    stands. Text whose form is broken raises ``RenderError`` with the line. What is well-formed and means nothing to the
-    reader (a statement that it does not know, a value that is no number) is not understood, and raises nothing.
+    A text may have any form in which the system prints its configuration. File names are used only to report the place of a statement.
+    A malformed text raises ``RenderError`` with the line. Well-formed statements that the reader does not know, and invalid values, are
+    recorded as not understood; they raise no error.
     """
 
     def read(self, texts: Mapping[str, str]) -> Reading:
-        """Return the configuration that the texts of one device hold together, by file name."""
+        """Return the configuration of one device, read from all its texts together. ``texts`` are by file name."""
         ...
 
     def parsed(self, file: str, text: str) -> ConfigTree:
-        """Return one text as the tree that ``System.trees`` has for that file, each node with its line."""
+        """Return a text as a tree comparable to that of ``System.trees`` for the same file. Each node has its line in the text."""
         ...
 
     def printed(self, file: str, nodes: Sequence[Node]) -> str:
-        """Return the nodes of a tree as text that ``read`` takes for that file."""
+        """Return the nodes of a tree as text that ``read`` accepts for this file."""
         ...
 
 
@@ -158,20 +158,21 @@ class StateReader(Protocol):
 
     @property
     def NOT_READ(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
-        """Fields of ``DeviceState`` that it never fills, each with the reason, such as a form that no public document shows."""
+        """The fields of ``DeviceState`` that the reader never fills, each with the reason, for example an undocumented output format."""
         ...
 
     @property
     def PROBES(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
-        """Commands by daemon that this daemon alone answers, for questions that no one answers in time; empty where there are none."""
+        """By daemon, a command that only this daemon answers. It shows which daemon is at fault if a question gets no answer in time."""
         ...
 
     def questions(
         self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False
     ) -> list[Question]:
-        """Return the questions to a switch. ``asked`` are routes by VRF and prefix; ``tables`` asks for whole routing tables.
+        """Return the questions to a switch.
 
-        Without ``tables``, the numbers of routes are asked for, if the system shows them.
+        - ``asked``: routes to ask for, as (VRF, prefix).
+        - ``tables``: True to ask for whole routing tables. False: ask for the numbers of routes instead, if the system shows them.
         """
         ...
 
@@ -181,16 +182,16 @@ class StateReader(Protocol):
 
 
 class Telemetry(Protocol):
-    """Subscriptions by gNMI, and the series of each leaf: the module ``telemetry`` of a system's folder."""
+    """The gNMI subscriptions, and the time series of each path: the module ``telemetry`` of a system's folder."""
 
     @property
     def PORT(self) -> int:  # noqa: N802 - a constant of the module
-        """The TCP port on which it usually listens."""
+        """The default TCP port of the system's gNMI server."""
         ...
 
     @property
     def ENCODING(self) -> str:  # noqa: N802
-        """The encoding that it is asked for: ``proto``, ``json`` or ``json_ietf``."""
+        """The encoding to request: ``proto``, ``json`` or ``json_ietf``."""
         ...
 
     @property

@@ -1,6 +1,6 @@
-"""Verbs by which a change is made on a running device, in a system's module ``transaction``; and a timer of machines without confirmed commit.
+"""The functions that change a running device, for a system's module ``transaction``; and a rollback timer for devices without confirmed commit.
 
-Nothing here knows what is changed or why. The caller has recorded the change beforehand (``operations.deploy.journal``).
+This module does not know the content of a change. The caller records the change first (``operations.deploy.journal``).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 Spoken = Literal["ssh", "netconf", "eapi"]
-"""The protocol by which a device is told."""
+"""A protocol by which commands are sent to a device."""
 
 
 class RefusedError(RailweaveError):
-    """A device does not do what it is told: ``what`` is why, in one line, without the values of secrets."""
+    """Raised if a device refuses a command. ``what`` is the reason in one line, without the values of secrets."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -38,24 +38,28 @@ class Session(Protocol):
     """An open connection to one device that may change it."""
 
     async def tell(self, words: str, given: str = "") -> str:
-        """Return the device's answer. Raises ``RefusedError`` if the device refuses, and ``ReachError`` if it is lost.
+        """Send ``words`` to the device and return its answer. The meaning of ``words`` and ``given`` depends on the protocol:
 
-        By SSH and in a lab ``words`` are a command, and ``given`` is its input. By NETCONF they are the body of a remote procedure
-        call; with ``text`` given, the answer is the text inside the reply. By eAPI they are lines, each a command, and the answer is a
-        JSON list of what each printed, or, with ``json`` given, of their JSON.
+        - SSH, and in a lab: ``words`` is a command, and ``given`` is its input.
+        - NETCONF: ``words`` is the body of a remote procedure call. If ``given`` is ``text``, the answer is the text inside the reply.
+        - eAPI: each line of ``words`` is a command. The answer is a JSON list of the outputs, or of JSON objects if ``given`` is ``json``.
+
+        Raises ``RefusedError`` if the device refuses, and ``ReachError`` if the connection is lost.
         """
         ...
 
     async def close(self) -> None:
-        """End it; never raises."""
+        """Close the connection. Never raises."""
         ...
 
 
 @dataclass(frozen=True)
 class Given:
-    """The change that a device is given. ``commands`` make the change, ``target`` is the whole configuration after it, ``before`` the one it has: by file.
+    """A change for a device.
 
-    ``label`` is what the change is called on the device: it begins with ``railweave-`` and is one word.
+    - ``label``: the name of the change on the device: one word that begins with ``railweave-``.
+    - ``commands``: the commands that make the change, by file.
+    - ``target``, ``before``: the whole configuration after and before the change, by file.
     """
 
     label: str
@@ -66,74 +70,79 @@ class Given:
 
 @dataclass(frozen=True)
 class Pending:
-    """A change that a device takes back by itself unless it is confirmed: its label (empty: not ours) and the seconds left, if it says so."""
+    """A change that a device reverts on its own unless the change is confirmed.
+
+    - ``label``: the label of the change; empty if railweave did not make it.
+    - ``seconds``: the seconds left; None if the device does not show them.
+    """
 
     label: str
     seconds: int | None = None
 
 
 def must_wait(waiting: Pending | None, label: str) -> None:
-    """Raise ``RefusedError`` where what waits on a device is not the change of that label."""
+    """Raise ``RefusedError`` unless the pending change of a device has this label."""
     if waiting is None or waiting.label != label:
         raise RefusedError(f"{label} does not wait to be confirmed there any more")
 
 
 class Transaction(Protocol):
-    """The verbs of a system's module ``transaction``. Every verb raises ``RefusedError`` if the device refuses, and ``ReachError`` if it is lost.
+    """The functions of a system's module ``transaction``.
 
-    A device is changed by ``commit`` alone, which arms the way back on the device itself before anything is in force.
+    Only ``commit`` starts a change. It arms a rollback timer on the device before the change takes effect. Every function raises
+    ``RefusedError`` if the device refuses, and ``ReachError`` if the connection is lost.
     """
 
     @property
     def PROTOCOL(self) -> Spoken:  # noqa: N802 - a constant of the module
-        """The protocol by which the device is told."""
+        """The protocol by which commands are sent to the device."""
         ...
 
     @property
     def ATOMIC(self) -> bool:  # noqa: N802
-        """True if the device takes a change as a whole or not at all: nothing is ever half done there."""
+        """True if the device applies a change either completely or not at all."""
         ...
 
     @property
     def FILES(self) -> Mapping[str, str]:  # noqa: N802
-        """The renderer's file that holds what each question for the running configuration is answered with."""
+        """The name of the rendered file that corresponds to each question about the running configuration, by question."""
         ...
 
     @property
     def WHOLE(self) -> Mapping[str, Command]:  # noqa: N802
-        """By file, the command that puts the whole of it in force where the device refuses single changes. It disrupts everything."""
+        """By file, the command that loads the whole file, if the device refuses single changes. The command disrupts all traffic."""
         ...
 
     async def running(self, session: Session) -> dict[str, str]:
-        """The texts of the running configuration, by file name as the renderer has them."""
+        """Return the texts of the running configuration, by the file names of the renderer."""
         ...
 
     async def rehearse(self, session: Session, given: Given) -> str:
-        """Load the change where it is not in force, let the device check it, and discard it. What the device says it would change."""
+        """Let the device check a change without applying it. Return the difference that the device shows."""
         ...
 
     async def commit(self, session: Session, given: Given, seconds: int) -> None:
-        """Put the change in force for so many seconds: unless it is confirmed by then, the device goes back by itself."""
+        """Apply a change. The device reverts the change on its own after ``seconds``, unless it is confirmed before."""
         ...
 
     async def pending(self, session: Session) -> Pending | None:
-        """The change that waits to be confirmed; None: none does."""
+        """Return the change that is not confirmed yet, or None if there is none."""
         ...
 
     async def confirm(self, session: Session, label: str) -> None:
-        """Keep a change that waits, over a restart too."""
+        """Confirm the pending change, so that the device keeps it, also after a restart."""
         ...
 
     async def revert(self, session: Session, label: str) -> None:
-        """Go back at once from a change that waits."""
+        """Revert the pending change now."""
         ...
 
     async def restore(self, session: Session, given: Given) -> None:
-        """Put ``before`` in force, whatever is in force now: the way back from what is half done."""
+        """Apply the configuration ``given.before``, whatever the device runs now. This repairs a change that is half done."""
         ...
 
     async def clear(self, session: Session, label: str) -> None:
-        """Remove what a change that is over left on the device: candidates, sessions, files."""
+        """Remove the candidates, sessions and files that a finished change left on the device."""
         ...
 
 
@@ -175,16 +184,19 @@ _PUT = 'mkdir -p "$folder" && cat > "$folder/$2"'
 
 
 async def script(session: Session, text: str, label: str = "-", *more: object, given: str = "") -> str:
-    """Run a script as root. Its first argument is the label, then come ``more``; ``given`` is its input. Raises ``RefusedError``, ``ReachError``."""
+    """Run a shell script as root, and return its output. The script's arguments are ``label`` and ``more``; ``given`` is its input.
+
+    Raises ``RefusedError`` if the script fails, and ``ReachError`` if the connection is lost.
+    """
     return await session.tell(shlex.join(["sh", "-c", ROOT, text, "railweave", label, *map(str, more)]), given)
 
 
 async def put(session: Session, start: str, label: str, name: str, text: str) -> None:
-    """Write a file into the folder of a change. ``start`` begins with, or has, ``FUNCTIONS``."""
+    """Write the text of a file ``name`` into the folder of a change on the device. ``start``: shell code that contains ``FUNCTIONS``."""
     await script(session, start + _PUT, label, name, given=text)
 
 
 async def pending(session: Session, start: str = FUNCTIONS) -> Pending | None:
-    """Return the change whose way back is armed; None where no change is. ``start`` begins with, or has, ``FUNCTIONS``."""
+    """Return the change whose rollback timer is armed, or None. ``start``: shell code that contains ``FUNCTIONS``."""
     words = (await script(session, start + _PENDING)).split()
     return Pending(words[0], int(words[1])) if len(words) > 1 else None

@@ -73,7 +73,7 @@ def check(change: FileChange) -> None:
 def network_of_plan(fabric: RunningFabric, plan: Plan | None) -> Network:
     """Return the network after a plan: that of the fabric file, with the plan's changes to the fabric file or the inventory.
 
-    Raises ``InputError``.
+    Raises ``InputError`` if a file has changed since the plan was made (see ``check``), or if the network cannot be designed.
     """
     if plan is None or (change := change_of(plan)) is None:
         return fabric.network()

@@ -85,12 +85,12 @@ class Rollout:
     drained: Callable[[int, Wave], Awaitable[str]] | None = None
 
     async def run(self, first: int = 1) -> None:
-        """Rehearse, then carry out the waves from number ``first`` on (1-based). Raises ``StoppedError``."""
+        """Rehearse, then carry out the waves from number ``first`` on (1-based). Raises ``StoppedError`` as soon as a step fails."""
         await self.rehearse(first)
         await self.waves(first)
 
     async def waves(self, first: int = 1) -> None:
-        """Carry out the rehearsed waves from number ``first`` on (1-based). Raises ``StoppedError``."""
+        """Carry out the rehearsed waves from number ``first`` on (1-based). Raises ``StoppedError`` as soon as a wave fails."""
         for number, wave in enumerate(self.plan.waves[first - 1 :], first):
             await self.wave(number, wave)
             self.say(

@@ -76,7 +76,7 @@ class Store:
         return self._database.where
 
     def add(self, runs: Iterable[Run]) -> list[Run]:
-        """Add the runs that the store does not have yet, in one transaction, and return them. Raises ``OutputError``."""
+        """Add the runs that the store does not have yet, in one transaction, and return them. Raises ``OutputError`` if they cannot be written."""
         given = {run.id: run for run in runs}
         there = self._known(list(given))
         new = [run for id_, run in given.items() if id_ not in there]

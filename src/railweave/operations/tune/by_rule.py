@@ -352,7 +352,10 @@ def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> 
 
 
 def by_rule(network: Network, fabric: Path, rule: Callable[[Network], list[Derived]], *, apply: bool) -> RuleResult:
-    """Return the values that a rule derives for a fabric file. With ``apply``, write them into the file. Raises ``OutputError``."""
+    """Return the values that a rule derives for a fabric file. With ``apply``, write them into the file.
+
+    Raises ``OutputError`` if the file cannot be written.
+    """
     source = read_source(fabric).path
     text = source.read_text(encoding="utf-8")
     result = ruled(source, read_plain(text, str(source)), text, rule(network))

@@ -22,7 +22,7 @@ MOST = 1 << 50
 def sizes(text: str) -> list[int]:
     """Return the sizes in a text, in bytes: ``8G``, ``1M,16M,1G`` or ``8..16G``.
 
-    A range doubles from the first size up to the last. Raises ``InputError``.
+    A range doubles from the first size up to the last. Raises ``InputError`` if a size is invalid, or a range ends before it begins.
     """
     sizes_bytes: list[int] = []
     for part in text.split(","):
@@ -40,7 +40,7 @@ def sizes(text: str) -> list[int]:
 
 
 def size_of(text: str) -> int:
-    """Return one size in bytes from a text such as ``16M``. Raises ``InputError``."""
+    """Return the bytes of a size such as ``16M`` (16 x 2^20). Raises ``InputError`` if the size is invalid, 0 or too large."""
     try:
         size = MESSAGE_BYTES.parse(text)
     except ValueError:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FAMILIES: dict[str, Family] = {"inet": "ipv4", "inet6": "ipv6"}
 
 NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing is bound
-"""Stands where a configuration must have an address and the text has none."""
+"""The address in the model if the text lacks a required address."""
 
 UNKNOWN_SECRET = "secret:?"  # noqa: S105 - stands for a secret
 """The reading of a secret whose value is in the text, in clear, as a hash or scrambled: the value goes nowhere."""
@@ -34,36 +34,36 @@ _SPEED = re.compile(r"(\d{1,4})g", re.IGNORECASE)
 
 @lru_cache(maxsize=1 << 16)
 def address(text: str) -> Address:
-    """An address. Raises ``ValueError``."""
+    """Return the address in a text. Raises ``ValueError`` if the text is not an address."""
     return Address.read(text)
 
 
 @lru_cache(maxsize=1 << 16)
 def prefix(text: str) -> Prefix:
-    """A prefix; an address alone is the prefix that holds it alone. Raises ``ValueError``."""
+    """Return the prefix in a text. An address without a length is a host prefix. Raises ``ValueError`` for other texts."""
     return Prefix.read(text) if "/" in text else address(text).prefix
 
 
 @lru_cache(maxsize=1 << 16)
 def interface_address(text: str) -> InterfaceAddress:
-    """An address with a length; without one it stands alone in its prefix. Raises ``ValueError``."""
+    """Return the interface address in a text. Without a length, the prefix has only this address. Raises ``ValueError`` for other texts."""
     return InterfaceAddress.read(text if "/" in text else str(address(text).prefix))
 
 
 @lru_cache(maxsize=1 << 16)
 def network(text: InterfaceAddress) -> Prefix:
-    """The prefix that an interface's address is in."""
+    """Return the prefix that contains an interface address."""
     return text.prefix
 
 
 def secret(text: str) -> str:
-    """The reference that stands for a secret; ``secret:?`` for one whose value was put in."""
+    """Return the reference of a secret, ``secret:NAME``. If the text has a value instead of a reference, return ``secret:?``."""
     match = REFERENCE.fullmatch(text)
     return f"secret:{match[1]}" if match else UNKNOWN_SECRET
 
 
 def gbps(text: str) -> int:
-    """A speed, ``400g``. Raises ``ValueError`` for one below a gigabit, and for other words."""
+    """Return a speed such as ``400g`` in Gb/s. Raises ``ValueError`` for a speed below 1 Gb/s, and for other texts."""
     match = _SPEED.fullmatch(text)
     if match is None:
         raise ValueError(text)
@@ -71,7 +71,7 @@ def gbps(text: str) -> int:
 
 
 def asn(text: str) -> int:
-    """An AS number, ``4200000001`` or ``64086.59905``. Raises ``ValueError``."""
+    """Return an AS number from ``4200000001`` or ``64086.59905``. Raises ``ValueError`` for other texts."""
     high, dot, low = text.partition(".")
     if not dot:
         high, low = "0", text

@@ -322,7 +322,10 @@ async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> li
 
 
 def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
-    """Read the output of ``lab fault --json``, or of ``deploy campaign --rehearse --json``, from a file. Raises ``InputError``."""
+    """Return the results in a file with the output of ``lab fault --json`` or of ``deploy campaign --rehearse --json``.
+
+    Return an empty list if ``path`` is None. Raises ``InputError`` if the file cannot be read or contains no such results.
+    """
     if path is None:
         return []
     try:

@@ -200,7 +200,7 @@ class Radius:
 
     @classmethod
     def of(cls, text: str, network: Network) -> Radius:
-        """Read a radius from text: a number, or names separated by commas. Raises ``InputError``."""
+        """Read a radius: a number, or names of switches separated by commas. Raises ``InputError`` for a name that is no switch."""
         if text.isdecimal() and int(text):
             return cls(most=int(text))
         names = {word.strip() for word in text.split(",")}
@@ -422,7 +422,9 @@ def plan_campaign(
     hold: float,
     job: Callable[[], str],
 ) -> Campaign:
-    """Plan a campaign: the faults of each turn, and the effects that the model predicts. Raises ``InputError``.
+    """Plan a campaign: the faults of each turn, and the effects that the model predicts.
+
+    Raises ``InputError`` if the scenario or an argument is invalid.
 
     - ``blast_radius``: see ``Radius.of``.
     - ``force``: names whose losses are accepted.

@@ -296,7 +296,7 @@ class FirstBootFiles:
 def images(given: Sequence[str], url: str) -> dict[str, tuple[Image, Path]]:
     """Return the images given as ``SYSTEM=FILE``, by system, with their checksums and files. ``url``: the address to fetch them from.
 
-    Raises ``InputError``.
+    Raises ``InputError`` if an image has an unknown system or an unsuitable file name, or if its file does not exist.
     """
     from pathlib import Path
 

@@ -204,7 +204,10 @@ class ProcessGroups:
         return self._named.get(name)
 
     def read(self, path: Path) -> None:
-        """Add the groups of a JSON file in ASTRA-sim's form, ``{"NAME": [RANK, ...], ...}``. Raises ``SpecError``."""
+        """Add the groups of a JSON file in ASTRA-sim's form, ``{"NAME": [RANK, ...], ...}``.
+
+        Raises ``SpecError`` if the file cannot be read, or a group is invalid.
+        """
         value: Any = read_json(path, fix='it is {"NAME": [RANK, ...], ...}')
         if not isinstance(value, dict):
             raise SpecError([Problem(FileLine(str(path)), "no groups of ranks", 'it is {"NAME": [RANK, ...], ...}')])
@@ -280,9 +283,10 @@ PyTorch's converter and ASTRA-sim write nodes in this way.
 
 
 def trace_files(path: Path) -> list[Path]:
-    """Return the files of a trace, in order of rank. Raises ``SpecError``.
+    """Return the files of a trace, in order of rank.
 
-    ``path`` is a folder with one trace, or a folder followed by the part of the file names before the rank.
+    ``path`` is a folder with one trace, or a folder followed by the part of the file names before the rank. Raises ``SpecError`` if
+    there is no trace or more than one, or if the file of a rank is missing.
     """
     folder, name = (path, None) if path.is_dir() else (path.parent, path.name)
     traces: dict[str, dict[int, Path]] = {}

@@ -75,7 +75,8 @@ class Override:
 def override(text: str | None, colored: bool) -> Override:
     """Read an override of the form ``MODE[:knob=value,…]``. None overrides nothing.
 
-    ``colored``: True if the fabric has path colors. Raises ``InputError``. The engine checks the values of knobs.
+    ``colored``: True if the fabric has path colors. Raises ``InputError`` for an unknown mode and for knobs without a value. The engine
+    checks the values of knobs.
     """
     if text is None:
         return Override()

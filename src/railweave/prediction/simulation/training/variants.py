@@ -82,7 +82,8 @@ def on_leaves(network: Network, text: str) -> dict[str, str]:
     """Return the changes of the fabric file that connect each server's NICs to a given number of leaves in its stripe.
 
     The stripe keeps its total number of uplinks. As many leaves as rails make a rail-optimised fabric; with 1 leaf,
-    all NICs of a server are on the same leaf. Raises ``InputError``.
+    all NICs of a server are on the same leaf. Raises ``InputError`` if the NICs of a server or the uplinks of a stripe cannot be divided
+    evenly over the leaves.
     """
     leaves = Counter(switch.stripe for switch in network.switches if switch.role == "leaf")
     now = max(leaves.values(), default=0)

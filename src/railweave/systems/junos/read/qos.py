@@ -28,7 +28,7 @@ _DSCPS = {
 
 
 def code_point(text: str) -> int:
-    """A DSCP, as six bits or by its name. Raises ``ValueError``."""
+    """Return the DSCP in a text: a name, or six bits. Raises ``ValueError`` for other texts."""
     if text in _DSCPS:
         return _DSCPS[text]
     if len(text) != 6 or set(text) - {"0", "1"}:
