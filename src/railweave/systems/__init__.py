@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=1)
 def systems() -> tuple[str, ...]:
-    """The names of the operating systems, in alphabetical order; each is the package ``railweave.systems.<name>``."""
+    """Return the names of the operating systems, in alphabetical order. Each is a package ``railweave.systems.<name>``."""
     return tuple(system_files())
 
 

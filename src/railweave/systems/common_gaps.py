@@ -68,7 +68,10 @@ _BOTH_ENDS = re.compile(
 
 
 def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) -> list[Finding]:
-    """A note for every line that was merged in, and warnings where one begins with a word that decides routing, or concerns both ends of a link."""
+    """Return a note for every merged line of the operator, and one warning each if lines affect routing or both ends of a link.
+
+    ``routing``: the first words of lines that affect routing.
+    """
     findings = [STATEMENT.finding(device, f"own statement: {line}") for line in lines]
     if any(line.startswith(routing) for line in lines):
         findings.append(ROUTING.finding(device))

@@ -75,12 +75,12 @@ class Login(Protocol):
 
 
 def quoted(text: str) -> str:
-    """A text as one word of a shell."""
+    """Return a text quoted as one word for a shell."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
 def logins(users: Mapping[str, Login], root_password: str | None, groups: str) -> str:
-    """Lines of a shell that make users on a Linux system, with their keys, by name; ``groups`` are those of a super-user."""
+    """Return shell lines that create users, with their keys, on a Linux system. ``groups``: the groups of a super-user."""
     lines: list[str] = []
     for name, user in users.items():
         member = f" -G {groups}" if user.role == "super-user" and groups else ""
@@ -105,7 +105,7 @@ def logins(users: Mapping[str, Login], root_password: str | None, groups: str) -
 
 
 def fetched(image: Image, to: str) -> str:
-    """Lines of a shell that fetch an image to a file, and end with 1 where its checksum is another."""
+    """Return shell lines that download an image to the file ``to``, and exit with 1 if the checksum does not match."""
     return (
         f"curl -fsS -o {to} {quoted(image.url)} || exit 1\n"
         f"echo '{image.sha256}  {to}' | sha256sum -c - || {{ rm -f {to}; echo 'the image has another checksum' >&2; exit 1; }}\n"

@@ -30,7 +30,7 @@ def read_state(device: str, nos: str, texts: Mapping[str, str]) -> DeviceState:
 
 
 def read_states(capture: Capture, systems_of: Mapping[str, str]) -> dict[str, DeviceState]:
-    """The state of every device that a capture has answers of, by name; ``systems_of`` are the operating systems by device."""
+    """Return, by name, the state of every device with answers in a capture. ``systems_of``: the operating system of each device."""
     return {
         device: read_state(device, nos, texts) for device, nos in systems_of.items() if (texts := capture.texts(device))
     }

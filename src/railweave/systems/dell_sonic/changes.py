@@ -67,5 +67,5 @@ RULES = with_rows(_LINES, TABLES)
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:
-    """The commands of a file as a tree that can be compared."""
+    """Return the commands of a file as a tree for comparison."""
     return section_tree(sections, RULES)

@@ -68,5 +68,5 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """The address of ``ztp.json``."""
+    """Return the DHCP options with the address of ``ztp.json``."""
     return Options(f"{place.url}/ztp.json")

@@ -35,17 +35,17 @@ def to_text(sections: Iterable[Section]) -> str:
 
 
 def parse(text: str) -> list[Section]:
-    """The sections of a file. Raises ``RenderError`` with the line where it is indented in another way."""
+    """Return the sections of a file. Raises ``RenderError``, with the line, if the indentation is invalid."""
     kept = [line for line in text.splitlines() if line.strip() not in {BEGIN, *END}]
     return parse_sections("\n".join(kept))
 
 
 def quoted(text: str) -> str:
-    """A text that may have spaces, as the command line takes it."""
+    """Return a text for the command line, in quotes if necessary, for example because of spaces."""
     return f'"{text}"' if " " in text or not text else text
 
 
 def quoted_word(text: str) -> str:
-    """A secret as one word of the command line, which has no escapes. Raises ``RenderError`` where it cannot be one."""
+    """Return a secret as one word for the command line. Raises ``RenderError`` if it cannot be one word; the command line has no escapes."""
     plain_word(text.replace(" ", "_"))
     return f'"{text}"' if set(text) & set(" #!|;") else text

@@ -27,18 +27,18 @@ def numbers(text: str, most: int) -> tuple[int, ...]:
 
 
 def unquoted(text: str) -> str:
-    """A text without the quotation marks around it."""
+    """Return a text without the quotation marks around it."""
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def secret(text: str) -> str:
-    """A secret by its name, ``secret:NAME``; a value in its place is not told: ``secret:?``."""
+    """Return the reference of a secret, ``secret:NAME``. If the text has a value instead of a reference, return ``secret:?``."""
     match = REFERENCE.fullmatch(unquoted(text))
     return f"secret:{match[1]}" if match else "secret:?"
 
 
 def fewest(values: Iterable[T]) -> T | None:
-    """Return the value that the fewest have, the first of those; None if there is none: a port that is not like the others is not lost among them."""
+    """Return the least frequent value, the first if several are equally rare; None if there are no values. So a deviating port stays visible."""
     every = list(values)
     return min(every, key=every.count) if every else None
 

@@ -26,7 +26,7 @@ curl -fsS -o /mnt/flash/startup-config {config} || exit 1
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """The startup configuration, and the script where an image is given."""
+    """Return the files by name: the startup configuration and, if ``place`` has an image, the script that installs the image."""
     del config
     texts = {_FILE: rendered[_FILE]}
     if place.image is not None:
@@ -38,5 +38,5 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """The address of the file."""
+    """Return the DHCP options with the address of the script or, without an image, of the startup configuration."""
     return Options(f"{place.url}/{_FILE if place.image is None else _SCRIPT}")

@@ -39,7 +39,7 @@ SERVER_LISTS = {"ipv4": "from-servers-v4", "ipv6": "from-servers-v6"}
 
 
 def external_policy(direction: str, vrf: str, router: str) -> str:
-    """The route map and prefix list of what is taken from a router outside (``from``), or sent to it (``to``)."""
+    """Return the name of the route map and prefix list for routes from an external router, or to it. ``direction``: ``from`` or ``to``."""
     return f"{direction}-{vrf}-{router}"
 
 

@@ -61,7 +61,7 @@ else vtysh -b > /dev/null; fi
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """The script, which has everything in it, and what the router's image runs to get it."""
+    """Return the files by name: the script with the whole configuration, and the script by which the router's image fetches it."""
     script = _HEAD
     del place
     script += _FILES.format(text=rendered["frr.conf"])
@@ -73,5 +73,5 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """The address of the script."""
+    """Return the DHCP options with the address of the script."""
     return Options(f"{place.url}/{_SCRIPT}")

@@ -79,7 +79,7 @@ async def _put(session: Session, label: str, name: str, text: str) -> None:
 
 
 async def running(session: Session) -> dict[str, str]:
-    """The lines that FRR runs, without the heading that no program of FRR reads again."""
+    """Return the running configuration of FRR, without its heading, which FRR cannot read back."""
     return {_FILE: await session.tell("vtysh -c 'show running-config no-header'")}
 
 

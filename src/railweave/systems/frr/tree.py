@@ -19,5 +19,5 @@ def closer(word: str) -> str:
 
 
 def to_text(sections: Iterable[Section]) -> str:
-    """The file form. Sections at the top are separated by ``!``."""
+    """Return sections as the text of a file. Top-level sections are separated by ``!``."""
     return "\n".join(printed(sections, closer)) + "\n"

@@ -67,7 +67,7 @@ class Tool:
     origin: str
 
     def refused(self, text: str) -> list[tuple[int, str]]:
-        """The lines of a configuration that vtysh refuses, with its words.
+        """Return (line number, message) for each line of a configuration that vtysh refuses.
 
         Raises ``OSError`` where vtysh cannot be run or fails in another way, ``subprocess.TimeoutExpired`` where it
         does not end.
@@ -92,9 +92,9 @@ class Tool:
 
 
 def in_root(root: Path) -> Tool | None:
-    """The vtysh of an unpacked root folder, run by that folder's own loader and libraries, so without chroot.
+    """Return the vtysh of an unpacked root folder, or None if the folder has no vtysh or no loader.
 
-    None where the folder has no vtysh or no loader.
+    It runs with the loader and the libraries of that folder, so no chroot is needed.
     """
     program = next((path for name in _PROGRAMS if (path := root / name).exists()), None)
     loader = next((path for pattern in _LOADERS for path in sorted(root.glob(pattern))), None)
@@ -106,7 +106,7 @@ def in_root(root: Path) -> Tool | None:
 
 
 def packaged(root: Path) -> str:
-    """The version of the frr package that a Debian root folder has; empty where it has none."""
+    """Return the version of the frr package in a Debian root folder; empty if it has no such package."""
     status = root / "var/lib/dpkg/status"
     if not status.is_file():
         return ""
@@ -117,7 +117,7 @@ def packaged(root: Path) -> str:
 
 
 def find(frr_root: Path | None) -> Tool | str:
-    """The vtysh to use, or why there is none."""
+    """Return the vtysh to use, or the reason why there is none."""
     if frr_root is not None:
         for program in (frr_root / name for name in _PROGRAMS):
             if program.exists() and (why := untrusted(frr_root, program)):

@@ -241,7 +241,7 @@ class JunosTree:
         return DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Lines of configuration mode; a commit takes them at once."""
+        """Return lines of configuration mode. A commit applies all of them together."""
         return [line for step in steps for line in _lines(step)]
 
     def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:

@@ -23,7 +23,7 @@ _FILE = "junos.conf"
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """The configuration. That it is committed ends the provisioning: ``chassis auto-image-upgrade`` is not in it."""
+    """Return the configuration, by file name. Its commit ends the provisioning, because it lacks ``chassis auto-image-upgrade``."""
     del config, place
     return {_FILE: rendered[_FILE]}
 

@@ -30,7 +30,7 @@ BUILT_IN_CLASSES = {"best-effort": 0, "network-control": 7}
 
 
 def class_name(name: str) -> str:
-    """A class's name on the switch: built-in ones as Junos writes them, others in capitals as its examples do."""
+    """Return the name of a forwarding class on the switch. Built-in classes have their Junos names; all others are in capitals."""
     return name if name in BUILT_IN_CLASSES else name.upper()
 
 

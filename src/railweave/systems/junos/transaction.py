@@ -39,7 +39,7 @@ _NOW = re.compile(r'<current-time>.*?\bseconds="(\d+)"', re.DOTALL)
 
 
 async def running(session: Session) -> dict[str, str]:
-    """The committed configuration as ``set`` lines."""
+    """Return the committed configuration, as ``set`` lines."""
     return {_FILE: await session.tell(_COMMITTED, "text")}
 
 

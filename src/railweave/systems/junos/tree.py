@@ -58,7 +58,7 @@ def choices(name: str, values: Iterable[object]) -> Statement:
 
 
 def entry(*words: object, key: int = 0) -> Statement:
-    """A list entry without a body: ``address fc00::1/64;``, or with it on one line, named by its first ``key`` words."""
+    """Return a list entry on one line, for example ``address fc00::1/64;``. The first ``key`` words identify the entry."""
     return Statement(tuple(map(str, words)), key=key)
 
 
@@ -80,7 +80,7 @@ def block(
 
 @lru_cache(maxsize=1 << 16)
 def quoted(word: str) -> str:
-    """A word as Junos prints it: in quotes where it holds anything that would end it."""
+    """Return a word as Junos prints it: in quotes if it contains a character that would end the word."""
     if _PLAIN.fullmatch(word):
         return word
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
@@ -94,7 +94,7 @@ def _line(words: tuple[str, ...]) -> str:
 
 
 def to_curly(statements: Iterable[Statement]) -> str:
-    """The curly-brace form, as ``show configuration`` prints it."""
+    """Return statements in the curly-brace form of ``show configuration``."""
     lines: list[str] = []
 
     def add(beside: Iterable[Statement], indent: str) -> None:
@@ -114,7 +114,7 @@ def to_curly(statements: Iterable[Statement]) -> str:
 
 
 def set_paths(statement: Statement, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Every complete path below a statement, words quoted: what follows ``set`` on each line."""
+    """Return every complete path below a statement, with quoted words: the words after ``set`` on each line."""
     here = (*above, *(quoted(word) for word in statement.words))
     if statement.children is not None:
         return [path for child in statement.children for path in set_paths(child, here)]
@@ -122,7 +122,7 @@ def set_paths(statement: Statement, above: tuple[str, ...] = ()) -> list[tuple[s
 
 
 def to_set(statements: Iterable[Statement]) -> str:
-    """The ``set`` form, as ``show configuration | display set`` prints it."""
+    """Return statements in the ``set`` form of ``show configuration | display set``."""
     lines: list[str] = []
 
     def add(beside: Iterable[Statement], above: str) -> None:

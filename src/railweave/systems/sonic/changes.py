@@ -201,7 +201,7 @@ class TableTree:
         return DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """The operations of a JSON patch, in order. SONiC sorts them by what depends on what."""
+        """Return the operations of a JSON patch. SONiC itself sorts them by their dependencies."""
         return [_operation(step) for step in steps]
 
     def refused(self, steps: Sequence[Step]) -> list[Refusal]:

@@ -27,12 +27,12 @@ curl -fsS -o /etc/sonic/frr/frr.conf {url} || exit 1
 
 
 def section(place: Place, script: str) -> dict[str, Any]:
-    """A section of ``ztp.json`` that carries out a script; where it fails, nothing after it is done."""
+    """Return a section of ``ztp.json`` that runs a script. If the script fails, later sections are not run."""
     return {"plugin": {"url": {"source": f"{place.url}/{script}"}}, "halt-on-failure": True}
 
 
 def with_image(place: Place) -> tuple[dict[str, Any], dict[str, str]]:
-    """The section that installs the image, which the script checks first; none without an image."""
+    """Return (sections of ``ztp.json``, scripts by file name) that check and install the image. Both are empty without an image."""
     if place.image is None:
         return {}, {}
     file = "/tmp/railweave-image.bin"  # noqa: S108 - on the switch, where nobody else is yet
@@ -65,5 +65,5 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """The address of ``ztp.json``."""
+    """Return the DHCP options with the address of ``ztp.json``."""
     return Options(f"{place.url}/ztp.json")

@@ -30,9 +30,9 @@ def vrf_names(config: DeviceConfig) -> dict[str, str]:
 
 
 def routed_name(port: Interface) -> str:
-    """The interface that a port to an external router routes by: itself, or the sub-interface of its tag.
+    """Return the interface name on which a port to an external router routes: the port, or the sub-interface for its VLAN tag.
 
-    A name that would be too long has the short form (sonic-vlan-sub-interface.yang: `Eth504.4000`).
+    A name that would be too long is shortened (sonic-vlan-sub-interface.yang: `Eth504.4000`).
     """
     if port.unit_vlan is None:
         return port.name
@@ -41,9 +41,9 @@ def routed_name(port: Interface) -> str:
 
 
 def transit_vlan(config: DeviceConfig, vrf: str) -> int:
-    """The VLAN that stands for a VRF's VNI: SONiC routes between tunnels by way of one that has no ports.
+    """Return the VLAN of a VRF's VNI. SONiC routes between tunnels through a VLAN without ports.
 
-    They are counted down from 4094, in the order of the VRFs' VNIs, past those that servers have.
+    Numbers are assigned from 4094 downwards, in the order of the VNIs. VLANs of servers are skipped.
     """
     taken = {*(gateway.vlan for gateway in config.gateways), *config.bare_vlans()}
     free = (vlan for vlan in range(4094, 1, -1) if vlan not in taken)

@@ -21,9 +21,9 @@ _INDENT = " " * 4
 
 
 def to_text(tables: Tables) -> str:
-    """The file, tables in alphabetical order as ``config save`` has them, rows in the order given.
+    """Return tables as the text of a JSON file: tables in alphabetical order like ``config save``, rows in the given order.
 
-    Written out here: the standard library's printer takes several times as long for the thousands of rows of a switch.
+    This does not use the standard library's printer, which is several times slower for the thousands of rows of a switch.
     """
     return "{\n" + ",\n".join(_table(name, tables[name]) for name in sorted(tables) if tables[name]) + "\n}\n"
 
@@ -48,7 +48,7 @@ def _value(value: Value) -> str:
 
 
 def parse(text: str) -> Tables:
-    """The tables of a file. Raises ``RenderError`` where it is not JSON, has a key twice, or is not tables of rows."""
+    """Return the tables of a file. Raises ``RenderError`` if it is not JSON, repeats a key, or does not consist of tables of rows."""
     if not text.strip():
         return {}
     try:
@@ -97,7 +97,7 @@ def to_section(table: str, key: str, row: Row) -> Section:
 
 
 def lines(tables: Tables) -> list[str]:
-    """Every field with the table and key above it: ``PORT|Ethernet0 mtu 9202``."""
+    """Return every field with its table and key, for example ``PORT|Ethernet0 mtu 9202``."""
     return [
         " ".join([f"{name}|{key}", field, *([value] if isinstance(value, str) else value)]).rstrip()
         for name, rows in tables.items()

@@ -51,7 +51,7 @@ _NAME = re.compile(r"(Ethernet\d+(?:/\d+)*)(?::(\d{1,2}))?")
 
 
 def series(elements: Elements) -> Series | None:
-    """The series of a field, which stands last, after the port or queue that it is of; None where it is not read."""
+    """Return the time series of a field, or None if the field is not read. The path has the port or queue, then the field."""
     if len(elements) < 2:
         return None
     field = elements[-1][0]

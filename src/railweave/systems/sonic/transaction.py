@@ -189,7 +189,7 @@ def _must_last(given: Given) -> None:
 
 
 async def running(session: Session) -> dict[str, str]:
-    """The tables of CONFIG_DB, and the lines that FRRouting runs."""
+    """Return the tables of CONFIG_DB, and FRRouting's running configuration, by file name."""
     tables = await session.tell("sonic-cfggen -d --print-data")
     return {TABLES: tables, ROUTING: await session.tell("vtysh -c 'show running-config'")}
 
@@ -239,7 +239,7 @@ pending = transaction.pending
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Write both files and disarm. Raises ``RefusedError`` where it went back already."""
+    """Save both files and stop the rollback timer. Raises ``RefusedError`` if the change was already rolled back."""
     await _script(session, _CONFIRM, label)
 
 
@@ -250,7 +250,7 @@ async def revert(session: Session, label: str) -> None:
 
 
 async def restore(session: Session, given: Given) -> None:
-    """Bring back the files of before by ``config replace``, or ``config reload`` where that is refused, and write them.
+    """Restore the files from before the change by ``config replace`` or, if that is refused, by ``config reload``, and save them.
 
     Raises ``RefusedError`` if the switch does not.
     """

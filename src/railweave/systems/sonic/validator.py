@@ -65,9 +65,9 @@ class SonicModels:
 
 
 def sources(folder: Path) -> dict[str, str]:
-    """The text of every model by module name: files as published, templates in the form that checks a whole file.
+    """Return the text of every model, by module name. Templates are filled in so that they check a whole file.
 
-    ``folder`` is ``src/sonic-yang-models`` of the repository, or one that holds its models whose templates are filled in.
+    ``folder`` is ``src/sonic-yang-models`` of the repository, or a folder with its models in which templates are already filled in.
     """
     texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("sonic-*.yang"))}
     for path in sorted(folder.rglob("sonic-*.yang.j2")):

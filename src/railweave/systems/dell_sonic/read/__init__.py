@@ -142,7 +142,7 @@ class _Open:
 
 
 def sections(text: str) -> list[Section]:
-    """The sections of a text, each line with its number. Raises ``RenderError`` with the line where it is no such text."""
+    """Return the sections of a text, each line with its number. Raises ``RenderError``, with the line, if the text is malformed."""
     top = Section("", [])
     open_: list[_Open] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -234,7 +234,7 @@ NOS = "dell_sonic"
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """The configuration that the texts of one device hold together. Raises ``RenderError`` where one is no such text."""
+    """Return the configuration of one device, read from all its texts together. Raises ``RenderError`` if a text is malformed."""
     of_file = {file: sections(text) for file, text in texts.items()}
     taking = SectionReader([section for some in of_file.values() for section in some])
     config = _config(taking)
@@ -254,13 +254,13 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """A text as the tree of its commands. Raises ``RenderError`` with the line where it is no such text."""
+    """Return a text as a tree of commands. Raises ``RenderError``, with the line, if the text is malformed."""
     del file
     return config_tree(sections(text))
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """The commands of a tree as our files have them."""
+    """Return the commands of a tree as text, in the form of railweave's files."""
     del file
     return to_text(as_sections(nodes))
 

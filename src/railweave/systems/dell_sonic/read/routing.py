@@ -37,7 +37,7 @@ SYNTAX = Syntax(
 
 
 def tenant(vrf: str) -> str:
-    """The tenant of a VRF, by its name."""
+    """Return the name of the tenant to which a VRF belongs, derived from the VRF's name."""
     return vrf.removeprefix(MARK)
 
 

@@ -40,7 +40,7 @@ def routing(config: model.DeviceConfig) -> Iterator[Section]:
 
 
 def tree(config: model.DeviceConfig) -> list[Section]:
-    """The commands of a device, the operator's own merged in. Raises ``RenderError`` where those cannot be read."""
+    """Return the commands of a device, including the operator's own. Raises ``RenderError`` if the operator's commands cannot be read."""
     sections = [
         *SYSTEM.printed(system_of(config)),
         *SPLITS.printed(splits_of(config)),
@@ -66,7 +66,7 @@ def files(config: model.DeviceConfig) -> dict[str, str]:
 
 
 def lines(config: model.DeviceConfig) -> list[str]:
-    """Every command with the sections above it."""
+    """Return every command, with the sections above it, as a line."""
     return flat([*prepare(config), *tree(config)])
 
 
@@ -76,5 +76,5 @@ def gaps(config: model.DeviceConfig) -> list[Finding]:
 
 
 def check_extra(text: str) -> None:
-    """Raises ``RenderError`` with the line where the operator's own commands cannot be read."""
+    """Check the operator's own commands. Raises ``RenderError``, with the line, if they cannot be read."""
     parse(text)

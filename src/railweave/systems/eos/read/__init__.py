@@ -40,15 +40,15 @@ _TEXT = re.compile(r"action bash|comment|code(?: unit \S+)?")
 
 
 def sections_of(text: str) -> list[Section]:
-    """The statements of a text, each with its line; none where it is JSON of another kind.
+    """Return the statements of a text, each with its line. JSON that is not in the form of EOS has no statements.
 
-    Raises ``RenderError`` with the line where JSON is broken, or a banner does not end.
+    Raises ``RenderError``, with the line, if JSON is malformed or a banner does not end.
     """
     return _of_json(text) if text.lstrip()[:1] in {"{", "["} else _of_lines(text)
 
 
 def device_line(text: str) -> tuple[str, str]:
-    """The model and the release that the second line of a running configuration names; empty where it does not."""
+    """Return (model, release) from the second line of a running configuration. Both are empty if the line does not have them."""
     match = re.search(r"^! device: \S+ \(([^,()\s]+), EOS-([\w.]+)", text, re.MULTILINE)
     return (match[1], match[2]) if match else ("", "")
 
@@ -150,9 +150,9 @@ _PLAIN = re.compile(r"[a-z][a-z-]*")
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """The configuration that the texts of one device hold together; JSON of AVD says it again, and is not read.
+    """Return the configuration of one device, read from all its texts together. JSON of AVD repeats the same configuration and is not read.
 
-    Raises ``RenderError`` with the line where a text is broken.
+    Raises ``RenderError``, with the line, if a text is malformed.
     """
     of_file = {name: sections_of(text) for name, text in texts.items()}
     taking = SectionReader([section for parts in of_file.values() for section in parts])
@@ -189,7 +189,7 @@ def _hierarchy(line: str) -> str:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """A text as a tree of lines and sections. Raises ``RenderError`` with the line where it is broken."""
+    """Return a text as a tree of lines and sections. Raises ``RenderError``, with the line, if the text is malformed."""
     del file
     return config_tree(sections_of(text))
 

@@ -244,7 +244,7 @@ def _give_back(sessions: Sessions, keys: Mapping[str, Authentication], taking: S
 
 
 def bgp(taking: SectionReader, process: Process, lists: Lists, elsewhere: set[str]) -> Bgp:
-    """The BGP of the default VRF. ``elsewhere`` are the route maps that the overlay and VRFs use."""
+    """Return the BGP configuration of the default VRF. ``elsewhere``: the names of route maps that the overlay and VRFs use."""
     here, sessions = process.here, process.sessions
     levels = [level for family in here.unicast.values() for level in family.peers.values()]
     peers = here.neighbors.values()
@@ -279,6 +279,6 @@ def other_end(local: InterfaceAddress) -> Address | None:
 
 
 def only_as(lists: Lists, name: str | None) -> int:
-    """The AS number that a peer filter lets in, where it is one alone; else 0."""
+    """Return the AS number that a peer filter accepts, or 0 if there is no such filter or it accepts several numbers."""
     ranges = lists.as_lists.get(name or "", ())
     return ranges[0][0] if len(ranges) == 1 and ranges[0][0] == ranges[0][1] else 0

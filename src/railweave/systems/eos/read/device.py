@@ -44,7 +44,7 @@ METRIC = 10
 
 
 def running(stanzas: Stanzas) -> tuple[set[str], set[str]]:
-    """The interfaces that IS-IS runs on, and those whose prefixes it only advertises."""
+    """Return (interfaces on which IS-IS has neighbors, interfaces whose prefixes IS-IS only advertises)."""
     there = set(stanzas.word("isis enable <value>"))
     quiet = {name for name, is_set in stanzas.flag("isis passive").items() if is_set} & there
     return there - quiet, quiet
@@ -189,7 +189,7 @@ def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: SelectedLine, lin
 
 
 def area_id(text: str) -> str:
-    """An area as an address, ``0.0.0.0`` of ``0``; other words as they are."""
+    """Return an area number in the form of an address, for example ``0.0.0.0`` for ``0``. Other texts are returned unchanged."""
     value = number(text, 0, 2**32 - 1)
     return text if value is None else ".".join(str(value >> shift & 255) for shift in (24, 16, 8, 0))
 
@@ -205,7 +205,7 @@ _KINDS: tuple[Kind, ...] = ("server", "fabric", "external")
 
 
 def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
-    """The configuration that lines say. ``model`` and ``release`` are what the head of the text has."""
+    """Return the configuration of a device. ``model`` and ``release`` are those in the header of the text (``device_line``)."""
     stanzas = Stanzas(taking)
     interfaces = ports(stanzas)
     _channels(interfaces)

@@ -107,7 +107,7 @@ def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
 
 
 def snmp_clients(taking: SectionReader, community: SelectedLine | None) -> tuple[Prefix, ...]:
-    """The prefixes that may ask with the community: those of the lists that its line names."""
+    """Return the prefixes from which SNMP requests with the community are allowed: those of the access lists in the community's line."""
     words = community.line.split()[4:] if community else []
     lists = {"ip": "", "ipv6": ""}
     if words[:1] == ["ipv6"] and len(words) > 1:
@@ -162,7 +162,10 @@ _PORTS = {
 def control_plane(
     taking: SectionReader, stanzas: Stanzas, management: str, links: Collection[str]
 ) -> ControlPlane | None:
-    """The rules; None where no list is in use. ``management`` is the VRF of the management port, ``links`` ports without servers."""
+    """Return the rules of the control plane, or None if no access list is in use.
+
+    ``management``: the VRF of the management port. ``links``: the names of ports without servers.
+    """
     network, managed = _bound(taking, management)
     dropped: dict[str, Family] = {}
     for name, line in stanzas.each("ip|ipv6 access-group <name> in"):
@@ -328,7 +331,7 @@ _GNMI = 6030
 
 
 def management(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Management:
-    """The management plane. ``protected``: the control plane has rules of its own."""
+    """Return the settings of the management plane. ``protected``: True if the control plane has rules."""
     return Management(
         domain=_one(taking, "dns domain <value>", "ip domain-name <value>"),
         dns=tuple(_hosts(taking, "ip name-server **")),

@@ -38,7 +38,7 @@ _FLAGS = {"ipv6 nd managed-config-flag": "managed", "ipv6 nd other-config-flag":
 
 
 def vlans(taking: SectionReader) -> dict[int, str]:
-    """The names of VLANs; EOS calls one without a name by its number."""
+    """Return the name of each VLAN, by its number. A VLAN without a name has EOS's default name, which contains the number."""
     names: dict[int, str] = {}
     for line in taking.each("vlan <numbers>"):
         values = numbers(line["numbers"])
@@ -103,7 +103,12 @@ def _prefix(line: SelectedLine) -> dict[str, int | bool]:
 def gateway(
     port: Port, name: str, vlan: int | None, names: Mapping[int, str], sent: RouterAdvertisements | None, mac: str
 ) -> model.Gateway:
-    """The gateway that an interface is; ``mac`` is that of shared ones."""
+    """Return the gateway of an interface.
+
+    - ``names``: the names of VLANs, by number.
+    - ``sent``: the router advertisements of the interface.
+    - ``mac``: the MAC address of shared gateways. It is used only if the gateway is shared.
+    """
     return model.Gateway(
         name=name,
         vlan=vlan,
@@ -121,7 +126,7 @@ def gateway(
 
 
 def shared_mac(taking: SectionReader) -> str:
-    """The MAC address of shared gateways."""
+    """Return the MAC address of shared gateways, or an empty string if none is set."""
     line = taking.last("ip virtual-router mac-address <value>")
     return line["value"] if line else ""
 
@@ -173,7 +178,7 @@ def tunnels(stanzas: Stanzas) -> Tunnels:
 def overlay(
     taking: SectionReader, process: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Lists
 ) -> model.OverlayConfig | None:
-    """The sessions that carry EVPN, and what tunnels end on; None where nothing does."""
+    """Return the EVPN sessions and the tunnel endpoints, or None if no session carries EVPN."""
     sessions, here = process.sessions, process.here
     evpn = here.evpn or Evpn()
     peers = [peer for peer in sessions.peers if sessions.evpn(peer)]
@@ -234,7 +239,7 @@ def leave_family(
 
 
 def maps_of(process: Process) -> set[str]:
-    """The route maps of EVPN's sessions."""
+    """Return the names of the route maps for routes sent over EVPN sessions."""
     peers = (process.here.evpn or Evpn()).peers
     return {level.exports for name, level in peers.items() if level.exports and name in process.here.neighbors}
 
@@ -298,7 +303,7 @@ def leave(taking: SectionReader, *forms: str) -> None:
 def vrfs(
     taking: SectionReader, process: Process, ends: Tunnels, lists: Lists
 ) -> tuple[tuple[model.Vrf, ...], set[str], dict[str, str]]:
-    """The VRFs of tenants, without the prefixes of their gateways; the route maps of their external routers; and which router each of their ports leads to."""
+    """Return (VRFs of tenants, names of route maps for external routers, external router by port). The VRFs lack the prefixes of gateways."""
     tenants: list[model.Vrf] = []
     maps: set[str] = set()
     outside: dict[str, str] = {}
@@ -332,7 +337,7 @@ def vrfs(
 
 
 def with_loopback(vrf: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
-    """The VRF with the addresses of its loopbacks."""
+    """Return the VRF with the addresses and the number of its loopbacks; unchanged if it has no loopback."""
     loopbacks = [
         port for port in ports.values() if port.vrf == vrf.name and port.name.startswith(_LOOPBACK) and port.addresses
     ]

@@ -74,7 +74,7 @@ class Port:
 
 
 def ports(stanzas: Stanzas) -> dict[str, Port]:
-    """Every interface by name."""
+    """Return all interfaces, by name."""
     taking = stanzas.taking
     interfaces = {name: Port(name) for name in stanzas.names}
     for name, line in stanzas.each("description <text...>"):
@@ -165,7 +165,7 @@ def _switchport(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
 
 
 def vlans_of(port: Port, known: Collection[int]) -> tuple[int, ...]:
-    """The VLANs that a port carries, the one without a tag first; ``known`` are those that the switch has."""
+    """Return the VLANs that a port carries, the untagged VLAN first. ``known``: the VLANs of the switch."""
     if not port.bridged:
         return ()
     if not port.trunk:

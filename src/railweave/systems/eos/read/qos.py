@@ -70,7 +70,7 @@ class QosProfiles:
 
 
 def profiles(taking: SectionReader) -> QosProfiles:
-    """The QoS profiles."""
+    """Return the QoS profiles of the text."""
     by_name: dict[str, _Profile] = {}
     for header in taking.each("qos profile <name>"):
         profile = by_name.setdefault(header["name"], _Profile())
@@ -124,7 +124,7 @@ def _queue(taking: SectionReader, below: SelectedLine) -> _Queue:
 
 
 def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> QosConfig | None:
-    """The QoS of a device; None where no profile is bound to a port. ``bound`` are profiles by port."""
+    """Return the QoS of a device, or None if no profile is bound to a port. ``bound``: the name of the profile of each port."""
     dscps = _dscps(taking)
     queue_of = _queues(taking)
     _marked(taking, dscps)

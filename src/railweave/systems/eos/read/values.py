@@ -68,13 +68,13 @@ def interface_address(text: str) -> InterfaceAddress | None:
 
 
 def secret(text: str) -> str:
-    """The reference to a secret; a value in its place is not kept."""
+    """Return the reference to a secret. If the text has a value instead of a reference, return ``UNKNOWN_SECRET``; the value is dropped."""
     match = _REFERENCE.fullmatch(text)
     return match[1] if match else UNKNOWN_SECRET
 
 
 def redacted(line: str) -> str:
-    """A line without the values of secrets, as it may be shown."""
+    """Return a line for display, with the values of secrets replaced."""
     return _HIDDEN.sub(r"\1<secret:?>", line)
 
 
@@ -91,7 +91,7 @@ def numbers(text: str, high: int = 4094) -> tuple[int, ...] | None:
 
 
 def interface_names(text: str) -> tuple[str, ...]:
-    """The interfaces that a header names: one, or a range, ``Ethernet1-4,9`` or ``Ethernet5/1-8``."""
+    """Return the interface names in a section header: a single name, or a range such as ``Ethernet1-4,9`` or ``Ethernet5/1-8``."""
     text = text.replace(" ", "")
     kind = _KIND.match(text)
     if kind is None or not ("," in text or "-" in text[kind.end() :]):
@@ -107,16 +107,16 @@ def interface_names(text: str) -> tuple[str, ...]:
 
 
 def peer_of(description: str) -> tuple[str, str]:
-    """The device and port at the other end, where a description names them: ``spine1 Ethernet1/1``.
+    """Return (device, port) at the other end from a description such as ``spine1 Ethernet1/1``. Both are empty for other descriptions.
 
-    So do `P2P_LINK_TO_SPINE1_Ethernet1` and `SERVER_host1_eth0`, the forms of Arista's generator.
+    The forms of Arista's generator are read too: `P2P_LINK_TO_SPINE1_Ethernet1` and `SERVER_host1_eth0`.
     """
     match = _GENERATED.fullmatch(description)
     return (match[1], match[2]) if match else far_end(description)
 
 
 def neighbor(description: str) -> str:
-    """The device that the description of a session names; empty for other words."""
+    """Return the name of the device in the description of a session; empty if the description names none."""
     return peer_of(description)[0] or neighbor_of(description)
 
 
@@ -126,7 +126,7 @@ _GENERATED = re.compile(
 
 
 class Stanzas:
-    """The lines below ``interface``. Asking for lines takes them; the last line of a kind holds."""
+    """The lines in ``interface`` sections. Every method marks the matching lines as understood. Later lines override earlier ones."""
 
     def __init__(self, taking: SectionReader) -> None:
         self.taking = taking
@@ -134,7 +134,7 @@ class Stanzas:
         self.names = tuple(dict.fromkeys(name for names, _ in self._found for name in names))
 
     def each(self, *forms: str) -> Iterator[tuple[str, SelectedLine]]:
-        """Every line of these forms, with the interface that it stands below."""
+        """Yield (interface, line) for every line in an ``interface`` section that matches ``forms``."""
         for names, header in self._found:
             if header.below:
                 for line in self.taking.each(*forms, below=header):
@@ -142,15 +142,18 @@ class Stanzas:
                         yield name, line
 
     def last(self, *forms: str) -> dict[str, SelectedLine]:
-        """The line of these forms that holds, by interface."""
+        """Return the last line that matches ``forms``, by interface."""
         return dict(self.each(*forms))
 
     def word(self, form: str) -> dict[str, str]:
-        """The word ``value`` of a form, by interface."""
+        """Return the word ``<value>`` of the last line that matches ``form``, by interface."""
         return {name: line["value"] for name, line in self.each(form)}
 
     def number(self, form: str, low: int = 0, high: int = 2**32 - 1) -> dict[str, int]:
-        """The number ``value`` of a form, by interface; lines with another word are not understood."""
+        """Return the number ``<value>`` of lines that match ``form``, by interface.
+
+        Lines without a number from ``low`` to ``high`` are left out, and marked as not understood.
+        """
         values: dict[str, int] = {}
         for name, line in self.each(form):
             value = number(line["value"], low, high)

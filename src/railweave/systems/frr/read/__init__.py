@@ -39,7 +39,7 @@ _VLAN = re.compile(r"(?:irb\.|vlan|br|Vlan)(\d{1,4})", re.IGNORECASE)
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """The configuration that the texts hold together. Raises ``RenderError`` with the line where one is broken."""
+    """Return the configuration of one device, read from all its texts together. Raises ``RenderError``, with the line, if a text is malformed."""
     filters = {file: text for file, text in texts.items() if nftables.is_one(text)}
     files = [(file, sections(text)) for file, text in texts.items() if file not in filters]
     taking = SectionReader([section for _, of_file in files for section in of_file])
@@ -54,13 +54,13 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """The text as a tree: lines of FRR, or blocks of nftables."""
+    """Return a text as a tree: lines of FRR, or blocks of nftables."""
     del file
     return config_tree(nftables.blocks(text) if nftables.is_one(text) else as_given(sections(text)))
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """The nodes of a tree as text."""
+    """Return the nodes of a tree as text for this file."""
     parts = tree_sections(nodes)
     return nftables.to_text(parts) if file == nftables.FILE else to_text(parts)
 

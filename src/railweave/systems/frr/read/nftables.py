@@ -37,7 +37,7 @@ def is_one(text: str) -> bool:
 
 
 def blocks(text: str) -> list[Section]:
-    """The text as sections: a block is a section, a statement a line. Raises ``RenderError`` where braces do not match."""
+    """Return a text as sections. A block is a section, and a statement is a line. Raises ``RenderError`` if braces do not match."""
     top = Section("", [])
     stack = [top]
     for at, raw in enumerate(text.splitlines(), 1):

@@ -25,7 +25,7 @@ _INFINITE = str(0xFFFFFFFF)
 
 
 def as_given(sections: Sequence[Section]) -> list[Section]:
-    """The sections of a text in the words that FRR is given; a text that FRR did not print is left as it is."""
+    """Return the sections of a text that FRR printed, in the words of railweave's files. A text that FRR did not print stays unchanged."""
     if not has(sections, PRINTED):
         return list(sections)
     converted = [_section(section) for section in sections if not (_is_general(section) or _says_nothing(section))]

@@ -210,7 +210,7 @@ class Sessioned:
         return self.sessions.get("")
 
     def router_id(self) -> Address:
-        """The router id: as BGP says it, else the address of the loopback."""
+        """Return the router ID of BGP or, without a statement, the address of the loopback."""
         router_id = self.default.here.router_id if self.default else None
         return router_id or next(
             (loopback.address for loopback in self.loopbacks if loopback.family == "ipv4"), UNKNOWN

@@ -110,9 +110,9 @@ ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 pre
 
 
 def tree(config: DeviceConfig) -> list[Section]:
-    """The configuration of a device, the operator's own lines merged in. Lists and route-maps stand before their users.
+    """Return the configuration of a device, including the operator's own lines. Lists and route-maps come before the lines that use them.
 
-    Raises ``RenderError`` where the operator's lines cannot be read.
+    Raises ``RenderError`` if the operator's lines cannot be read.
     """
     sections = [
         *GENERAL.printed(general_of(config)),
@@ -148,7 +148,7 @@ def files(config: DeviceConfig) -> dict[str, str]:
 
 
 def lines(config: DeviceConfig) -> list[str]:
-    """Every line with the headers above it."""
+    """Return every line, with the headers above it."""
     return [*flat(tree(config)), *(line.strip() for line in control_plane.nftables(config))]
 
 

@@ -26,7 +26,7 @@ _WORDS: dict[Family, tuple[str, str, str]] = {
 
 
 def nftables(config: DeviceConfig) -> list[str]:
-    """The lines of the file; none where nothing is protected."""
+    """Return the lines of the nftables file; empty if nothing is protected."""
     wanted = config.protection
     if wanted is None:
         return []
@@ -52,7 +52,7 @@ def nftables(config: DeviceConfig) -> list[str]:
 
 
 def to_text(lines: Iterable[str]) -> str:
-    """The file form."""
+    """Return lines as the text of a file."""
     return "".join(f"{line}\n" for line in lines)
 
 

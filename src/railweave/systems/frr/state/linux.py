@@ -94,9 +94,9 @@ _PORT_KEYS = {"iifname", "iif", "oifname", "oif"}
 
 
 def filters(answer: Value) -> tuple[PacketFilter, ...]:
-    """The chains of ``nft -j list ruleset`` that a hook calls and that drop or change packets, with the ports that they name.
+    """Return, from ``nft -j list ruleset``, the chains that a hook calls and that drop or change packets, with the ports in their rules.
 
-    A chain counts with those that it jumps to, and with its policy.
+    A chain is evaluated together with its policy and with the chains that it jumps to.
     """
     entries = answer.all("nftables")
     rules: dict[tuple[str, ...], list[Value]] = {}

@@ -39,7 +39,7 @@ _SUMMARIZED = Fields(
 
 
 def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ...]:
-    """The sessions of ``show bgp vrf all summary json`` and ``show bgp vrf all neighbors json``; either may be missing."""
+    """Return the sessions of ``show bgp vrf all summary json`` and ``show bgp vrf all neighbors json``; either may be missing."""
     made: dict[tuple[str, str], protocols.BgpSession] = {}
     for vrf, peers in _by_vrf(neighbors, "bgpState"):
         for name, peer in peers:
@@ -115,7 +115,7 @@ _DETAILED = Fields(protocols.IsisAdjacency, "interface!=interface/name system=ad
 
 
 def adjacencies(answer: Value) -> tuple[protocols.IsisAdjacency, ...]:
-    """The adjacencies of ``show isis neighbor json`` (FRR's isisd/isis_adjacency.c).
+    """Return the adjacencies of ``show isis neighbor json`` (FRR's isisd/isis_adjacency.c).
 
     In the brief form a circuit has the interface's name; in the detailed form the interface is an object that has the state too.
     """
@@ -154,7 +154,7 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
 
 
 def route_counts(ipv6: Value, ipv4: Value) -> dict[str, dict[str, int]]:
-    """The numbers of routes of BGP and IS-IS that the kernel has, outside VRFs, of ``show ipv6 route summary json`` and of ``ip``."""
+    """Return the numbers of BGP and IS-IS routes in the kernel, outside VRFs, from ``show ipv6 route summary json`` and the same for ``ip``."""
     counts: dict[str, int] = {}
     for family, answer in (("ipv6", ipv6), ("ipv4", ipv4)):
         if answer.get("routesTotal").integer() is not None:
@@ -208,7 +208,7 @@ _TARGETS = Fields(
 
 
 def vrfs(answer: Value, evpn: Value) -> dict[str, protocols.VrfState]:
-    """The VRFs of ``show vrf vni json``: those with a VNI; what BGP knows of that is from ``show bgp l2vpn evpn vni json``."""
+    """Return the VRFs with a VNI, by name, from ``show vrf vni json``, with their BGP state from ``show bgp l2vpn evpn vni json``."""
     made = (_VRF.maybe(vrf) for vrf in answer.all("vrfs"))
     return {
         vrf.name: _TARGETS.onto(vrf, evpn.get(str(vrf.vni))) if str(vrf.vni) in evpn.keys else vrf
@@ -226,7 +226,7 @@ _VNI = Fields(
 
 
 def vnis(answer: Value) -> dict[int, protocols.VniState]:
-    """The VNIs of ``show evpn vni detail json``, or of the same without ``detail``."""
+    """Return the VNIs, by number, from ``show evpn vni detail json``, or from the same command without ``detail``."""
     entries = answer.each() if isinstance(answer.raw, list) else [entry for _, entry in answer.entries()]
     return {vni.vni: vni for entry in entries if entry.keys and (vni := _VNI.maybe(entry))}
 

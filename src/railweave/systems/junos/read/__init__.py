@@ -217,11 +217,11 @@ _OF_TWO_WORDS = frozenset(
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """The configuration that the texts of one device hold, by file name.
+    """Return the configuration of one device. ``texts`` are by file name.
 
-    Texts whose names differ by what follows the last dot are one configuration in several forms, as ``junos.conf`` and
-    ``junos.set``: it is read from the first, and what another has that the first has not is not understood.
-    Raises ``RenderError`` with the line where the form of a text is broken.
+    Texts whose names differ only after the last dot, for example ``junos.conf`` and ``junos.set``, are two forms of one configuration. It is
+    read from the first; statements that only the second has are marked as not understood. Raises ``RenderError``, with the line, if
+    a text is malformed.
     """
     files = list(texts)
     of_file = {file: lines(text) for file, text in texts.items()}
@@ -287,14 +287,14 @@ def _hierarchy(path: tuple[str, ...]) -> str:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """A text as the tree that is compared; what is not in force is not in it."""
+    """Return a text as a tree for comparison, without inactive statements."""
     del file
     listing = lines(text)
     return config_tree(shaped(listing.curly) if listing.curly is not None else of_paths(listing.active))
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """The nodes of a tree as text: ``set`` lines for a file of that name, else curly."""
+    """Return the nodes of a tree as text: ``set`` lines for a file name with that ending, otherwise the curly-brace form."""
     if file.endswith(".set"):
         added = [Step("add", (), node, (at,)) for at, node in enumerate(nodes)]
         return "".join(f"{line}\n" for line in JunosTree(tuple(nodes)).commands(added))

@@ -71,9 +71,9 @@ class Group:
 
 
 def groups(bgp: Word, top: Word) -> list[Group]:
-    """The groups of ``protocols bgp``; what stands there for all of them is theirs.
+    """Return the groups of ``protocols bgp``. Settings at the top of ``protocols bgp`` apply to every group.
 
-    Neighbors that say something else than their group are a group of their own, ``NAME 2``.
+    Neighbors whose settings differ from those of their group become a separate group, ``NAME 2``.
     """
     return [group for word in bgp.entries("group") for group in _groups(word, bgp, top)]
 
@@ -283,9 +283,10 @@ def underlay(
     elsewhere: frozenset[str],
     keyed: list[Group],
 ) -> Bgp | None:
-    """The BGP configuration; None where there is none. ``elsewhere``: lists and communities that others have taken.
+    """Return the BGP configuration of the underlay, or None if there is none.
 
-    ``keyed`` are all groups that may have a key.
+    - ``elsewhere``: the names of lists and communities that other readers have already used.
+    - ``keyed``: all groups that may have a key.
     """
     bgp = top.at_path("protocols", "bgp")
     if bgp is None:
@@ -329,7 +330,7 @@ def underlay(
 
 
 def widest(top: Word, groups: list[Group]) -> int:
-    """The widest next-hop group: one path, where a group or the forwarding table takes no more."""
+    """Return the largest number of equal-cost next hops. It is 1 if a group or the forwarding table does not use several."""
     wide = top.number("chassis", "maximum-ecmp")
     several = all(group.widens for group in groups) and shares(top)
     if not several:

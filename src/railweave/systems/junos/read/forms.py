@@ -69,12 +69,12 @@ def _is_name(before: tuple[str, ...]) -> bool:
 
 
 def keys(element: str) -> frozenset[str]:
-    """The elements in an entry that name it."""
+    """Return the names of the elements that identify an entry of a list. ``element``: the name of the list's XML element."""
     return _KEYS.get(element, _NAME)
 
 
 def follows(words: tuple[str, ...], key: str, text: str) -> tuple[str, ...]:
-    """The words of an entry with one more of its names."""
+    """Return the words of an entry, extended by the value (``text``) of its key element ``key``."""
     if key in {"loss-priority", "protocol"}:
         return (*words, key, text)
     if key in {"add", "delete", "set"} and not text:
@@ -351,7 +351,7 @@ _MOVES = frozenset({"edit", "top", "up", "exit", "quit"})
 
 
 def lines(text: str) -> Lines:
-    """The statements of a text. Raises ``RenderError`` with the line where its form is broken."""
+    """Return the statements of a text. Raises ``RenderError``, with the line, if the text is malformed."""
     text = text.lstrip("\ufeff").replace("\r\n", "\n")
     start = text.lstrip()[:1]
     if start == "<":

@@ -30,7 +30,7 @@ class Instance:
 
 
 def instances(top: Word) -> dict[str, Instance]:
-    """The routing instances by name."""
+    """Return the routing instances, by name."""
     by_name: dict[str, Instance] = {}
     for word in top.block("routing-instances").below.values():
         kind = word.value("instance-type") or ""
@@ -48,7 +48,7 @@ def instances(top: Word) -> dict[str, Instance]:
 def vrf(
     instance: Instance, options: PolicyOptions, gateways: Iterable[Gateway], ports: Mapping[str, Port], owners: Owners
 ) -> Vrf:
-    """An IP-VRF with its type-5 routes, and its sessions with routers outside."""
+    """Return the VRF of a routing instance, with its EVPN type-5 routes and its sessions with external routers."""
     word, name = instance.word, instance.word.text
     routes = word.block("protocols", "evpn", "ip-prefix-routes")
     if "protocols" in word.below:
@@ -75,7 +75,7 @@ def vrf(
 
 
 def with_loopback(tenant: Vrf, instance: Instance, ports: Mapping[str, Port]) -> Vrf:
-    """The VRF with the addresses of the loopback's unit that is in its instance."""
+    """Return the VRF with the addresses of the ``lo0`` unit in its routing instance."""
     loopback = ports.get("lo0")
     units = list(loopback.units.items()) if loopback else []
     loopbacks = [(number, unit) for number, unit in units if unit.name in instance.interfaces and unit.every_address()]

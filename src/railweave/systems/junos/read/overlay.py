@@ -47,7 +47,7 @@ def _vlans(top: Word, instances: Mapping[str, Instance]) -> Iterator[Word]:
 
 
 def vlan_numbers(top: Word, instances: Mapping[str, Instance]) -> dict[str, int]:
-    """The numbers of VLANs by their names."""
+    """Return the number of each VLAN, by name."""
     every = ((vlan.text, vlan.take().number("vlan-id")) for vlan in _vlans(top, instances))
     return {name: number for name, number in every if number is not None}
 
@@ -197,9 +197,9 @@ def overlay(
     own_as: int,
     tunnels: bool,
 ) -> OverlayConfig | None:
-    """The overlay; None without sessions of EVPN. ``tunnels``: the device ends tunnels.
+    """Return the overlay, or None without EVPN sessions. ``tunnels``: True if the device has tunnel endpoints.
 
-    Groups that are for unicast routes too are those of the underlay: what they say besides is read there.
+    Groups that also carry unicast routes belong to the underlay. Their other settings are read with the underlay.
     """
     dscp = top.flag("forwarding-options", "vxlan-tos-copy-filter")
     if not every:

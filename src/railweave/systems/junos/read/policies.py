@@ -71,7 +71,7 @@ def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> Pol
 
 
 def prefix_list(word: Word) -> tuple[Prefix, ...]:
-    """The prefixes of a list."""
+    """Return the prefixes of a prefix list."""
     prefixes: list[Prefix] = []
     word.take()
     for entry in word.below.values():
@@ -84,7 +84,10 @@ def prefix_list(word: Word) -> tuple[Prefix, ...]:
 
 
 def community(word: Word) -> list[Community]:
-    """A community; of several values one for each, the first of which has its name. Other kinds are left."""
+    """Return one community for each value of a named community. The first has the name, the next ``NAME 2``, and so on.
+
+    If any value is of an unknown kind, return an empty list and leave the community as not understood.
+    """
     members = list(word.block("members").below.values())
     made = [_community(word.text, at, member.text) for at, member in enumerate(members)]
     communities = [community for community in made if community is not None]
@@ -112,7 +115,7 @@ def _numbered(name: str, at: int) -> str:
 
 
 def as_list(word: Word) -> tuple[tuple[int, int], ...]:
-    """The ranges of AS numbers of a list."""
+    """Return the ranges of AS numbers in a list, as (first, last). Members that are no range are marked as not understood."""
     word.take()
     ranges: list[tuple[int, int]] = []
     for member in word.block("members").below.values():
@@ -126,15 +129,16 @@ def as_list(word: Word) -> tuple[tuple[int, int], ...]:
 
 
 def policy(options: PolicyOptions, names: tuple[str, ...]) -> Policy:
-    """The policy of these names, asked one after another; ``A && B`` is a name of both."""
+    """Return one policy in place of the named policies, evaluated in order. A name ``A && B`` means that both must accept."""
     terms = [term for name in names for term in _of_name(options, name, several=len(names) > 1)]
     return Policy(" ".join(names), tuple(terms))
 
 
 def _of_name(options: PolicyOptions, name: str, *, several: bool) -> list[Term]:
-    """The terms of a policy, or of policies that must all agree: what all but the last refuse goes before the last.
+    """Return the terms of a policy, or of policies joined by ``&&``: the refusing terms of all but the last, then the terms of the last.
 
-    A policy before the last that refuses something behind what it accepts, or changes it, is more than terms in order can say.
+    This order of terms cannot express a policy before the last that changes routes, or refuses routes after a term that accepts. Such a
+    policy gets a term that is marked as not understood.
     """
     *first, last = name.split(AND)
     all_terms: list[Term] = []

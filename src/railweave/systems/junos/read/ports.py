@@ -43,7 +43,7 @@ class Unit:
     mac: str = ""
 
     def every_address(self) -> tuple[InterfaceAddress, ...]:
-        """The addresses, by family in the order of the text."""
+        """Return all addresses of the unit, grouped by family, in the order of the text."""
         return tuple(address for of_family in self.addresses.values() for address in of_family)
 
 
@@ -96,13 +96,13 @@ class Owners:
         return None
 
     def link(self, peer: Address) -> str:
-        """The port in whose prefix a peer is; empty where it is in none."""
+        """Return the name of the port whose prefix contains a peer's address; empty if there is none."""
         owner = self.unit(self.beside(peer))
         return owner[0].name if owner is not None else ""
 
 
 def ports(top: Word) -> dict[str, Port]:
-    """Every interface that is of a kind known here, by name."""
+    """Return the interfaces of known kinds, by name."""
     by_name: dict[str, Port] = {}
     for word in top.block("interfaces").below.values():
         if PORT.fullmatch(word.text) or MANAGEMENT.fullmatch(word.text) or word.text in {"irb", "lo0"}:

@@ -79,9 +79,9 @@ class Filters:
 def protection(
     top: Word, ports: Mapping[str, Port], options: PolicyOptions, served: Collection[str]
 ) -> tuple[ControlPlane | None, frozenset[str]]:
-    """The rules of a device, and the names of the prefix lists that they refer to; None without filters on ``lo0``.
+    """Return (rules of the control plane, names of the prefix lists in them). The rules are None without filters on ``lo0``.
 
-    ``served`` are the ports through which servers reach their gateways: others have no filter of theirs.
+    ``served``: the ports through which servers reach their gateways. Only these have filters for servers.
     """
     loopback_filters = list(_bound(top, ports, lambda name: name == "lo0"))
     if not loopback_filters:

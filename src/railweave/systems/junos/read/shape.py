@@ -30,7 +30,7 @@ LOOPBACK = "lo0.0"
 
 
 def isis_links(top: Word) -> tuple[str, ...]:
-    """The ports that IS-IS has neighbors on."""
+    """Return the ports on which IS-IS has neighbors."""
     block = top.at_path("protocols", "isis", "interface")
     words = block.below.values() if block is not None else ()
     return tuple(
@@ -39,7 +39,7 @@ def isis_links(top: Word) -> tuple[str, ...]:
 
 
 def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | None:
-    """The IS-IS configuration; None where there is none."""
+    """Return the IS-IS configuration, or None if there is none."""
     word = top.at_path("protocols", "isis")
     if word is None:
         return None
@@ -105,7 +105,7 @@ def _nets(top: Word) -> Iterator[str]:
 
 
 def ospf_links(top: Word) -> tuple[str, ...]:
-    """The ports that OSPF has neighbors on."""
+    """Return the ports on which OSPF has neighbors."""
     areas = top.at_path("protocols", "ospf", "area")
     interfaces = (
         word
@@ -145,7 +145,7 @@ def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | Non
 
 
 def area_id(text: str) -> str:
-    """An area as an address, ``0.0.0.0`` of ``0``; other words as they are."""
+    """Return an area number in the form of an address, for example ``0.0.0.0`` for ``0``. Other texts are returned unchanged."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         return text
     number = int(text)

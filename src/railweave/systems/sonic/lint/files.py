@@ -27,7 +27,7 @@ class Files:
     routing: list[Section]
 
     def rows(self, table: str) -> Iterator[tuple[list[str], Row]]:
-        """The rows of a table: the parts of the key, and the fields."""
+        """Yield (parts of the key, fields) for each row of a table."""
         for key, row in self.tables.get(table, {}).items():
             yield key.split("|"), row
 
@@ -37,13 +37,13 @@ class Files:
 
 
 def text(row: Row, field: str) -> str:
-    """A field as text; empty where it is not there or a list."""
+    """Return a field as text; empty if the field is missing or a list."""
     value = row.get(field, "")
     return value if isinstance(value, str) else ""
 
 
 def number(value: str) -> int | None:
-    """A value as a number; None where it is none."""
+    """Return a value as a number, or None if it is no number."""
     return int(value) if value.isascii() and value.lstrip("-").isdecimal() else None
 
 

@@ -33,7 +33,7 @@ _HIGHEST = 9999
 
 
 def tables_of(config: DeviceConfig) -> Tables:
-    """``ACL_TABLE`` and ``ACL_RULE``; no rows where nothing is protected."""
+    """Return the tables ``ACL_TABLE`` and ``ACL_RULE``. They have no rows if nothing is protected."""
     wanted = config.protection
     if wanted is None:
         return {}

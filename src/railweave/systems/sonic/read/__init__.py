@@ -54,7 +54,7 @@ _ROLES: Mapping[str, Literal["leaf", "spine", "super-spine"]] = {
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """The configuration that the texts hold together. Raises ``RenderError`` with the line where one is broken."""
+    """Return the configuration of one device, read from all its texts together. Raises ``RenderError``, with the line, if a text is malformed."""
     tables = {file: rows(text) for file, text in texts.items() if _is_tables(file, text)}
     routing = [(file, sections(text)) for file, text in texts.items() if file not in tables]
     for file, file_rows in tables.items():
@@ -78,7 +78,7 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """The text as a tree: tables, or lines of FRR."""
+    """Return a text as a tree: tables, or lines of FRR."""
     return _tables(rows(text)) if _is_tables(file, text) else frr_tree(as_given(sections(text)))
 
 
@@ -91,7 +91,7 @@ def _tables(file_rows: Rows) -> TableTree:
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """The nodes of a tree as text: tables for a JSON document, else lines."""
+    """Return the nodes of a tree as text: tables for a JSON document, otherwise lines."""
     if not file.endswith(".json"):
         return to_frr(tree_sections(nodes))
     tables: Tables = {

@@ -35,7 +35,7 @@ _CIPHERS: tuple[Cipher, ...] = ("gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128",
 
 
 def model_of(sku: str) -> str:
-    """The switch model of a hardware SKU; empty where the catalog has none, or cannot tell."""
+    """Return the switch model of a hardware SKU; empty if the catalog has no such model, or several."""
     names = [name for name, switch in catalog().switches.items() if switch.sonic and switch.sonic.hwsku == sku]
     return names[0] if len(names) == 1 else ""
 
@@ -97,7 +97,7 @@ def used(row: Row, uses: Uses) -> bool:
 
 
 def interfaces(tables: Rows, ports: Mapping[str, Port], uses: Uses) -> Iterator[Interface]:
-    """The cabled ports."""
+    """Yield the cabled ports."""
     lengths = _lengths(tables)
     for row in tables.rows("PORT"):
         if used(row, uses):
@@ -190,5 +190,5 @@ def _macsec(tables: Rows, row: Row) -> Macsec | None:
 
 
 def port_number(name: str) -> int:
-    """The number of a port; 0 where it has none."""
+    """Return the number in a port's name, or 0 if the name has no number."""
     return number(name.removeprefix("Ethernet")) or 0

@@ -49,7 +49,7 @@ class Row:
     """True if the row itself was understood: it counts where it has no fields."""
 
     def text(self, name: str) -> str:
-        """The value of a field, understood; empty where there is none."""
+        """Return the value of a field, and mark the field as understood. Empty if the field is missing."""
         value = self.fields.get(name, "")
         self.known = True
         self.taken.add(name)
@@ -75,26 +75,26 @@ class Row:
         self.taken.discard(name)
 
     def parts(self) -> list[str]:
-        """The parts of the key."""
+        """Return the parts of the row's key."""
         return self.key.split("|")
 
 
 @dataclass
 class Rows:
-    """The tables of a device. ``strange`` are the lines and names of what is no table of rows; ``routing`` is FRR's text."""
+    """The tables of a device. ``strange``: the lines and names of values that are not tables of rows. ``routing``: FRR's text."""
 
     tables: dict[str, dict[str, Row]] = field(default_factory=dict[str, dict[str, Row]])
     strange: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     routing: tuple[int, str] | None = None
 
     def rows(self, table: str) -> Iterator[Row]:
-        """The rows of a table, in order; each is understood as a row."""
+        """Yield the rows of a table, in order, and mark each row as understood."""
         for row in self.tables.get(table, {}).values():
             row.known = True
             yield row
 
     def row(self, table: str, key: str) -> Row:
-        """A row; an empty one where it is not there."""
+        """Return a row, or an empty row if the table has no such key."""
         row = self.tables.get(table, {}).get(key)
         if row is None:
             return Row(table, key, 0, {}, {})
@@ -106,7 +106,7 @@ class Rows:
         return bool(self.tables.get(table))
 
     def statements(self) -> Iterator[tuple[int, str, str, bool | Known]]:
-        """Every field, and every row without fields: line, table, path, and whether it was understood. No secret is in it."""
+        """Yield (line, table, path, understood) for every field and for every row without fields. Secrets are left out."""
         for table, rows in self.tables.items():
             for row in rows.values():
                 here = f"{table}|{without_secret(table, row.key)}"
@@ -165,14 +165,14 @@ def _shown(name: str, text: str) -> str:
 
 
 def without_secret(table: str, key: str) -> str:
-    """A key that may be shown: that of a community is one."""
+    """Return a row's key for display, without secrets: the key of an SNMP community is a secret."""
     return "<secret:?>" if table == "SNMP_COMMUNITY" and not key.startswith("<secret:") else key
 
 
 def rows(text: str) -> Rows:
-    """The tables of a text. Raises ``RenderError`` with the line where it is not JSON, or no object.
+    """Return the tables of a text. Raises ``RenderError``, with the line, if the text is not a JSON object.
 
-    Of names that stand twice in an object the last counts, as in SONiC's own ``json.load``. The others are not understood.
+    If a name is repeated in an object, the last one applies, as in SONiC's own ``json.load``. The earlier ones are not understood.
     """
     made = Rows()
     places: dict[str, int] = {}
@@ -280,7 +280,7 @@ def _plain(value: object) -> object:
 
 
 def nodes(tables: Rows) -> tuple[Node, ...]:
-    """The tables as nodes of a tree, each with its line."""
+    """Return the tables as nodes of a tree, each with its line."""
     return tuple(
         Node((name,), children=tuple(_node(row) for row in table.values()), at=_line(next(iter(table.values()))))
         for name, table in tables.tables.items()

@@ -27,7 +27,10 @@ __all__ = ["check_extra", "files", "gaps", "lines", "tables"]
 
 
 def tables(config: DeviceConfig) -> Tables:
-    """The tables of a device as far as its release has them, the operator's own merged in. Raises ``RenderError`` where those cannot be read."""
+    """Return the tables of a device that its release supports, including the operator's own.
+
+    Raises ``RenderError`` if the operator's statements cannot be read.
+    """
     qos = config.qos
     designed = by_release.designed(config)
     made = [ports(config), loopback(config), interfaces(config), macsec(config), control_plane.tables_of(config)]
@@ -46,10 +49,10 @@ def files(config: DeviceConfig) -> dict[str, str]:
 
 
 def check_extra(text: str) -> None:
-    """Raises ``RenderError`` with the line where the operator's own statements cannot be read."""
+    """Check the operator's own statements. Raises ``RenderError``, with the line, if they cannot be read."""
     parts(text)
 
 
 def lines(config: DeviceConfig) -> list[str]:
-    """Every field with its table and key, then every line of routing with the headers above it."""
+    """Return every field with its table and key, then every line of routing with the headers above it."""
     return [*flat_tables(tables(config)), *flat(frr.tree(config))]

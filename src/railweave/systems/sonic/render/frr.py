@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def parts(text: str) -> tuple[Tables, list[Section]]:
-    """Tables and routing statements. Raises ``RenderError`` with the line where either cannot be read."""
+    """Return (tables, routing statements) of the operator's text. Raises ``RenderError``, with the line, if they cannot be read."""
     if not text.lstrip().startswith("{"):
         return {}, parse_frr(text)
     try:
@@ -49,7 +49,7 @@ _KEEPS = "202505"
 
 
 def tree(config: DeviceConfig) -> list[Section]:
-    """The routing of a device, the operator's own lines merged in. Raises ``RenderError`` where those cannot be read."""
+    """Return the routing lines of a device, including the operator's own. Raises ``RenderError`` if the operator's lines cannot be read."""
     names = vrf_names(config)
     renamed = replace(config, vrfs=tuple(replace(vrf, name=names[vrf.name]) for vrf in config.vrfs))
     sections = GENERAL.printed(general_of(config))

@@ -40,9 +40,9 @@ def lossless(qos: QosConfig) -> dict[int, TrafficClass]:
 
 
 def maps(qos: QosConfig) -> Tables:
-    """The maps. A traffic class has the number of its queue; a lossless one's priority group is its PFC priority.
+    """Return the QoS maps. The number of a traffic class is that of its queue. A lossless class has its PFC priority as priority group.
 
-    A DSCP that no class names is in the default class.
+    A DSCP without a class belongs to the default class.
     """
     by_queue = {traffic_class.queue: traffic_class for traffic_class in qos.classes.values()}
     classes = {dscp: traffic_class.queue for traffic_class in qos.classes.values() for dscp in traffic_class.dscp}
@@ -105,14 +105,14 @@ def _scheduler(qos: QosConfig, traffic_class: TrafficClass) -> Row:
 
 
 def weight(qos: QosConfig, traffic_class: TrafficClass) -> int:
-    """The weight of a class among the others; those without a share divide what is left."""
+    """Return the scheduler weight of a class. Classes without a share divide the remaining bandwidth."""
     shares = [other.transmit_percent for other in qos.classes.values()]
     rest = (100 - sum(share or 0 for share in shares)) // max(1, shares.count(None))
     return max(1, traffic_class.transmit_percent or rest)
 
 
 def marking_name(qos: QosConfig, name: str) -> str:
-    """The WRED profile of a class. The first lossless one has the name under which SONiC's patch tool lets it be tuned."""
+    """Return the name of a class's WRED profile. The first lossless class has the profile name that SONiC's patch tool allows to tune."""
     first = next((traffic_class for traffic_class in lossless(qos).values() if traffic_class in _marked(qos)), None)
     return TUNABLE if first is not None and qos.classes[name] == first else f"ecn-{name}"
 
@@ -154,7 +154,7 @@ EGRESS_LOSSLESS, EGRESS_LOSSY = "egress_lossless_pool", "egress_lossy_pool"
 
 
 def threshold(index: int | None) -> str:
-    """A dynamic threshold as SONiC counts it: the power of two of alpha."""
+    """Return a dynamic threshold in SONiC's form: the exponent of alpha as a power of two."""
     return str((NO_OFFSET if index is None else index) - NO_OFFSET)
 
 
@@ -185,7 +185,7 @@ def pools(qos: QosConfig, model: SwitchModel) -> Tables:
 
 
 def profile_name(port: Interface, profile: PfcProfile) -> str:
-    """The profile of lossless groups of ports of one speed, cable length and MRU, named as SONiC names its own."""
+    """Return the name of the buffer profile for lossless priority groups, by speed, cable length and MRU. The form is SONiC's own."""
     mru = "" if profile.mru_bytes == port.mtu else f"_{profile.mru_bytes}"
     return f"pg_lossless_{port.speed_gbps * 1000}_{profile.cable_length_m}m{mru}_profile"
 
