@@ -27,7 +27,7 @@ class Says:
 
 @dataclass(frozen=True)
 class Image:
-    """An image of a system: its file's name, where it is fetched, its SHA-256 as hexadecimal digits."""
+    """An image of a system: its file name, its URL, and its SHA-256 in hexadecimal digits."""
 
     name: str
     url: str
@@ -36,7 +36,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the files of one device are: ``url`` of its folder, ``server`` and ``port`` in it, and the image to run, if one is given."""
+    """The place of a device's files: the ``url`` of its folder, the ``server`` and ``port`` in the URL, and the image to install, if any."""
 
     url: str
     server: str

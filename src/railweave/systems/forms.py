@@ -108,7 +108,7 @@ class Form:
 
     @property
     def weak(self) -> bool:
-        """Return whether nothing but a document stands for the form."""
+        """Return whether the form was checked at most against a document, not against a device or a program."""
         return self.ways[0] in {"document only", "nothing"}
 
     def cited(self) -> str:

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Image:
-    """A release to install: ``source`` is the URL from which the device fetches it, or the path on the device to which it was copied.
+    """A release to install.
 
-    It is empty where the device installs by the number of the release alone. ``file`` is where it lies on this machine, before it is
-    copied; with it come its checksums (hexadecimal, small letters).
+    - ``source``: the URL from which the device fetches the image, or its path on the device. Empty if the device needs only the
+      number of the release.
+    - ``file``: the path of the image on this machine, before it is copied.
+    - ``sha256``, ``sha512``: the checksums of ``file``, in lower-case hexadecimal digits.
+
     """
 
     release: str

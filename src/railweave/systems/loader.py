@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 PARTS = (
     "render", "changes", "read", "state", "telemetry", "transaction", "upgrade", "outage", "first_boot", "lint", "validator", "runbook",
 )  # fmt: skip
-"""Parts of a system's folder. Each is there, or ``without:`` in its ``system.yaml`` gives the reason."""
+"""The parts of a system's folder. For each missing part, ``without:`` in ``system.yaml`` gives the reason."""
 
 OTHERS = "others"
-"""The name under ``without:`` of the reason for all parts that are not there and not named."""
+"""The key under ``without:`` for the reason of all missing parts that are not named there."""
 
 FORMS = "forms.yaml"
 """Statement forms, their sources and how each was checked (``systems.forms``): beside ``system.yaml``, if the system has them."""
 
 USED_BY_FUNCTION = {"changes": "trees", "lint": "mistakes"}
-"""Parts that a function of the folder must use: what a part takes differs from system to system."""
+"""Parts with the function of the folder that must use each. The arguments of these parts differ between systems."""
 
 FUNCTIONS = ("trees", "configurations", "mistakes", "quoted", "started_daemons", "by_hand")
 """Functions that the ``__init__`` of a folder may have. A module of that name would take the function's place when it is imported."""
@@ -102,42 +102,42 @@ class SystemFolder:
 
     @property
     def reader(self) -> protocol.Reader | None:
-        """The module ``read``; None where the folder has none."""
+        """The module ``read``, or None if the system has no such module."""
         return cast("protocol.Reader | None", self._part("read"))
 
     @property
     def state(self) -> protocol.StateReader | None:
-        """The module or package ``state``; None where the folder has none."""
+        """The module or package ``state``, or None if the system has neither."""
         return cast("protocol.StateReader | None", self._part("state"))
 
     @property
     def telemetry(self) -> protocol.Telemetry | None:
-        """The module ``telemetry``; None where the folder has none."""
+        """The module ``telemetry``, or None if the system has no such module."""
         return cast("protocol.Telemetry | None", self._part("telemetry"))
 
     @property
     def transaction(self) -> Transaction | None:
-        """The module ``transaction``; None where the folder has none."""
+        """The module ``transaction``, or None if the system has no such module."""
         return cast("Transaction | None", self._part("transaction"))
 
     @property
     def upgrade(self) -> Installation | None:
-        """The module ``upgrade``; None where the folder has none."""
+        """The module ``upgrade``, or None if the system has no such module."""
         return cast("Installation | None", self._part("upgrade"))
 
     @property
     def first_boot(self) -> protocol.FirstBoot | None:
-        """The module ``first_boot``; None where the folder has none."""
+        """The module ``first_boot``, or None if the system has no such module."""
         return cast("protocol.FirstBoot | None", self._part("first_boot"))
 
     @property
     def outage(self) -> Outage | None:
-        """The module ``outage``; None where the folder has none."""
+        """The module ``outage``, or None if the system has no such module."""
         return cast("Outage | None", self._part("outage"))
 
     @property
     def runbook(self) -> protocol.Runbook | None:
-        """The module ``runbook``; None where the folder has none."""
+        """The module ``runbook``, or None if the system has no such module."""
         return cast("protocol.Runbook | None", self._part("runbook"))
 
     @property
@@ -255,7 +255,7 @@ _NOT_IN_A_WORD = re.compile(r"[^!-~]|[\"'`\\?]")
 
 
 def plain_word(text: str) -> str:
-    """Return a text that a command line takes for one word as it is. Raises ``RenderError`` for another."""
+    """Return the text unchanged if it is a single word on a command line without quotes. Raises ``RenderError`` if it is not."""
     bad = _NOT_IN_A_WORD.search(text)
     if bad is not None or not text:
         raise RenderError(f"it holds {bad[0]!r}, which would end the word" if bad else "it is empty")

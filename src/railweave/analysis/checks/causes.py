@@ -70,7 +70,7 @@ def causes(
     - ``by_itself``: patterns of statements that the system writes by itself; these are left out.
 
     If no statement differs but the text is read differently, for example because of its order, the only cause is the first line
-    that differs. Raises ``RenderError`` with the line if the file cannot be read.
+    that differs. Raises ``RenderError``, with the line, if the file cannot be read.
     """
     before, after = reader.parsed(file, designed[file]), reader.parsed(file, actual)
     change = compare(before, after)

@@ -32,7 +32,7 @@ CONFIG_DIFFERS = Rule(
 
 
 def config_differences(designed: str, actual: str) -> list[Difference]:
-    """Return the fields that differ from the design. Raises ``RenderError`` with the line if the file is not a valid configuration."""
+    """Return the fields that differ from the design. Raises ``RenderError``, with the line, if the file is not a valid configuration."""
     located = read_json(actual)
     try:
         config = from_json(actual)

@@ -37,7 +37,7 @@ KEYS = {
 
 
 def table_differences(name: str, designed: str, actual: str) -> list[Difference]:
-    """Return the differences of a table from its design. Raises ``RenderError`` with the line if the text is not a table."""
+    """Return the differences of a table from its design. Raises ``RenderError``, with the line, if the text is not a table."""
     columns, wanted, _ = _read(designed, KEYS[name])
     has_columns, has, odd = _read(actual, KEYS[name])
     made = [
@@ -170,12 +170,12 @@ class LocatedValue:
 
 
 def read_yaml(text: str) -> LocatedValue:
-    """Return the value of a YAML text. Raises ``RenderError`` with the line if the text cannot be read."""
+    """Return the value of a YAML text. Raises ``RenderError``, with the line, if the text cannot be read."""
     return _from_nodes(_composed(text), [0], ())
 
 
 def read_json(text: str) -> LocatedValue:
-    """Return the value of a JSON text. Raises ``RenderError`` with the line if the text cannot be read."""
+    """Return the value of a JSON text. Raises ``RenderError``, with the line, if the text cannot be read."""
     try:
         value = parse_json(text)
     except json.JSONDecodeError as error:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Attributes = Mapping[str, str]
     Changes = dict[str, tuple[str, str]]
-    """Old and new value of each attribute that differs; empty where there is none."""
+    """Old and new value of each attribute that differs; empty if there is none."""
 
 
 class CableWork(NamedTuple):

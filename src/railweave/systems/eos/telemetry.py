@@ -37,7 +37,7 @@ _OWN = {
 
 
 def series(elements: Elements) -> Series | None:
-    """The series of a leaf; None where it is not read."""
+    """Return the time series of a path, or None if the path is not read."""
     if schema(elements)[0] in _OWN:
         return telemetry.series(elements, _OWN)
     return telemetry.series(elements, LEAVES)

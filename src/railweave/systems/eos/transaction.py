@@ -31,7 +31,7 @@ async def running(session: Session) -> dict[str, str]:
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Enter the lines into a session, which checks each; show what it would change; abort it."""
+    """Enter the lines into a configuration session, which checks each line. Return the difference, and abort the session."""
     name = f"{given.label}-rehearsal"
     try:
         await _enter(session, name, given)

@@ -64,7 +64,7 @@ DIFFERS = Rule(
 
 
 def validate(files: Files) -> ValidatorReport:
-    """Validate the EOS files of every device that has them; skipped where there is no pyavd."""
+    """Validate the EOS files of every device that has them. The report says skipped, with the reason, if pyavd is not installed."""
     wanted = {device: of_device for device, of_device in files.items() if "eos.conf" in of_device}
     try:
         avd: Any = importlib.import_module("pyavd")

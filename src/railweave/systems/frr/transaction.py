@@ -119,12 +119,12 @@ def _raise_complaints(answer: str) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """Return the change whose way back is armed; None where no change is."""
+    """Return the change whose rollback timer is armed, or None."""
     return await transaction.pending(session, START)
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Write ``frr.conf`` and disarm. Raises ``RefusedError`` where it went back already."""
+    """Save ``frr.conf`` and stop the rollback timer. Raises ``RefusedError`` if the change was already rolled back."""
     await _script(session, _CONFIRM, label)
 
 

@@ -69,7 +69,7 @@ class Tool:
     def refused(self, text: str) -> list[tuple[int, str]]:
         """Return (line number, message) for each line of a configuration that vtysh refuses.
 
-        Raises ``OSError`` where vtysh cannot be run or fails in another way, ``subprocess.TimeoutExpired`` where it
+        Raises ``OSError`` if vtysh cannot be run or fails in another way, ``subprocess.TimeoutExpired`` where it
         does not end.
         """
         with tempfile.TemporaryDirectory(prefix="railweave-vtysh-") as folder:

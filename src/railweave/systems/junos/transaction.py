@@ -91,7 +91,7 @@ async def revert(session: Session, label: str) -> None:
 
 
 async def restore(session: Session, given: Given) -> None:
-    """Load the whole configuration that was before in place of what is there, and commit it."""
+    """Replace the configuration by ``given.before`` as a whole, and commit it."""
     from railweave.systems.junos.read import parsed, printed
 
     text = printed("junos.conf", parsed(_FILE, given.before[_FILE]).nodes)
@@ -104,7 +104,7 @@ async def restore(session: Session, given: Given) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Nothing is left of a session that ended: its lock goes with it."""
+    """Do nothing: when a session ends, its lock ends too, and nothing else is left."""
     del session, label
 
 

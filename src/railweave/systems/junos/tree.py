@@ -65,7 +65,7 @@ def entry(*words: object, key: int = 0) -> Statement:
 def block(
     words: str | tuple[object, ...], *parts: Statement | Iterable[Statement | None] | None, keep: bool = False
 ) -> Statement | None:
-    """``words { … }``; None where nothing is inside, unless ``keep``."""
+    """``words { … }``; None if nothing is inside, unless ``keep``."""
     names = _split(words) if isinstance(words, str) else tuple(map(str, words))
     children: list[Statement] = []
     for part in parts:

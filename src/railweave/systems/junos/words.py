@@ -84,7 +84,7 @@ def asn(text: str) -> int:
 
 
 def unprinted(field: str) -> int:
-    """The number that a field has where the text does not say it (``reads.defaults`` of ``system.yaml``)."""
+    """Return the default of a numeric field without a statement (``reads.defaults`` of ``system.yaml``)."""
     return int(catalog().systems["junos"].reads.defaults[field].value or 0)
 
 
@@ -92,10 +92,13 @@ T = TypeVar("T")
 
 
 class Word:
-    """A word, what may follow it, and where it was first said (``file``, ``at``).
+    """A word of a statement, with the words that follow it (``below``), and the place where it first occurs.
 
-    ``inherited`` words come from a group that is applied: what stands there by itself goes before them, and ``origin`` is the
-    word in the group. ``kind`` is what became of it.
+    - ``file``, ``at``: the number of the file and the line.
+    - ``inherited``: True if the word comes from an applied group. Words of the section itself override inherited ones.
+    - ``origin``: the word in the group, for an inherited word.
+    - ``kind``: ``unknown`` until a reader has used the word.
+
     """
 
     __slots__ = ("at", "below", "file", "inherited", "kind", "origin", "text")
@@ -110,7 +113,7 @@ class Word:
         self.origin: Word | None = None
 
     def add(self, words: Iterable[str], file: int, at: int) -> Word:
-        """Put words below this one, one after another; the last of them."""
+        """Add words below this word, each below the one before. Return the last."""
         here = self
         for text in words:
             next_one = here.below.get(text)

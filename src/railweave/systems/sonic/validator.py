@@ -84,7 +84,7 @@ def by_branch(folder: Path) -> dict[str, Path]:
 def load(folder: Path) -> SonicModels:
     """Load every model of a folder.
 
-    Raises ``ModelsError`` where they cannot be used, ``ImportError`` where libyang is not installed.
+    Raises ``ModelsError`` if they cannot be used, ``ImportError`` where libyang is not installed.
     """
     libyang = importlib.import_module("libyang")
     texts = sources(folder)
@@ -226,7 +226,11 @@ def _finding(device: str, problem: str, line: int) -> Finding:
 
 
 class Conversion:
-    """``config_db.json`` in the JSON of the models (``found``), and what they do not have: its names and a sentence."""
+    """The conversion of ``config_db.json`` to JSON in the form of the models.
+
+    - ``found``: the JSON.
+    - ``unknown``: the names that the models do not have, each with a reason.
+    """
 
     def __init__(self, models: SonicModels) -> None:
         self.models = models

@@ -125,7 +125,7 @@ def stores_of(
     - ``whole``: the network with all its fabrics.
     - ``tell``: a function that makes a problem from a field, a description and a fix.
 
-    Raises ``InputError`` with the line if the storage does not exist, or if no fabric connects it with the job.
+    Raises ``InputError``, with the line, if the storage does not exist, or if no fabric connects it with the job.
     """
     try:
         names = ordered({server.name: "" for server in whole.servers}, wanted.storage)

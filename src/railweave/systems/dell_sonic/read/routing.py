@@ -80,7 +80,7 @@ class Routing(Sessioned):
         return tuple(replace(vrf, name=tenant(vrf.name)) for vrf in self.vrfs(prefixes) if vrf.name in self.vnis)
 
     def tunnelled(self) -> model.OverlayConfig | None:
-        """The overlay, with the addresses that its tunnel ends on; None where no neighbor or group has EVPN's routes."""
+        """The overlay, with the addresses that its tunnel ends on; None if no neighbor or group has EVPN's routes."""
         overlay, evpn = self.overlay(), self.default.here.evpn if self.default else None
         if overlay is None or evpn is None or not evpn.peers:
             return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def addressed(addresses: Sequence[Addressed]) -> dict[str, Any]:
-    """The keys of an interface's own addresses; all IPv4 addresses but the first are secondary."""
+    """Return the AVD keys for an interface's own addresses. All IPv4 addresses except the first are secondary."""
     four, six = _by_family(addresses)
     keys: dict[str, Any] = {"ip_address": four[0]} if four else {}
     keys |= {"ip_address_secondaries": four[1:]} if four[1:] else {}
@@ -25,7 +25,7 @@ def addressed(addresses: Sequence[Addressed]) -> dict[str, Any]:
 
 
 def shared(addresses: Sequence[Addressed]) -> dict[str, Any]:
-    """The keys of addresses that other switches have too."""
+    """Return the AVD keys for addresses that several switches share."""
     four, six = _by_family(addresses)
     keys: dict[str, Any] = {"ip_address_virtual": four[0]} if four else {}
     keys |= {"ip_address_virtual_secondaries": four[1:]} if four[1:] else {}
@@ -47,7 +47,7 @@ def _key(reference: str | None) -> dict[str, Any]:
 
 
 def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
-    """IS-IS on a port between switches; empty where it does not run."""
+    """Return the IS-IS settings of a port between switches; empty if IS-IS does not run on the port."""
     isis = config.isis
     metrics = {link.interface: link.metric for link in isis.ports} if isis else {}
     if isis is None or port not in metrics:
@@ -70,7 +70,7 @@ def on_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
 
 
 def router_isis(config: DeviceConfig) -> dict[str, Any]:
-    """The instance; empty where the device does not run it."""
+    """Return the IS-IS instance; empty if the device does not run IS-IS."""
     isis = config.isis
     if isis is None:
         return {}
@@ -92,7 +92,7 @@ DESCRIPTIONS = {names.ROUTER_LOOPBACK: "router id", names.TUNNEL_LOOPBACK: "tunn
 
 
 def loopback_interfaces(config: DeviceConfig) -> list[dict[str, Any]]:
-    """The loopbacks that have addresses."""
+    """Return the settings of the loopbacks that have addresses."""
     passive = PASSIVE if config.isis else {}
     loopbacks = [
         {"name": name, "description": DESCRIPTIONS[name], **addressed(addresses), **passive}
@@ -112,7 +112,7 @@ def loopback_interfaces(config: DeviceConfig) -> list[dict[str, Any]]:
 
 
 def tunnel_source(config: DeviceConfig) -> str | None:
-    """The loopback with the address that tunnels begin on; None where there are none."""
+    """Return the name of the loopback from which tunnels start, or None without tunnels."""
     if config.overlay is None or not config.overlay.endpoints:
         return None
     begins = config.overlay.endpoints[0].address.prefix
@@ -144,7 +144,7 @@ def _with_port(kind: str, server: LoginServer) -> str:
 
 
 def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
-    """Methods, servers, limits; empty where a device has neither users nor servers nor limits.
+    """Methods, servers, limits; empty if a device has neither users nor servers nor limits.
 
     ``raw`` takes lines that the schema has no word for.
     """
@@ -217,7 +217,7 @@ ETHERNET_HEADER_BYTES = 14
 
 
 def interfaces(config: DeviceConfig) -> dict[str, Any]:
-    """Every interface but the management port."""
+    """Return the settings of all interfaces except the management port."""
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     profiles = service_profiles(config)
     settings: dict[str, Any] = {

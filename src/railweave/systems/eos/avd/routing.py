@@ -47,7 +47,7 @@ def route_maps(bgp: model.Bgp) -> list[dict[str, Any]]:
 
 
 def matched_communities(bgp: model.Bgp) -> dict[str, str]:
-    """The communities that route maps match, and their values."""
+    """Return the values of the communities that route maps match, by name."""
     asked = {term.match.community for policy in bgp.policies for term in policy.terms}
     values = {community.name: community.value for community in bgp.communities if community.name in asked}
     return dict(sorted(values.items()))
@@ -127,7 +127,7 @@ def external_lists(config: model.DeviceConfig) -> dict[str, list[dict[str, Any]]
 
 
 def external_sessions(vrf: model.Vrf) -> dict[str, Any]:
-    """The neighbors of a VRF, and the families that they carry."""
+    """Return the settings of a VRF's external neighbors and of their address families."""
     if not vrf.external:
         return {}
     keys: dict[str, Any] = {
@@ -159,7 +159,7 @@ def _family(peer: model.ExternalPeer) -> str:
 
 
 def bfd(timers: Bfd | None) -> dict[str, Any]:
-    """BFD of a peer group; empty where there is none."""
+    """Return the BFD settings of a peer group; empty without BFD."""
     if timers is None:
         return {}
     every = timers.minimum_interval
@@ -170,7 +170,7 @@ AO_ALGORITHMS = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sh
 
 
 def key_of(bgp: model.Bgp) -> dict[str, Any]:
-    """The profile of a peer group's keys, for TCP-AO; empty where there is none."""
+    """Return the profile of a peer group's TCP-AO keys; empty if there is none."""
     wanted = bgp.authentication
     if wanted is None or wanted.algorithm not in AO_ALGORITHMS:
         return {}
@@ -202,7 +202,7 @@ def key_profiles(config: model.DeviceConfig) -> list[dict[str, Any]]:
 
 
 def neighbor(session: model.Session, group: str) -> dict[str, Any]:
-    """A neighbor that is known by its address."""
+    """Return the settings of a neighbor that is configured by its address."""
     policies = {"route_map_in": session.import_policy, "route_map_out": session.export_policy}
     return {
         "ip_address": session.peer_address,

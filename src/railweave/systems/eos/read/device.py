@@ -58,7 +58,7 @@ def isis(
     order: Sequence[str],
     gateways: Mapping[str, Gateway],
 ) -> Isis | None:
-    """IS-IS; None where there is none. ``order`` are the ports, ``gateways`` those of interfaces."""
+    """Return the IS-IS configuration, or None. ``order``: the names of ports, in order. ``gateways``: the gateway of each interface."""
     header = taking.last("router isis <name>")
     if header is None:
         return None
@@ -113,7 +113,7 @@ MOST_LSAS = 12_000
 
 
 def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[SelectedLine]]:
-    """OSPF, and the lines that say so; None where there is none. Interfaces of VLANs have neighbors that nothing here holds."""
+    """Return (OSPF configuration or None, its lines). OSPF on VLAN interfaces cannot be expressed by the model."""
     taking = stanzas.taking
     header = taking.last("router ospf <id>")
     if header is None:
@@ -366,7 +366,7 @@ def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> t
 
 
 def _of_vrf(words: list[str]) -> tuple[str, list[str]]:
-    """The VRF of a static route, and its other words: the prefix and the next hop, empty where they are missing."""
+    """The VRF of a static route, and its other words: the prefix and the next hop, empty if they are missing."""
     vrf, rest = (words[1], words[2:]) if words[0] == "vrf" and len(words) > 1 else ("", words)
     return vrf, [*rest, "", ""] if len(rest) < 2 else rest
 

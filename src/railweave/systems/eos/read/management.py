@@ -37,7 +37,7 @@ _FLOODS = ("broadcast", "multicast", "unknown-unicast")
 
 
 def security(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Security | None:
-    """Return the protection of logins and server ports; None where nothing protects them, nor the control plane has rules of its own."""
+    """Return the protection of logins and server ports; None if nothing protects them, nor the control plane has rules of its own."""
     settings = Security(_login(taking), _aaa(taking), _edge_ports(taking, stanzas))
     return settings if protected or settings != Security() else None
 
@@ -242,7 +242,7 @@ def _rules(
 def _permitted(
     line: SelectedLine, name: str, family: Family, plane: Plane
 ) -> tuple[ControlRule, tuple[Prefix, ...]] | None:
-    """A rule, and where its packets come from; None where the words are others."""
+    """A rule, and where its packets come from; None if the words are others."""
     protocol = _PROTOCOLS.get(line["protocol"])
     words = line["words"].split()
     source = _address(words)

@@ -88,7 +88,7 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
 
 
 def _prefix(line: SelectedLine) -> dict[str, int | bool]:
-    """Lifetimes and flags of a prefix; none where the words are others."""
+    """Lifetimes and flags of a prefix; none if the words are others."""
     words = line.line.split()[4:]
     flags = {"on_link": "no-onlink" not in words, "autonomous": "no-autoconfig" not in words}
     plain = [word for word in words if word not in {"no-onlink", "no-autoconfig"}]

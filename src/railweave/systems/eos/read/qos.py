@@ -285,7 +285,7 @@ class _Thresholds:
                 self._taking.leave(line)
 
     def of_queue(self, queue: int) -> int | None:
-        """The threshold of a queue; None where it is that of a class without one."""
+        """The threshold of a queue; None if it is that of a class without one."""
         index = self._queues.get(queue, DEFAULT_THRESHOLD)
         return None if index == DEFAULT_THRESHOLD else index
 

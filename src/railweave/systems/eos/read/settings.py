@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def bfd_of(line: SelectedLine) -> Bfd | None:
-    """Return BFD by the words ``interval``, ``receive`` and ``times``; None where a value is out of bounds, or the intervals of both directions differ."""
+    """Return BFD by the words ``interval``, ``receive`` and ``times``; None if a value is out of bounds, or the intervals of both directions differ."""
     sent, times = number(line["interval"], 1, 100_000), number(line["times"], 1, 255)
     if sent is None or times is None or line["receive"] != line["interval"]:
         return None

@@ -79,7 +79,7 @@ def redacted(line: str) -> str:
 
 
 def numbers(text: str, high: int = 4094) -> tuple[int, ...] | None:
-    """Return numbers and ranges of them: ``10-20,30``; None where a part is no number within bounds, or there are too many."""
+    """Return numbers and ranges of them: ``10-20,30``; None if a part is no number within bounds, or there are too many."""
     values: list[int] = []
     for part in text.replace(" ", "").split(","):
         first, dash, last = part.partition("-")

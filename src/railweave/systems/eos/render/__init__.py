@@ -32,7 +32,7 @@ __all__ = ["check_extra", "files", "gaps", "lines", "tree"]
 def tree(config: DeviceConfig) -> list[Section]:
     """The configuration of a device, the operator's own lines merged in.
 
-    Raises ``RenderError`` where those cannot be read.
+    Raises ``RenderError`` if those cannot be read.
     """
     sections = [
         *management(config),
@@ -66,5 +66,5 @@ def lines(config: DeviceConfig) -> list[str]:
 
 
 def check_extra(text: str) -> None:
-    """Raise ``RenderError`` where the operator's lines cannot be read."""
+    """Raise ``RenderError`` if the operator's lines cannot be read."""
     parse(text)

@@ -33,7 +33,7 @@ def key_line(profile: Macsec) -> str:
 
 
 def macsec(config: DeviceConfig) -> list[Section]:
-    """``mac security``; nothing where no link is encrypted."""
+    """``mac security``; nothing if no link is encrypted."""
     profile = wanted(config)
     if profile is None:
         return []

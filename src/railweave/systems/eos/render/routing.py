@@ -40,7 +40,7 @@ def families(vrf: model.Vrf) -> tuple[str, ...]:
 
 
 def tunnel_source(config: model.DeviceConfig) -> str:
-    """The loopback that tunnels begin on; empty where there are none."""
+    """The loopback that tunnels begin on; empty if there are none."""
     overlay = config.overlay
     if overlay is None or not overlay.endpoints:
         return ""
@@ -79,7 +79,7 @@ def tunnels(config: model.DeviceConfig) -> Iterator[Section]:
 
 
 def link_of(config: model.DeviceConfig, port: str) -> model.IsisPort | None:
-    """Return the link of a port that IS-IS runs on; None where it does not."""
+    """Return the link of a port that IS-IS runs on; None if it does not."""
     isis = config.isis
     return next((link for link in isis.ports if link.interface == port), None) if isis else None
 

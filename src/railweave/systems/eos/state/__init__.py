@@ -248,7 +248,7 @@ def _queues(answer: Value, marks: Value) -> dict[str, PortQueues]:
 
 
 def _sum(traffic_class: Value, key: str) -> int | None:
-    """The sum over drop precedences; None where none of them has the counter."""
+    """The sum over drop precedences; None if none of them has the counter."""
     points = [point.get(key).integer() for point, _ in rows(traffic_class, "dropPrecedences/*")]
     counts = [count for count in points if count is not None]
     return sum(counts) if counts else None

@@ -40,9 +40,9 @@ _SHORT = 65535
 def overlay(
     sessions: Sessions, policies: Lists, loopbacks: Sequence[Address], taking: SectionReader
 ) -> model.OverlayConfig | None:
-    """Return the overlay as a device sees it: sessions between loopbacks, and links whose sessions carry EVPN's routes too.
+    """Return the overlay of a device: sessions between loopbacks, and links whose sessions also carry EVPN routes.
 
-    None without EVPN, and where no address is known from which tunnels start.
+    Return None without EVPN, or if no address for the start of tunnels is known.
     """
     here = sessions.here
     if here.evpn is None:
@@ -176,9 +176,13 @@ _HIERARCHIES = {"router", "ip", "ipv6", "bgp", "no", "key", "line"}
 
 
 class Sessioned:
-    """BGP as a text has it, and EVPN by it. ``ports`` are the interfaces with their addresses, wherever those stand.
+    """The BGP sessions in a text, including EVPN.
 
-    ``vnis`` are the VNIs of VRFs; 0 is none.
+    - ``ports``: the interfaces with their addresses, from whichever file has them.
+    - ``loopbacks``: the names of loopbacks.
+    - ``sessions``: the sessions of each VRF; the name of the default VRF is empty.
+    - ``vnis``: the VNI of each VRF; 0 means no VNI.
+
     """
 
     def __init__(
@@ -221,7 +225,7 @@ class Sessioned:
         return model.loopback_among((each.prefix for each in self.loopbacks), self.router_id())
 
     def bgp(self) -> Bgp | None:
-        """BGP of the default VRF; None where there is none."""
+        """Return the BGP configuration of the default VRF, or None if there is none."""
         main = self.default
         if main is None:
             return None
@@ -231,17 +235,17 @@ class Sessioned:
         return bgp(main, self.policies, self.taking, without - kept)
 
     def overlay(self) -> model.OverlayConfig | None:
-        """EVPN; None where it does not run."""
+        """Return the overlay, or None if EVPN does not run."""
         main = self.default
         addresses = [loopback.address for loopback in self.loopbacks]
         return overlay(main, self.policies, addresses, self.taking) if main else None
 
     def mac_vrf(self) -> model.MacVrf | None:
-        """Bridged VNIs; None where none is named."""
+        """Return the bridged VNIs, or None if the text names none."""
         return mac_vrf(self.default.here) if self.default else None
 
     def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[model.Vrf, ...]:
-        """VRFs that route. ``prefixes`` are those of their gateways."""
+        """Return the VRFs of tenants. ``prefixes``: the prefixes of gateways, by VRF."""
         main, policies = self.default, self.policies
         ways = sum(main.evpn(peer) for peer in main.peers) if main else 0
         for vrf, sessions in self.sessions.items():
@@ -268,13 +272,13 @@ class Sessioned:
         return replace(vrf, loopbacks=prefixes, unit=number(name.lstrip("abcdefghijklmnopqrstuvwxyzL")))
 
     def outside(self) -> set[str]:
-        """Interfaces that sessions of other VRFs run on."""
+        """Return the names of interfaces with sessions of VRFs other than the default one."""
         tenants = (sessions for vrf, sessions in self.sessions.items() if vrf)
         return {session.interface for tenant in tenants for session in tenant.links.values()} - {""}
 
 
 class Routing(Sessioned):
-    """Routing as FRR's text has it."""
+    """The routing configuration in FRR's text."""
 
     def __init__(self, taking: SectionReader, ports: Mapping[str, Port], loopbacks: Sequence[str]) -> None:
         stated = POLICIES.read(taking.sections, taking)
@@ -300,21 +304,24 @@ class Routing(Sessioned):
             give_back_ospf(taking)
 
     def isis(self) -> Isis | None:
-        """IS-IS; None where it does not run."""
+        """Return the IS-IS configuration, or None if IS-IS does not run."""
         loopback = next(
             (loopback.address for loopback in self.loopbacks if loopback.family == "ipv4"), self.router_id()
         )
         return isis(self._igp, self.ports, self.profiles, loopback, self.loopback_names)
 
     def ospf(self, bgp: Bgp | None) -> Ospf | None:
-        """OSPF; None where it does not run. Beside sessions of BGP on links it is not understood: routes by both are more than a configuration holds."""
+        """Return the OSPF configuration, or None if OSPF does not run.
+
+        OSPF together with BGP sessions on links is marked as not understood, because the model cannot express both.
+        """
         if bgp is not None and bgp.groups and self._ospf is not None:
             give_back_ospf(self.taking)
             self._ospf = None
         return self._ospf
 
     def on_fabric(self) -> set[str]:
-        """Interfaces that a session of the default VRF, or IS-IS or OSPF, runs on."""
+        """Return the names of interfaces with a session of the default VRF, with IS-IS or with OSPF."""
         on_sessions = (
             {session.interface for session in self.default.links.values()} - {""} if self.default else set[str]()
         )
@@ -322,7 +329,7 @@ class Routing(Sessioned):
         return on_sessions | running | {port.interface for port in (self._ospf.ports if self._ospf else ())}
 
     def fast_reroute(self) -> bool:
-        """Return whether next-hop groups are repaired at once; True without BGP, where no line says so."""
+        """Return whether next-hop groups are repaired at once. True without BGP."""
         return self.default.here.fast if self.default else True
 
 

@@ -153,7 +153,7 @@ def lines(config: DeviceConfig) -> list[str]:
 
 
 def check_extra(text: str) -> None:
-    """Raise ``RenderError`` where the operator's lines cannot be read."""
+    """Raise ``RenderError`` if the operator's lines cannot be read."""
     parse(text)
 
 

@@ -148,7 +148,7 @@ _ADVERTISING = keyed(
 
 
 def _advertising(zebra: Value) -> dict[str, RouterAdvertising] | None:
-    """Router advertisements by interface, of those that send or hear any; None where this release does not show them (10.3)."""
+    """Router advertisements by interface, of those that send or hear any; None if this release does not show them (10.3)."""
     shown = {name for name, interface in zebra.entries() if interface.get("ndRouterAdvertisementsSent").there}
     return {name: advertising for name, advertising in _ADVERTISING(zebra).items() if name in shown} or None
 

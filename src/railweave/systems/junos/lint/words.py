@@ -53,7 +53,7 @@ class Words:
         return next(iter(self.at(*path).below), None)
 
     def number(self, *path: str) -> int | None:
-        """The number that follows a path; None where nothing or something else does."""
+        """The number that follows a path; None if nothing or something else does."""
         return as_number(self.value(*path))
 
     def every(self, *pattern: str) -> Iterator[tuple[tuple[str, ...], Words]]:
@@ -80,7 +80,7 @@ class Words:
 
 
 def vlans(root: Words) -> list[tuple[str, Words]]:
-    """Every VLAN with what is said of it, of the device and of its routing instances."""
+    """Return (name, statements) of every VLAN of the device and of its routing instances."""
     tables = [root.at("vlans"), *(instance.at("vlans") for instance in root.at("routing-instances").below.values())]
     return [(name, vlan) for table in tables for name, vlan in table.below.items()]
 

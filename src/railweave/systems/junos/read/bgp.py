@@ -31,7 +31,7 @@ _OF_NEIGHBOR = {"description": 1, "peer-as": 1, "local-address": 1}
 
 @dataclass
 class Neighbor:
-    """A neighbor that has an address; what it does not say itself is its group's."""
+    """A neighbor with an address. Settings that it lacks are those of its group."""
 
     word: Word
     peer: Address
@@ -256,7 +256,7 @@ def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
 
 
 def leave_bfd(words: Iterable[Word]) -> None:
-    """Give back what is said of BFD here."""
+    """Mark the statements about BFD below these words as not understood."""
     for word in words:
         detection = word.at_path("bfd-liveness-detection")
         if detection is not None:

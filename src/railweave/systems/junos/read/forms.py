@@ -149,7 +149,7 @@ class _JsonReader:
 
 
 def json_paths(text: str) -> tuple[list[Path], list[Path]]:
-    """Statements that are in force, and those that are not. Raises ``RenderError`` for what is no JSON."""
+    """Return (active statements, inactive statements) of a JSON text. Raises ``RenderError`` if the text is not JSON."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
@@ -297,7 +297,7 @@ class _XmlReader:
 
 
 def xml_paths(text: str) -> tuple[list[Path], list[Path]]:
-    """Statements that are in force, and those that are not. Raises ``RenderError`` for what is no XML."""
+    """Return (active statements, inactive statements) of an XML text. Raises ``RenderError`` if the text is not XML."""
     reader = _XmlReader()
     try:
         reader.parser.Parse(text.lstrip().encode(), True)
@@ -312,9 +312,12 @@ Path = tuple[tuple[str, ...], int]
 
 @dataclass
 class Lines:
-    """The statements of a text in order. ``asleep`` are deactivated; ``other`` are lines that are no statements.
+    """The statements of a text, in order.
 
-    ``curly`` are the statements as blocks, where the text has them.
+    - ``active``, ``asleep``: the active and the deactivated statements.
+    - ``other``: lines that are no statements.
+    - ``curly``: the statements as blocks if the text has the curly-brace form, else None.
+
     """
 
     active: list[Path] = field(default_factory=list[Path])

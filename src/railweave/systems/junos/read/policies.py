@@ -183,7 +183,7 @@ def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth: int) -> list[Term]:
-    """A term, or several that do the same; none where it changes nothing, for then the next term decides."""
+    """A term, or several that do the same; none if it changes nothing, for then the next term decides."""
     then = word.block("then")
     ends = [action for action in then.below.values() if action.text in _ENDS]
     if not ends and [path for _, path in statements(then)] in ([], [("next", "term")]):

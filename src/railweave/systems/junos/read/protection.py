@@ -69,7 +69,7 @@ _DROP = "drop-"
 
 @dataclass
 class Filters:
-    """The rules of filters by where they are bound, and the prefix lists that they have taken."""
+    """The rules of filters, the rules for server ports by name (``drops``), and the family of each prefix list in the rules (``lists``)."""
 
     rules: list[ControlRule] = field(default_factory=list[ControlRule])
     drops: dict[str, ServerPortRule] = field(default_factory=dict[str, ServerPortRule])

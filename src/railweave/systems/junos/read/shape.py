@@ -118,7 +118,7 @@ def ospf_links(top: Word) -> tuple[str, ...]:
 
 
 def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | None:
-    """OSPF; None where there is none."""
+    """Return the OSPF configuration, or None if there is none."""
     word = top.at_path("protocols", "ospf")
     if word is None:
         return None
@@ -161,7 +161,7 @@ _RANGE = re.compile(r"(.*\D)(\d+)")
 
 
 def inherit(top: Word) -> None:
-    """Put what is inherited where it holds."""
+    """Add the statements of applied groups and of interface ranges to the places where they apply."""
     groups = top.below.get("groups")
     if groups is not None:
         for group in groups.below.values():

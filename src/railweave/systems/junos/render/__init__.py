@@ -307,7 +307,7 @@ ORDER = (
 def tree(config: DeviceConfig) -> list[Statement]:
     """The configuration of a device, the operator's own statements merged in.
 
-    Raises ``RenderError`` where those cannot be read.
+    Raises ``RenderError`` if those cannot be read.
     """
     made = {statement.words: statement for statement in SYSTEM.tree(system_of(config))}
     parts = [
@@ -350,7 +350,7 @@ def lines(config: DeviceConfig) -> list[str]:
 
 
 def check_extra(text: str) -> None:
-    """Raise ``RenderError`` where the operator's statements cannot be read."""
+    """Raise ``RenderError`` if the operator's statements cannot be read."""
     parse(text)
 
 

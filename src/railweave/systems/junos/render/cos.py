@@ -22,7 +22,7 @@ def code_point(dscp: int) -> str:
 
 
 def class_of_service(config: DeviceConfig) -> Statement | None:
-    """``class-of-service``; None where the device has no QoS."""
+    """Return ``class-of-service``, or None if the device has no QoS."""
     qos = config.qos
     if qos is None:
         return None

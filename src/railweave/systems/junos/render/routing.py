@@ -18,7 +18,7 @@ _UNUSED = {"ipv4": "no-ipv4-routing", "ipv6": "no-ipv6-routing"}
 
 
 def isis(config: model.DeviceConfig) -> Statement | None:
-    """``protocols isis``; None where the device does not run it."""
+    """Return ``protocols isis``, or None if the device does not run IS-IS."""
     process = config.isis
     if process is None:
         return None

@@ -20,7 +20,7 @@ ROCE_PORT = 4791
 
 
 def spraying_firewall(config: DeviceConfig) -> Statement | None:
-    """Return ``firewall``: the filter that finds the packets to spray; None where no opcode is sprayed."""
+    """Return ``firewall``: the filter that finds the packets to spray; None if no opcode is sprayed."""
     balancing = config.balancing
     if not balancing.sprays_by_opcode:
         return None
@@ -57,7 +57,7 @@ def spraying_filter(config: DeviceConfig, port: str) -> Statement | None:
 
 
 def instance(config: DeviceConfig) -> Statement | None:
-    """Return ``routing-instances spraying``; None where no opcode is sprayed."""
+    """Return ``routing-instances spraying``; None if no opcode is sprayed."""
     if not config.balancing.sprays_by_opcode:
         return None
     return block(

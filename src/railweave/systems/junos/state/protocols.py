@@ -198,7 +198,7 @@ _VRF = Fields(protocols.VrfState, "name!=context-name route_distinguisher=route-
 
 
 def _targets(instance: Value) -> tuple[str, ...] | None:
-    """Return route targets, which are in brackets or one by one; None where the instance has none of that kind."""
+    """Return route targets, which are in brackets or one by one; None if the instance has none of that kind."""
     return tuple(re.findall(r"target:([\w.:]+)", " ".join(column("[]")(instance)))) or None
 
 

@@ -111,7 +111,7 @@ _SOURCES = ("SRC_IP", "SRC_IPV6")
 
 
 def control_plane_of(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
-    """The rules of the design that the lists' rows are those of; None where there are no lists of the control plane."""
+    """The rules of the design that the lists' rows are those of; None if there are no lists of the control plane."""
     services = {row.key: row.words("services") for row in tables.rows("ACL_TABLE") if row.text("type") == "CTRLPLANE"}
     managers: dict[Prefix, None] = {}
     for row in tables.rows("ACL_RULE"):

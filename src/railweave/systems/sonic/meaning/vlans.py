@@ -93,7 +93,12 @@ def members(vlans: Vlans, reader: TableReader) -> dict[str, Membership]:
 
 @dataclass(frozen=True)
 class Tunnels:
-    """The tunnel's source; VNIs of bridged VLANs by the VLAN; VLANs that stand for the VNI of a VRF, with that VRF."""
+    """The tunnels of a switch.
+
+    - ``source``: the address from which tunnels start, if there is one.
+    - ``bridged``: the VNI of each bridged VLAN, by VLAN.
+    - ``transit``: the VRF of each VLAN that is used only for the VNI of a VRF, by VLAN.
+    """
 
     source: Address | None
     bridged: dict[str, int]

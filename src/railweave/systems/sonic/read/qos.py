@@ -85,7 +85,7 @@ def _percent(row: Row, name: str, model: SwitchModel | None) -> int | None:
 
 
 def _threshold(row: Row) -> int | None:
-    """A dynamic threshold as the index that alpha has elsewhere; None where it is none."""
+    """A dynamic threshold as the index that alpha has elsewhere; None if it is none."""
     try:
         return int(row.text("dynamic_th")) + NO_OFFSET if "dynamic_th" in row.fields else None
     except ValueError:
@@ -239,7 +239,7 @@ def paused(tables: Rows) -> set[str]:
 def qos(
     tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None, *, monitored: Mapping[str, bool]
 ) -> QosConfig | None:
-    """Quality of service; None where no port has any."""
+    """Return the QoS of a device, or None if no port has any."""
     bound = {name: row for row in tables.rows("PORT_QOS_MAP") if row.key != "global" for name in row.key.split(",")}
     _global(tables)
     queues = _queues(tables)
@@ -365,7 +365,7 @@ def _classes(
 
 
 def _marking(row: Row) -> Marking | None:
-    """Marking of green packets; None where they are not marked."""
+    """Marking of green packets; None if they are not marked."""
     if not row.says("ecn", "ecn_green", "ecn_all") or not row.says("wred_green_enable", "true"):
         for name in row.fields:
             row.leave(name)
