@@ -108,7 +108,7 @@ class Form:
 
     @property
     def weak(self) -> bool:
-        """Return whether the form was checked at most against a document, not against a device or a program."""
+        """Return whether the only sources of the form are documents, or there is no source at all (see ``ways``)."""
         return self.ways[0] in {"document only", "nothing"}
 
     def cited(self) -> str:
