@@ -71,7 +71,7 @@ def lab_status(options: LabStatus) -> list[Status]:
 def lab_down(options: LabDown) -> LabRemoval:
     """Remove a lab: its processes, namespaces and links, and nothing else.
 
-    Raises ``LabError`` if no such lab exists, or without root rights.
+    If no such lab exists, nothing is removed. Raises ``LabError`` if a part of the lab cannot be removed, or without root rights.
     """
     from railweave.live.lab import life
 
