@@ -132,7 +132,7 @@ BGP = [
 ]
 VXLAN = [
     Mutation("VNI of a VRF", "vni {vrf.vni}", "vni {vrf.vni + 1}", "vxlan vrf tenant-1 vni 20002"),
-    Mutation("VNI of a VLAN", "vni {one.vni}", "vni {one.vlan}", "vxlan vlan 3 vni 3"),
+    Mutation("VNI of a VLAN", "vni {vlan.vni}", "vni {vlan.vlan}", "vxlan vlan 3 vni 3"),
     Mutation(
         "RD of a VRF",
         "distinguisher=vrf.route_distinguisher,\n        imports",
@@ -149,39 +149,56 @@ VXLAN = [
     Mutation("route target of a VLAN", '{"both": target}', '{"both": target + "9"}', "route-target both 64512:100019"),
     Mutation(
         "source interface",
-        ".address in own else",
-        ".address not in own else",
+        ".address in addresses else",
+        ".address not in addresses else",
         "only in eos.conf: interface Vxlan1 / vxlan source-interface Loopback0",
     ),
-    Mutation("families of a VRF", '"ipv6": "ipv6"}[one]', '"ipv6": "ip"}[one]', "ipv6 unicast-routing vrf tenant-1"),
+    Mutation(
+        "families of a VRF", '"ipv6": "ipv6"}[family]', '"ipv6": "ip"}[family]', "ipv6 unicast-routing vrf tenant-1"
+    ),
     Mutation("paths of a VRF", "ways = max(1, len(", "ways = max(1, 1 + len(", " / maximum-paths "),
-    Mutation("MAC address of gateways", "(one.mac for", "(one.mac[::-1] for", "ip virtual-router mac-address"),
+    Mutation("MAC address of gateways", "(gateway.mac for", "(gateway.mac[::-1] for", "ip virtual-router mac-address"),
 ]
 QOS = [
     Mutation(
         "headroom",
-        "one.headroom_bytes for one in qos.profiles",
-        "one.headroom_bytes // 2 for one in qos.profiles",
+        "profile.headroom_bytes for profile in qos.profiles",
+        "profile.headroom_bytes // 2 for profile in qos.profiles",
         "ingress headroom bytes ",
     ),
     Mutation("headroom pool", "qos.buffers.headroom / 100", "qos.buffers.headroom / 10", "headroom-pool limit bytes"),
     Mutation("DSCP map", "range(64)", "range(63)", " to traffic-class 0"),
     Mutation(
         "PFC priority",
-        "sorted(one.pfc_priority for",
-        "sorted(one.pfc_priority + 1 for",
+        "traffic_class.pfc_priority for traffic_class in qos",
+        "traffic_class.pfc_priority + 1 for traffic_class in qos",
         "priority-flow-control priority 4 no-drop",
     ),
     Mutation("ECN threshold", "marking.first // 1000", "marking.first // 1024", "minimum-threshold 976 kbytes"),
-    Mutation("share of a queue", "bandwidth percent {one", "bandwidth percent 1{one", "bandwidth percent 15"),
-    Mutation("queue of a class", "to tx-queue {one.queue}", "to tx-queue {one.queue % 6}", "6 to tx-queue 0"),
+    Mutation(
+        "share of a queue",
+        "bandwidth percent {traffic_class",
+        "bandwidth percent 1{traffic_class",
+        "bandwidth percent 15",
+    ),
+    Mutation(
+        "queue of a class",
+        "to tx-queue {traffic_class.queue}",
+        "to tx-queue {traffic_class.queue % 6}",
+        "6 to tx-queue 0",
+    ),
     Mutation("dynamic threshold", "alpha(index)", "alpha(index + 1)", "priority-group 3 threshold 2"),
-    Mutation("watchdog", "poll_interval * one.detection", "poll_interval + one.detection", "timeout 0.102"),
-    Mutation("DSCP of a class", "to dscp {one.dscp[0]}", "to dscp {one.dscp[-1] + 1}", "class 3 to dscp 27"),
+    Mutation("watchdog", "poll_interval * watchdog.detection", "poll_interval + watchdog.detection", "timeout 0.102"),
+    Mutation(
+        "DSCP of a class",
+        "to dscp {traffic_class.dscp[0]}",
+        "to dscp {traffic_class.dscp[-1] + 1}",
+        "class 3 to dscp 27",
+    ),
     Mutation(
         "what is watched",
-        "watched and one.lossless",
-        "watched and not one.lossless",
+        "watched and traffic_class.lossless",
+        "watched and not traffic_class.lossless",
         "queue 3 / bandwidth guaranteed",
     ),
     Mutation("unit of the watchdog", "milliseconds / 1000", "milliseconds / 100", "recovery-time 2"),
@@ -191,13 +208,18 @@ QOS = [
 PORTS = [
     Mutation("MTU", "port.mtu - ETHERNET_HEADER", "port.mtu", "mtu 9216"),
     Mutation("lanes", "min(port.lanes", "max(port.lanes", "speed 100g-8"),
-    Mutation("loopback addresses", "ends - own", "own - ends", "interface Loopback"),
-    Mutation("VLAN of a port", "one.vlan_name: one.vlan for", "one.vlan_name: one.vlan + 1 for", "access vlan"),
+    Mutation("loopback addresses", "ends - sources", "sources - ends", "interface Loopback"),
+    Mutation(
+        "VLAN of a port",
+        "gateway.vlan_name: gateway.vlan for",
+        "gateway.vlan_name: gateway.vlan + 1 for",
+        "access vlan",
+    ),
     Mutation("timers of router advertisements", "{timers.max_interval}", "{timers.min_interval}", "ra interval"),
     Mutation("IS-IS metric", "isis metric {link.metric}", "isis metric {link.metric + 1}", "isis metric 11"),
     Mutation("which prefixes IS-IS advertises", "gateway.port or gateway.name", 'gateway.port or ""', "isis passive"),
-    Mutation("cipher", 'f"cipher {CIPHERS[found.cipher_suite]}"', '"cipher aes128-gcm"', "cipher aes128-gcm"),
-    Mutation("key of MACsec", "key {found.key_name} 0", "key {found.key_name}", "key 50 <secret:macsec-cak>"),
+    Mutation("cipher", 'f"cipher {CIPHERS[profile.cipher_suite]}"', '"cipher aes128-gcm"', "cipher aes128-gcm"),
+    Mutation("key of MACsec", "key {profile.key_name} 0", "key {profile.key_name}", "key 50 <secret:macsec-cak>"),
     Mutation("severity of syslog", "order[max(levels)]", "order[min(levels)]", "logging trap errors"),
 ]
 MUTATIONS = [*POLICIES, *BGP, *VXLAN, *QOS, *PORTS]

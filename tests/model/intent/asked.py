@@ -577,6 +577,8 @@ CONTEXT: dict[str, Given] = {
     "management.users.*.password": Given(("secret:other",)),
     "management.users.*.ssh_keys": Given((["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1 a@b"],)),
     "management.syslog.*.host": Given(("172.20.0.8",)),
+    "management.lldp_interval": Given((10,)),
+    "management.lldp_hold": Given((5,)),
     "management.snmp.location": Given(("hall 2",)),
     "management.snmp.contact": Given(("night shift",)),
     "management.snmp.community": Given(("secret:other",)),

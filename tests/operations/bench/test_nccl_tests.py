@@ -206,7 +206,7 @@ def test_what_is_odd_is_noted() -> None:
     text = text_of("nccl-tests-2.13-reduce_scatter_perf.txt").replace("  601.2", "  601.2 x")
     assert [str(note) for note in read(text, "f").notes] == [
         "f:24: 14 values under 13 columns: 134217728       2097152     float     sum      -1    601.2 x  223.25  209.30      0    600.1  223.66  209.68      0",
-        "f:1: which operation was measured is not said: a version before 2.17 and no command",
+        "f:1: which operation was measured is not said (a version before 2.17 and no command): give it by --operation",
     ]
 
 

@@ -164,7 +164,7 @@ def _lacking(expected: Expected, state: DeviceState) -> Iterator[Deviation]:
     for each in expected.sessions:
         session = each.session
         interface = of_port(interfaces, session.interface)
-        if interface is None or interface.addresses is None or interface.oper_up is False:
+        if interface is None or interface.addresses is None or False in (interface.oper_up, interface.admin_up):
             continue
         if session.local_address is None:
             lost = linked and not any(map(_is_link_local, interface.addresses))

@@ -25,10 +25,9 @@ LEVELS = ("emergencies", "alerts", "critical", "errors", "warnings", "notificati
 
 
 def _lldp(wanted: Management, address: str) -> dict[str, Any]:
-    """LLDP. Its hold time is in seconds, of intervals of 30 seconds where none is given."""
-    if not wanted.lldp:
-        return {"run": False}
-    settings: dict[str, Any] = {"management_address": address, "vrf": MANAGEMENT_VRF}
+    """Return the settings of LLDP. The hold time is in seconds: a number of intervals, of 30 seconds each if no interval is given."""
+    sends: dict[str, Any] = {"management_address": address, "vrf": MANAGEMENT_VRF}
+    settings: dict[str, Any] = sends if wanted.lldp else {"run": False}
     if wanted.lldp_interval is not None:
         settings["timer"] = wanted.lldp_interval
     if wanted.lldp_hold is not None:
