@@ -134,6 +134,8 @@ def test_what_changes_is_drawn(visit, served: Served) -> None:
     page = visit("/")
     place = next(n for n, one in enumerate(served.watching.validator.network.cables) if one.kind == "fabric")
     wide = f"parseFloat(getComputedStyle(document.querySelector('[data-link=\"{place}\"] .line')).strokeWidth)"
+    for _ in range(2):
+        served.step()  # rates of now, whichever test of this file ran before, and when
     page.wait_for(f"{wide} > 7")  # the hot link
     assert page.evaluate("document.querySelectorAll('.device.error').length") == 0
     port = served.watching.validator.expected[LEAF].ports[-1]
