@@ -153,7 +153,7 @@ def test_each_source_of_the_plugin_has_a_header() -> None:
 
 
 def test_tests_of_the_engine_stand_in_its_folder_of_tests() -> None:
-    """Cargo is told to look for none in ``src``, which compiled the library a second time: one that stands there would never run."""
+    """The manifest tells Cargo to look for none in ``src``, which compiled the library a second time: one that stands there would never run."""
     for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
         text = path.read_text()
         assert not re.search(r"#\[(test|cfg\(.*\btest\b.*\))\]", text), path

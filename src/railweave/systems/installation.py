@@ -40,7 +40,7 @@ class Installation(Protocol):
 
     @property
     def PROTOCOL(self) -> Spoken:  # noqa: N802 - a constant of the module
-        """The protocol by which the device is told."""
+        """The protocol by which commands reach the device."""
         ...
 
     @property

@@ -80,7 +80,7 @@ def effects(
     gained: dict[str, list[str]] = {}
     prefixes = list(dict.fromkeys([*designed.prefixes, *running.prefixes]))
     known: dict[frozenset[str], int] = {}
-    sides = [Side(routes, prefixes, known) for routes in (designed, running)]
+    sides = [_Side(routes, prefixes, known) for routes in (designed, running)]
     for device in designed.fibs:
         before, after = (side.of(device) for side in sides)
         for at in np.flatnonzero(before != after).tolist():
@@ -124,7 +124,7 @@ def effects(
     )
 
 
-class Side:
+class _Side:
     """The routes of one of the two sides of a comparison.
 
     Each set of next-hop links has a number. Equal sets have the same number on both sides.

@@ -29,7 +29,7 @@ NOT_SEEN = Rule(
     "error",
     "living",
     "A device that answered did not report a part of the state that the design expects.",
-    why="nobody knows whether this part is right",
+    why="no one can tell whether this part is right",
     fix="collect again with a login that may run these commands; `--allow-unseen SUBJECT` accepts that a subject is not seen",
 )
 

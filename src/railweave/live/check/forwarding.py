@@ -109,7 +109,7 @@ NEIGHBOR_FIXED = Rule(
     "error",
     "living",
     "A device has a permanent neighbor entry on a port or gateway of the design.",
-    why="the address stays bound to this MAC address, whoever has it, and packets to it may go nowhere",
+    why="the address stays bound to this MAC address, even if another device has the address, and packets to it may go nowhere",
     fix="delete the entry (`ip neigh del` on Linux), so that the device finds the neighbor by itself",
 )
 GATEWAY_ADDRESS = Rule(

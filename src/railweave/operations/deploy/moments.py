@@ -103,9 +103,6 @@ class WaveEffect(JsonObject):
     subjects: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     unknown: tuple[tuple[str, str], ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.cuts or self.effects or self.risks or self.subjects or self.unknown)
-
     @classmethod
     def of_json(cls, document: Mapping[str, Any]) -> WaveEffect:
         """Build the effect from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
@@ -234,7 +231,7 @@ class _Reached:
             mask = np.append(fib.group != UNREACHABLE, False)[places]
             self.masks[device, ""] = (
                 mask & ~held[device] if device in held else mask
-            )  # what a VRF holds is told of once
+            )  # a prefix that a VRF holds is reported with the VRF only
         self.shared = {
             (device, f"VRF {vrf}", f"{prefix} of {leaf}")
             for (device, vrf), exits in routes.shared.exits.items()
@@ -348,9 +345,10 @@ class Moments:
                 else effects(self._network, earlier.routes, subject.routes, fields, self._before)
             )
             states.append(_State(done, reached, self._findings(subject), moved))
-        return [self._effect(wave, states) for wave in range(1, len(states))]
+        cut = self._cuts(states)
+        return [self._effect(wave, states, cut) for wave in range(1, len(states))]
 
-    def _effect(self, wave: int, states: Sequence[_State]) -> WaveEffect:
+    def _effect(self, wave: int, states: Sequence[_State], cut_after: Sequence[Sequence[Cut]]) -> WaveEffect:
         devices = self._waves[wave - 1]
         subjects: dict[str, dict[str, None]] = {}
         unknown: dict[tuple[str, str], None] = {}
@@ -361,11 +359,11 @@ class Moments:
                     unknown[name, " ".join(change.place)] = None
                 elif kind not in {NOTHING, ROUTES, UNKNOWN}:
                     subjects.setdefault(kind, {})[name] = None
-        cuts = list(self._cuts(wave, states))
+        cuts = list(cut_after[wave])
         meanwhile, count, moved = self._meanwhile(wave, states)
         cuts += [Cut(meanwhile, 0)] if meanwhile else []
         cut = {prefix for each in cuts for prefix in each.prefixes}
-        back = {prefix for each in self._cuts(wave - 1, states) for prefix in each.prefixes}
+        back = {prefix for each in cut_after[wave - 1] for prefix in each.prefixes}
         moved = replace(
             moved,
             lost={prefix: there for prefix, there in moved.lost.items() if prefix not in cut},
@@ -392,23 +390,28 @@ class Moments:
                     cut.setdefault(prefix, {})[place] = None
         return {prefix: tuple(places) for prefix, places in cut.items()}, len(halves), moved
 
-    def _cuts(self, wave: int, states: Sequence[_State]) -> Iterator[Cut]:
-        """Yield what is cut after a wave, by the wave that ends it."""
-        now, first, last = states[wave].reached, states[0].reached, states[-1].reached
-        if isinstance(now, str) or isinstance(first, str) or isinstance(last, str):
-            return
-        by_end: dict[int, dict[str, dict[str, None]]] = {}
-        open_ends = dict.fromkeys(self._lacking(now, first, last))
-        for later in range(wave + 1, len(states)):
-            if not open_ends:
-                break
-            then = states[later].reached
-            still = set(open_ends) if isinstance(then, str) else set(self._lacking(then, first, last))
-            for prefix, place in [end for end in open_ends if end not in still]:
-                by_end.setdefault(later, {}).setdefault(prefix, {})[place] = None
-                del open_ends[prefix, place]
-        for end, there in by_end.items():
-            yield Cut({prefix: tuple(places) for prefix, places in there.items()}, end)
+    def _cuts(self, states: Sequence[_State]) -> list[list[Cut]]:
+        """Return what is cut in each state, by the wave that ends it. Nothing is known to return while routes are not known."""
+        first, last = states[0].reached, states[-1].reached
+        if isinstance(first, str) or isinstance(last, str):
+            return [[] for _ in states]
+        lacking = [
+            None if isinstance(state.reached, str) else dict.fromkeys(self._lacking(state.reached, first, last))
+            for state in states
+        ]
+        cuts: list[list[Cut]] = []
+        for number, here in enumerate(lacking):
+            by_end: dict[int, dict[str, dict[str, None]]] = {}
+            open_ends = dict(here or {})
+            for later in range(number + 1, len(states)):
+                still = lacking[later]
+                for prefix, place in [end for end in open_ends if still is not None and end not in still]:
+                    by_end.setdefault(later, {}).setdefault(prefix, {})[place] = None
+                    del open_ends[prefix, place]
+            cuts.append(
+                [Cut({prefix: tuple(places) for prefix, places in there.items()}, end) for end, there in by_end.items()]
+            )
+        return cuts
 
     def _lacking(self, now: _Reached, first: _Reached, last: _Reached) -> Iterator[tuple[str, str]]:
         """Yield (destination, place) of what servers do not reach now, and reach both in ``first`` and in ``last``.

@@ -310,7 +310,7 @@ def _pairs_of_servers(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
 def pairs_of_servers(job: Job) -> list[RunRequest]:
     """Return all-reduces of pairs of servers, in rounds in which no two pairs share a server or the uplinks of a stripe.
 
-    Each server meets ``PARTNERS`` others, or all if there are fewer, so that a slow server is told from a slow partner.
+    Each server meets ``PARTNERS`` others, or all if there are fewer, so that a slow server can be distinguished from a slow partner.
     """
     turns = list(in_turns(len(job.hosts)))
     chosen = turns if len(turns) <= PARTNERS else [turns[place * len(turns) // PARTNERS] for place in range(PARTNERS)]
