@@ -274,7 +274,10 @@ def test_every_line_of_an_example_is_in_its_tree(nos: str) -> None:
 
 @pytest.mark.parametrize("pair", [("h100-rlb", "evpn-gpu-isolation"), ("evpn-functional", "dci-50km")])
 def test_frr_takes_the_commands(pair: tuple[str, str]) -> None:
-    tool = in_root(frr_root())
+    root = frr_root()
+    if root is None:
+        pytest.skip("no FRRouting: make validators")
+    tool = in_root(root)
     assert tool is not None
     trees = [
         system("frr").trees(device_config(example(one), example(one).switches[0].name, "frr"))["frr.conf"]
