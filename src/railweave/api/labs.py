@@ -36,7 +36,7 @@ def lab_up(options: LabUp) -> LabStart:
     from railweave.live.lab.overlay import Overlay
 
     fabric = Path(options.fabric)
-    life.need_root("up", fabric)
+    life.need_root("lab up", fabric)
     options.progress(f"reading and designing {fabric}")
     network = load(fabric, device=options.device, hardware=options.hardware)
     configs, as_designed = None, []
@@ -129,7 +129,7 @@ def lab_fib(options: LabFib) -> WrittenTables:
     """
     from railweave.live.lab import fib, life
 
-    life.need_root("fib", Path(options.fabric))
+    life.need_root("lab fib", Path(options.fabric))
     with life.attach(Path(options.fabric))[1] as lab:
         return fib.write(lab, Path(options.out))
 
@@ -157,6 +157,6 @@ def lab_access(options: LabAccess) -> Path:
     """
     from railweave.live.lab import life, logins
 
-    life.need_root("access", Path(options.fabric))
+    life.need_root("lab access", Path(options.fabric))
     with life.attach(Path(options.fabric))[1] as lab:
         return logins.listen(lab)

@@ -235,7 +235,7 @@ def need_root(verb: str, fabric: Path | None) -> None:
     """Raise ``LabError`` with the command to run, if the user is not root."""
     if os.geteuid() != 0:
         program = shutil.which(sys.argv[0]) or "railweave"
-        words = f"lab {verb}" + (f" {fabric}" if fabric else "")
+        words = verb + (f" {fabric}" if fabric else "")
         raise LabError(f"a lab needs root, for network namespaces: run `sudo {program} {words}`")
 
 
@@ -264,7 +264,7 @@ def up(
 
     Raises ``LabError`` if this machine cannot run the lab, or if the lab exists already.
     """
-    need_root("up", fabric)
+    need_root("lab up", fabric)
     lab = names.lab_id(fabric)
     whole = present(network)
     network = slicing.sliced(whole, slicing.parse(part)) if part else whole
@@ -367,7 +367,7 @@ class LabRemoval:
 
 def down(fabric: Path) -> LabRemoval:
     """Remove the lab of a fabric file, whatever its state. Raises ``LabError`` if a part of it cannot be removed."""
-    need_root("down", fabric)
+    need_root("lab down", fabric)
     lab = names.lab_id(fabric)
     with state.locked(lab, "down"):
         return clean(lab)

@@ -85,7 +85,7 @@ def prove(
 
     Raises ``InputError`` for an unknown assertion, and ``LabError``.
     """
-    life.need_root("test", fabric)
+    life.need_root("lab test", fabric)
     assertions.check_known(only)
     record, lab = life.attach(fabric)
     with lab, locked(record.lab, "test"):

@@ -60,7 +60,7 @@ def injected(
 
     Overlapping faults are measured together. Raises ``InputError`` unless exactly one of the three is asked for, and ``LabError``.
     """
-    life.need_root("fault", fabric)
+    life.need_root("lab fault", fabric)
     if (scenario is not None) + bool(words) + every != 1:
         raise InputError(
             [Problem(Option("lab fault"), "what to break?", "give one of --scenario, --fault and --all-single")]
