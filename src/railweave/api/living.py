@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from railweave.live.collect.collect import CollectResult
     from railweave.live.fleet.checked import FleetCheckResult
     from railweave.live.fleet.meshed import MeshResult
+    from railweave.live.fleet.running import Fleet
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.question import Question
 
@@ -30,7 +31,7 @@ def questions_of(
     source: Network | Path | str,
     *,
     only: Sequence[str] = (),
-    servers: bool = False,
+    servers: bool | None = False,
     tables: bool | None = None,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
@@ -128,7 +129,11 @@ def check(options: Check) -> CheckResult:
         fix = "give the folder that `railweave collect` wrote, or --live to ask the devices now, or --lab where `railweave lab up` has run"
         raise InputError([Problem(Argument("check"), "give exactly one of: CAPTURE, --live, --lab", fix)])
     if not options.live and (
-        options.access is not None or options.ask or options.servers or options.output is not None or not options.redact
+        options.access is not None
+        or options.ask
+        or (options.servers is not None and not options.lab)
+        or options.output is not None
+        or not options.redact
     ):
         message = "--access, --ask, --servers, --output and --no-redact say how devices are asked"
         raise InputError([Problem(Argument("check"), message, "add --live, or leave them out")])
@@ -144,7 +149,7 @@ def check(options: Check) -> CheckResult:
         if options.since is not None or isinstance(options.source, Network) or options.device:
             fix = "collect twice from the lab (`railweave collect --lab`), or leave --since and --device out"
             raise InputError([Problem(Argument("--lab"), "a lab is asked once, as it was brought up", fix)])
-        return of_lab(Path(options.source), criteria, progress=options.progress)
+        return of_lab(Path(options.source), criteria, servers=options.servers, progress=options.progress)
     network = options.network()
     if options.since is not None:
         criteria = replace(criteria, before=read_capture(Path(options.since)))
@@ -196,14 +201,10 @@ def fleet_check(options: FleetCheck) -> FleetCheckResult:
     A server that does not answer is a row of the result. Servers that are absent by ``status:`` are not queried. Raises ``InputError`` for
     wrong input, and as ``load`` does.
     """
-    from railweave.live.collect.access_file import read_access
     from railweave.live.fleet.checked import check_servers
 
-    network, ways = options.network(), read_access(path_of(options.access))
     return check_servers(
-        network,
-        ways,
-        options.hosts,
+        _fleet_of(options),
         only=options.only,
         allow_unseen=options.allow_unseen,
         sudo=options.sudo,
@@ -218,8 +219,23 @@ def fleet_mesh(options: FleetMesh) -> MeshResult:
 
     ``hosts`` are the servers that send; the targets may be other servers. Arguments and errors are those of ``fleet_check``.
     """
-    from railweave.live.collect.access_file import read_access
     from railweave.live.fleet.meshed import mesh_servers
 
-    network, ways = options.network(), read_access(path_of(options.access))
-    return mesh_servers(network, ways, options.hosts, sudo=options.sudo, at_once=options.at_once, say=options.progress)
+    return mesh_servers(_fleet_of(options), sudo=options.sudo, at_once=options.at_once, say=options.progress)
+
+
+def _fleet_of(options: FleetCheck | FleetMesh) -> Fleet:
+    if not options.lab:
+        from railweave.live.collect.access_file import read_access
+        from railweave.live.fleet.running import fleet_of
+
+        return fleet_of(options.network(), read_access(path_of(options.access)), options.hosts)
+    from railweave.live.lab import life
+    from railweave.live.site.lab import fleet
+
+    if isinstance(options.source, Network) or options.access is not None or options.device:
+        fix = "give the file that `railweave lab up` was given, without --access and --device"
+        raise InputError([Problem(Argument("--lab"), "a lab is known by its fabric file, and reached here", fix)])
+    fabric = Path(options.source)
+    life.need_root(f"fleet {'check' if isinstance(options, FleetCheck) else 'mesh'} --lab", fabric)
+    return fleet(fabric, options.hosts)

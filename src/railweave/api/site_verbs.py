@@ -201,11 +201,12 @@ class Watch:
     access: Annotated[Path | str | None, DEVICE_ACCESS] = None
     only: Annotated[Sequence[str], Opt("Watch only this switch; default: all switches. May be repeated.")] = ()
     servers: Annotated[
-        bool,
+        bool | None,
         Opt(
-            "Also query servers once a minute, with `railweave-host` over SSH (docs/collect.md). Default: only switches."
+            "Query servers too, once a minute, with `railweave-host` over SSH (docs/collect.md). Default: if access.yaml has a login for servers, and in labs.",
+            name="--servers/--no-servers",
         ),
-    ] = False
+    ] = None
     lab: Annotated[
         bool, Opt("Watch the lab that `railweave lab up` started for FABRIC, instead of real devices. Needs root.")
     ] = False

@@ -51,7 +51,7 @@ def asking_of(
     lab: bool,
     access: Path | str | None,
     only: Sequence[str],
-    servers: bool,
+    servers: bool | None,
     device: Sequence[str],
     hardware: Path | str | None,
     progress: Callable[[str], None],
@@ -66,7 +66,7 @@ def asking_of(
         from railweave.live.lab import life
         from railweave.live.site import lab as in_lab
 
-        life.need_root("watch", fabric)
+        life.need_root("watch --lab", fabric)
         if access is not None:
             raise InputError([Problem(Option("--access"), "a lab's devices are reached here", "leave it out")])
         return in_lab.asking(fabric, only=only, servers=servers)

@@ -62,6 +62,10 @@ SERVER_ACCESS = Opt(
 SUDO = Opt(
     "Run the program on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run it as the login user."
 )
+SERVERS = Opt(
+    "Query servers too, by SSH. Default: if access.yaml has a login for servers (under `roles: server`, or a server's name under `devices`), and in labs.",
+    name="--servers/--no-servers",
+)
 DEVICE_ACCESS = Opt(
     "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: connect as the current user with ssh-agent, to switches at their designed management address and to servers by name."
 )
@@ -484,7 +488,7 @@ class Check(Source):
     ask: Annotated[
         Sequence[str], Opt("With --live: query only this device; default: all switches. May be repeated.")
     ] = ()
-    servers: Annotated[bool, Opt("With --live: query servers too, by SSH; default: only switches.")] = False
+    servers: Annotated[bool | None, SERVERS] = None
     output: Annotated[
         Path | str | None,
         Opt(
@@ -543,7 +547,7 @@ class Collect(Source):
     only: Annotated[
         Sequence[str], Opt("Query only this switch or server; default: all switches. May be repeated.")
     ] = ()
-    servers: Annotated[bool, Opt("Query servers too, by SSH; default: only switches.")] = False
+    servers: Annotated[bool | None, SERVERS] = None
     tables: Annotated[
         bool,
         Opt(
@@ -607,6 +611,10 @@ class FleetCheck(Source):
     _: KW_ONLY
     hosts: Annotated[str | None, Opt("Servers to check, for example H100-[01-04]; default: all servers.")] = None
     access: Annotated[Path | str | None, SERVER_ACCESS] = None
+    lab: Annotated[
+        bool,
+        Opt("Use the servers of the lab that `railweave lab up` started for FABRIC, instead of real ones. Needs root."),
+    ] = False
     only: Annotated[
         Sequence[str],
         Opt(
@@ -636,6 +644,10 @@ class FleetMesh(Source):
         ),
     ] = None
     access: Annotated[Path | str | None, SERVER_ACCESS] = None
+    lab: Annotated[
+        bool,
+        Opt("Use the servers of the lab that `railweave lab up` started for FABRIC, instead of real ones. Needs root."),
+    ] = False
     sudo: Annotated[bool, SUDO] = False
     at_once: Annotated[int, Opt("Largest number of servers that send probes at the same time.", least=1, most=512)] = 64
     progress: Callable[[str], None] = silent

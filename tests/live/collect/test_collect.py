@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +17,10 @@ from typer.testing import CliRunner
 from railweave import api
 from railweave.cli.app import app
 from railweave.errors import InputError, SpecError
+from railweave.live.collect import asking
+from railweave.live.collect.access_file import read_access
+from railweave.live.collect.plan import plan
+from railweave.live.reach.failure import ReachError
 from railweave.live.reach.target import PORTS
 from railweave.model.config.gate import redacted
 from railweave.model.device.build import device_config
@@ -296,3 +302,41 @@ def test_what_holds_no_secret_is_kept_as_it_is(nos) -> None:
                 if one != other
             ]
             assert lines == [], file
+
+
+@pytest.mark.parametrize(
+    ("text", "servers", "expected"),
+    [
+        ("{}", None, False),
+        ("defaults: {user: ops}", None, False),
+        ("devices: {stripe1-leaf1: {user: ops}}", None, False),
+        ("roles: {server: {user: ops}}", None, True),
+        ("devices: {H100-01: {user: ops}}", None, True),
+        ("roles: {server: {user: ops}}", False, False),
+        ("{}", True, True),
+    ],
+)
+def test_servers_are_asked_where_access_yaml_has_a_login_for_them(text, servers, expected, tmp_path) -> None:
+    (tmp_path / "access.yaml").write_text(text)
+    asked = plan(example("h100-rlb"), read_access(tmp_path / "access.yaml"), servers=servers)
+    assert {device.target.name for device in asked if not device.system} == (
+        {server.name for server in example("h100-rlb").servers} if expected else set()
+    )
+
+
+@pytest.mark.parametrize(("system", "tries"), [("", 1), ("frr", 3)])
+def test_a_server_that_is_down_is_tried_once(system, tries, monkeypatch) -> None:
+    logins: list[str] = []
+
+    async def opened(target, protocol):
+        logins.append(target.name)
+        raise ReachError("unreachable", "no answer")
+
+    async def at_once(_):
+        return None
+
+    monkeypatch.setattr(asking.asyncio, "sleep", at_once)
+    device = next(one for one in plan(example("h100-rlb"), read_access(None), servers=True) if one.system == "")
+    device = replace(device, system=system)
+    outcome = asyncio.run(asking.ask(device, lambda *_: None, attempts=3, open_by=opened))
+    assert (outcome.status, outcome.kind, len(logins)) == ("failed", "unreachable", tries)

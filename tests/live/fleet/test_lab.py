@@ -133,14 +133,19 @@ def test_faults_of_servers_are_found_and_grouped(tmp_path: Path) -> None:
     network = example("h100-rlb")
     # As it is in a namespace: no systemd-networkd takes advertisements there.
     network = replace(network, hosts=network.hosts.model_copy(update={"router_advertisements": "kernel"}))
+    fabric = tmp_path / "fabric.yaml"
     with (
-        lab(tmp_path / "fabric.yaml", network, "rails=2,spines=2") as (_, running),
+        lab(fabric, network, "rails=2,spines=2") as (_, running),
         reachable(running) as access,
     ):
-        _mesh(running, access)
+        _mesh(running, fabric, access)
         clean = _checked(running, access)
         assert clean.good, clean.to_text()
         assert not clean.findings(), clean.to_text()
+        by_slice = api.fleet_check(fabric, lab=True)
+        assert [(answer.server, answer.verdicts) for answer in by_slice.answers] == [
+            (answer.server, answer.verdicts) for answer in clean.answers
+        ]
         for faults in ROUNDS:
             with _made(running, faults):
                 found = _checked(running, access)
@@ -192,14 +197,17 @@ def _made(running: Running, faults: Iterable[Fault]) -> Iterator[None]:
         hosts.apply_tables(running)
 
 
-def _mesh(running: Running, access: Path) -> None:
+def _mesh(running: Running, fabric: Path, access: Path) -> None:
     network = running.plan.network
 
     def meshed() -> MeshResult:
-        return api.fleet_mesh(network, access=access)
+        return api.fleet_mesh(fabric, lab=True)
 
-    clean = meshed()
+    clean, by_ssh = meshed(), api.fleet_mesh(network, access=access)
     assert clean.good, clean.to_text()
+    assert [(result.probe, result.outcome) for result in clean.results] == [
+        (result.probe, result.outcome) for result in by_ssh.results
+    ]
     assert len(clean.results) == 2 * 4 * (
         2 + 4
     )  # across on the two colors that have a spine, and on the leaf on all four

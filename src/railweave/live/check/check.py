@@ -149,6 +149,7 @@ class CheckResult(JsonObject):
         "unseen=unseen_rows",
         "not_asked",
         "only_counted",
+        "servers_not_asked",
         "findings",
         "punch_list=tasks",
     )
@@ -187,7 +188,15 @@ class CheckResult(JsonObject):
         by_number = (
             f", {counted(self.only_counted, 'route')} by number only (`--all-routes`)" if self.only_counted else ""
         )
-        return f"{expected - missing:,} of {counted(expected, 'expected state')} seen{by_number}"
+        unasked = self.servers_not_asked
+        servers = f", {counted(unasked, 'server')} not asked (`--servers`)" if unasked else ""
+        return f"{expected - missing:,} of {counted(expected, 'expected state')} seen{by_number}{servers}"
+
+    @property
+    def servers_not_asked(self) -> int:
+        """The number of servers that are present in the design and were not asked."""
+        asked = frozenset(self.devices)
+        return sum(server.name not in asked | self.network.absent for server in self.network.servers)
 
     @property
     def good(self) -> bool:

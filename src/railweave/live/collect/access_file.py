@@ -20,7 +20,7 @@ from railweave.model.intent.reading.document import Document, read_document, val
 from railweave.model.state.question import PROTOCOLS, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
 
 class Ports(Model):
@@ -203,6 +203,10 @@ class AccessFile:
         ]
         if problems:
             raise SpecError(problems)
+
+    def has_login(self, servers: Container[str]) -> bool:
+        """Return whether the file has a login for servers: for their role, or for one of these names."""
+        return "server" in self.access.roles or any(name in servers for name in self.access.devices)
 
     def _logins(self) -> list[tuple[tuple[str, ...], Login]]:
         """Return every login of the file, with the keys of its section."""

@@ -86,7 +86,7 @@ async def ask_all(
 async def ask(
     asked: CollectTarget, keep: Callable[[str, Question, str], None], *, attempts: int, open_by: Open = opened
 ) -> Outcome:
-    """Ask one device all its questions, in at most ``attempts`` attempts."""
+    """Ask one device all its questions, in at most ``attempts`` attempts; a server that does not answer at all in one."""
     target = asked.target
     outcome = Outcome(target.name, asked.system, target.way.address, len(asked.questions))
     begun = monotonic()
@@ -104,7 +104,7 @@ async def ask(
                 for question in left
                 if question.name not in outcome.failed and question.name not in outcome.absent
             ]
-            if error.again:
+            if error.again and (asked.system or error.kind != "unreachable"):  # servers are often down
                 continue
         except RailweaveError:  # of this machine: where answers are kept, or a library
             raise

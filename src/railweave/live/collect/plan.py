@@ -43,13 +43,14 @@ def plan(
     access: AccessFile,
     *,
     only: Collection[str] = (),
-    servers: bool = False,
+    servers: bool | None = False,
     tables: bool | None = None,
     nos: str | None = None,
 ) -> list[CollectTarget]:
     """Return every switch of a network with its questions, and its servers if ``servers`` is set.
 
     - ``only``: names of the devices to keep; empty keeps all.
+    - ``servers``: whether servers are asked; None: if access.yaml has a login for them.
     - ``tables``: whether whole tables of routes are asked for; None decides by ``asks_tables``.
     - ``nos``: the operating system of all switches, if it differs from the designed ones, as in a lab.
 
@@ -72,6 +73,7 @@ def plan(
         address = switch.management_address.partition("/")[0]
         runs = nos or switch.nos
         devices.append(CollectTarget(access.target(name, switch.role, runs, address, usual), runs, tuple(asked)))
+    servers = access.has_login(hosts) if servers is None else servers
     wanted = [name for name in hosts if (servers and not only) or name in only]
     devices += [CollectTarget(access.target(name, "server", "", name, ("ssh",)), "", (HOST,)) for name in wanted]
     access.check_there(device.target for device in devices)

@@ -15,10 +15,8 @@ from railweave.host.checks.outcome import NOT_SEEN
 from railweave.host.checks.server import chosen
 from railweave.host.failure import HostInputError
 from railweave.junit import document, suite, suites
-from railweave.live.fleet.running import Task, asked_servers
 from railweave.live.fleet.running import check as run_checks
 from railweave.model.catalog import in_force
-from railweave.model.device.host import host_config
 from railweave.outputs.rendering.host.host_json import host_json
 from railweave.pages.shell import element, text
 from railweave.pages.table import Cell, Table, columns
@@ -26,9 +24,7 @@ from railweave.pages.table import Cell, Table, columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from railweave.live.collect.access_file import AccessFile
-    from railweave.live.fleet.running import Answer, Reply, Verdict
-    from railweave.model.network.model import Network
+    from railweave.live.fleet.running import Answer, Fleet, Reply, Verdict
 
 
 def matrix(
@@ -445,9 +441,7 @@ def _case(answer: Answer, check: str, verdicts: list[Verdict]) -> ET.Element:
 
 
 def check_servers(
-    network: Network,
-    ways: AccessFile,
-    hosts: str | None,
+    fleet: Fleet,
     *,
     only: Sequence[str],
     allow_unseen: Sequence[str],
@@ -455,22 +449,19 @@ def check_servers(
     at_once: int,
     say: Callable[[str], None],
 ) -> FleetCheckResult:
-    """Run ``railweave host check`` on servers over SSH, and summarize the results. Raises ``InputError`` for wrong input.
+    """Run ``railweave host check`` on servers, and summarize the results. Raises ``InputError`` for wrong input.
 
-    ``ways``: the logins. ``hosts``: the servers as a host list; None: all that are present. ``only``: the checks;
-    empty: all. ``allow_unseen``: the checks and subjects that need not see what they check.
+    ``only``: the checks; empty: all. ``allow_unseen``: the checks and subjects that need not see what they check.
     """
+    network, only = fleet.network, only or fleet.checks
     try:
         chosen(allow_unseen, "--allow-unseen")
         subjects = {host_check.id: host_check.subject for host_check in chosen(only)}
     except (HostInputError, ValueError) as error:
         raise InputError([Problem(Option("fleet check"), str(error), "see docs/checks.md")]) from None
-    there = {server.name: server for server in network.servers if server.name not in network.absent}
-    names = asked_servers(there, hosts)
     with in_force(network.catalog):
-        configs = {name: host_config(network, name) for name in names}
-    tasks = [Task(ways.target(name, "server", "", name, ("ssh",)), host_json(configs[name])) for name in names]
-    ways.check_there(task.target for task in tasks)
+        configs = {name: fleet.config(name) for name in fleet.targets}
+    tasks = [fleet.task(name, host_json(config)) for name, config in configs.items()]
     number = [0]
 
     def done(answer: Answer) -> None:
@@ -485,5 +476,12 @@ def check_servers(
         for nic in config.nics
         for path in nic.addresses
     }
-    result = checked(network.name, answers, places, {name: there[name].model for name in names}, subjects, tables)
+    result = checked(
+        network.name,
+        answers,
+        places,
+        {server.name: server.model for server in network.servers if server.name in configs},
+        subjects,
+        tables,
+    )
     return replace(result, allowed=frozenset(allow_unseen))

@@ -14,7 +14,6 @@ from railweave.live.fleet import rdma
 from railweave.live.fleet.checked import matrix, verdict_cell
 from railweave.live.fleet.probes import plan as planned_probes
 from railweave.live.fleet.probes import probe_file
-from railweave.live.fleet.running import Task, asked_servers
 from railweave.live.fleet.running import probe as run_probes
 from railweave.model.catalog import in_force
 from railweave.reading import parse_json
@@ -22,10 +21,8 @@ from railweave.reading import parse_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from railweave.live.collect.access_file import AccessFile
     from railweave.live.fleet.probes import Probe
-    from railweave.live.fleet.running import Reply
-    from railweave.model.network.model import Network
+    from railweave.live.fleet.running import Fleet, Reply
     from railweave.pages.table import Cell, Table
 
 
@@ -374,24 +371,15 @@ def _case(result: Result) -> ET.Element:
     return case
 
 
-def mesh_servers(
-    network: Network, ways: AccessFile, hosts: str | None, *, sudo: bool, at_once: int, say: Callable[[str], None]
-) -> MeshResult:
-    """Let servers send packets to each other on every path color, and summarize the results. Raises ``InputError``.
-
-    ``ways``: the logins. ``hosts``: the servers that send, as a host list; None: all that are present.
-    """
-    names = asked_servers([server.name for server in network.servers if server.name not in network.absent], hosts)
+def mesh_servers(fleet: Fleet, *, sudo: bool, at_once: int, say: Callable[[str], None]) -> MeshResult:
+    """Let servers send packets to each other on every path color, and summarize the results."""
+    network, names = fleet.network, list(fleet.targets)
     with in_force(network.catalog):
         probes = planned_probes(network, names)
     by_server: dict[str, list[Probe]] = {name: [] for name in names}
     for planned_probe in probes:
         by_server[planned_probe.server].append(planned_probe)
-    tasks = [
-        Task(ways.target(name, "server", "", name, ("ssh",)), probe_file(given))
-        for name, given in by_server.items()
-        if given
-    ]
+    tasks = [fleet.task(name, probe_file(given)) for name, given in by_server.items() if given]
     number = [0]
 
     def done(reply: Reply) -> None:
@@ -399,9 +387,8 @@ def mesh_servers(
         say(f"{reply.server}: {'no answer' if reply.error else 'probed'} ({number[0]} of {len(tasks)})")
 
     replies = run_probes(tasks, sudo=sudo, at_once=at_once, done=done)
-    able = rdma_programs(replies)
+    able = rdma_programs(replies) if fleet.rdma else {}
     asked = rdma.pairs(probes, able)
-    targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in able}
     paths: list[tuple[Probe, str]] = []
     untried: list[str] = []
     if len(able) < len(names):
@@ -410,7 +397,7 @@ def mesh_servers(
         )
     for output in rdma.ping(
         asked,
-        targets,
+        fleet.targets,
         able,
         at_once=at_once,
         done=lambda output: say(f"{output.pair.server} to {output.pair.peer}: RDMA tried"),

@@ -4,32 +4,119 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import asyncssh
 
 from railweave.errors import InputError, Option, Problem
 from railweave.host import bundle
 from railweave.host.checks.outcome import VERDICTS
-from railweave.live.reach.failure import ReachError, all_of, cause, told
+from railweave.live.reach.failure import ReachError, all_of, cause, decoded, told
 from railweave.live.reach.ssh import closed, connected
+from railweave.model.device.host import host_config
 from railweave.model.intent.base import expand
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
 
+    from railweave.live.collect.access_file import AccessFile
     from railweave.live.reach.target import Target
+    from railweave.model.device.host import HostConfig
+    from railweave.model.network.model import Network
 
 PROGRAM = "railweave-host.pyz"
 PLAN = "host.json"
 PROBING = "railweave_host.probing"
 _FOLDER = "\0"
 """A placeholder for the temporary folder in the arguments of a command."""
+
+
+class Machine(Protocol):
+    """A server that runs commands and takes files."""
+
+    async def run(self, line: str) -> tuple[int, str, str]:
+        """Run a line of shell, and return its exit status, output and error output."""
+        ...
+
+    async def put(self, files: Mapping[str, bytes]) -> None:
+        """Write files, given by their paths."""
+        ...
+
+
+class _SshMachine:
+    def __init__(self, connection: asyncssh.SSHClientConnection) -> None:
+        self._connection = connection
+
+    async def run(self, line: str) -> tuple[int, str, str]:
+        process = await self._connection.create_process(line, stdin=asyncssh.DEVNULL, encoding=None)
+        try:
+            out, wrong = await all_of(process.stdout, process.stderr)
+            await process.wait_closed()
+        finally:
+            process.close()
+        return -1 if process.exit_status is None else process.exit_status, decoded(out), decoded(wrong)
+
+    async def put(self, files: Mapping[str, bytes]) -> None:
+        async with self._connection.start_sftp_client() as there:
+            for path, content in files.items():
+                async with there.open(path, "wb") as out:
+                    await out.write(content)
+
+
+@asynccontextmanager
+async def by_ssh(target: Target) -> AsyncGenerator[Machine]:
+    """Log in to a server, and give it as a machine. Raises ``ReachError`` if it does not let in."""
+    connections = await connected(target)
+    try:
+        yield _SshMachine(connections[-1])
+    finally:
+        await closed(connections)
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The servers of a network as machines to run ``railweave host`` on.
+
+    - ``network``: the network that the servers are in; for a lab, its slice.
+    - ``targets``: by name, the logins of the servers that are asked.
+    - ``configs``: the configuration of each of them; None: the designed one.
+    - ``open_by``: the function that gives a server as a machine.
+    - ``checks``: ids and subjects of the checks that the servers can pass; empty means all.
+    - ``rdma``: whether the servers may have RDMA devices.
+    """
+
+    network: Network
+    targets: Mapping[str, Target]
+    configs: Mapping[str, HostConfig] | None = None
+    open_by: Callable[[Target], AbstractAsyncContextManager[Machine]] = by_ssh
+    checks: tuple[str, ...] = ()
+    rdma: bool = True
+
+    def config(self, server: str) -> HostConfig:
+        """Return the configuration of a server."""
+        return host_config(self.network, server) if self.configs is None else self.configs[server]
+
+    def task(self, server: str, content: str) -> Task:
+        """Return the task of a server that gets a file with this content."""
+        return Task(self.targets[server], content, self.open_by)
+
+
+def fleet_of(network: Network, ways: AccessFile, hosts: str | None = None) -> Fleet:
+    """Return servers of a network with the logins of access.yaml.
+
+    ``hosts``: the servers as a host list; None: all that are present. Raises ``InputError`` for an unknown server or an invalid list,
+    ``SpecError`` if a key or password is missing.
+    """
+    targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in asked_servers(network, hosts)}
+    ways.check_there(targets.values())
+    return Fleet(network, targets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +147,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A server to run a command on: its login, and the text of the file to copy to it."""
+    """A server to run a command on: its login, the text of the file to copy to it, and how it is reached."""
 
     target: Target
     content: str
+    open_by: Callable[[Target], AbstractAsyncContextManager[Machine]] = by_ssh
 
 
 @dataclass(slots=True)
@@ -155,22 +243,19 @@ async def _all(
 
     async def run_task(task: Task) -> Reply:
         async with free:
-            reply = await _one(task.target, {**files, name: task.content.encode()}, words, sudo=sudo)
+            reply = await _one(task, {**files, name: task.content.encode()}, words, sudo=sudo)
             done(reply)
             return reply
 
     return list(await asyncio.gather(*(run_task(task) for task in tasks)))
 
 
-async def _one(target: Target, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool) -> Reply:
+async def _one(task: Task, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool) -> Reply:
+    target = task.target
     reply, begun = Reply(target.name, target.way.address), monotonic()
     try:
-        async with asyncio.timeout(target.connect_s + target.answer_s):
-            connections = await connected(target)
-            try:
-                reply.text = await _ran(connections[-1], files, words, sudo=sudo)
-            finally:
-                await closed(connections)
+        async with asyncio.timeout(target.connect_s + target.answer_s), task.open_by(target) as machine:
+            reply.text = await _ran(machine, files, words, sudo=sudo)
     except ReachError as error:
         reply.error, reply.fix = error.what, error.fix
     except TimeoutError:
@@ -183,35 +268,24 @@ async def _one(target: Target, files: Mapping[str, bytes], words: Sequence[str],
     return reply
 
 
-async def _ran(
-    connection: asyncssh.SSHClientConnection, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool
-) -> str:
+async def _ran(machine: Machine, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool) -> str:
     """Copy files to a server, run a command there, and return its output. Exit status 1 is not an error.
 
     Raises ``ReachError`` if the command cannot be run.
     """
-    folder = (await _run(connection, "mktemp -d -t railweave.XXXXXXXXXX")).strip()
+    folder = (await _run(machine, "mktemp -d -t railweave.XXXXXXXXXX")).strip()
     try:
-        async with connection.start_sftp_client() as there:
-            for name, content in files.items():
-                async with there.open(f"{folder}/{name}", "wb") as out:
-                    await out.write(content)
+        await machine.put({f"{folder}/{name}": content for name, content in files.items()})
         line = shlex.join(word.replace(_FOLDER, folder) for word in words)
-        return await _run(connection, f"sudo -n {line}" if sudo else line, good=(0, 1))
+        return await _run(machine, f"sudo -n {line}" if sudo else line, good=(0, 1))
     finally:
-        await _run(connection, f"rm -rf {shlex.quote(folder)}")
+        await _run(machine, f"rm -rf {shlex.quote(folder)}")
 
 
-async def _run(connection: asyncssh.SSHClientConnection, line: str, good: tuple[int, ...] = (0,)) -> str:
-    process = await connection.create_process(line, stdin=asyncssh.DEVNULL, encoding=None)
-    try:
-        read = await all_of(process.stdout, process.stderr)
-        await process.wait_closed()
-    finally:
-        process.close()
-    out, wrong = (output.decode("utf-8", "replace") for output in read)
-    if process.exit_status not in good:
-        reason = (wrong.strip() or out.strip() or f"exit status {process.exit_status}").splitlines()[-1]
+async def _run(machine: Machine, line: str, good: tuple[int, ...] = (0,)) -> str:
+    status, out, wrong = await machine.run(line)
+    if status not in good:
+        reason = (wrong.strip() or out.strip() or f"exit status {status}").splitlines()[-1]
         raise ReachError("refused", f"`{line.split(' ', maxsplit=1)[0]}`: {told(reason)}")
     return out
 
@@ -241,9 +315,12 @@ def _take(answer: Answer, text: str) -> None:
         answer.verdicts = ()
 
 
-def asked_servers(there: Iterable[str], hosts: str | None) -> list[str]:
-    """Return the selected servers, in the network's order. Raises ``InputError`` for an unknown server or an invalid list."""
-    names = list(there)
+def asked_servers(network: Network, hosts: str | None) -> list[str]:
+    """Return the selected servers, in the network's order. None selects all that are present by ``status:``.
+
+    Raises ``InputError`` for an unknown server or an invalid list.
+    """
+    names = [server.name for server in network.servers if server.name not in network.absent]
     if hosts is None:
         return names
     try:

@@ -38,21 +38,21 @@ def ask(
     folder: Path,
     *,
     only: Collection[str] = (),
-    servers: bool = True,
+    servers: bool | None = None,
     tables: bool | None = None,
     redact: bool = True,
     progress: Callable[[str], None] = silent,
 ) -> CollectResult:
     """Ask the switches and servers of a fabric file's lab, and write a capture, as ``collect`` does for real devices.
 
-    Raises ``LabError`` if the lab is not running or the user is not root, and the errors of ``collect``.
+    ``servers``: whether servers are asked; None: they are. Raises ``LabError`` if the lab is not running or the user is not root, and the errors of ``collect``.
     """
     if os.geteuid() != 0:
         raise LabError(f"a lab's devices are asked as root: run `sudo railweave check {fabric} --lab`, or `collect`")
     record, lab = life.attach(fabric)
     network, access = lab.plan.network, read_access(None)
     nos = next(iter(lab.plan.configs.values())).nos
-    asked = plan(network, access, only=only, servers=servers, tables=tables, nos=nos)
+    asked = plan(network, access, only=only, servers=servers is not False, tables=tables, nos=nos)
     of_lab = LabEntry(slice=record.slice, timers=record.overlay)
     with lab:
         return collect(
@@ -71,7 +71,7 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
     async def opened(target: Target, protocol: Protocol) -> Transport:
         if protocol != "ssh":
             raise ReachError("not asked", f"a device of a lab is not asked by {protocol}")
-        inside = _namespace(lab, target.name)
+        inside = in_namespace(lab, target.name)
         by_name = [*inside, "env", f"PATH={lldp.commands(place, target.name)}:{os.environ.get('PATH', os.defpath)}"]
         if target.name in lab.plan.hosts:
             variable = f"RAILWEAVE_HOST_FILE={place.host(target.name) / hosts.HOST_FILE}"
@@ -92,13 +92,14 @@ def changer(lab: Running) -> Callable[[Target, Protocol], Awaitable[Session]]:
             raise ReachError("not asked", f"a device of a lab is not changed by {protocol}")
         if target.name in lab.plan.hosts:
             variables = [f"{name}={path}" for name, path in hosts.own_files(lab, target.name).items()]
-            return Shell(Command({"": [*_namespace(lab, target.name), "env", *variables]}))
+            return Shell(Command({"": [*in_namespace(lab, target.name), "env", *variables]}))
         return Shell(Command({"": _machine(lab, target.name)}))
 
     return opened
 
 
-def _namespace(lab: Running, device: str) -> list[str]:
+def in_namespace(lab: Running, device: str) -> list[str]:
+    """Return the words to put before a command so that it runs in the namespace of a device."""
     return ["nsenter", f"--net={RUN / namespace(lab.place.lab, device)}"]
 
 
@@ -113,4 +114,4 @@ def _machine(lab: Running, router: str) -> list[str]:
     if pid is None:
         raise ReachError("unreachable", f"no daemon of {router} runs")
     namespaces = [f"--{kind}=/proc/{pid}/ns/{file}" for kind, file in (("mount", "mnt"), ("uts", "uts"))]
-    return [*_namespace(lab, router), *namespaces, "chroot", running_root(pid)]
+    return [*in_namespace(lab, router), *namespaces, "chroot", running_root(pid)]

@@ -45,15 +45,20 @@ def plan_of(network: Network, capture: Capture) -> Plan:
 
 
 def check(
-    fabric: Path, criteria: live.Criteria = live.USUAL, *, progress: Callable[[str], None] = silent
+    fabric: Path,
+    criteria: live.Criteria = live.USUAL,
+    *,
+    servers: bool | None = None,
+    progress: Callable[[str], None] = silent,
 ) -> CheckResult:
     """Ask the switches and servers of a fabric file's lab, and compare their answers with the design.
 
-    Raises ``LabError`` if the lab is not running, ``InputError`` for an unknown id in the criteria.
+    ``servers``: whether servers are asked; None: they are. Raises ``LabError`` if the lab is not running, ``InputError`` for an unknown id
+    in the criteria.
     """
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
-        ask(fabric, folder, tables=criteria.all_routes or None, progress=progress)
+        ask(fabric, folder, servers=servers, tables=criteria.all_routes or None, progress=progress)
         with life.attach(fabric)[1] as lab:
             return compared(lab.plan, read_capture(folder), criteria, progress=progress)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import shutil
 import signal
-from contextlib import ExitStack
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, sleep
@@ -18,8 +19,9 @@ from railweave.counting import counted
 from railweave.errors import LabError
 from railweave.live.collect.access_file import AccessFile, read_access
 from railweave.live.collect.plan import plan
+from railweave.live.fleet.running import Fleet, fleet_of
 from railweave.live.lab import life, slicing, state
-from railweave.live.lab.asking import changer, opener
+from railweave.live.lab.asking import changer, in_namespace, opener
 from railweave.live.lab.check import IN_A_LAB
 from railweave.live.lab.faults.kinds import effect
 from railweave.live.lab.faults.measure import Prober
@@ -27,6 +29,7 @@ from railweave.live.lab.faults.traffic import queue_pairs, spread
 from railweave.live.lab.frr import held_sessions, rootfs, routers
 from railweave.live.lab.kernel.processes import alive
 from railweave.live.lab.plan import make_plan
+from railweave.live.reach.command import Command
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened as opened_to_ask
 from railweave.live.reach.telling import opened as opened_to_change
@@ -37,10 +40,12 @@ from railweave.outputs.rendering.host.host_json import host_json
 from railweave.systems.transaction import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 
     from railweave.design.fault_targets import FaultTarget
+    from railweave.live.fleet.running import Machine
     from railweave.live.lab.running import Running
+    from railweave.live.reach.target import Target
     from railweave.model.network.model import Network
     from railweave.systems.installation import Image
 
@@ -164,13 +169,13 @@ RARELY_S = 10.0
 """The seconds between rare questions to a router of a lab. This is short, because questions to a lab disturb no one."""
 
 
-def asking(fabric: Path, *, only: Collection[str] = (), servers: bool = False) -> RunningDevices:
-    """Return the devices of a running lab, with its servers if ``servers`` is set. Raises ``LabError`` if the lab is not running.
+def asking(fabric: Path, *, only: Collection[str] = (), servers: bool | None = None) -> RunningDevices:
+    """Return the devices of a running lab, with its servers unless ``servers`` is False. Raises ``LabError`` if the lab is not running.
 
     ``only`` names the devices to keep; empty keeps all.
     """
     running = life.attach(fabric)[1]
-    asked = plan(running.plan.network, read_access(None), only=only, servers=servers, nos=_system(running))
+    asked = plan(running.plan.network, read_access(None), only=only, servers=servers is not False, nos=_system(running))
     return RunningDevices(
         network=running.plan.network,
         configs=running.plan.configs,
@@ -179,6 +184,42 @@ def asking(fabric: Path, *, only: Collection[str] = (), servers: bool = False) -
         visible=IN_A_LAB,
         rarely_s=RARELY_S,
     )
+
+
+class LabServer:
+    """A server of a running lab as a machine to run ``railweave host`` on: commands run in its namespace."""
+
+    def __init__(self, lab: Running, name: str, limit_s: float) -> None:
+        self._command = Command({"": in_namespace(lab, name)}, limit_s)
+
+    async def run(self, line: str) -> tuple[int, str, str]:
+        """Run a line of shell, and return its exit status, output and error output."""
+        return await self._command.ran(f"sh -c {shlex.quote(line)}")
+
+    async def put(self, files: Mapping[str, bytes]) -> None:
+        """Write files, given by their paths. All servers of a lab have the file system of this machine."""
+        for path, content in files.items():
+            await asyncio.to_thread(Path(path).write_bytes, content)
+
+
+LAB_CHECKS = ("network", "link-carrier", "link-mtu")
+"""The checks that a server of a lab can pass: it has links, addresses, tables and a firewall, but no ports of a speed and no RDMA devices."""
+
+
+def fleet(fabric: Path, hosts: str | None) -> Fleet:
+    """Return the servers of a running lab, as far as its slice has them. Raises ``LabError`` if the lab is not running.
+
+    ``hosts``: the servers as a host list; None: all of the lab. Raises ``InputError`` for an unknown server or an invalid list.
+    """
+    running = life.attach(fabric)[1]
+    network = running.plan.network
+
+    @asynccontextmanager
+    async def opened(target: Target) -> AsyncGenerator[Machine]:
+        yield LabServer(running, target.name, target.answer_s)
+
+    known = fleet_of(network, read_access(None), hosts)
+    return replace(known, configs=running.plan.hosts, open_by=opened, checks=LAB_CHECKS, rdma=False)
 
 
 def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:

@@ -121,12 +121,12 @@ def asking(
     access: AccessFile,
     *,
     only: Collection[str] = (),
-    servers: bool = False,
+    servers: bool | None = None,
     progress: Callable[[str], None] = silent,
 ) -> RunningDevices:
-    """Return the devices of a network with the logins of access.yaml, and with its servers if ``servers`` is set.
+    """Return the devices of a network with the logins of access.yaml.
 
-    ``only`` names the devices to keep; empty keeps all. Raises the errors of ``live.collect.plan``.
+    ``only`` names the devices to keep; empty keeps all. ``servers``: see ``plan``. Raises the errors of ``live.collect.plan``.
     """
     asked = {device.target.name: device for device in plan(network, access, only=only, servers=servers)}
     if asked:
