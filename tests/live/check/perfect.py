@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from railweave.analysis.expect import Expected
 from railweave.model.state.device_state import Clock, DeviceState, Identity, Watchdog
 from railweave.model.state.ports import (
@@ -23,6 +25,7 @@ from railweave.model.state.protocols import (
     IsisAdjacency,
     LldpNeighbor,
     NextHop,
+    Path,
     Route,
     RouterAdvertising,
     VniState,
@@ -61,6 +64,13 @@ def perfect(one: Expected) -> DeviceState:
             errors=known.errors,
             fec=known.fec,
         )
+    for session in (each.session for each in one.sessions if each.session.local_address is not None):
+        if session.interface in interfaces:
+            known = interfaces[session.interface]
+            length = 127 if ":" in str(session.local_address) else 31
+            interfaces[session.interface] = replace(
+                known, addresses=(*(known.addresses or ()), f"{session.local_address}/{length}")
+            )
     tenants = {prefix: each.vrf for each in one.tenants for prefix in (*each.own_prefixes, *each.learned)}
     peerings = [(each.session, each.bfd, each) for each in one.sessions]
     overlay = [(each.session, each.bfd, None) for each in one.overlay_sessions]
@@ -134,7 +144,9 @@ def perfect(one: Expected) -> DeviceState:
                 "bgp" if one.sessions else "isis",
                 True,
                 tuple(NextHop("fe80::1", port) for port in (["tunnel"] if route.prefix in tenants else route.ports)),
-                () if route.leaf == one.routes[0].leaf else None,  # the examples are asked about by themselves
+                paths(one, str(route.prefix))
+                if route.leaf == one.routes[0].leaf
+                else None,  # the examples are asked about by themselves
             )
             for route in one.routes
         )
@@ -187,3 +199,17 @@ def _overlay(one: Expected) -> dict[str, tuple[str, ...]]:
     if one.identity.nos == "junos":
         return {each.vrf: tuple(map(str, each.learned)) for each in one.tenants}
     return {"192.0.2.1:1": tuple(str(prefix) for each in one.tenants for prefix in each.learned)}
+
+
+def paths(expected: Expected, prefix: str) -> tuple[Path, ...]:
+    """The BGP paths to an example prefix, with the marks of path colors."""
+    return tuple(
+        Path(
+            str(wanted.session.peer_address or wanted.session.interface),
+            aigp=wanted.aigp,
+            local_preference=wanted.local_preference,
+            large_communities=tuple(wanted.communities),
+        )
+        for wanted in expected.color_paths
+        if wanted.prefix == prefix
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -19,10 +20,12 @@ from railweave.live.check.diagnosis import deviations, explained
 from railweave.live.check.living import EVERYTHING
 from railweave.live.check.subjects import SUBJECTS
 from railweave.live.collect.plan import questions
+from railweave.model.findings import Finding
 from railweave.model.findings.registry import rules_of
 from railweave.model.network.model import Network
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.host_state import read_host
+from railweave.model.state.protocols import Path as BgpPath
 from railweave.systems.reading import read_state
 from tests.conftest import example
 from tests.live.check.captures import whole, write_answers, write_capture
@@ -186,7 +189,6 @@ OF_WHOLE = {
     "address-stray",
     "advertisements-rogue",
     "nic-address-stray",
-    "port-address-missing",
     "prefix-originated-elsewhere",
     "device-silent",
     "answer-not-read",
@@ -199,3 +201,65 @@ OF_WHOLE = {
     "rdma-retransmitted",
 }
 """Rules that are about a device as a whole, or about counters of which a device may have none."""
+
+
+def _colored(nos: str, device: str, change: Callable[[BgpPath], BgpPath | None]) -> list[Finding]:
+    """What is found on a device whose first BGP path to the first example prefix is another, or gone."""
+    subject, made, states = wanted("h100-rlb", nos)
+    state = states[device]
+    prefix = made[device].color_paths[0].prefix
+    routes = tuple(
+        replace(route, paths=tuple(path for path in (change(route.paths[0]), *route.paths[1:]) if path is not None))
+        if route.prefix == prefix and route.paths
+        else route
+        for route in state.routes or ()
+    )
+    texts = whole(nos, replace(state, routes=routes))
+    asked = {device: state_questions(subject.network, subject.configs[device])}
+    living = NetworkStates(
+        subject.network, {device: made[device]}, {device: read_state(device, nos, texts)}, questions=asked
+    )
+    return [finding for finding in explained(deviations(living)) if finding.severity == "error"]
+
+
+@pytest.mark.parametrize("nos", [nos for nos in SYSTEMS if nos != "dell_sonic"])
+def test_marks_of_path_colors_are_compared(nos: str) -> None:
+    assert _colored(nos, "spine1", lambda path: path) == []
+    other = "color:0:3" if nos == "junos" else "4200000001:1:3"
+    [finding] = _colored(nos, "spine1", lambda path: replace(path, large_communities=(other,)))
+    assert (finding.id, finding.where.partition(" ")[0]) == ("path-marks-differ", "spine1")
+    assert f"has the communities {other}, the design has" in finding.what
+    assert "fc00:1:1:1::/64 (green) of stripe1-leaf1 from stripe1-leaf1" in finding.what
+    preferred = (
+        (lambda path: replace(path, aigp=None))
+        if nos == "junos"
+        else (lambda path: replace(path, local_preference=100))
+    )
+    [finding] = _colored(nos, "spine1", preferred)
+    assert finding.id == "path-marks-differ"
+    assert (
+        "AIGP None, the design has 0" if nos == "junos" else "local preference 100, the design has 200"
+    ) in finding.what
+
+
+@pytest.mark.parametrize("nos", [nos for nos in SYSTEMS if nos != "dell_sonic"])
+def test_a_leaf_that_passes_on_prefixes_of_others_is_named(nos: str) -> None:
+    _, made, _ = wanted("h100-rlb", nos)
+    session = next(each.session for each in made["spine1"].sessions if each.session.peer == "stripe2-leaf1")
+    found = _colored(nos, "spine1", lambda path: replace(path, peer=session.interface))
+    assert {(finding.id, finding.what.partition(" ")[0]) for finding in found} == {
+        ("path-stray", "stripe2-leaf1"),
+        ("path-missing", "no"),
+    }
+
+
+def test_the_table_of_marks_is_that_of_the_source(tmp_path: Path) -> None:
+    network = example("h100-rlb")
+    folder = write_capture(tmp_path / "now", network, nos="junos")
+    rows = api.check(network, folder).path_colors
+    assert [(row["Prefix"], row["spine1"], row["spine2"]) for row in rows] == [
+        ("fc00:1:1:1::/64 (green)", "color:0:1, AIGP 0", "color:0:2"),
+        ("fc00:1:1:2::/64 (blue)", "color:0:1", "color:0:2, AIGP 0"),
+        ("fc00:1:1:3::/64 (red)", "color:0:1", "color:0:2"),
+        ("fc00:1:1:4::/64 (orange)", "color:0:1", "color:0:2"),
+    ]

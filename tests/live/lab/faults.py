@@ -901,7 +901,7 @@ def _static_hijack(bench: Bench) -> Fault | None:
     net = str(ip_interface(str(address)).network)
     wanted = f"{net.partition('/')[0]}77/{length}"
     gateway = config.gateways[0].name
-    return bench.by_shell(
+    fault = bench.by_shell(
         config.name,
         f"ip addr add {wanted} dev {gateway} nodad",
         f"ip addr del {wanted} dev {gateway}",
@@ -909,6 +909,21 @@ def _static_hijack(bench: Bench) -> Fault | None:
         re.escape(wanted.partition("/")[0]) + "|" + re.escape(net),
         8,
     )
+
+    def end() -> None:
+        """Take away what servers learned of the prefix too."""
+        fault.end()
+        known = re.escape(net.partition("::")[0])
+        for wire in bench.nics:
+            if wire.b.device == config.name:
+                nic = wire.a.interface
+                bench.inside(
+                    wire.a.device,
+                    f"for a in $(ip -6 -o addr show dev {nic} | grep -o ' {known}:[^ ]*'); do ip addr del $a dev {nic}; done; "
+                    f"ip -6 route flush dev {nic} {net}",
+                )
+
+    return replace(fault, end=end)
 
 
 KINDS |= {

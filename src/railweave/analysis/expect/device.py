@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from railweave.analysis.routing.table import Routes
     from railweave.model.config.addresses import Family, Prefix
-    from railweave.model.device.expected import Gateway, Route, Tenant
+    from railweave.model.device.expected import ColorPath, Gateway, Route, Tenant
     from railweave.model.device.model import DeviceConfig, Interface
     from railweave.model.network.model import Network
 
@@ -239,6 +239,7 @@ class Expected:
     gateways: list[Gateway]
     tenants: list[Tenant]
     queues: list[Queues]
+    color_paths: list[ColorPath]
     tables: tuple[tuple[str, Family], ...] = ()
     """The VRF and address family of each routing table that is compared as a whole."""
     route_counts: dict[Family, int] | None = None
@@ -283,6 +284,7 @@ def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_rout
         gateways(network, config),
         tenants(network, config, routes),
         queues(network, config, routes.down),
+        prefixes.color_paths(network, config, routes),
         tuple(config.routed()) if whole else (),
         None if whole else prefixes.route_counts(config, routes),
     )

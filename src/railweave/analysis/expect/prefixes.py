@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.model.config.addresses import Address, Family, Prefix
-from railweave.model.device.expected import Gateway, Route, SharedPrefix, Tenant
+from railweave.model.device.expected import ColorPath, Gateway, Route, SharedPrefix, Tenant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,6 +48,39 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
         if any(route.ports for route in examples):
             return examples
     return []
+
+
+def color_paths(network: Network, config: DeviceConfig, routes: Routes) -> list[ColorPath]:
+    """Return the BGP paths to the example prefixes that a switch accepts, with the marks of path colors. Empty without path colors.
+
+    Prefixes of tenants are left out: the overlay carries them.
+    """
+    fabric = network.fabric(network.switch(config.name).fabric)
+    if not fabric.colors or config.bgp is None:
+        return []
+    examples = [
+        route for route in example_routes(network, config, routes) if routes.outside_vrfs[routes.index[route.prefix]]
+    ]
+    paths: list[ColorPath] = []
+    for session in (session for group in config.bgp.groups for session in group.sessions if session.link):
+        for route in examples:
+            attributes = routes.received.attributes((config.name, session.link), routes.index[route.prefix])
+            if attributes is not None:
+                paths.append(
+                    ColorPath(
+                        device=config.name,
+                        because=route.because,
+                        prefix=str(route.prefix),
+                        color=route.color,
+                        leaf=route.leaf,
+                        session=session,
+                        session_color=fabric.color_name(network.cable(session.link).color),
+                        communities=frozenset(text.removeprefix("large:") for text in attributes.communities),
+                        aigp=attributes.aigp,
+                        local_preference=attributes.local_preference,
+                    )
+                )
+    return paths
 
 
 def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[Route]:

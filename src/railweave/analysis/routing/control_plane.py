@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from railweave.analysis.routing import candidates
-from railweave.analysis.routing.attributes import AttributeTable
+from railweave.analysis.routing.attributes import NONE, AttributeTable
 from railweave.analysis.routing.decisions import Decisions, rules_of
 from railweave.analysis.routing.forwarding import Groups, Pattern, forwarding
 from railweave.analysis.routing.isis import isis_fibs
@@ -34,7 +34,7 @@ from railweave.nearest import nearest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from railweave.analysis.routing.attributes import Mask
+    from railweave.analysis.routing.attributes import Attributes, Mask
     from railweave.analysis.routing.candidates import Advertisements, Candidates
     from railweave.model.device.model import BgpGroup, DeviceConfig, Session
     from railweave.model.network.model import Network
@@ -311,12 +311,18 @@ class ControlPlane:
             end = self._ends[key]
             return None if end.row in lost.get(key[0], ()) else end.sender
 
-        def let_in(key: tuple[str, str]) -> Mask:
+        def offered(key: tuple[str, str]) -> candidates.Candidate:
             end = self._ends[key]
             sent = state.advertised[end.sender]
             refused = sent.paths.loops.get(end.own_as)
-            candidate = candidates.Candidate(end.via.place, sent.routes, end.via.aigp, end.via.looped, refused)
-            return self._decisions.let_in(self._rules[key[0]], candidate)
+            return candidates.Candidate(end.via.place, sent.routes, end.via.aigp, end.via.looped, refused)
+
+        def let_in(key: tuple[str, str]) -> Mask:
+            return self._decisions.let_in(self._rules[key[0]], offered(key))
+
+        def attributes(key: tuple[str, str], place: int) -> Attributes | None:
+            route = int(self._decisions.admitted(self._rules[key[0]], offered(key))[place])
+            return None if route == NONE else self.table.items[route]
 
         fibs = state.fibs | isis_fibs(self.configs, len(self.prefixes), down, self._origins.local, self.groups)
 
@@ -327,7 +333,7 @@ class ControlPlane:
         for name in self.absent & self.configs.keys():
             composed[name] = empty_fib(name, len(self.prefixes))
             holds |= {(name, vrf.name): np.zeros(len(self.prefixes), np.bool_) for vrf in self.configs[name].vrfs}
-        received = ReceivedPrefixes(state.advertised, lambda: tuple(self._ends), sender, let_in)
+        received = ReceivedPrefixes(state.advertised, lambda: tuple(self._ends), sender, let_in, attributes)
         return Routes(self.prefixes, self._place, composed, self.groups.members, down, received, holds, shared)
 
 

@@ -195,8 +195,12 @@ class Decisions:
 
     def let_in(self, rules: Rules, candidate: candidates.Candidate) -> Mask:
         """Return a mask of the prefixes that a device accepts from a session."""
+        return self.memo(("let in", id(rules.common), candidate), lambda: self.admitted(rules, candidate) != NONE)
+
+    def admitted(self, rules: Rules, candidate: candidates.Candidate) -> Ids:
+        """Return the attributes of the routes that a device accepts from a session, one ID for each prefix."""
         common = rules.common
-        return self.memo(("let in", id(common), candidate), lambda: self._accepted(common, (candidate,))[0] != NONE)
+        return self.memo(("admitted", id(common), candidate), lambda: self._accepted(common, (candidate,))[0])
 
     def advertised_by_group(self, outcome: Outcome, choice: candidates.Candidates) -> list[candidates.Advertisements]:
         """Return the routes that a device advertises to the neighbors of each of its groups."""

@@ -14,6 +14,7 @@ from railweave.analysis.routing.attributes import REASONS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from railweave.analysis.routing.attributes import Attributes
     from railweave.analysis.routing.candidates import AdvertisedByGroup
     from railweave.model.device.model import DeviceConfig, Vrf
 
@@ -129,6 +130,7 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
     - ``sessions``: the function that returns all sessions. It is called when they are listed, because most users ask about some.
     - ``sender``: the function that returns the group at the far end, or None if the session is down.
     - ``let_in``: the function that returns the received prefixes that the receiver's policy accepts.
+    - ``attributes``: the function that returns the attributes with which it accepts a prefix, given by its index.
     """
 
     def __init__(
@@ -137,8 +139,10 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
         sessions: Callable[[], Collection[tuple[str, str]]],
         sender: Callable[[tuple[str, str]], tuple[str, int] | None],
         let_in: Callable[[tuple[str, str]], NDArray[np.bool_]] | None = None,
+        attributes: Callable[[tuple[str, str], int], Attributes | None] = lambda _, __: None,
     ) -> None:
         self._advertised, self._sessions, self._sender, self._let_in = advertised, sessions, sender, let_in
+        self._attributes = attributes
 
     def __getitem__(self, key: tuple[str, str]) -> NDArray[np.bool_]:
         sender = self._sender(key)
@@ -150,6 +154,10 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
         """Return the received prefixes that the receiver's policy accepts. Raises ``KeyError`` for an unknown session."""
         received = self[key]
         return received if self._let_in is None else self._let_in(key)
+
+    def attributes(self, key: tuple[str, str], place: int) -> Attributes | None:
+        """Return the attributes with which the receiver accepts a prefix, given by its index. None if it does not accept it."""
+        return None if self._sender(key) is None else self._attributes(key, place)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return (key for key in self._sessions() if self._sender(key) is not None)

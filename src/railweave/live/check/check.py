@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -22,6 +22,7 @@ from railweave.live.check.counting import SubjectCount, compared, not_asked, sum
 from railweave.live.check.identity import NOT_ASKED, SILENT, changed_lines
 from railweave.live.check.living import EVERYTHING, NetworkStates, Visibility
 from railweave.live.check.servers import RETRANSMITTED
+from railweave.live.check.sessions import color_table
 from railweave.live.check.subjects import SUBJECTS
 from railweave.live.collect.plan import asks_tables, questions
 from railweave.model.config.gate import Gate
@@ -136,6 +137,7 @@ class CheckResult(JsonObject):
     - ``systems``: the operating system that each switch runs.
     - ``not_asked``: by operating system, the subjects that no question asks for, with the reason. They are not expected.
     - ``only_counted``: the number of routes that were not compared one by one, because the tables are large.
+    - ``colors``: the marks of example prefixes on each spine (``sessions.color_table``). Without rows if the fabric has no path colors.
     """
 
     JSON = (
@@ -146,6 +148,7 @@ class CheckResult(JsonObject):
         "since",
         "rules",
         "subjects=subject_rows",
+        "path_colors",
         "unseen=unseen_rows",
         "not_asked",
         "only_counted",
@@ -164,11 +167,17 @@ class CheckResult(JsonObject):
     systems: dict[str, str]
     not_asked: dict[str, dict[str, str]]
     only_counted: int = 0
+    colors: Table = field(default_factory=lambda: Table((), ()))
 
     @property
     def subjects(self) -> Table:
         """The table of subjects: how many objects were expected, right, wrong and not seen."""
         return summary(self.counts)
+
+    @property
+    def path_colors(self) -> list[dict[str, object]]:
+        """The rows of ``colors``, for JSON."""
+        return self.colors.to_json()
 
     @property
     def subject_rows(self) -> list[dict[str, object]]:
@@ -235,7 +244,12 @@ class CheckResult(JsonObject):
         from railweave.outputs.report.living import living_html
 
         return living_html(
-            self.network, self.findings, self.task_table, self.subjects, len(self.devices), len(self.answered)
+            self.network,
+            self.findings,
+            self.task_table,
+            (self.subjects, self.colors),
+            len(self.devices),
+            len(self.answered),
         )
 
     def to_junit(self) -> str:
@@ -389,6 +403,7 @@ def check(
             for each, _ in living.pairs()
             if each.route_counts
         ),
+        color_table(living),
     )
 
 

@@ -188,6 +188,7 @@ LOOKS = (
     sessions.sessions,
     adjacencies,
     prefixes,
+    sessions.colors,
     forwarding.forwarding,
     tenants.overlay_prefixes,
     tenants.tunnels,
@@ -220,7 +221,10 @@ _CONFIGURED: dict[str, tuple[Kind, ...]] = {
     **dict.fromkeys(
         (
             rule.id
-            for rule in (forwarding.ROUTE_MISSING, forwarding.ROUTE_PORTS, forwarding.ROUTE_NOT_INSTALLED, PREFIXES)
+            for rule in (
+                *(forwarding.ROUTE_MISSING, forwarding.ROUTE_PORTS, forwarding.ROUTE_NOT_INSTALLED, PREFIXES),
+                *(sessions.PATH_MARKS, sessions.PATH_MISSING, sessions.PATH_STRAY),
+            )
         ),
         ("routing", "tenants"),
     ),

@@ -1,7 +1,8 @@
-"""Checks of BGP sessions and their BFD sessions."""
+"""Checks of BGP sessions, their BFD sessions, and the path colors of what they bring."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -9,15 +10,18 @@ from railweave.live.check.living import Deviation, NetworkStates, Part, link_and
 from railweave.live.check.ports import without_unit
 from railweave.model.device.expected import Adjacency
 from railweave.model.findings.registry import Rule
-from railweave.model.state.question import FROZEN, NOT_RUNNING, not_running
+from railweave.model.state.question import DEFAULT_VRF, FROZEN, NOT_RUNNING, about, not_running
+from railweave.pages.table import Cell, Table, columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from railweave.model.device.expected import Keys
+    from railweave.analysis.expect import Expected
+    from railweave.model.device.expected import ColorPath, Keys
     from railweave.model.device.model import Session as Peering
     from railweave.model.device.timers import Bfd
-    from railweave.model.state.protocols import BfdSession, BgpSession
+    from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.protocols import BfdSession, BgpSession, Path
 
     Said = TypeVar("Said", BgpSession, BfdSession)
 
@@ -201,3 +205,177 @@ def bfd_as_designed(
         has = f"{timers[0]:g} ms x {timers[1]}"
         text = f"{subject} has {has}, the design has {wanted.minimum_interval} ms x {wanted.multiplier}"
         yield Deviation(BFD_TIMERS, device, text, because, peering.interface, needs=needs)
+
+
+PATH_MARKS = Rule(
+    "path-marks-differ",
+    "error",
+    "living",
+    "A BGP path to a prefix has other color communities, another AIGP attribute or another local preference than the design gives it.",
+    why="the switch prefers another path color than the servers' addresses were given for",
+    fix="look at the policies of the neighbor and of this switch: `railweave drift`",
+)
+PATH_MISSING = Rule(
+    "path-missing",
+    "error",
+    "living",
+    "A switch lacks a BGP path to a prefix that the design has it accept from a neighbor.",
+    why="the prefix has fewer paths than designed: when one fails, less is left",
+    fix="look at the policies of the neighbor and of this switch: `railweave drift`",
+)
+PATH_STRAY = Rule(
+    "path-stray",
+    "error",
+    "living",
+    "A switch has a BGP path to a prefix from a neighbor that must not pass it on.",
+    why="a leaf that passes on the prefixes of others carries their traffic when links fail",
+    fix="look at the export policy of the neighbor: it must refuse what it learned from switches",
+)
+
+
+def marks_of(path: Path) -> frozenset[str]:
+    """Return the communities of a path: plain, large and extended ones, as the design writes them."""
+    texts = (*path.communities, *path.large_communities, *path.extended_communities)
+    return frozenset(text.lower().removeprefix("large:") for text in texts)
+
+
+class SeenPaths:
+    """The BGP paths to the example prefixes that a switch reports."""
+
+    def __init__(self, expected: Expected, state: DeviceState) -> None:
+        # A whole table shows no communities: only the answer about the prefix alone does.
+        self._routes = {
+            route.prefix: route
+            for route in state.routes or ()
+            if route.vrf == DEFAULT_VRF and about("route", DEFAULT_VRF, route.prefix) in state.answered
+        }
+        self._reported = by_end(state.bgp or ())
+        self._addresses = Counter(session.peer for session in state.bgp or ())
+        self.peers = {far_end(each.session): each.session for each in expected.sessions}
+        self._by_prefix: dict[str, dict[str, Path] | None] = {}
+
+    def by_peer(self, prefix: str) -> dict[str, Path] | None:
+        """Return the paths to a prefix by the key of their session (``far_end``).
+
+        None if the switch does not show its paths, or not from whom they are. A path that a policy refuses, and that the switch shows as
+        hidden, is left out.
+        """
+        if prefix not in self._by_prefix:
+            route = self._routes.get(prefix)
+            self._by_prefix[prefix] = None if route is None or route.paths is None else self._paired(route.paths)
+        return self._by_prefix[prefix]
+
+    def _paired(self, paths: Iterable[Path]) -> dict[str, Path] | None:
+        by_peer: dict[str, Path] = {}
+        for path in paths:
+            if path.hidden:
+                continue
+            names = [path.peer, without_unit(path.peer or "")]
+            session = self._reported.get(path.peer or "")
+            if session is not None and self._addresses[path.peer] < 2:  # a link-local address may be on several links
+                names += [session.interface, without_unit(session.interface or "")]
+            end = next((name for name in names if name in self.peers), None)
+            if end is None:
+                return None
+            by_peer[end] = path
+        return by_peer
+
+    def up(self, end: str) -> bool:
+        """Return whether the session with this key is reported as established."""
+        session = self._reported.get(end)
+        return session is not None and session.established is True
+
+    def shows(self, wanted: ColorPath) -> bool | None:
+        """Return whether the switch shows the marks of a path. None if the path is missing."""
+        paths = self.by_peer(wanted.prefix)
+        if paths is None:
+            return False
+        if far_end(wanted.session) not in paths:
+            return None
+        # How Junos prints colors is not published: a switch that shows none at all may print them elsewhere.
+        colored = any(mark.startswith("color:") for mark in wanted.communities)
+        return not colored or any(mark.startswith("color:") for path in paths.values() for mark in marks_of(path))
+
+
+def colors(living: NetworkStates) -> Iterator[Deviation]:
+    """Yield findings about the BGP paths of the example prefixes: their color communities, AIGP, local preference, and from whom they come."""
+    for expected, state in living.pairs():
+        seen = SeenPaths(expected, state)
+        by_prefix: dict[str, list[ColorPath]] = {}
+        for wanted in expected.color_paths:
+            by_prefix.setdefault(wanted.prefix, []).append(wanted)
+        known = frozenset(mark for wanted in expected.color_paths for mark in wanted.communities)
+        for prefix, all_wanted in by_prefix.items():
+            paths = seen.by_peer(prefix)
+            if paths is None:
+                continue
+            for wanted in all_wanted:
+                end = far_end(wanted.session)
+                if end in paths and seen.shows(wanted):
+                    yield from _marks(wanted, paths[end], known)
+                elif end not in paths and seen.up(end):
+                    description = f"no path to {prefix} ({wanted.color}) of {wanted.leaf} from {wanted.session.peer}"
+                    yield _of_path(PATH_MISSING, wanted, description)
+            for end in paths.keys() - {far_end(wanted.session) for wanted in all_wanted}:
+                stray = replace(all_wanted[0], session=seen.peers[end])
+                of = f"{prefix} ({stray.color}) of {stray.leaf}"
+                yield _of_path(
+                    PATH_STRAY, stray, f"{stray.session.peer} passes on {of}, which the design has it keep to itself"
+                )
+
+
+def _of_path(rule: Rule, wanted: ColorPath, description: str) -> Deviation:
+    needs = rests_on(wanted.session, wanted.device) | {carried(wanted.session)}
+    return Deviation(rule, wanted.device, description, wanted.because, wanted.session.interface, needs=needs)
+
+
+def _marks(wanted: ColorPath, path: Path, known: frozenset[str]) -> Iterator[Deviation]:
+    has = marks_of(path)
+    faults = [
+        f"has {name} {seen}, the design has {designed}"
+        for name, seen, designed in (
+            ("the communities", _words(has), _words(wanted.communities))
+            if has & known != wanted.communities
+            else ("", "", ""),
+            ("AIGP", path.aigp, wanted.aigp),
+            ("local preference", path.local_preference, wanted.local_preference),
+        )
+        if seen != designed and (name != "local preference" or seen is not None)
+    ]
+    if faults:
+        subject = f"the path to {wanted.prefix} ({wanted.color}) of {wanted.leaf} from {wanted.session.peer}"
+        yield _of_path(PATH_MARKS, wanted, f"{subject} {'; '.join(faults)}")
+
+
+def _words(marks: Iterable[str]) -> str:
+    return ", ".join(sorted(marks)) or "none"
+
+
+def color_table(living: NetworkStates) -> Table:
+    """Return the marks of the example prefixes on each spine: the table "Community and AIGP per spine, per prefix" of deterministic path forwarding.
+
+    A row is a prefix, a column a spine. Cells are those of the path from the leaf that has the prefix.
+    """
+    cells: dict[tuple[str, str], dict[str, Cell]] = {}
+    spines: dict[str, None] = {}
+    for expected, state in living.pairs():
+        seen = SeenPaths(expected, state)
+        for wanted in expected.color_paths:
+            if wanted.session.peer == wanted.leaf:
+                spines[expected.device] = None
+                row = cells.setdefault((wanted.prefix, wanted.color), {})
+                row.setdefault(expected.device, _mark_cell(wanted, seen))
+    rows = [
+        (f"{prefix} ({color})", *(row.get(spine, "") for spine in spines)) for (prefix, color), row in cells.items()
+    ]
+    return Table(columns("Prefix", *spines), rows, name="path-colors", scrolls=True)
+
+
+def _mark_cell(wanted: ColorPath, seen: SeenPaths) -> Cell:
+    path = (seen.by_peer(wanted.prefix) or {}).get(far_end(wanted.session))
+    if path is None or not seen.shows(wanted):
+        return Cell(None, "not seen", css="warning")
+    aigp = "" if path.aigp is None else f", AIGP {path.aigp}"
+    preference = "" if path.local_preference in {None, 100} else f", preference {path.local_preference}"
+    shown = f"{_words(marks_of(path))}{aigp}{preference}"
+    return Cell(shown, shown, css="error" if any(_marks(wanted, path, wanted.communities)) else "")

@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from railweave.live.check import cabling, counters, diagnosis, forwarding, identity, ports, servers, sessions, tenants
+from railweave.live.check import (
+    cabling,
+    counters,
+    diagnosis,
+    forwarding,
+    identity,
+    ports,
+    servers,
+    sessions,
+    strangers,
+    tenants,
+)
 from railweave.live.check.ports import of_port
 from railweave.live.check.sessions import by_end, far_end
 from railweave.model.state.question import DEFAULT_VRF, asked_about
@@ -76,6 +87,11 @@ class SwitchAnswers:
     def bfd(self) -> dict[str, BfdSession]:
         """The BFD sessions by neighbor address and by port."""
         return by_end(self.state.bfd or ())
+
+    @cached_property
+    def paths(self) -> sessions.SeenPaths:
+        """The BGP paths to the example prefixes."""
+        return sessions.SeenPaths(self.expected, self.state)
 
     def vrf_routes(self, tenant: Tenant) -> Mapping[Prefix, object]:
         """Return the routes in a tenant's VRF that the answers show, by prefix."""
@@ -250,6 +266,14 @@ def _gateway(gateway: Gateway, answers: SwitchAnswers) -> bool:
     return interface is not None and interface.addresses is not None and interface.oper_up is not None
 
 
+def _addressed(wanted: Session, answers: SwitchAnswers) -> bool | None:
+    """Return whether a port with a session shows its addresses; None if the session is on no port of the device."""
+    if answers.state.interfaces is None:
+        return False
+    interface = answers.interface(wanted.session.interface) if wanted.session.interface else None
+    return None if interface is None else interface.addresses is not None
+
+
 def _advertising(gateway: Gateway, answers: SwitchAnswers) -> bool:
     if answers.state.advertising is None:
         return False
@@ -408,6 +432,14 @@ SWITCH = (
         field="isis",
     ),
     Subject(
+        "path-colors",
+        "BGP paths with the marks of path colors",
+        lambda expected: expected.color_paths,
+        lambda wanted, answers: answers.paths.shows(wanted),
+        (sessions.PATH_MARKS, sessions.PATH_MISSING, sessions.PATH_STRAY),
+        field="routes.*.protocol",
+    ),
+    Subject(
         "routes",
         "routes",
         lambda expected: expected.routes,
@@ -467,6 +499,14 @@ SWITCH = (
         lambda expected: expected.gateways,
         _gateway,
         (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
+        field="interfaces.*.addresses",
+    ),
+    Subject(
+        "session-addresses",
+        "addresses of ports with sessions",
+        lambda expected: [each for each in expected.sessions if each.session.local_address is not None],
+        _addressed,
+        (strangers.MISSING,),
         field="interfaces.*.addresses",
     ),
     Subject(

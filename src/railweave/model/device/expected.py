@@ -126,6 +126,25 @@ class Route(Expectation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColorPath(Expectation):
+    """A BGP path that a switch accepts from a neighbor, with the attributes that mark its path color.
+
+    - ``color``, ``leaf``: the color of the prefix, and the leaf that has it.
+    - ``session_color``: the color of the link to the neighbor.
+    - ``communities``, ``aigp``, ``local_preference``: the attributes after the import policy (RFC 8092, RFC 7311); ``aigp`` is None if it is absent.
+    """
+
+    prefix: str
+    color: str
+    leaf: str
+    session: BgpSession
+    session_color: str
+    communities: frozenset[str]
+    aigp: int | None
+    local_preference: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gateway(Expectation):
     """A server-facing interface with its addresses. ``advertisements`` are the router advertisements it sends, or None."""
 

@@ -21,14 +21,15 @@ MARKED = ("error", "warning")
 
 
 def living_html(
-    network: Network, findings: Sequence[Finding], tasks: Table, subjects: Table, devices: int, answered: int
+    network: Network, findings: Sequence[Finding], tasks: Table, seen: tuple[Table, Table], devices: int, answered: int
 ) -> str:
     """Return the page as one HTML document that loads nothing and needs no script.
 
     - ``tasks``: the punch list.
-    - ``subjects``: how much of the expected state was right, wrong and not seen.
+    - ``seen``: how much of the expected state was right, wrong and not seen; and the marks of path colors on each spine.
     - ``devices``, ``answered``: the numbers of all devices and of those that answered.
     """
+    subjects, colors = seen
     counts = Counter(finding.severity for finding in findings)
     verdict = [element("span", text(counted(counts[level], level)), class_=level) for level in MARKED if counts[level]]
     if answered < devices:
@@ -48,6 +49,18 @@ def living_html(
             subjects.to_html(),
         ),
         ("findings", "Findings", _tally(findings), findings_table(findings).to_html() if findings else ""),
+        *(
+            [
+                (
+                    "path-colors",
+                    "Path colors",
+                    "The marks of example prefixes as each spine receives them from the leaf that has the prefix. Red differs from the design.",
+                    colors.to_html(),
+                )
+            ]
+            if colors.rows
+            else []
+        ),
         (
             "punch-list",
             "Punch list",

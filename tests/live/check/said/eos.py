@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from railweave.model.state.device_state import DeviceState
-from railweave.model.state.protocols import BgpSession, Route
+from railweave.model.state.protocols import BgpSession, Path, Route
 from railweave.model.state.question import about
 
 _FAMILIES = {"ipv4": "ipv4Unicast", "ipv6": "ipv6Unicast", "evpn": "l2VpnEvpn"}
@@ -135,6 +135,11 @@ def _values(state: DeviceState) -> dict[str, Any]:
         name = f"static-{family}@{one.vrf}" if one.protocol == "static" else about("route", one.vrf, one.prefix)
         table = found.setdefault(name, {"vrfs": {one.vrf: {"routes": {}, "routingDisabled": off}}})
         table["vrfs"][one.vrf]["routes"] |= _route(one)
+        if one.paths:
+            rows = [_path(path, state) for path in one.paths]
+            found[about("path", one.vrf, one.prefix)] = {
+                "vrfs": {one.vrf: {"bgpRouteEntries": {one.prefix: {"bgpRoutePaths": rows}}}}
+            }
     found |= _tables(state)
     return found
 
@@ -358,4 +363,15 @@ def _route(one: Route) -> dict[str, Any]:
             "hardwareProgrammed": one.installed is not False,
             "vias": [{"nexthopAddr": hop.address, "interface": hop.interface} for hop in one.next_hops],
         }
+    }
+
+
+def _path(path: Path, state: DeviceState) -> dict[str, Any]:
+    sessions = (session for session in state.bgp or () if path.peer in {session.interface, session.peer})
+    peer = next(map(_peer, sessions), f"fe80::1%{_short(path.peer or '')}")
+    return {
+        "peerEntry": {"peerAddr": peer},
+        "localPreference": path.local_preference,
+        "routeType": {"valid": True, "active": True},
+        "routeDetail": {"largeCommunityList": list(path.large_communities)},
     }

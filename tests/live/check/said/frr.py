@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from railweave.model.state.device_state import DeviceState
-from railweave.model.state.protocols import BgpSession, LldpNeighbor, PacketFilter, Route
+from railweave.model.state.protocols import BgpSession, LldpNeighbor, PacketFilter, Path, Route
 from railweave.model.state.question import about
 
 FAMILIES = {"ipv4": "ipv4Unicast", "ipv6": "ipv6Unicast", "evpn": "l2VpnEvpn"}
@@ -36,7 +36,11 @@ def answers(state: DeviceState) -> dict[str, str]:
                 "vrfName": "default",
                 "mtu": one.mtu,
                 "speed": int(1000 * (one.speed_gbps or 0)),
-                "ipAddresses": [{"address": address, "secondary": False} for address in one.addresses or ()],
+                **(
+                    {}
+                    if one.addresses is None
+                    else {"ipAddresses": [{"address": address, "secondary": False} for address in one.addresses]}
+                ),
             }
             sending = (state.advertising or {}).get(name)
             if sending is not None:
@@ -163,6 +167,8 @@ def routing(state: DeviceState) -> dict[str, str]:
             overriding.setdefault(name, {"default": {}}).setdefault(one.vrf, {}).update(_route(one))
         elif one.paths is not None or state.route_counts is not None:
             found[about("route", one.vrf, one.prefix)] = json.dumps(_route(one))
+            if one.paths:
+                found[about("path", one.vrf, one.prefix)] = json.dumps({"paths": [_path(path) for path in one.paths]})
     found |= {name: json.dumps(tables) for name, tables in overriding.items()} | _tables(state) | _forwarding(state)
     for family, number in (state.route_counts or {}).get("default", {}).items():
         rows = [{"fib": 9, "rib": 9, "type": "connected"}, {"fib": number, "rib": number, "type": "ebgp"}]
@@ -266,4 +272,15 @@ def _route(one: Route) -> dict[str, Any]:
                 "nexthops": hops,
             }
         ]
+    }
+
+
+def _path(path: Path) -> dict[str, Any]:
+    """A path of ``show bgp ipv6 unicast PREFIX json``; its session has no address of its own (unnumbered)."""
+    return {
+        "valid": True,
+        "locPrf": path.local_preference,
+        "largeCommunity": {"list": list(path.large_communities)},
+        "peer": {"peerId": "fe80::1", "interface": path.peer},
+        **({"aigpMetric": path.aigp} if path.aigp is not None else {}),
     }

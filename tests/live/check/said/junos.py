@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from xml.sax.saxutils import escape
 
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.ports import InterfaceState, Optic
-from railweave.model.state.protocols import BgpSession, Route
+from railweave.model.state.protocols import BgpSession, Path, Route
 from railweave.model.state.question import DEFAULT_VRF, about
 from tests.model.state.samples.junos import reply
 
@@ -426,5 +427,34 @@ def _route(one: Route) -> str:
     protocol = {"bgp": "BGP", "isis": "IS-IS"}.get(one.protocol or "", (one.protocol or "").title())
     kind = el("nh-type", one.drops.title() if one.drops else None)
     entry = el("rt-entry", el("active-tag", "*"), el("protocol-name", protocol), kind, *hops)
+    if one.paths:
+        paths = [_path(path, hops if number == 0 else []) for number, path in enumerate(one.paths)]
+        entry = "".join(paths) if protocol == "BGP" else entry + "".join(paths)
     there = one.next_hops or one.drops
     return el("rt", el("rt-destination", destination), el("rt-prefix-length", length), entry) if there else ""
+
+
+def _path(path: Path, hops: Iterable[str]) -> str:
+    """A path of ``show route … exact detail``; the first one is the active one. Link-local neighbors have a zone."""
+    zone = (
+        f"fe80::1%{_unit(path.peer)}"
+        if path.peer and ":" not in path.peer.partition("/")[0] and path.peer[:1].isalpha()
+        else path.peer
+    )
+    marks = [
+        el(
+            "extended-community" if mark.startswith("color:") else "community",
+            mark if mark.startswith("color:") else f"large:{mark}",
+        )
+        for mark in path.large_communities
+    ]
+    return el(
+        "rt-entry",
+        el("active-tag", "*") if hops else "",
+        el("protocol-name", "BGP"),
+        el("local-preference", path.local_preference),
+        el("learned-from", zone),
+        el("rt-aigp", path.aigp),
+        el("communities", *marks) if marks else "",
+        *hops,
+    )

@@ -237,12 +237,18 @@ def _bound(port: Value) -> str | None:
     return full_name((port.get("name") if port.keys else port).text())
 
 
+def _end(peer: Value) -> str | None:
+    """Return the port of a neighbor with a link-local address, or the address."""
+    address, zone = _peer(peer.text() or "")
+    return zone or address or None
+
+
 _PATH = Fields(
     protocols.Path,
     "best=routeType/active multipath=routeType valid=routeType/valid as_path=asPathEntry/asPath "
     "local_preference=localPreference communities=routeDetail/communityList "
     "large_communities=routeDetail/largeCommunityList extended_communities=routeDetail/extCommunityList",
-    peer=lambda path: path.get(*(("peerEntry", "peerAddr") if path.get("peerEntry").there else ("nextHop",))).text(),
+    peer=lambda path: _end(path.get(*(("peerEntry", "peerAddr") if path.get("peerEntry").there else ("nextHop",)))),
     multipath=lambda kind: kind.get("ecmpContributor").flag() or kind.get("ecmpHead").flag(),
 )
 

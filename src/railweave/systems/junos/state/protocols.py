@@ -125,8 +125,10 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
             if not prefix:
                 continue
             route = _route(vrf, prefix, entry)
-            if route.protocol is not None or name.startswith("routes-"):  # lists by protocol have unused routes, too
+            if name.startswith("routes-"):
                 made[vrf, prefix] = route
+            elif route.protocol is not None:  # a list by protocol has unused routes too, and no paths of BGP
+                made[vrf, prefix] = replace(route, paths=None)
     for name, (_, vrf, prefix) in asked:
         answer = answers.tree(name)
         if answer is not None:
@@ -170,10 +172,19 @@ def _prefix(entry: Value) -> str | None:
 
 
 _HOPS = listed("nh[]", Fields(protocols.NextHop, "address=to interface=via", interface=_port, active=lambda _: True))
+
+
+def _end(peer: Value) -> str | None:
+    """Return the port of a neighbor with a link-local address, or the address."""
+    address, zone = _peer(peer.text() or "")
+    return zone or address or None
+
+
 _PATH = Fields(
     protocols.Path,
-    "peer=learned-from|gateway best=active-tag hidden=hidden-reason as_path=as-path local_preference=local-preference "
+    "peer=learned-from|gateway:end best=active-tag hidden=hidden-reason as_path=as-path local_preference=local-preference "
     "aigp=rt-aigp|rt-effective-aigp",
+    end=_end,
     best=lambda tag: tag.text() in {"*", "@"},
     communities=column("communities[]/community[]"),
     extended_communities=column("communities[]/extended-community[]"),
