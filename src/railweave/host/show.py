@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import __version__, gids, kernel
 from .entries import Route
 from .machine import CannotTellError
+from .strays import firewall_drops
 
 if TYPE_CHECKING:
     from .changes import Changes
@@ -77,11 +78,20 @@ def state_document(machine: Machine) -> dict[str, Any]:
             {"dev": neighbor.get("dev"), "address": neighbor.get("dst"), "mac": neighbor.get("lladdr")}
             for neighbor in kernel.ip_json("neigh", "show", "nud", "permanent")
         ],
+        "firewall": _firewall(machine),
         "gids": [gid.described() for gid in gids.read(machine, None)],
         "rdma": [_rdma(machine, *port) for port in gids.ports(machine)],
         "lldp": lldp,
         "notes": [note] if note else [],
     }
+
+
+def _firewall(machine: Machine) -> list[str] | None:
+    """Return the command that deletes each firewall rule that drops RoCE. None if the rules cannot be read."""
+    try:
+        return firewall_drops(machine)[0]
+    except CannotTellError:
+        return None
 
 
 def table(shown: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Unplanned rules, routes and neighbors that divert a server's traffic from the planned path.
+"""Unplanned rules, routes and neighbors that divert a server's traffic from the planned path, and firewalls that drop it.
 
 The kernel evaluates rules in order, and the first rule whose table has a route decides (ip-rule(8)). So a rule in
 front of a planned rule is stray if it matches any packets of the planned rule. A route is stray if it is in a planned
@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .entries import SYSTEM_TABLES, Route, Rule
+from .machine import objects
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from .machine import Machine
 
 MAIN, LOCAL = 254, 255
 MAIN_PRIORITY = 32766
@@ -226,3 +229,36 @@ def _way(route: Route, *, kind: bool = False) -> str:
 
 def _source(route: Route) -> str:
     return dict(zip(route.rest, route.rest[1:], strict=False)).get("src", "")
+
+
+_LEGACY_DROP = re.compile(r"-A INPUT\b.*--dports? (?:\S+,)?4791\b.*-j (?:DROP|REJECT)\b")
+
+
+def firewall_drops(machine: Machine) -> tuple[list[str], list[str]]:
+    """Return the commands that delete each firewall rule that drops RoCE, and the chains that drop what comes in by default.
+
+    Raises ``CannotTellError`` if the rules cannot be read.
+    """
+    ruleset = [inner for row in machine.rows("nft", "-j", "list", "ruleset") for inner in objects(row.get("nftables"))]
+    chains = [inner for nft_object in ruleset for inner in objects(nft_object.get("chain"))]
+    dropping = [
+        f"{chain.get('family')} {chain.get('table')} {chain.get('name')}"
+        for chain in chains
+        if chain.get("hook") == "input" and chain.get("policy") == "drop"
+    ]
+    remedies = [
+        f"sudo nft delete rule {rule.get('family')} {rule.get('table')} {rule.get('chain')} handle {rule.get('handle')}"
+        for nft_object in ruleset
+        for rule in objects(nft_object.get("rule"))
+        if _drops_roce(rule)
+    ]
+    for tool in ("iptables-legacy", "ip6tables-legacy"):  # tables of the old kind, which nft does not list
+        lines = machine.run(tool, "-S").out.splitlines() if machine.has(tool) else []
+        dropping += [f"{tool} INPUT" for line in lines if line.split() == ["-P", "INPUT", "DROP"]]
+        remedies += [f"sudo {tool} -D {line[3:]}" for line in lines if _LEGACY_DROP.match(line)]
+    return remedies, dropping
+
+
+def _drops_roce(rule: dict[str, Any]) -> bool:
+    words = str(rule.get("expr"))
+    return "4791" in words and ("'drop'" in words or "'reject'" in words)

@@ -1,4 +1,4 @@
-"""Faults made in labs by an operator's tools, and what ``check``, ``drift``, ``watch``, ``fleet`` and ``mesh`` say of each.
+"""Faults made in labs by an operator's tools, and what ``check``, ``drift``, ``watch``, ``fleet check`` and ``fleet mesh`` say of each.
 
 ``python -m tests.live.lab.matrix [SEED ...] [--kinds WORD] [--lab NAME]`` (root) makes 40 faults for each seed (1, 2, 3), and writes
 the table of docs/check.md where no kind is named. The lab stays up: a fault is made, its devices settle, they are asked, it is undone.
@@ -10,14 +10,16 @@ import argparse
 import json
 import random
 import shutil
+import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from railweave import api
 from railweave.analysis.drift.drift import drift
 from railweave.analysis.drift.running import captured_texts
 from railweave.live.check.check import Criteria
@@ -25,7 +27,7 @@ from railweave.live.lab import hosts, life
 from railweave.live.lab.asking import ask
 from railweave.live.lab.check import compared
 from railweave.live.lab.frr import held_sessions
-from railweave.model.findings import Finding
+from railweave.model.findings import Finding, Severity
 from railweave.model.state.capture import Capture, read_capture
 from railweave.outputs.folder.sources import lines_of
 from tests.conftest import EXAMPLES, example
@@ -38,17 +40,19 @@ COUNT, SEEDS = 40, (1, 2, 3)
 PAGE = Path(__file__).parents[3] / "docs" / "check.md"
 BEGIN, END = "<!-- faults of labs: begin -->", "<!-- faults of labs: end -->"
 LIMIT_S = 90
+WATCH_S, WATCH_LIMIT_S = 5, 8.0
+"""The interval of ``watch``, and how long it is waited for after the other verbs have answered."""
 ROW = "row: "
 """What a line of the output begins with that ``--table`` reads."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """What was said of a fault: the findings of ``check`` that are no notes, and what ``drift`` says first.
+    """What was said of a fault: the findings of ``check`` that are no notes, and what the other verbs say first.
 
-    - ``first``: the id of the first finding; empty without any.
+    - ``first``: the id of the first finding of ``check``, or else of ``fleet check``; empty without any.
     - ``named``: whether that is at a device of the fault, with its cause.
-    - ``false``: how many findings are on devices that are right.
+    - ``false``: how many findings of ``check`` are on devices that are right.
     """
 
     seed: int
@@ -60,6 +64,9 @@ class Said:
     false: int
     findings: tuple[str, ...]
     drift: str
+    fleet: str = ""
+    mesh: str = ""
+    watch: str = ""
 
     @property
     def found(self) -> bool:
@@ -67,13 +74,31 @@ class Said:
         return bool(self.first)
 
 
-def said_of(seed: int, kind: str, network: str, fault: Fault, findings: Sequence[Finding], differs: str) -> Said:
+@dataclass(frozen=True)
+class Answers:
+    """The findings of ``check`` and ``fleet check``, and what ``drift``, ``fleet mesh`` and ``watch`` say first."""
+
+    check: Sequence[Finding]
+    fleet: Sequence[Finding]
+    drift: str
+    mesh: str
+    watch: str
+
+
+def said_of(seed: int, kind: str, network: str, fault: Fault, answers: Answers) -> Said:
     """Return what was said of a fault."""
-    false = [finding for finding in findings if finding.where.partition(" ")[0] not in fault.at]
-    texts = tuple(f"{finding.id} at {finding.where}: {finding.what}" for finding in findings[:6])
-    named = bool(findings) and fault.named(findings[0])
-    first = findings[0].id if findings else ""
-    return Said(seed, kind, network, fault.what, first, named, len(false), texts, differs)
+    false = [finding for finding in answers.check if finding.where.partition(" ")[0] not in fault.at]
+    texts = tuple(map(_told, answers.check[:6]))
+    first = next(iter([*answers.check, *answers.fleet]), None)
+    named = first is not None and fault.named(first)
+    rule = "" if first is None else first.id
+    fleet = "; ".join(map(_told, answers.fleet[:2]))
+    by = (answers.drift, fleet, answers.mesh, answers.watch)
+    return Said(seed, kind, network, fault.what, rule, named, len(false), texts, *by)
+
+
+def _told(finding: Finding) -> str:
+    return f"{finding.id} at {finding.where}: {finding.what}"
 
 
 class Trial:
@@ -108,6 +133,34 @@ class Trial:
             (f"{device.device} {line.strip()}" for device in result.devices for line in result.lines()[1:3]), ""
         )
 
+    def fleet(self) -> list[Finding]:
+        """What ``fleet check`` says of the lab's servers: failures and warnings."""
+        groups = api.fleet_check(self.fabric, lab=True).findings()
+        levels: dict[str, Severity] = {"failed": "error", "warning": "warning"}
+        return [Finding(group.check, levels[group.verdict], group.where[0], group.seen, "", "") for group in groups]
+
+    def mesh(self) -> str:
+        """What ``fleet mesh`` says first."""
+        result = api.fleet_mesh(self.fabric, lab=True)
+        if result.good:
+            return ""
+        parts = [f"{common.outcome} at {', '.join(common.what[:2]) or 'several parts'}" for common in result.common]
+        return f"{len(result.failed)} of {len(result.results)} probes; {'; '.join(parts[:2])}"
+
+    @contextmanager
+    def watched(self) -> Iterator[Callable[[float], str]]:
+        """Run ``watch`` of the lab; gives a function that returns the first anomaly that began since a time."""
+        program = "from railweave.cli import main; main()"
+        words = [sys.executable, "-c", program, "watch", str(self.fabric), "--lab", "--listen", "none", "--json"]
+        log = self.place / "watch.jsonl"
+        with log.open("w") as out:
+            watch = subprocess.Popen([*words, "--interval", str(WATCH_S)], stdout=out, stderr=subprocess.DEVNULL)
+            try:
+                yield lambda since: _anomaly(log, since)
+            finally:
+                watch.terminate()
+                watch.wait()
+
     def whole(self) -> None:
         """Wait until nothing is found, and keep that as the capture before. Raises ``AssertionError`` with what stays."""
         until = time.monotonic() + LIMIT_S
@@ -129,8 +182,18 @@ class Trial:
             hosts.apply_tables(running)
 
 
-def try_one(trial: Trial, fault: Fault) -> tuple[list[Finding], str] | None:
-    """Make a fault, ask, and undo it; what ``check`` and ``drift`` say. None where this kernel cannot make it."""
+def _anomaly(log: Path, since: float) -> str:
+    """Return the first anomaly of a log of ``watch`` that began after a time, and is no note."""
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+    begun = [
+        line for line in lines if line["change"] == "opened" and line["first"] >= since and line["severity"] != "info"
+    ]
+    return next((f"{line['id']} at {line['where']}: {line['what']}" for line in begun), "")
+
+
+def try_one(trial: Trial, fault: Fault, anomaly: Callable[[float], str]) -> Answers | None:
+    """Make a fault, ask, and undo it. None where this kernel cannot make it."""
+    since = time.time()
     try:
         fault.begin()
     except AssertionError as error:
@@ -139,16 +202,20 @@ def try_one(trial: Trial, fault: Fault) -> tuple[list[Finding], str] | None:
     try:
         time.sleep(fault.settle_s)
         capture = trial.asked()
+        fleet, mesh = trial.fleet(), trial.mesh()
+        until = time.monotonic() + WATCH_LIMIT_S
+        while not (watch := anomaly(since)) and time.monotonic() < until:
+            time.sleep(0.5)
     finally:
         fault.end()
-    findings, differs = trial.findings(capture), trial.drift(capture)
+    answers = Answers(trial.findings(capture), fleet, trial.drift(capture), mesh, watch)
     shutil.rmtree(capture.folder)
     trial.heal(fault)
-    return findings, differs
+    return answers
 
 
 @contextmanager
-def bench_of(network: str, dice: random.Random, seed: int) -> Iterator[tuple[Trial, Bench]]:
+def bench_of(network: str, dice: random.Random, seed: int) -> Iterator[tuple[Trial, Bench, Callable[[float], str]]]:
     """A lab that is up, and gone afterwards."""
     with TemporaryDirectory() as place:
         fabric = Path(place) / f"{network}.yaml"
@@ -156,7 +223,8 @@ def bench_of(network: str, dice: random.Random, seed: int) -> Iterator[tuple[Tri
         with lab(fabric, example(network), LABS[network]) as (_, running):
             trial = Trial(fabric, Path(place), seed)
             trial.whole()
-            yield trial, Bench(running, dice)
+            with trial.watched() as anomaly:
+                yield trial, Bench(running, dice), anomaly
 
 
 def draws(seed: int, kinds: Sequence[str], count: int) -> list[tuple[str, str]]:
@@ -178,16 +246,24 @@ def run(seed: int, kinds: Sequence[str], count: int, only: str = "") -> list[Sai
         dice = random.Random(f"{seed} {network}")  # noqa: S311 - repeatable
         until = min(count, len(rows) + share)
         while len(rows) < until and any(only or first == network for _, first in left):
-            with bench_of(network, dice, seed) as (trial, bench):
+            with bench_of(network, dice, seed) as (trial, bench, anomaly):
                 try:
-                    _in_lab(trial, bench, network, rows, left, until, every=bool(only))
+                    _in_lab(trial, bench, anomaly, network, rows, left, until, every=bool(only))
                 except AssertionError as error:
                     print(f"NOT UNDONE, so the lab is made anew: {str(error)[:400]}", flush=True)
     return rows
 
 
 def _in_lab(
-    trial: Trial, bench: Bench, network: str, rows: list[Said], left: list[tuple[str, str]], until: int, *, every: bool
+    trial: Trial,
+    bench: Bench,
+    anomaly: Callable[[float], str],
+    network: str,
+    rows: list[Said],
+    left: list[tuple[str, str]],
+    until: int,
+    *,
+    every: bool,
 ) -> None:
     """Make the faults that are for this network, until there are ``until`` rows."""
     for entry in list(left):
@@ -203,10 +279,10 @@ def _in_lab(
             if not every:
                 left.append((kind, names[(names.index(network) + 1) % len(names)]))
             continue
-        said = try_one(trial, fault)
-        if said is None:
+        answers = try_one(trial, fault, anomaly)
+        if answers is None:
             continue
-        rows.append(said_of(trial.seed, kind, network, fault, *said))
+        rows.append(said_of(trial.seed, kind, network, fault, answers))
         print(line(rows[-1], len(rows)), flush=True)
         print(f"{ROW}{json.dumps(asdict(rows[-1]))}", flush=True)
         trial.whole()
@@ -218,19 +294,22 @@ def line(said: Said, number: int) -> str:
     false = f"  <-- {said.false} FALSE" if said.false else ""
     first, *more = [text[:300] for text in said.findings] or ["nothing"]
     also = "".join(f"\n      also {text}" for text in more)
-    return f"{number} {said.network} {said.kind}, {said.fault}\n   {first}{wrong}{false}{also}\n   drift: {said.drift[:160]}"
+    others = "".join(f"\n   {verb}: {getattr(said, verb)[:160]}" for verb in ("drift", "fleet", "mesh", "watch"))
+    return f"{number} {said.network} {said.kind}, {said.fault}\n   {first}{wrong}{false}{also}{others}"
 
 
 def table(rows: Sequence[Said]) -> str:
     """The table of docs/check.md."""
     lines = [
-        "| seed | faults | found | named first, with device and cause | findings on devices that are right |",
-        "|---|---|---|---|---|",
+        "| seed | faults | found by `check` or `fleet check` | named first, with device and cause | findings on devices that are right | found by `drift` | `fleet check` | `fleet mesh` | `watch` |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for seed in sorted({said.seed for said in rows}):
         mine = [said for said in rows if said.seed == seed]
         counts = (len(mine), sum(said.found for said in mine), sum(said.named for said in mine))
-        lines.append(f"| {seed} | {' | '.join(map(str, counts))} | {sum(said.false for said in mine)} |")
+        others = [sum(bool(getattr(said, verb)) for said in mine) for verb in ("drift", "fleet", "mesh", "watch")]
+        false = sum(said.false for said in mine)
+        lines.append(f"| {seed} | {' | '.join(map(str, [*counts, false, *others]))} |")
     lines += ["", "| kind | drawn | found | named | first findings |", "|---|---|---|---|---|"]
     for kind in KINDS:
         if mine := [said for said in rows if said.kind == kind]:

@@ -37,9 +37,6 @@ _APPLY = "sudo railweave host apply"
 _SYSCTL = "/proc/sys/net"
 
 
-_LEGACY_DROP = re.compile(r"-A INPUT\b.*--dports? (?:\S+,)?4791\b.*-j (?:DROP|REJECT)\b")
-
-
 def _shown(server: Server, nic: WantedNic) -> list[dict[str, Any]]:
     for row in server.machine.rows("ip", "-j", "addr", "show"):
         if row.get("ifname") == nic.netdev:
@@ -299,25 +296,7 @@ def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def firewall(server: Server) -> Iterator[Outcome]:
     """Check that no firewall chain or rule drops incoming RoCE traffic."""
-    ruleset = [
-        inner for row in server.machine.rows("nft", "-j", "list", "ruleset") for inner in objects(row.get("nftables"))
-    ]
-    chains = [inner for nft_object in ruleset for inner in objects(nft_object.get("chain"))]
-    dropping = [
-        f"{chain.get('family')} {chain.get('table')} {chain.get('name')}"
-        for chain in chains
-        if chain.get("hook") == "input" and chain.get("policy") == "drop"
-    ]
-    remedies = [
-        f"sudo nft delete rule {rule.get('family')} {rule.get('table')} {rule.get('chain')} handle {rule.get('handle')}"
-        for nft_object in ruleset
-        for rule in objects(nft_object.get("rule"))
-        if _drops_roce(rule)
-    ]
-    for tool in ("iptables-legacy", "ip6tables-legacy"):  # tables of the old kind, which nft does not list
-        lines = server.machine.run(tool, "-S").out.splitlines() if server.machine.has(tool) else []
-        dropping += [f"{tool} INPUT" for line in lines if line.split() == ["-P", "INPUT", "DROP"]]
-        remedies += [f"sudo {tool} -D {line[3:]}" for line in lines if _LEGACY_DROP.match(line)]
+    remedies, dropping = strays.firewall_drops(server.machine)
     if remedies:
         seen = f"{len(remedies)} rules drop UDP port 4791"
         yield failed(seen, "none", "Thor2 guide, section 2.6, check 15", remedies[0])
@@ -328,11 +307,6 @@ def firewall(server: Server) -> Iterator[Outcome]:
         )
     else:
         yield ok("accepts by default")
-
-
-def _drops_roce(rule: dict[str, Any]) -> bool:
-    words = str(rule.get("expr"))
-    return "4791" in words and ("'drop'" in words or "'reject'" in words)
 
 
 @of_server(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
+from railweave.counting import counted
 from railweave.host.entries import Route, planned_route, spelled
 from railweave.host.entries import Rule as KernelRule
 from railweave.host.entries import Rule as PlannedRule
@@ -45,6 +46,14 @@ NEIGHBOR = Rule(
     "A server has a permanent neighbor on a NIC of the design.",
     why="the kernel never asks again where it is: after a NIC or leaf is exchanged, its packets are lost",
     fix="delete the entry, and what makes it at boot",
+)
+FIREWALL = Rule(
+    "server-filter-stray",
+    "error",
+    "living",
+    "A firewall rule of a server drops RoCE packets (UDP port 4791).",
+    why="no RDMA packet reaches the server's kernel devices, and jobs over sockets or soft RoCE hang",
+    fix="delete the rule, and what makes it at boot",
 )
 DUPLICATE = Rule(
     "server-address-duplicate",
@@ -294,6 +303,9 @@ def servers(living: NetworkStates) -> Iterator[Deviation]:
         yield from _rules(wanted, state, taken)
         yield from _routes(wanted, state, taken)
         yield from seen(wanted, stray)
+        if state.firewall:
+            text = f"{counted(len(state.firewall), 'firewall rule')} drop RoCE packets (UDP port 4791)"
+            yield Deviation(FIREWALL, wanted.device, text, wanted.because, fix=state.firewall[0])
     yield from duplicates(living)
 
 

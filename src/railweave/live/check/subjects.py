@@ -658,6 +658,13 @@ SERVER = (
         lambda _, state: state.permanent is not None,
         (servers.NEIGHBOR,),
     ),
+    Subject(
+        "server-firewalls",
+        "firewalls of servers",
+        lambda expected: expected.nics[:1],
+        lambda _, state: state.firewall is not None,
+        (servers.FIREWALL,),
+    ),
 )
 """The subjects of servers."""
 

@@ -151,7 +151,10 @@ class RdmaPort:
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """The answer of one server. Tables use the server's own names. ``notes`` are the parts of the answer that could not be read."""
+    """The answer of one server. Tables use the server's own names.
+
+    ``firewall``: the commands that delete the firewall rules which drop RoCE. ``notes``: the parts of the answer that could not be read.
+    """
 
     device: str
     host_name: str | None = None
@@ -164,6 +167,7 @@ class HostState:
     rdma: tuple[RdmaPort, ...] | None = None
     neighbors: dict[str, tuple[LldpNeighbor, ...]] | None = None
     permanent: tuple[PermanentNeighbor, ...] | None = None
+    firewall: tuple[str, ...] | None = None
     notes: tuple[Note, ...] = ()
 
 
@@ -250,6 +254,7 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
         )
         if shown.get("permanent_neighbors").there
         else None,
+        _texts(shown, "firewall") if shown.get("firewall").there else None,
     )
     return replace(state, notes=answers.notes)
 

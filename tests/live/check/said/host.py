@@ -47,6 +47,7 @@ def document(one: ExpectedHost) -> dict[str, Any]:
             }
             for route in one.routes
         ],
+        "firewall": [],
         "gids": [
             {
                 "device": nic.rdma,
