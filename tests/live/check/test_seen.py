@@ -253,6 +253,13 @@ def test_a_leaf_that_passes_on_prefixes_of_others_is_named(nos: str) -> None:
     }
 
 
+@pytest.mark.parametrize("nos", ["frr", "eos"])
+def test_a_switchs_own_path_is_not_from_a_neighbor(nos: str) -> None:
+    """A gateway in a prefix of another leaf gives the leaf a path of its own; that is another finding."""
+    own = BgpPath("::", best=True, as_path="Local" if nos == "frr" else "i")
+    assert [finding.id for finding in _colored(nos, "spine1", lambda _: own)] == ["path-missing"]
+
+
 def test_the_table_of_marks_is_that_of_the_source(tmp_path: Path) -> None:
     network = example("h100-rlb")
     folder = write_capture(tmp_path / "now", network, nos="junos")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from railweave.counting import counted
 from railweave.host.entries import Route, planned_route, spelled
 from railweave.host.entries import Rule as KernelRule
 from railweave.host.entries import Rule as PlannedRule
@@ -304,7 +303,10 @@ def servers(living: NetworkStates) -> Iterator[Deviation]:
         yield from _routes(wanted, state, taken)
         yield from seen(wanted, stray)
         if state.firewall:
-            text = f"{counted(len(state.firewall), 'firewall rule')} drop RoCE packets (UDP port 4791)"
+            rules = (
+                "a firewall rule drops" if len(state.firewall) == 1 else f"{len(state.firewall)} firewall rules drop"
+            )
+            text = f"{rules} RoCE packets (UDP port 4791)"
             yield Deviation(FIREWALL, wanted.device, text, wanted.because, fix=state.firewall[0])
     yield from duplicates(living)
 

@@ -239,6 +239,10 @@ def marks_of(path: Path) -> frozenset[str]:
     return frozenset(text.lower().removeprefix("large:") for text in texts)
 
 
+OWN = {"", "Local", "i", "e", "?"}
+"""The AS path of a path that a switch originates itself: FRRouting's word, or the origin that EOS writes behind the numbers."""
+
+
 class SeenPaths:
     """The BGP paths to the example prefixes that a switch reports."""
 
@@ -268,7 +272,7 @@ class SeenPaths:
     def _paired(self, paths: Iterable[Path]) -> dict[str, Path] | None:
         by_peer: dict[str, Path] = {}
         for path in paths:
-            if path.hidden:
+            if path.hidden or path.as_path in OWN:
                 continue
             names = [path.peer, without_unit(path.peer or "")]
             session = self._reported.get(path.peer or "")

@@ -372,6 +372,7 @@ def _path(path: Path, state: DeviceState) -> dict[str, Any]:
     return {
         "peerEntry": {"peerAddr": peer},
         "localPreference": path.local_preference,
+        "asPathEntry": {"asPath": "65101 i" if path.as_path is None else path.as_path},
         "routeType": {"valid": True, "active": True},
         "routeDetail": {"largeCommunityList": list(path.large_communities)},
     }

@@ -281,6 +281,7 @@ def _path(path: Path) -> dict[str, Any]:
         "valid": True,
         "locPrf": path.local_preference,
         "largeCommunity": {"list": list(path.large_communities)},
+        "aspath": {"string": path.as_path or "4200000101"},
         "peer": {"peerId": "fe80::1", "interface": path.peer},
         **({"aigpMetric": path.aigp} if path.aigp is not None else {}),
     }
