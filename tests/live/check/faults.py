@@ -164,6 +164,8 @@ def _of_port(
         if port is None or state.interfaces is None or (name == ".fec.mode" and port.fec is None):
             return None
         new = change(state.interfaces[port.name])
+        if new == state.interfaces[port.name]:
+            return None
         return _fault(state, port.name, rules, counted=counted, interfaces=_with(state.interfaces, port.name, new))
 
 
@@ -172,6 +174,7 @@ _of_port(".admin_up", "port-shut", lambda one: replace(one, admin_up=False, oper
 _of_port(".oper_up", "port-down", lambda one: replace(one, oper_up=False))
 _of_port(".speed_gbps", "port-speed-differs", lambda one: replace(one, speed_gbps=(one.speed_gbps or 0) / 2))
 _of_port(".mtu", "port-mtu-differs", lambda one: replace(one, mtu=1500))
+_of_port(".bridged", "port-not-bridged", lambda one: replace(one, bridged=False) if one.bridged else one, "server")
 _of_port(".fec.mode", "port-fec-differs", lambda one: replace(one, fec=replace(one.fec, mode="none")))
 _of_port(".flaps", "link-flaps", lambda one: replace(one, flaps=(one.flaps or 0) + 4), counted=True)
 _of_port(

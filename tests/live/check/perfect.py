@@ -47,6 +47,7 @@ def perfect(one: Expected) -> DeviceState:
             fec=Fec("rs-544" if port.fec else None, uncorrected=0),
             in_bytes=9_000,
             out_bytes=9_000,
+            bridged=port.switched,
         )
         for port in one.ports
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from railweave.analysis.checks.devices import saved
+from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.live.check import NetworkStates, diagnose
+from railweave.live.check.check import rerouted_by
 from railweave.live.check.identity import changed_lines
 from railweave.model.findings import Finding
 from railweave.model.state.protocols import NextHop, Route
@@ -40,6 +42,30 @@ def test_a_statement_is_the_cause_of_what_follows_at_both_ends() -> None:
     assert (finding.id, finding.where, finding.severity) == ("configuration-differs", "stripe1-leaf1", "error")
     assert "remote-as" in finding.what
     assert "session-not-established" in finding.what
+
+
+def test_a_policy_explains_only_the_routes_that_it_changes() -> None:
+    subject, _, _ = wanted("h100-rlb", FRR)
+    before = clean("h100-rlb", FRR)
+    text = system(FRR).files(subject.configs["stripe1-leaf1"])["frr.conf"]
+    line = next(line for line in text.splitlines() if ":1:4 additive" in line)
+    checks = saved(subject.configs, {"stripe1-leaf1": {"frr.conf": text.replace(f"{line}\n", "", 1)}})
+    routes = ControlPlane(subject.configs.values()).routes()
+    rerouted = rerouted_by(subject.configs, checks, routes, ())
+    orange, green = "fc00:1:1:4::/64", "fc00:1:1:1::/64"
+    assert rerouted("stripe2-leaf1", orange)
+    assert not rerouted("stripe2-leaf1", green)
+
+    def lost(prefix: str) -> list[str]:
+        """What is found where a leaf lacks the route to a prefix, while that statement differs."""
+        state = before.states["stripe2-leaf1"]
+        kept = tuple(replace(route, next_hops=()) if route.prefix == prefix else route for route in state.routes or ())
+        states = {**before.states, "stripe2-leaf1": replace(state, routes=kept)}
+        living = replace(before, states=states, configurations=checks, rerouted=rerouted)
+        return [finding.id for finding in errors(living)]
+
+    assert lost(orange) == ["configuration-differs"]
+    assert sorted(lost(green)) == ["configuration-differs", "route-missing"]
 
 
 def test_a_warning_that_explains_errors_is_an_error() -> None:
@@ -87,3 +113,47 @@ def test_addresses_and_prefixes_of_others_say_whose_they_are() -> None:
 def test_lines_that_changed() -> None:
     assert changed_lines("a\nb\nc\n", "a\nx\nc \n") == ("-b", "+x")
     assert changed_lines("a\n", "a\n") == ()
+
+
+def test_a_link_that_is_down_is_why_paths_over_it_are_missing_elsewhere() -> None:
+    """A leaf beyond the spine lacks the paths to prefixes of the leaf whose link is down; its own session with the spine is up."""
+    before = clean("h100-rlb", FRR)
+    here, spine = "stripe1-leaf1", "spine2"
+    session = next(each.session for each in before.expected[here].sessions if each.session.peer == spine)
+    far = next(each.session for each in before.expected[spine].sessions if each.session.link == session.link)
+    states = dict(before.states)
+    for device, end in ((here, session), (spine, far)):
+        state = states[device]
+        ports = dict(state.interfaces or {})
+        ports[end.interface] = replace(ports[end.interface], oper_up=False)
+        bgp = tuple(
+            replace(each, state="idle") if each.interface == end.interface else each for each in state.bgp or ()
+        )
+        states[device] = replace(state, interfaces=ports, bgp=bgp)
+    for device in ("stripe2-leaf1", spine):
+        state, gone = states[device], {"stripe2-leaf1": spine, spine: here}[device]
+        ends = {each.session.interface for each in before.expected[device].sessions if each.session.peer == gone}
+        routes = tuple(
+            replace(route, paths=tuple(path for path in route.paths if path.peer not in ends)) if route.paths else route
+            for route in state.routes or ()
+        )
+        states[device] = replace(state, routes=routes)
+    found = errors(replace(before, states=states))
+    assert {(finding.id, finding.where.split()[0]) for finding in found} == {("port-down", here)}
+
+
+def test_a_blackhole_for_a_loopback_is_why_its_overlay_session_is_down() -> None:
+    before = clean("evpn-functional", FRR)
+    spine = next(one for one in before.expected.values() if one.overlay_sessions and not one.gateways)
+    session = spine.overlay_sessions[0].session
+    drop = Route(f"{session.peer_address}/32", "default", "rule", drops="blackhole")
+    state = before.states[spine.device]
+    kept = tuple(route for route in state.routes or () if route.prefix != drop.prefix)
+    bgp = tuple(
+        replace(each, state="idle") if each.peer == str(session.peer_address) else each for each in state.bgp or ()
+    )
+    states = {**before.states, spine.device: replace(state, routes=(*kept, drop), bgp=bgp)}
+    first, *others = errors(replace(before, states=states))
+    assert (first.id, first.where) == ("route-drops", spine.device)
+    assert "session-not-established" in first.what
+    assert {(finding.id, finding.where) for finding in others} <= {("tenant-path-broken", spine.device)}

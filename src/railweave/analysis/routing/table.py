@@ -157,7 +157,10 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
 
     def attributes(self, key: tuple[str, str], place: int) -> Attributes | None:
         """Return the attributes with which the receiver accepts a prefix, given by its index. None if it does not accept it."""
-        return None if self._sender(key) is None else self._attributes(key, place)
+        try:
+            return None if self._sender(key) is None else self._attributes(key, place)
+        except KeyError:  # a session that does not come up
+            return None
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return (key for key in self._sessions() if self._sender(key) is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from railweave.analysis.expect import expected
 from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.counting import counted
-from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.errors import FileLine, InputError, Option, Problem, RailweaveError
 from railweave.json_values import JsonObject
 from railweave.junit import document, suite, suites
 from railweave.live.check import cabling, counters, identity, servers
@@ -34,11 +35,12 @@ from railweave.systems import system
 from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from railweave.analysis.checks.devices import DeviceCheck
+    from railweave.analysis.routing.table import Routes
     from railweave.model.device.expected import Keys
-    from railweave.model.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig, Session
     from railweave.model.findings import Finding
     from railweave.model.network.model import Network
     from railweave.model.state.capture import Capture
@@ -381,7 +383,8 @@ def check(
         {name: expected_host(network, name) for name in asked},
         hosts,
         read_hosts(before, _servers(network)) if before is not None else {},
-        *_configurations(capture, before, {name: configs[name] for name in wanted}),
+        *(running := _configurations(capture, before, {name: configs[name] for name in wanted})),
+        rerouted_by(configs, running[0], routes, network.absent),
     )
     devices_compared = (*wanted, *asked)
     progress(f"comparing {counted(len(devices_compared), 'device')}")
@@ -436,6 +439,52 @@ def _configurations(
         was = saved_configurations(configs, {name: earlier[name] for name in moved}, why=False)
         moved = {name: lines for name, lines in moved.items() if checks[name].findings or not was[name].findings}
     return checks, moved
+
+
+def rerouted_by(
+    configs: Mapping[str, DeviceConfig], running: Mapping[str, DeviceCheck], designed: Routes, absent: Iterable[str]
+) -> Callable[[str, str], bool]:
+    """Return the function that tells whether the running configurations route a prefix otherwise on a device than the designed ones.
+
+    It always returns True if a configuration could not be read, or differs in a statement that is not understood.
+    """
+    different = {name: check for name, check in running.items() if check.findings}
+    understood = all(
+        check.config is not None
+        and not check.unreadable
+        and not any("not understood" in f.what for _, f in check.causes)
+        for check in different.values()
+    )
+    if not understood:
+        return lambda device, prefix: True  # noqa: ARG005
+    if not different:
+        return lambda device, prefix: False  # noqa: ARG005
+    changed = {name: check.config for name, check in different.items() if check.config is not None}
+    try:
+        actual = ControlPlane({**configs, **changed}.values(), absent).routes()
+    except RailweaveError:  # routes that never settle
+        return lambda device, prefix: True  # noqa: ARG005
+    twice = {prefix for prefix, count in Counter(actual.prefixes).items() if count > 1}
+    links = {name: [peer.link for peer in _sessions(config)] for name, config in configs.items()}
+
+    def rerouted(device: str, prefix: str) -> bool:
+        if prefix not in designed.index or prefix not in actual.index or prefix in twice:
+            return True
+        if actual.next_hops(device, prefix) != designed.next_hops(device, prefix):
+            return True
+        return any(
+            actual.received.attributes((device, link), actual.index[prefix])
+            != designed.received.attributes((device, link), designed.index[prefix])
+            for link in links.get(device, ())
+        )
+
+    return rerouted
+
+
+def _sessions(config: DeviceConfig) -> list[Session]:
+    return [
+        session for group in (config.bgp.groups if config.bgp else ()) for session in group.sessions if session.link
+    ]
 
 
 def _check_subjects(names: Sequence[str]) -> None:

@@ -207,7 +207,7 @@ CAUSES = (
     (identity.CONFIGURATION,),
     (identity.MOVED,),
     (strangers.ROGUE, strangers.DUPLICATE, strangers.STRAY, strangers.MISSING),
-    (strangers.ORIGIN,),
+    (strangers.ORIGIN, forwarding.ROUTE_DROPS),
     (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS),
     (sessions.MISSING, sessions.DOWN, sessions.AS, ADJACENCY),
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
@@ -240,12 +240,21 @@ _CONFIGURED: dict[str, tuple[Kind, ...]] = {
 def deviations(living: NetworkStates) -> list[Deviation]:
     """Return everything that differs from the design, as each device shows it."""
     seen = [deviation for look in LOOKS for deviation in look(living)]
-    return [deviation if deviation.rule is identity.CONFIGURATION else _configured(deviation) for deviation in seen]
+    return [
+        deviation if deviation.rule is identity.CONFIGURATION else _configured(living, deviation) for deviation in seen
+    ]
 
 
-def _configured(deviation: Deviation) -> Deviation:
-    """Return a deviation that also needs the configuration of its port, and that of policies, routes or tenants."""
-    kinds = _CONFIGURED.get(deviation.rule.id, ())
+def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
+    """Return a deviation that also needs the configuration of its port, and that of policies, routes or tenants.
+
+    A route needs the policies of the network only if the running configurations route it otherwise than the design.
+    """
+    kinds: tuple[Kind, ...] = _CONFIGURED.get(deviation.rule.id, ())
+    tenants_own = living.tenant_prefixes.intersection(deviation.prefixes)
+    rerouted = any(living.rerouted(deviation.device, prefix) for prefix in deviation.prefixes)
+    if deviation.prefixes and not tenants_own and not rerouted:
+        kinds = tuple(kind for kind in kinds if kind == "statics")
     needs: set[Part] = {(kind, deviation.device if kind == "statics" else "") for kind in kinds}
     if deviation.port:
         needs.add(("port", deviation.where))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from railweave.live.check.living import OVERRIDING, Deviation, NetworkStates, Part, some
 from railweave.live.check.ports import of_port, without_unit
+from railweave.live.check.sessions import carried
 from railweave.model.config.addresses import WORDS, Family
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule
@@ -184,7 +186,8 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
             for route, reported in living.routes(expected.device)
             for difference in _route(living, expected, route, reported)
         ]
-        yield from _together(expected.device, differences)
+        for deviation in _together(living, expected.device, differences):
+            yield replace(deviation, breaks=_cut(expected, deviation)) if deviation.rule is ROUTE_DROPS else deviation
         yield from _counts(expected, state)
         yield from _neighbors(living, expected, state)
         yield from _filters(living, expected, state)
@@ -195,6 +198,15 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
         for tenant in expected.tenants:
             yield from _tenant(tenant, state)
             yield from _foreign(tenant, state, owners)
+
+
+def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
+    """Return the overlay sessions of a device whose packets it drops: those to loopbacks in the prefixes of a finding."""
+    nets = [ip_network(prefix) for prefix in drops.prefixes]
+    ends = ((carried(each.session), each.session.peer_address) for each in expected.overlay_sessions)
+    return frozenset(
+        part for part, address in ends if address is not None and any(ip_address(str(address)) in net for net in nets)
+    )
 
 
 def shows(wanted: Route, reported: Said | None) -> bool:
@@ -221,22 +233,27 @@ _MOST_NAMED = 4
 """The most prefixes with the same difference that are findings of their own: usually those of one leaf."""
 
 
-def _together(device: str, differences: Sequence[_Difference]) -> Iterator[Deviation]:
-    """Yield a finding for each difference of a device, or one for many routes with the same difference."""
-    alike: dict[tuple[Rule, str, str], list[_Difference]] = {}
+def _together(living: NetworkStates, device: str, differences: Sequence[_Difference]) -> Iterator[Deviation]:
+    """Yield a finding for each difference of a device, or one for many routes with the same difference and the same possible cause."""
+    alike: dict[tuple[Rule, str, str, bool], list[_Difference]] = {}
     for each in differences:
-        alike.setdefault((each.rule, each.before, each.after), []).append(each)
-    for (rule, before, after), group in alike.items():
+        rerouted = living.rerouted(device, str(each.route.prefix))
+        alike.setdefault((each.rule, each.before, each.after, rerouted), []).append(each)
+    for (rule, before, after, _), group in alike.items():
         if len(group) <= _MOST_NAMED:
             for each in group:
                 description = f"{before}{_which(each.route)}{after}"
-                yield Deviation(rule, device, description, each.route.because, needs=each.needs)
+                about = (str(each.route.prefix),)
+                yield Deviation(rule, device, description, each.route.because, needs=each.needs, prefixes=about)
             continue
         leaves = list(dict.fromkeys(each.route.leaf for each in group))
         which = f"{len(group)} prefixes ({some(each.route.prefix for each in group)}) of {some(leaves)}"
         needs = frozenset[Part]().union(*(each.needs for each in group))
         description = f"{before}{which}{after}"
-        yield Deviation(rule, device, description, group[0].route.because, needs=needs, objects=len(group))
+        about = tuple(str(each.route.prefix) for each in group)
+        yield Deviation(
+            rule, device, description, group[0].route.because, needs=needs, objects=len(group), prefixes=about
+        )
 
 
 def _which(wanted: Route) -> str:

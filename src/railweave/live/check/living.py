@@ -68,6 +68,8 @@ class NetworkStates:
     - ``questions``: for each switch, the questions about its state. It must answer those that are not optional.
     - ``configurations``: for each switch whose running configuration is known, how it differs from the design.
     - ``moved``: for each switch whose running configuration changed since it was last seen, the lines that changed.
+    - ``rerouted``: whether the running configurations route a prefix otherwise on a device than the designed ones, if everything works.
+      True if that cannot be computed.
     """
 
     network: Network
@@ -83,6 +85,7 @@ class NetworkStates:
     hosts_before: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
     configurations: dict[str, DeviceCheck] = field(default_factory=dict[str, "DeviceCheck"])
     moved: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    rerouted: Callable[[str, str], bool] = lambda device, prefix: True  # noqa: ARG005
 
     @cached_property
     def tenant_prefixes(self) -> frozenset[Prefix]:
@@ -227,6 +230,7 @@ class Deviation:
     - ``because``: the keys of the fabric file from which the design follows.
     - ``objects``: the number of expected objects that are wrong, for example missing prefixes.
     - ``depth``: the place in the order of causes if it is not that of the rule.
+    - ``prefixes``: the prefixes that it is about, if it is about routes.
     """
 
     rule: Rule
@@ -241,6 +245,7 @@ class Deviation:
     fix: str | None = None
     objects: int = 1
     depth: int | None = None
+    prefixes: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:

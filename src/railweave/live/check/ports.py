@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
+NOT_BRIDGED = Rule(
+    "port-not-bridged",
+    "error",
+    "living",
+    "A port that belongs to a VLAN of the design is in no bridge.",
+    why="the link is up, and nothing of its server reaches the gateway",
+    fix="put the port back into its bridge or VLAN: load the designed configuration again",
+)
+
+
 def without_unit(name: str) -> str:
     """Return a port's name without logical unit 0: ``et-0/0/0:0.0`` becomes ``et-0/0/0:0``; ``irb.100`` stays."""
     port, dot, unit = name.rpartition(".")
@@ -233,6 +243,8 @@ def _running(port: Port, interface: InterfaceState) -> Iterator[tuple[Rule, str]
         yield SPEED, f"runs at {interface.speed_gbps:g}G, the design has {port.speed_gbps}G"
     if interface.mtu is not None and not _fits(interface.mtu, port):
         yield MTU, f"has MTU {interface.mtu}, the design has {port.ip_mtu or port.mtu}"
+    if port.switched and interface.bridged is False:
+        yield NOT_BRIDGED, "is in no bridge, the design has it in a VLAN"
     mode = interface.fec.mode
     if mode is not None and port.fec is not None and not re.search(r"544|119|rs|clause 134|^on$", mode, re.IGNORECASE):
         yield FEC, f"has error correction {mode}, {port.speed_gbps}G needs RS(544,514)"

@@ -319,7 +319,8 @@ def colors(living: NetworkStates) -> Iterator[Deviation]:
                     yield from _marks(wanted, paths[end], known)
                 elif end not in paths and seen.up(end):
                     description = f"no path to {prefix} ({wanted.color}) of {wanted.leaf} from {wanted.session.peer}"
-                    yield _of_path(PATH_MISSING, wanted, description)
+                    missing = _of_path(PATH_MISSING, wanted, description)
+                    yield replace(missing, needs=missing.needs | _beyond(living, wanted))
             for end in paths.keys() - {far_end(wanted.session) for wanted in all_wanted}:
                 stray = replace(all_wanted[0], session=seen.peers[end])
                 of = f"{prefix} ({stray.color}) of {stray.leaf}"
@@ -328,9 +329,24 @@ def colors(living: NetworkStates) -> Iterator[Deviation]:
                 )
 
 
+def _beyond(living: NetworkStates, wanted: ColorPath) -> frozenset[Part]:
+    """Return the parts on the way from the neighbor that a path comes from to the leaf that has the prefix."""
+    needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
+    peer = living.expected.get(wanted.session.peer)
+    if peer is not None and peer.device != wanted.leaf:
+        ports = next((route.ports for route in peer.routes if str(route.prefix) == wanted.prefix), None)
+        for each in peer.sessions:
+            if each.session.interface in ports if ports is not None else each.session.peer == wanted.leaf:
+                needs |= {("link", each.session.link), carried(each.session)}
+    return frozenset(needs)
+
+
 def _of_path(rule: Rule, wanted: ColorPath, description: str) -> Deviation:
     needs = rests_on(wanted.session, wanted.device) | {carried(wanted.session)}
-    return Deviation(rule, wanted.device, description, wanted.because, wanted.session.interface, needs=needs)
+    about = (wanted.prefix,)
+    return Deviation(
+        rule, wanted.device, description, wanted.because, wanted.session.interface, needs=needs, prefixes=about
+    )
 
 
 def _marks(wanted: ColorPath, path: Path, known: frozenset[str]) -> Iterator[Deviation]:

@@ -362,6 +362,14 @@ SWITCH = (
     ),
     Subject("port-mtus", "port MTUs", lambda expected: expected.ports, _running(lambda each: each.mtu), (ports.MTU,)),
     Subject(
+        "port-vlans",
+        "ports of VLANs",
+        lambda expected: [port for port in expected.ports if port.switched],
+        _running(lambda each: each.bridged),
+        (ports.NOT_BRIDGED,),
+        field="interfaces.*.bridged",
+    ),
+    Subject(
         "error-correction",
         "error corrections of ports",
         lambda expected: [port for port in expected.ports if port.fec is not None],

@@ -40,6 +40,7 @@ class InterfaceState:
     - ``reason``: the device's term for the reason that the interface is down.
     - ``flaps``: the number of link changes. ``last_change`` is the time of the last one.
     - ``in_bytes``, ``out_bytes``: the bytes received and sent, as the device counts them.
+    - ``bridged``: whether it is a port of a bridge, and so of a VLAN.
     """
 
     name: str
@@ -59,6 +60,7 @@ class InterfaceState:
     fec: Fec = Fec()
     in_bytes: int | None = None
     out_bytes: int | None = None
+    bridged: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

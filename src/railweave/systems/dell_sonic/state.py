@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PROBES: dict[str, str] = {}
 NOT_READ = {
     "interfaces.*.speed_gbps": "no public document shows the leaf of the running speed",
+    "interfaces.*.bridged": "no question asks for the VLANs of ports; `drift` compares what is configured",
     "interfaces.*.addresses": "no public document shows the form of addresses in the state of interfaces",
     "interfaces.*.fec.uncorrected": "no public document shows where codewords are counted",
     "interfaces.*.errors.in_resource": "no public document shows such a counter",

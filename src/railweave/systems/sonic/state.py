@@ -37,6 +37,7 @@ T = TypeVar("T")
 PROBES = frr.PROBES
 NOT_READ = {
     "clock.synchronized": "it is not in SONiC's databases",
+    "interfaces.*.bridged": "no question asks for the VLANs of ports; `drift` compares what is configured",
     "interfaces.*.errors.in_resource": "drops for want of a buffer are counted by priority alone",
     "advertising": "`show ipv6 nd ra-interfaces` of FRRouting is text without numbers",
     "commit": "SONiC does not record who changed its configuration",

@@ -35,6 +35,7 @@ def answers(state: DeviceState) -> dict[str, str]:
                 "linkDowns": one.flaps,
                 "vrfName": "default",
                 "mtu": one.mtu,
+                **({} if one.bridged is None else {"interfaceSlaveType": "Bridge" if one.bridged else "None"}),
                 "speed": int(1000 * (one.speed_gbps or 0)),
                 **(
                     {}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PROBES: dict[str, str] = {}
 NOT_READ = {
     "interfaces.*.fec.mode": "no public document shows the form of `show interfaces error-correction`",
+    "interfaces.*.bridged": "no question asks for the VLANs of ports; `drift` compares what is configured",
     "queues.*.ingress": "drops are counted by queue, not by priority on input",
     "advertising": "`show ipv6 nd ra interface` has no documented JSON",
     "pools": "`show platform trident mmu queue profile` is text that differs by chip",

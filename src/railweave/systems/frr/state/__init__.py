@@ -111,7 +111,8 @@ def _identity(answers: Answers) -> Identity | None:
 _INTERFACE = Fields(
     InterfaceState,
     "admin_up=administrativeStatus oper_up=operationalStatus description=description|OsDescription speed_gbps=speed:Mbps "
-    "mtu mac=hardwareAddress:mac vrf=vrfName flaps=linkDowns",
+    "mtu mac=hardwareAddress:mac vrf=vrfName flaps=linkDowns bridged=interfaceSlaveType:bridge",
+    bridge=lambda kind: kind.lower() == "bridge" if kind.there else None,
     Mbps=lambda speed: rate / 1000 if (rate := speed.number()) else None,
     addresses=column("ipAddresses[]/address"),
 )

@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 PROBES: dict[str, str] = {}
 NOT_READ = {
+    "interfaces.*.bridged": "no question asks for the VLANs of ports; `drift` compares what is configured",
     "queues.*.ingress": "drops are counted by queue, not by priority on input",
     "ipv4_neighbors.*.state": "`show arp` shows no state",
     "pools": "`show class-of-service shared-buffer` and the buffer occupancy commands have no published form",
