@@ -15,11 +15,13 @@ import yaml
 from typer.testing import CliRunner
 
 from railweave import api
+from railweave.analysis.expect.prefixes import example_routes
+from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.cli.app import app
 from railweave.errors import InputError, SpecError
 from railweave.live.collect import asking
 from railweave.live.collect.access_file import read_access
-from railweave.live.collect.plan import plan
+from railweave.live.collect.plan import example_prefixes, plan
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.target import PORTS
 from railweave.model.config.gate import redacted
@@ -340,3 +342,13 @@ def test_a_server_that_is_down_is_tried_once(system, tries, monkeypatch) -> None
     device = replace(device, system=system)
     outcome = asyncio.run(asking.ask(device, lambda *_: None, attempts=3, open_by=opened))
     assert (outcome.status, outcome.kind, len(logins)) == ("failed", "unreachable", tries)
+
+
+@pytest.mark.parametrize("name", ["h100-rlb", "two-planes", "aidc-three-fabrics", "mi300x-leaf-31"])
+def test_the_example_prefixes_asked_about_are_those_that_are_expected(name) -> None:
+    network = example(name)
+    configs = {switch.name: device_config(network, switch.name) for switch in network.switches}
+    routes = ControlPlane(configs.values()).routes()
+    for config in configs.values():
+        expected = [str(route.prefix) for route in example_routes(network, config, routes)]
+        assert not expected or [prefix for _, prefix in example_prefixes(network, config)] == expected

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
     """Return the segments of other leaves that can serve as examples on a switch, the preferred ones first.
 
-    Segments of the switch's rails come first. Segments of a tenant are included if the switch has the tenant's VRF.
+    Segments of the switch's plane come first, then those of its rails. Segments of a tenant are included if the switch has the tenant's VRF.
     """
     switch = network.switch(config.name)
     vrfs = {"", *(vrf.name for vrf in config.vrfs)}
@@ -33,9 +33,13 @@ def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
         and segment.leaf not in {config.name, *network.absent}
         and segment.tenant in vrfs
     ]
-    return sorted(
-        away, key=lambda segment: bool(switch.rails) and segment.rail not in switch.rails
-    )  # sorting is stable
+    plane = {leaf.name: leaf.plane for leaf in network.switches}
+
+    def far(segment: Segment) -> tuple[bool, bool]:
+        other_plane = bool(switch.plane) and plane[segment.leaf] not in {"", switch.plane}
+        return other_plane, bool(switch.rails) and segment.rail not in switch.rails
+
+    return sorted(away, key=far)  # sorting is stable
 
 
 def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
