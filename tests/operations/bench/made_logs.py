@@ -320,23 +320,28 @@ PIECES = (
 
 
 def main(words: list[str]) -> int:
-    """Judge 200 logs with a cause and 50 without, and print what is wrong. ``mutate N``: triage N mutated logs instead."""
-    if words[:1] == ["mutate"]:
-        for place in range(int(words[1])):
+    """Judge N logs with a cause (200) and 50 without, drawn by SEED (0), and print what is wrong. ``mutate N [SEED]``: triage N mutated logs instead."""
+    mutate = words[:1] == ["mutate"]
+    number, seed = ([int(word) for word in words[mutate:]] + [100_000 if mutate else 200, 0][len(words[mutate:]) :])[:2]
+    first = seed * 1_000_000
+    if mutate:
+        for place in range(first, first + number):
             triage_job([(mutated(place), "job.log")])
-        print(f"{words[1]} mutated logs: no error")
+        print(f"{number} mutated logs: no error")
         return 0
-    number = int(words[0]) if words else 200
-    wrong = {place: why for place in range(number) if (why := judged(made(place)))}
-    alarms = {place: why for place in range(50) if (why := judged(made(place, faulty=False)))}
-    for place, why in (*wrong.items(), *((-1 - place, why) for place, why in alarms.items())):
-        planted = made(place) if place >= 0 else made(-1 - place, faulty=False)
+    wrong: dict[int, tuple[Planted, str]] = {}
+    for faulty, places in ((True, range(first, first + number)), (False, range(first, first + 50))):
+        for place in places:
+            planted = made(place, faulty=faulty)
+            if why := judged(planted):
+                wrong[place if faulty else -1 - place] = planted, why
+    for place, (planted, why) in wrong.items():
         print(f"{place}: {planted.id} on {planted.host} ({planted.done}): {why}")
-    hosts = sum(why.startswith("wrong host") for why in wrong.values())
-    print(
-        f"{number - len(wrong)} of {number} right, {hosts} with a wrong host; {len(alarms)} of 50 healthy logs have findings"
-    )
-    return 1 if hosts or alarms or len(wrong) * 20 > number else 0
+    hosts = sum(why.startswith("wrong host") for _, why in wrong.values())
+    alarms = sum(place < 0 for place in wrong)
+    missed = len(wrong) - alarms
+    print(f"{number - missed} of {number} right, {hosts} with a wrong host; {alarms} of 50 healthy logs have findings")
+    return 1 if hosts or alarms or missed * 20 > number else 0
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import pytest
 
 from railweave.operations.bench.read import read
 from railweave.operations.bench.runs import runs_of
+from railweave.operations.bench.triage.triage import triage
 
 OSU_BW = """\
 $ mpirun -np 2 osu_bw
@@ -152,6 +153,273 @@ def test_transferbench_has_executors_and_transfers(bar: str) -> None:
     ]
     labels = [dict(sample.labels) for sample in runs_of(read(TRANSFERBENCH, "x"), "", "")[0].samples]
     assert labels[1] == {"test": "1", "part": "Transfer 00", "way": "F0 -> G000:008 -> F1"}
+
+
+STYLES = ("borders", "plain", "csv")
+
+
+def laid_out(style: str, *rows: str) -> str:
+    """A table as TransferBench prints it: rows of cells between bars, each column as wide as its widest cell, cells at its right."""
+    cells = [[f" {cell.strip()} ".replace("  ", " ") for cell in row.split("|")] for row in rows]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    bar = {"borders": "│", "plain": " ", "csv": ","}[style]
+    lines = [bar.join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) + bar for row in cells]
+    if style == "borders":
+        lines[1:1] = ["┼".join("-" * width for width in widths) + "┤"]
+    return "\n".join(lines) + "\n"
+
+
+def preset(body: str) -> list[tuple[float, str]]:
+    """The numbers of a preset in 10^9 byte/s, each with its labels; nothing of the text may remain unknown."""
+    [run] = runs_of(read(f"TransferBench v1.66.02\n======\n[Common]\nNUM_ITERATIONS  = 10 : x\n\n{body}", "x"), "", "")
+    assert (run.tool, run.notes) == ("TransferBench", ())
+    return [(round(sample.value / 8, 3), ", ".join(text for _, text in sample.labels)) for sample in run.samples]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_transferbench_rings_of_nics(style: str) -> None:
+    table = laid_out(
+        style,
+        "||GPU 00||GPU 01|",
+        "||NIC 00|NIC 01|NIC 02|TOTAL",
+        "Rank|Name|mlx5_0|mlx5_1|mlx5_2|(GB/s)",
+        "0|node-a|48.10|47.90|24.05|120.05",
+        "1|77|48.20|47.80|48.15|144.15",
+        "|MIN (GB/s)|48.10|47.80|24.05|120.05",
+    )
+    numbers_ = preset(
+        f"NIC Rings benchmark\n=====\n1 queue pairs per NIC.  67108864 bytes per Transfer.  All numbers are GB/s\n\n{table}"
+    )
+    assert numbers_[2:4] == [(24.05, "Rank 0 node-a, GPU 01 NIC 02 mlx5_2"), (120.05, "Rank 0 node-a, TOTAL")]
+    assert numbers_[4] == (48.2, "Rank 1 77, GPU 00 NIC 00 mlx5_0")
+    assert numbers_[8:10] == [(48.1, "MIN (GB/s), GPU 00 NIC 00 mlx5_0"), (47.8, "MIN (GB/s), GPU 00 NIC 01 mlx5_1")]
+    assert len(numbers_) == 12
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_transferbench_all_nics_to_all(style: str) -> None:
+    table = laid_out(
+        style,
+        "Mem Device|||Rank 00||Rank 01|||",
+        "|||GPU 00|GPU 04|GPU 00|GPU 04||",
+        "||SRC+EXE\\DST|rdma0|rdma1|rdma0|rdma1|STotal|Actual",
+        "Rank 00|GPU 00|rdma0|N/A|1.25|2.25|3.25|6.75|3.75",
+        "|GPU 04|rdma1|4.25|N/A|5.25|6.25|15.75|12.75",
+        "Rank 01|GPU 00|rdma0|7.25|8.25|N/A|9.25|24.75|21.75",
+        "||RTotal|11.50|9.50|7.50|18.75|47.25|38.25",
+    )
+    numbers_ = preset(
+        f"NIC All-To-All benchmark\n=====\n[1024 bytes per Transfer]\n--- NIC AllToAll Plane 00 Group 00 (4 NICs) ---\n{table}"
+    )
+    assert numbers_[:5] == [
+        (1.25, "Rank 00 GPU 00 rdma0, Rank 00 GPU 04 rdma1"),
+        (2.25, "Rank 00 GPU 00 rdma0, Rank 01 GPU 00 rdma0"),
+        (3.25, "Rank 00 GPU 00 rdma0, Rank 01 GPU 04 rdma1"),
+        (6.75, "Rank 00 GPU 00 rdma0, STotal"),
+        (3.75, "Rank 00 GPU 00 rdma0, Actual"),
+    ]
+    assert numbers_[6] == (5.25, "Rank 00 GPU 04 rdma1, Rank 01 GPU 00 rdma0")
+    assert numbers_[12] == (9.25, "Rank 01 GPU 00 rdma0, Rank 01 GPU 04 rdma1")
+    assert numbers_[-2:] == [(47.25, "RTotal, STotal"), (38.25, "RTotal, Actual")]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_transferbench_pairs_of_nics(style: str) -> None:
+    table = laid_out(
+        style,
+        "SRC+EXE\\DST|||Rank 00||Rank 01|",
+        "|NIC Device||rdma0|rdma1|rdma0|rdma1",
+        "||Mem Device|GPU 00|GPU 04|GPU 00|GPU 04",
+        "Rank 00|rdma0|GPU 00|40.00|40.01|40.10|40.11",
+        "|rdma1|GPU 04|41.00|41.01|41.10|41.11",
+    )
+    best = laid_out(
+        style,
+        "Fastest Bandwidth (GB/s)|Src|Dst|Slowest Bandwidth (GB/s)|Src|Dst",
+        "41.11|R00:rdma1|R01:rdma1|40.00|R00:rdma0|R00:rdma0",
+    )
+    title = "Unidirectional copy peak bandwidth GB/s (NIC RDMA Using Nearest Device)\n"
+    numbers_ = preset(f"{title}{table}Summary of top 10 fastest/slowest connection\n{best}")
+    assert numbers_[3:5] == [
+        (40.11, "Rank 00 rdma0 GPU 00, Rank 01 rdma1 GPU 04"),
+        (41.0, "Rank 00 rdma1 GPU 04, Rank 00 rdma0 GPU 00"),
+    ]
+    assert len(numbers_) == 8
+    lines = laid_out(
+        style,
+        "SRC Rank|SRC NIC|SRC MEM|DST Rank|DST NIC|DST MEM|bw (GB/s)",
+        "Rank 00|rdma0|GPU 00|Rank 01|rdma1|GPU 04|45.50",
+    )
+    assert preset(title + lines) == [(45.5, "Rank 00 rdma0 GPU 00, Rank 01 rdma1 GPU 04")]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_transferbench_pairs_of_gpus_in_both_directions(style: str) -> None:
+    table = laid_out(
+        style,
+        "SRC\\DST||Rank 00||Rank 01",
+        "|Mem Device|GPU 00|GPU 01|GPU 00",
+        "Rank 00|GPU 00 ->|N/A|50.00|51.00",
+        "|GPU 00 <->|N/A|99.00|98.00",
+        "||||",
+        "|GPU 01 ->|50.50|N/A|51.50",
+    )
+    numbers_ = preset(
+        f"Bytes Per Direction 1024\nBidirectional copy peak bandwidth GB/s [Local read / Remote write] (GPU-Executor: GFX)\n{table}"
+    )
+    assert numbers_ == [
+        (50.0, "Rank 00 GPU 00, Rank 00 GPU 01, ->"),
+        (51.0, "Rank 00 GPU 00, Rank 01 GPU 00, ->"),
+        (99.0, "Rank 00 GPU 00, Rank 00 GPU 01, <->"),
+        (98.0, "Rank 00 GPU 00, Rank 01 GPU 00, <->"),
+        (50.5, "Rank 00 GPU 01, Rank 00 GPU 00, ->"),
+        (51.5, "Rank 00 GPU 01, Rank 01 GPU 00, ->"),
+    ]
+
+
+P2P = """\
+Bytes Per Direction 67108864
+Unidirectional copy peak bandwidth GB/s [Local read / Remote write] (GPU-Executor: GFX)
+ SRC+EXE\\DST    CPU 00       GPU 00    GPU 01
+  CPU 00  ->     25.50        26.50    1800.00
+  CPU 00  sd      0.01         0.01      0.01
+
+  GPU 00  ->     25.25           N/A     47.25
+                           CPU->CPU  CPU->GPU  GPU->CPU  GPU->GPU
+Averages (During UniDir):       N/A     26.50     25.25     47.25
+"""
+A2A = """\
+GPU-GFX All-To-All benchmark:
+==========================
+- Copying 67108864 bytes between directly connected pairs of GPUs using 8 CUs (2 Transfers)
+
+Summary: [67108864 bytes per Transfer]
+==========================================================
+SRC\\DST  GPU 00     GPU 01     NIC(04 QP)    STotal      Actual
+GPU 00      N/A      47.100     40.500       87.600     81.000
+GPU 01   48.100         N/A     40.500       88.600     81.000
+
+RTotal   48.100     47.100     81.000      176.200     81.000     81.500
+
+Average   bandwidth (GPU Timed):   44.050 GB/s
+"""
+SCHMOO = """\
+Bytes to transfer: 67108864 Local GPU: 0 Remote GPU: 1
+       | Local Read  | Local Write | Local Copy  | Remote Read | Remote Write| Remote Copy |
+  #CUs |G00->G00->N00|N00->G00->G00|G00->G00->G00|G01->G00->N00|N00->G00->G01|G00->G00->G01|
+|------|-------------|-------------|-------------|-------------|-------------|-------------|
+     1        10.250        11.250        12.250        13.250        14.250        15.250
+"""
+SCALING = """\
+GPU-GFX Scaling benchmark:
+==========================
+- Copying 67108864 bytes from GPU 0 to other devices
+
+NumCUs   CPU00       GPU00       GPU01
+   1     7.25       20.25        6.25
+ Best    7.25(  1)  20.25(  1)   6.25(  1)
+"""
+ONE2ALL = """\
+Executing (G0 -> G0 -> G*)
+   GPU 1     GPU 2
+--------------------------
+                47.250   1 4 (G0 G0 G2)
+    45.250      45.750    2 4 (G0 G0 G1) (G0 G0 G2)
+"""
+RINGS = """\
+GPU-GFX Rings benchmark:
+[67108864 bytes per Transfer] [GFX:8] [MemType:default GPU] [NIC QueuePairs:1] [#Ranks:1]
+┌--------------------┬--------------------┐
+│Ring00 Ring00 Ring00│Ring01 Ring01 Ring01│
+│Device GFX BW NIC BW│Device GFX BW NIC BW│
+│     0  45.25  40.25│     2  45.50  40.50│
+│   MIN  45.25  40.25│   MIN  45.50  40.50│
+"""
+SWEEP = """\
+GPU-GFX All-To-All Sweep benchmark (67108864 bytes, local=no). All values are CPU-Timed GB/s
+ BlkS   UnR    SE 004   SE 008
+  256     1    101.25   120.25
+Highest CPU-timed bandwidth found:  120.25 GB/s
+          BlockSize  :     256
+"""
+HBM = """\
+Testing on at least 1073741824 bytes (24 configs per GPU): ........
+  Rank   GPU   MaxBw (GB/s)   AvgBw (GB/s)   MinBw (GB/s)
+     0     1       4810.00        4700.00        4600.00
+"""
+RANKS = """\
+Test 1:
+ Executor: Rank 1 NIC 02 │  47.250 GB/s │   1.425 ms │    67108864 bytes │  47.250 GB/s (sum) [node-b]
+Transfer 0               │  47.250 GB/s │   1.425 ms │    67108864 bytes │ R1G2 -> R1N2.2:1 -> R0G2
+Sweep Test limit reached
+"""
+CSV = """\
+Test#,Transfer#,NumBytes,Src,Exe,Dst,CUs,BW(GB/s),Time(ms),SrcAddr,DstAddr
+1,0,67108864,G0,G00,G1,8,48.125,1.395,0x7f1,0x7f2
+1,ALL,67108864,ALL,ALL,ALL,ALL,48.000,1.495,ALL,ALL
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "some", "number_"),
+    [
+        (P2P, {0: (25.5, "CPU 00, CPU 00, ->"), 4: (47.25, "GPU 00, GPU 01, ->"), 5: (26.5, "Averages (During UniDir), CPU->GPU")}, 8),
+        (A2A, {0: (47.1, "GPU 00, GPU 01"), 1: (40.5, "GPU 00, NIC(04 QP)"), 13: (81.5, "RTotal, largest Actual"), 14: (44.05, "Average bandwidth (GPU Timed)")}, 15),
+        (SCHMOO, {0: (10.25, "#CUs 1, Local Read"), 5: (15.25, "#CUs 1, Remote Copy")}, 6),
+        (SCALING, {2: (6.25, "NumCUs 1, GPU01"), 3: (7.25, "Best, CPU00")}, 6),
+        (ONE2ALL, {0: (47.25, "1 at once, G0 G0 G2"), 2: (45.75, "2 at once, G0 G0 G2")}, 3),
+        (RINGS, {1: (40.25, "0, Ring00 NIC"), 2: (45.5, "2, Ring01 GFX"), 4: (45.25, "MIN, Ring00 GFX")}, 8),
+        (SWEEP, {1: (120.25, "BlkS 256 UnR 1, SE 008"), 2: (120.25, "Highest CPU-timed bandwidth found")}, 3),
+        (HBM, {1: (4700.0, "Rank 0 GPU 1, AvgBw (GB/s)")}, 3),
+        (RANKS, {0: (47.25, "1, Executor: Rank 1 NIC 02, node-b"), 1: (47.25, "1, Transfer 0, R1G2 -> R1N2.2:1 -> R0G2")}, 2),
+        (CSV, {0: (48.125, "1, Transfer 0, G0 -> G00 -> G1"), 1: (48.0, "1, total")}, 2),
+    ],
+)  # fmt: skip
+def test_transferbench_presets(text: str, some: dict[int, tuple[float, str]], number_: int) -> None:
+    numbers_ = preset(text)
+    assert {place: numbers_[place] for place in some} == some
+    assert len(numbers_) == number_
+
+
+HEALTH = """\
+TransferBench v1.66.02
+Testing HBM performance [READ]             ........PASS
+Testing unidirectional host to device copy ........FAIL (1 test(s))
+ GPU 03: Measured:  24.10 GB/s      Criteria:  48.50 GB/s
+Testing all-to-all XGMI copies             ........FAIL (1 test(s))
+ GPU 00 to GPU 05:  20.10 GB/s      Criteria:  43.65 GB/s
+"""
+
+
+def test_failures_of_tools_are_found_by_triage() -> None:
+    [run] = runs_of(read(HEALTH, "x"), "", "")
+    assert len(run.failures) == 2
+    refused = "TransferBench v1.66.02\n[ERROR] No proper GPU device can be found for transfer R0N1 - R1N1\n"
+    nvlink = NVBANDWIDTH + "[CUDA_ERROR_NOT_PERMITTED] operation not permitted in expression cuMemcpyAsync()\n"
+    for text, line, excerpt in (
+        (HEALTH, 4, "GPU 03: 24.1 GB/s, at least 48.5"),
+        (refused, 2, "No proper GPU"),
+        (nvlink, 24, "NOT_PERMITTED"),
+    ):
+        findings = [diagnosis.finding for diagnosis in triage(text, "x").diagnoses]
+        assert {(finding.id, finding.severity) for finding in findings} == {("run-ended-early", "error")}
+        assert findings[0].line == line
+        assert excerpt in findings[0].what
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n",
+        "nvbandwidth Version: v0.8\nRunning host_to_device_memcpy_ce.\n",
+        "ucx_perftest node-b -t tag_bw\n+--------------+--------------+---+\n| Test:         tag bandwidth |\n",
+        "TransferBench v1.66\nNIC Rings benchmark\n====\n",
+    ],
+)
+def test_a_tool_without_a_result_has_failed(text: str) -> None:
+    [run] = runs_of(read(text, "x"), "", "")
+    assert run.failures[0].endswith("printed no result")
+    assert [diagnosis.finding.id for diagnosis in triage(text, "x").diagnoses] == ["run-ended-early"]
 
 
 def test_nvbandwidth_has_each_pair() -> None:

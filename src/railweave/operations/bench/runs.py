@@ -288,7 +288,7 @@ def _iso(time_ms: int | None) -> str:
 def _tool(run: ToolRun, read: ParsedText, digest: str, kept: str, given: Environment) -> Run:
     return Run(
         tool=run.tool,
-        title=f"{run.operation or run.tool}, {len(run.measurements)} numbers",
+        title=run.operation or run.tool,
         file=read.file,
         file_digest=digest,
         line=run.line,

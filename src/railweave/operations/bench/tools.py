@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.operations.bench.lines import Line, Notes, counted, measured, whole, words
+from railweave.operations.bench.lines import Line, Notes, counted, measured, number, whole, words
 from railweave.operations.bench.perftest import GBPS_OF_MIBPS
 from railweave.operations.bench.table import Measurement
 from railweave.reading import parse_json
@@ -39,6 +39,40 @@ class ToolRun:
 
 
 @dataclass
+class _Matrix:
+    """The table of a preset of TransferBench.
+
+    - ``heads``: the header lines, each as cells with the place where they end; ``columns``: the names that they give.
+    - ``rank``: the rank of the row that was read last.
+    - ``repeats``: the table only repeats numbers of the one before it.
+    """
+
+    heads: list[list[tuple[int, str]]] = field(default_factory=list[list[tuple[int, str]]])
+    columns: list[str] = field(default_factory=list[str])
+    rank: str = ""
+    repeats: bool = False
+
+    @property
+    def corners(self) -> list[str]:
+        """The names of the numbers that begin the rows, such as ``Rank`` or ``NumCUs``."""
+        return [cell for head in self.heads for _, cell in head if cell in _TB_NUMBERS]
+
+    def named(self) -> list[str]:
+        """Return the names of the columns: cells of lines that have all columns, after those of lines that name groups of columns."""
+        lines = [[(end, cell) for end, cell in head if not _TB_CORNER.fullmatch(cell)] for head in self.heads]
+        whole = max(lines, key=len, default=list[tuple[int, str]]())
+        names = [list[str]() for _ in whole]
+        for line in lines:
+            left, cell = list(reversed(line)), ""
+            for name, (end, _) in zip(names, whole, strict=True):
+                if left and (len(line) == len(whole) or left[-1][0] <= end):
+                    cell = left.pop()[1]
+                name.append(cell)
+        sums = (next((cell for cell in name if cell in _TB_SUMS), "") for name in names)
+        return [total or " ".join(filter(None, name)) for total, name in zip(sums, names, strict=True)]
+
+
+@dataclass
 class _Run:
     line: int
     tool: str
@@ -50,6 +84,7 @@ class _Run:
     names: tuple[str, ...] = ()
     size: int | None = None
     ended: bool = False
+    matrix: _Matrix = field(default_factory=_Matrix)
 
     def add(self, line: int, quantity: str, value: float | None, size: int | None = None, **labels: str) -> None:
         """Add a number, unless it is None."""
@@ -72,7 +107,10 @@ class _Run:
 _OSU = re.compile(r"^#\s*OSU (?P<kind>[\w/+. -]{2,60}?)(?: Test)?(?: v|\s*\(Version )(?P<version>[\d.]+)\)?\s*$")
 _OSU_COMMAND = re.compile(r"(?:^|[\s/])osu_(?:bw|bibw|latency|mbw_mr|[a-z_]+)(?:\s|$)")
 _UCX = re.compile(r"^\s*\+-{8,}\+-{8,}\+-|^\s*\|\s*(?:API|Test):\s|(?:^|[\s/])ucx_perftest\s")
-_TRANSFERBENCH = re.compile(r"^\s*TransferBench v(?P<version>[\w.]+)|^\s*Test \d{1,6}:\s*$")
+_TRANSFERBENCH = re.compile(
+    r"^\s*TransferBench v[\w.]+|^EnvVar,Value,Description,\(TransferBench|^Test#,Transfer#,|^\s*Test \d{1,6}:\s*$|^GPU-\w+ .*(?:All-To-All|Rings|Scaling).* benchmark"
+    r"|^NIC (?:Rings|All-To-All) benchmark|^(?:Uni|Bi)directional copy peak bandwidth GB/s"
+)
 _NVBANDWIDTH = re.compile(
     r"^\s*nvbandwidth Version: *v?(?P<version>[\w.]+)|^\s*Running \w*(?:memcpy|latency|local_copy)\w*\.\s*$"
 )
@@ -99,6 +137,9 @@ def read_tool(tool: str, lines: Sequence[Line], notes: Notes) -> list[ToolRun]:
     for line in lines:
         if line.text.strip() and not take(runs, line, notes):
             notes.add(line.number, "not understood", line.text)
+    for run in runs:
+        if run.operation not in {"", "transfer"} and not run.measurements and not run.failures:
+            run.failures.append((run.line, f"{run.operation} printed no result"))
     return [run.whole(notes.file) for run in runs if run.measurements or run.failures]
 
 
@@ -245,47 +286,223 @@ def _ucx(runs: list[_Run], line: Line, notes: Notes) -> bool:
 
 
 _TB_ROW = re.compile(
-    r"^\s*(Executor: *\w+ +\d+(?:\.\d+)?|Transfer +\d+|Aggregate \(CPU\))\s*[|│]?\s*([\d.]+) *GB/s\s*[|│]?\s*([\d.]+) *ms\s*[|│]?"
-    r"\s*(\d+) *bytes\s*[|│]?\s*(.*?)\s*$"
+    r"^\s*(Executor: *(?:Rank +\d+ +)?\w+ +\d+(?:\.\d+)?|Transfer +\d+|Aggregate \(CPU\))\s*[|│,]?\s*([\d.]+) *GB/s\s*[|│,]?"
+    r"\s*([\d.]+) *ms\s*[|│,]?\s*(\d+) *bytes\s*[|│,]?\s*(.*?)[\s,]*$"
 )
+_TB_CSV_ROW = re.compile(r"^(\d+),(\d+|ALL),(\d+),([^,]*),([^,]*),([^,]*),[^,]*,([\d.]+),[\d.]+(?:,.*)?$")
+"""A row under ``Test#,Transfer#,NumBytes,Src,Exe,Dst,CUs,BW(GB/s),Time(ms)``, up to 2025."""
 _TB_TEST = re.compile(r"^\s*Test (\d{1,6}):\s*$")
-_TB_OLD_AGGREGATE = re.compile(r"^\s*(\[ERROR\]|ERROR:).*$")
+_TB_ERROR = re.compile(r"^\s*(?:\[ERROR\]|ERROR:)")
+_TB_PRESETS = tuple(
+    (preset, re.compile(pattern))
+    for preset, pattern in (
+        ("a2asweep", r"GPU-\w+ All-To-All Sweep benchmark"),
+        ("poda2a", r"GPU-\w+ IntraPod All-To-All benchmark"),
+        ("a2a_n", r"GPU-RDMA All-To-All benchmark"),
+        ("a2a", r"GPU-\w+ All-To-All benchmark"),
+        ("nica2a", r"NIC All-To-All benchmark"),
+        ("nicrings", r"NIC Rings benchmark"),
+        ("rings", r"GPU-\w+ Rings benchmark"),
+        ("scaling", r"GPU-\w+ Scaling benchmark"),
+        ("schmoo", r"Bytes to transfer:.* Local GPU:.* Remote GPU:"),
+        ("one2all", r"Executing \(\S+ -> \w+ -> \S+\)"),
+        ("nicp2p", r"Unidirectional copy peak bandwidth GB/s \(NIC"),
+        ("p2p unidirectional", r"Unidirectional copy peak bandwidth"),
+        ("p2p bidirectional", r"Bidirectional copy peak bandwidth"),
+        ("hbm", r"Testing on at least \d+ bytes"),
+        ("healthcheck", r"Testing (?:HBM|unidirectional|bidirectional|all-to-all) "),
+        ("", r"Summary of top \d+ fastest/slowest"),
+    )
+)
+"""The first lines of the presets' results. Rows below the last one repeat numbers of the table before it."""
+_TB_SIZE = re.compile(
+    r"(?:Copying |\[|\(|at least |  )(\d{1,18}) bytes|Bytes (?:Per Direction[ ,]|to transfer: )(\d{1,18})"
+)
+_TB_TOTAL = re.compile(r"^((?:Average|Aggregate|Highest) .*?):?\s+([\d.]+) GB/s$")
+_TB_CRITERIA = re.compile(
+    r"^\s+(GPU \d+)(?: to (GPU \d+))?:[ :]*(?:Measured:? *)?([\d.]+)(?: GB/s +Criteria: *([\d.]+) GB/s| Limit +([\d.]+))\s*$"
+)
+_TB_SUBSET = re.compile(r"^([\s,\d.]+?)[\s,]+\d+ \d+((?: \(\S+ \w+ \S+\))+)\s*$")
+_TB_CELL = re.compile(
+    r"NIC\(\d+ QP\)|[CG]PU->[CG]PU|(?:Rank|GPU|CPU|NIC|SE) ?\d+(?:Mx)?|SRC\S*DST\S*|(?:SRC|DST) (?:Rank|NIC|MEM)|(?:Mem|NIC) Device"
+    r"|[\d.]+\( *\d+\)|[^\s,|│]+(?: \(GB/s\))?"
+)
+_TB_VALUE = re.compile(r"\d[\d.]*(?:\( *\d+\))?|N/A")
+_TB_DEVICE = re.compile(r"(?:Rank|GPU|CPU|NIC|SE) ?\d+(?:Mx)?")
+_TB_WAYS = {"->", "<-", "<->"}
+_TB_NUMBERS = ("Rank", "GPU", "NumCUs", "#CUs", "BlkS", "UnR")
+_TB_AGGREGATE = re.compile(r"RTotal|(?:MAX|AVG|MIN) \(|Averages|Best")
+_TB_CORNER = re.compile(
+    r"SRC\S*DST\S*|(?:SRC|DST) (?:Rank|NIC|MEM)|(?:Mem|NIC) Device|Rank|Name|GPU|NumCUs|#CUs|BlkS|UnR|Dir"
+)
+_TB_SUMS = ("STotal", "Actual", "TOTAL")
+_TB_HEAD = re.compile(
+    r"SRC|(?:Mem|NIC) Device|\b(?:NumCUs|BlkS|TOTAL|MaxBw)\b|#CUs|\bRank\b.*\bName\b|[CG]PU->[CG]PU|bw \(GB/s\)|\bRing\d+\b|Local Read"
+)
+
+
+def _tb_cells(text: str) -> list[tuple[int, str]]:
+    """Return the cells of a row with the place where each ends: its column in a comma-separated row."""
+    if text.count(",") > 1:
+        return [(place, match[0]) for place, cell in enumerate(text.split(",")) for match in _TB_CELL.finditer(cell)]
+    if "Local Read" in text:
+        return [(place, cell.strip()) for place, cell in enumerate(text.strip(" |").split("|"))]
+    return [(match.end(), match[0]) for match in _TB_CELL.finditer(text.replace("│", " "))]
+
+
+def _tb_matrix(run: _Run, line: Line, notes: Notes) -> bool:
+    """Read a line of a preset's table, and return whether it is one."""
+    if run.matrix.repeats:
+        return True
+    cells = _tb_cells(line.text)
+    texts = [text for _, text in cells]
+    if _tb_head(run, line.text, cells):
+        return True
+    first = next((place for place in range(len(texts), 0, -1) if not _TB_VALUE.fullmatch(texts[place - 1])), 0)
+    if first == len(texts) or not (run.matrix.heads or run.matrix.columns):
+        return False
+    columns = run.matrix.columns = run.matrix.columns or run.matrix.named()
+    labels, values = texts[:first], texts[first:]
+    if columns[:1] == ["bw (GB/s)"]:
+        half = next((place for place in range(len(labels) - 1, 0, -1) if labels[place].startswith("Rank")), 0)
+        way = next((label for label in labels if label in _TB_WAYS), "")
+        source = " ".join(label for label in labels[:half] if label != way)
+        _tb_value(run, line, (source, " ".join(labels[half:]), way), values[-1], notes)
+    elif columns and columns[0].startswith("Ring"):
+        width = sum(column.split()[0] == columns[0].split()[0] for column in columns)
+        for place in range(0, len(texts), width):
+            row = zip(columns[place + 1 : place + width], texts[place + 1 : place + width], strict=False)
+            for column, value in row:
+                _tb_value(run, line, (texts[place], column, ""), value, notes)
+    else:
+        _tb_row(run, line, labels, values, notes)
+    return True
+
+
+def _tb_head(run: _Run, text: str, cells: list[tuple[int, str]]) -> bool:
+    """Add a header line to the table, and return whether the line is one."""
+    texts = [cell for _, cell in cells]
+    if texts[:1] == ["Device"] and run.matrix.heads and (kinds := re.findall(r"(\w+) BW\b", text)):
+        rings = zip((cell for _, cell in run.matrix.heads[-1]), ["", *dict.fromkeys(kinds)] * len(cells), strict=False)
+        run.matrix.heads = [[(place, f"{ring} {kind}".strip()) for place, (ring, kind) in enumerate(rings)]]
+        return True
+    if not _TB_HEAD.search(text) and not (texts and all(_TB_DEVICE.fullmatch(cell) for cell in texts)):
+        return False
+    if run.matrix.columns:
+        run.matrix = _Matrix()
+    run.matrix.heads = [*run.matrix.heads, cells[:1] if "#CUs" in texts else cells][-4:]
+    return True
+
+
+def _tb_row(run: _Run, line: Line, labels: list[str], values: list[str], notes: Notes) -> None:
+    """Add the numbers of a row whose columns are named by the header."""
+    matrix, columns = run.matrix, run.matrix.columns
+    if labels[:1] == ["RTotal"] and len(values) == len(columns) + 1:
+        columns = [*columns, "largest Actual"]
+    extra = max(0, len(values) - len(columns))
+    labels, values = [*labels, *values[:extra]], values[extra:]
+    if len(values) != len(columns) or not labels:
+        notes.add(line.number, f"{len(values)} values under {len(columns)} columns", line.text)
+        return
+    if labels[-1] in {"min", "max", "sd"}:
+        return
+    way = next((label for label in labels if label in _TB_WAYS), "")
+    labels = [label for label in labels if label != way]
+    if labels and labels[0].startswith("Rank"):
+        matrix.rank, labels = labels[0], labels[1:]
+    elif labels and _TB_AGGREGATE.match(labels[0]):
+        matrix.rank = ""
+    corners = dict(enumerate(matrix.corners))
+    named = [
+        f"{corners[place]} {label}" if place in corners and label.isdigit() else label
+        for place, label in enumerate(labels)
+    ]
+    row = " ".join(filter(None, (matrix.rank, *named))).rstrip(":")
+    for column, value in zip(columns, values, strict=True):
+        _tb_value(run, line, (row, column, way), value, notes)
+
+
+def _tb_value(run: _Run, line: Line, labels: tuple[str, str, str], value: str, notes: Notes) -> None:
+    row, column, way = labels
+    if value != "N/A" and not column.startswith(("#SE", "Blocksize", "Unroll", "EBytes")):
+        rate = measured(value.partition("(")[0], f"{row} {column}", line.number, notes)
+        run.add(
+            line.number, "bandwidth_gbps", None if rate is None else rate * 8, run.size, row=row, column=column, way=way
+        )
 
 
 def _transferbench(runs: list[_Run], line: Line, notes: Notes) -> bool:
-    text = line.text
-    title = re.match(r"^\s*TransferBench v([\w.]+)", text)
+    text = line.text.rstrip()
+    title = re.search(r"^\s*TransferBench v([\w.]+)|\(TransferBench (?:Client )?v([\w.]+)", text)
     if title or not runs:
         runs.append(_Run(line.number, "TransferBench", "transfer"))
     run = runs[-1]
     if title:
-        run.settings["version"] = title[1]
+        run.settings["version"] = title[1] or title[2]
+        return True
+    if size := _TB_SIZE.search(text):
+        run.size = int(size[1] or size[2])
+    preset = next((preset for preset, begins in _TB_PRESETS if begins.match(text)), None)
+    if preset is not None:
+        run.operation, run.matrix = preset or run.operation, _Matrix(repeats=not preset)
+        run.names = (re.sub(r"^Testing |[ .]*(?:PASS|FAIL.*)?$", "", text),) if preset == "healthcheck" else run.names
         return True
     if test := _TB_TEST.match(text):
         run.names = (test[1],)
-        return True
+    elif _TB_ERROR.match(text):
+        run.failures.append((line.number, text.strip()[:300]))
+    elif setting := re.match(r"^\s*([A-Z][A-Z0-9_]{2,40})\s*[=,]\s*([^\s,]+)", text):
+        run.settings.setdefault(setting[1], setting[2])
+    elif not (_tb_numbers(run, line, text, notes) or _TB_OTHER.search(text) or _tb_matrix(run, line, notes)):
+        return _KNOWN.match(text) is not None or not run.measurements
+    return True
+
+
+def _tb_numbers(run: _Run, line: Line, text: str, notes: Notes) -> bool:
+    """Add the numbers of a line that names them itself, and return whether the line is one."""
+    test = run.names[0] if run.names else ""
     if row := _TB_ROW.match(text):
         rate = measured(row[2], "GB/s", line.number, notes)
-        name = " ".join(row[1].split())
-        detail = row[5] if "->" in row[5] else ""
+        host = re.search(r"\(sum\) \[(\S+)\]", row[5])
+        labels = {"test": test, "part": " ".join(row[1].split()), "way": row[5] if "->" in row[5] else ""}
+        labels["host"] = host[1] if host else ""
+        run.add(line.number, "bandwidth_gbps", None if rate is None else rate * 8, whole(row[4]), **labels)
+    elif row := _TB_CSV_ROW.match(text):
+        rate, part = measured(row[7], "GB/s", line.number, notes), f"Transfer {row[2]}".replace("Transfer ALL", "total")
+        way = "" if {row[4], row[5]} == {"ALL"} else " -> ".join(row.group(4, 5, 6))
         run.add(
             line.number,
             "bandwidth_gbps",
             None if rate is None else rate * 8,
-            whole(row[4]),
-            test=run.names[0] if run.names else "",
-            part=name,
-            way=detail,
+            whole(row[3]),
+            test=row[1],
+            part=part,
+            way=way,
         )
-        return True
-    if _TB_OLD_AGGREGATE.match(text):
-        run.failures.append((line.number, text.strip()[:300]))
-        return True
-    setting = re.match(r"^\s*([A-Z][A-Z0-9_]{2,40})\s*=\s*(\S+)", text)
-    if setting:
-        run.settings.setdefault(setting[1], setting[2])
-        return True
-    return _KNOWN.match(text) is not None or run.measurements == [] or bool(re.search(r"Time\s*=|bytes|====", text))
+    elif total := _TB_TOTAL.match(text):
+        rate = measured(total[2], total[1], line.number, notes)
+        name = " ".join(total[1].split())
+        run.add(line.number, "bandwidth_gbps", None if rate is None else rate * 8, run.size, total=name)
+    elif device := _TB_CRITERIA.match(text):
+        part = f"{device[1]} to {device[2]}" if device[2] else device[1]
+        rate, limit = number(device[3]), number(device[4] or device[5])
+        if rate is not None and limit is not None:
+            run.add(line.number, "bandwidth_gbps", rate * 8, test=test, part=part)
+            if rate < limit:
+                reason = f"{test}, {part}: {rate:g} GB/s, at least {limit:g} expected"
+                run.failures.append((line.number, reason))
+    elif subset := _TB_SUBSET.match(text):
+        parts = re.findall(r"\((\S+ \w+ \S+)\)", subset[2])
+        for part, value in zip(parts, re.split(r"[\s,]+", subset[1].strip(" ,")), strict=False):
+            _tb_value(run, line, (f"{len(parts)} at once", part, ""), value, notes)
+    else:
+        return False
+    return True
+
+
+_TB_OTHER = re.compile(
+    r"Time\s*=|bytes|====|^\s*(?:BlockSize|Unroll|NumSubExec)\s*:|\bIter \d+|StandardDev|# Iters Run|PASS|FAIL|^Test#,|^Sweep |^[\s│,]*$|^\s*[└┌├-]"
+)
 
 
 _NV_RUNNING = re.compile(r"^\s*[Rr]unning (\w+)\.?\s*$")

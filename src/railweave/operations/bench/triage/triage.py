@@ -480,6 +480,8 @@ def _ends(case: Case) -> Iterator[tuple[int, str]]:
             yield test.line, "the test did not come to its end: it has no average line"
     if case.read.tableless and not case.read.nccl_tests:
         yield case.read.tableless, "the header of nccl-tests is here, and no row of a table"
+    for run in case.read.tools:
+        yield from run.failures
     reported = any(failure.status for test in case.read.perftests for failure in test.failures)
     for test in case.read.perftests:
         for failure in test.failures:
@@ -507,7 +509,7 @@ def ended(case: Case) -> Iterator[FindingPlace]:
     ends: dict[int, str] = {}
     for line, reason in sorted(_ends(case), key=lambda end: end[0]):
         ends.setdefault(line, reason)
-    tests = {line for test in case.read.nccl_tests for line, _ in test.failures}
+    tests = {line for test in (*case.read.nccl_tests, *case.read.tools) for line, _ in test.failures}
     cause = _cause(case)
     shown = False
     for line, reason in ends.items():
