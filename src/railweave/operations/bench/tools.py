@@ -549,7 +549,7 @@ def _nvbandwidth(runs: list[_Run], line: Line, notes: Notes) -> bool:
             if cell != "N/A":
                 _nv_cell(run, line.number, (cells[0], head), measured(cell, run.operation, line.number, notes))
         return True
-    if re.match(r"^\s*(?:ERROR|\[?Error)|CUDA_ERROR", text):
+    if re.match(r"^\s*\[?(?:ERROR|Error|(?:CUDA|NVML)_ERROR|cudaError)", text):
         run.failures.append((line.number, text.strip()[:300]))
         return True
     return _KNOWN.match(text) is not None or bool(
