@@ -55,6 +55,10 @@ def test_kinds_are_rules_and_fragments_name_their_source() -> None:
     assert {meaning.kind for meaning in MEANINGS} <= rules
     assert all(meaning.source for meaning in MEANINGS)
     assert kind_of("Call to ibv_modify_qp failed with error Invalid argument") == "run-call-failed"
+    assert kind_of("NET/IB: read failed in ncclIbRoceGetVersionNum: No such device") == "run-call-failed"
+    assert kind_of("NET/IB: could not find mr 0x7f12 inside cache of 3 entries") == "run-internal"
+    assert kind_of("XML Mismatch : net / nic") == "run-topology"
+    assert kind_of("NET/OFI Failure in plugin cleanup") == "run-plugin-failed"
 
 
 @pytest.mark.parametrize("number", range(0, 118, 2))
