@@ -28,8 +28,15 @@ FOUND = {
         ("run-no-rdma-device", "gpu-b", 16, "NCCL_IB_HCA=rocep1s0", "No device found"),
         ("run-over-sockets", "gpu-a", 8, "Socket", "Using network Socket"),
         ("run-over-sockets", "gpu-b", 18, "Socket", "Using network Socket"),
+        ("run-mixed-versions", "gpu-a", 1, "here 2.26.5+cuda12.9", "NCCL version 2.26.5"),
         ("run-mixed-versions", "gpu-b", 11, "2.26.5+cuda12.9, 2.27.5+cuda12.9", "NCCL version 2.27.5"),
-        ("run-bootstrap-interface", "gpu-b", 12, "ens3, eth0", "Bootstrap: Using ens3"),
+        (
+            "run-bootstrap-interface",
+            "nccl-2.27-sockets.log",
+            2,
+            "eth0 on gpu-a; ens3 on gpu-b",
+            "Bootstrap: Using eth0",
+        ),
         ("run-affinity", "gpu-a", 10, "56-111, none of which is near its GPU (0-55)", "Affinity for GPU 0 is empty"),
         ("run-affinity", "gpu-b", 20, "56-111", "Affinity for GPU 0 is empty"),
     ],
@@ -79,9 +86,9 @@ FOUND = {
         ("run-ended-early", "nccl-tests-2.19-groups-wrong.txt", 1, "NCCL_TESTS_MIN_BW", "nccl-tests version"),
     ],
     "nccl-tests-2.17-timeout-srun.txt": [
-        ("run-ended-early", "nccl-tests-2.17-timeout-srun.txt", 28, "Test timeout (60s)", "Test timeout"),
-        ("run-ended-early", "nccl-tests-2.17-timeout-srun.txt", 29, "CUDA failure", "unspecified launch"),
-        ("run-ended-early", "nccl-tests-2.17-timeout-srun.txt", 30, "Test failure", "pid 70214"),
+        ("run-ended-early", "h100-02", 28, "Test timeout (60s)", "Test timeout"),
+        ("run-ended-early", "h100-02", 29, "CUDA failure", "unspecified launch"),
+        ("run-ended-early", "h100-02", 30, "Test failure", "pid 70214"),
     ],
 }
 AS_A_MATTER_OF_COURSE = {"perftest-status-12-named.txt"}

@@ -61,7 +61,7 @@ def test_kinds_are_rules_and_fragments_name_their_source() -> None:
     assert kind_of("NET/OFI Failure in plugin cleanup") == "run-plugin-failed"
 
 
-@pytest.mark.parametrize("number", range(0, 118, 2))
+@pytest.mark.parametrize("number", [*range(0, 118, 2), 3000114, 3000150, 4000074, 9000118, 11000157])
 def test_a_planted_cause_is_found_behind_any_prefix(number: int) -> None:
     assert judged(made(number)) == ""
 
@@ -264,3 +264,74 @@ def test_nothing_to_judge_says_what_to_set() -> None:
 def test_mutated_logs_raise_no_error() -> None:
     for number in range(150):
         triage(mutated(number), "x")
+
+
+def test_of_two_interfaces_none_is_the_usual_one() -> None:
+    lines = [
+        f"n{place}:7:9 [0] NCCL INFO Bootstrap : Using {name}:10.0.0.{place}<0>"
+        for place, name in enumerate(("eno1", "eth0"))
+    ]
+    [diagnosis] = triage("\n".join(lines), "job.log").diagnoses
+    assert (diagnosis.finding.id, diagnosis.finding.where) == ("run-bootstrap-interface", "job.log")
+    assert "eno1 on n0; eth0 on n1" in diagnosis.finding.what
+    lines.append("n2:7:9 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.2<0>")
+    [diagnosis] = triage("\n".join(lines), "job.log").diagnoses
+    assert diagnosis.finding.where == "n0"
+
+
+def test_names_of_networks_may_have_blanks() -> None:
+    """``AWS Libfabric`` is the name that the OFI plugin gives itself."""
+    log = """\
+ip-7:812:901 [0] NCCL INFO Using network AWS Libfabric
+ip-7:812:901 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/AWS Libfabric/0/GDRDMA
+ip-7:812:901 [0] NCCL INFO Channel 01/0 : 0[0] -> 8[0] [send] via NET/AWS Libfabric/2(3)/GDRDMA/Shared
+ip-7:812:901 [0] NCCL INFO Channel 02/0 : 0[c1000] -> 8[c1000] [send] via NET/AWS Libfabric/1 comm 0x7f12 nRanks 16
+ip-7:812:901 [0] NCCL INFO Channel 03/0 : 0[0] -> 8[0] [send] via NET/AWS Libf
+"""
+    result = triage(log, "x")
+    assert result.read.log is not None
+    assert [network.text for network in result.read.log.networks] == ["AWS Libfabric"]
+    channels = [(channel.through, channel.device, channel.gdr, channel.proxy) for channel in result.read.log.channels]
+    assert channels == [
+        ("AWS Libfabric", 0, True, None),
+        ("AWS Libfabric", 2, True, 3),
+        ("AWS Libfabric", 1, False, None),
+    ]
+    assert [diagnosis.finding.what for diagnosis in result.diagnoses] == [
+        "1 of 3 connections go over the network without GPUDirect RDMA"
+    ]
+
+
+HANGING = """\
+[rank{rank}]:[E1105 02:07:08.408 ProcessGroupNCCL.cpp:616] [Rank {rank}] Watchdog caught collective operation timeout: \
+WorkNCCL(SeqNum={sequence}, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600033 milliseconds before timing out.
+[rank{rank}]:[E1105 02:07:08.465 ProcessGroupNCCL.cpp:1785] [PG ID 0 PG GUID 0(default_pg) Rank {rank}] Exception (either an error or \
+timeout) detected by watchdog at work: {sequence}, last enqueued NCCL work: {sequence}, last completed NCCL work: {done}.
+"""
+
+
+def test_a_rank_that_alone_hangs_in_an_operation_is_named() -> None:
+    log = "".join(
+        HANGING.format(rank=rank, sequence=sequence, done=sequence - 1)
+        for rank, sequence in ((0, 4211), (9, 4210), (4, 4211))
+    )
+    [diagnosis] = triage(log, "x").diagnoses
+    assert (diagnosis.finding.id, diagnosis.finding.where) == ("run-rank-missing", "rank-9")
+    assert "operation 4210" in diagnosis.finding.what
+    assert "ranks 0, 4 completed" in diagnosis.finding.what
+
+
+@pytest.mark.parametrize(
+    ("line", "id_", "severity", "where"),
+    [
+        ("libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes.", "run-memory-locked", "error", "x"),
+        ("n1:8:8 [0] nccl_net_ofi_init:7 NCCL WARN NET/OFI Could not find ncclGetVersion symbol", "run-library-missing", "warning", "n1"),
+        ("n1:8:8 [0] NCCL WARN NET/IB : Got completion from peer 10.1.1.2<4> with stat", "run-completion-failed", "error", "n1"),
+        ("[17.2] [k1:22 :0]  ib_mlx5_log.c:171  UCX  ERROR Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15 vend 0x81)", "run-retries-exceeded", "error", "k1"),
+        ("[17.2] [k1:22:1]   select.c:642  UCX  ERROR   no active messages transport to <no debug data>: Unsupported operation", "run-ended-early", "error", "k1"),
+    ],
+)  # fmt: skip
+def test_single_lines(line: str, id_: str, severity: str, where: str) -> None:
+    findings = [diagnosis.finding for diagnosis in triage(line + "\n", "x").diagnoses]
+    assert (findings[0].id, findings[0].severity, findings[0].where) == (id_, severity, where)
+    assert {finding.id for finding in findings} <= {id_, "run-ended-early"}

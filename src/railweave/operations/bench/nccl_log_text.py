@@ -232,9 +232,9 @@ _N = r"(-?[0-9]{1,9})"
 
 _RING = re.compile(r"^Channel ([0-9]{1,4})/([0-9]{1,4}) :((?: +[0-9]{1,9})+ *)(\.\.\.)?$")
 _CHANNEL = re.compile(
-    rf"^Channel ([0-9]{{1,4}})(?:/([0-9]{{1,4}}))? : {_N}\[\w+\] -> {_N}\[\w+\](?: \[(send|receive)\])? via (\w+)(\S*)"
+    rf"^Channel ([0-9]{{1,4}})(?:/([0-9]{{1,4}}))? : {_N}\[\w+\] -> {_N}\[\w+\](?: \[(send|receive)\])? via (\w+)(.*?)(?: comm 0x.*)?$"
 )
-_NET = re.compile(r"^/([^/]+)/([0-9]{1,4})(?:\(([0-9]{1,9})\))?((?:/GDRDMA(?:\(\w+\))?)?)((?:/Shared)?)")
+_NET = re.compile(r"/([^/]+)/([0-9]{1,4})(?:\(([0-9]{1,9})\))?((?:/GDRDMA(?:\(\w+\))?)?)((?:/Shared)?)\s*")
 _TREE = re.compile(rf"\[([0-9]{{1,4}})\] {_N}/{_N}/{_N}->{_N}->{_N}")
 _DEVICE = re.compile(r"\[([0-9]{1,4})\]([^\s:\]]+):([0-9]{1,4})/(\w+)")
 
@@ -279,7 +279,9 @@ def _ring(parts: Parts, match: re.Match[str]) -> None:
 
 
 def _channel(parts: Parts, match: re.Match[str]) -> None:
-    net = _NET.match(match[7]) if match[6] == "NET" else None
+    net = _NET.fullmatch(match[7]) if match[6] == "NET" else None
+    if match[6] == "NET" and net is None:
+        return  # cut off
     sides: dict[str, Literal["send", "receive", ""]] = {"send": "send", "receive": "receive"}
     parts.channels.append(
         log.Channel(
@@ -423,7 +425,7 @@ _KNOWN: tuple[tuple[str, str, Take], ...] = (
     ("set by environment to", r"^(\w+) set by environment to (.*?)\.?$", _variable),
     (" set to ", r"^((?:NCCL|RCCL)_\w+) set to (.*)$", _variable),
     ("Bootstrap", r"^Bootstrap ?: Using ?(.*)$", _bootstrap),
-    ("Using network", r"^Using network (\S+)", _network),
+    ("Using network", r"^Using network (\S.*)$", _network),
     (
         "/Plugin",
         r"^(NET|TUNER|PROFILER)/Plugin ?: Loaded (?:net|tuner|profiler) plugin (.+?)(?: \((v\d+)\))?$",

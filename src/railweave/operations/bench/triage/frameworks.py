@@ -459,6 +459,14 @@ def _late(
             text = f"rank {rank} reports nothing, and {_list(ranks)} gave up waiting at {name}{of_group}{waited}: it did not join, or it ended"
             yield FindingPlace(hosts.get(rank) or f"rank-{rank}", text, first.file, first.line)
         return
+    done = sorted(step.rank for step in progress.values() if (step.completed or 0) >= first.sequence)
+    if done:
+        for rank in sorted(ranks)[:16]:
+            text = (
+                f"rank {rank} waits in {name}{of_group}{waited}, which {_list(done)} completed: it alone does not go on"
+            )
+            yield FindingPlace(hosts.get(rank) or f"rank-{rank}", text, first.file, first.line)
+        return
     furthest = min(progress.values(), key=lambda step: step.completed or 0, default=None)
     last = (
         f"; {_named(furthest.rank, hosts)} completed {furthest.completed} and enqueued {furthest.enqueued}"

@@ -48,6 +48,12 @@ def _all(case: Case, facts_of: Callable[[NcclLog], Iterable[Fact]]) -> dict[str,
     return by_host(case.job or ((case.log,) if case.log else ()), facts_of)
 
 
+def _unnamed(case: Case) -> set[str]:
+    """Return the files that stand for a host though their logs name hosts: their line without one may be cut off."""
+    logs = case.job or ((case.log,) if case.log else ())
+    return {log.file.rpartition("/")[2] for log in logs if any(source.host for _, source in log.sources)}
+
+
 def most_common(values: Iterable[str]) -> str:
     """Return the value that more than half of the places have, or an empty string."""
     counts = Counter(values)
@@ -142,14 +148,19 @@ def _left_out(wanted: str, names: set[str]) -> Iterator[tuple[str, str]]:
 )
 def missing(case: Case) -> Iterator[FindingPlace]:
     """All hosts of a job use the same number of NICs."""
-    everywhere = {host: {rdma_device.name for rdma_device in devices} for host, devices in _all(case, _devices).items()}
+    unnamed = _unnamed(case)
+    everywhere = {
+        host: {rdma_device.name for rdma_device in devices}
+        for host, devices in _all(case, _devices).items()
+        if host not in unnamed
+    }
     most = max(map(len, everywhere.values()), default=0)
     whole = [names for names in everywhere.values() if len(names) == most]
     if len(everywhere) < 2 or len(whole) * 2 < len(everywhere):
         return
     alike = {name for name in whole[0] if all(name in names for names in whole)}
     for host, devices in _own(case, _devices).items():
-        names = everywhere[host]
+        names = everywhere.get(host, whole[0])
         left_out = {
             name
             for name, _ in _left_out(case.log.variable_of(devices[0].host, "NCCL_IB_HCA") if case.log else "", names)
@@ -172,10 +183,15 @@ def versions(case: Case) -> Iterator[FindingPlace]:
     """All ranks use the same version of the library."""
     everywhere = [message for log in case.job or ((case.log,) if case.log else ()) for message in log.version_lines]
     texts = list(dict.fromkeys(message.text for message in everywhere))
+    cut = {text for text in texts if any(other.startswith(text) and other != text for other in texts)}
+    everywhere = [message for message in everywhere if message.text not in cut]
+    texts = [text for text in texts if text not in cut]
     if case.log is not None and len(texts) > 1:
-        usual = most_common(message.text for message in everywhere) or texts[0]
+        usual = most_common(message.text for message in everywhere) or next(
+            (message.text for message in everywhere if not message.host), ""
+        )
         for host, messages in _own(case, lambda log: log.version_lines).items():
-            other = next((message for message in messages if message.text != usual), None)
+            other = next((message for message in messages if message.text not in {usual, *cut}), None)
             if other is not None:
                 text = f"ranks have different versions: {', '.join(texts)}; here {other.text}"
                 yield case.finding(other.line, text, host if other.host else "")
@@ -203,18 +219,19 @@ def settings(case: Case) -> Iterator[FindingPlace]:
         host: {setting.name: setting.value for setting in settings} for host, settings in _all(case, _settings).items()
     }
     began = set(_all(case, lambda log: log.networks)) | set(_all(case, lambda log: log.bootstrap))
-    hosts = began | set(everywhere)
+    hosts = (began | set(everywhere)) - _unnamed(case)
     for host, of_host in _own(case, _settings).items():
+        if host not in hosts:
+            continue
         first = {setting.name: setting for setting in reversed(of_host)}
         for name, setting in sorted(first.items()):
-            values = {other: everywhere.get(other, {}).get(name, "") for other in hosts}
-            usual = most_common(values.values())
-            others = Counter(value for other, value in values.items() if other != host)
-            if not others or set(others) == {setting.value} or (setting.value == usual and usual):
+            values = Counter(everywhere.get(other, {}).get(name, "") for other in hosts)
+            others = {value: number for value, number in values.items() if value != setting.value}
+            if not others or values[setting.value] > max(others.values()):
                 continue
-            value, number = others.most_common(1)[0]
+            value, number = max(sorted(others.items()), key=lambda other: other[1])
             unset = not value
-            if unset and (number < len(others) or not any(everywhere.get(other) for other in hosts - {host})):
+            if unset and (len(others) > 1 or not any(everywhere.get(other) for other in hosts - {host})):
                 continue  # a host that reports no variable at all may log less
             beside = "not set" if unset else value
             text = f"{name} is {setting.value}, and {beside} on {counted(number, 'other host')}"
@@ -242,8 +259,8 @@ def bootstrap(case: Case) -> Iterator[FindingPlace]:
         host: next(iter(facts)) for host, facts in _all(case, lambda log: log.bootstrap).items()
     }  # the first that a host lists is the one that it uses
     several = len(interfaces) > 1 or any((log.nodes or 1) > 1 for log in (case.log, *case.job))
-    usual = most_common(interface.name for interface in interfaces.values())
-    rare = _rarest(interfaces)
+    names = _ordinary(interfaces)
+    usual = names[0][0] if len(names) == 1 or (names and len(names[0][1]) > len(names[1][1])) else ""
     versions = {host: _version(interface.address) for host, interface in interfaces.items()}
     for host, facts in _own(case, lambda log: log.bootstrap).items():
         name, line = facts[0].name, facts[0].line
@@ -257,22 +274,29 @@ def bootstrap(case: Case) -> Iterator[FindingPlace]:
             yield case.finding(line, f"ranks of several servers look for each other over {name}{often}", where)
         elif link_local:
             yield case.finding(line, f"ranks find each other by the link-local address {facts[0].address}", where)
-        elif name != usual and (usual or name == rare) and len({fact.name for fact in interfaces.values()}) > 1:
-            names = ", ".join(sorted({interface.name for interface in interfaces.values()}))
+        elif len(names) > 1 and (name != usual if usual else host == names[0][1][0]):
+            text = "servers use different interfaces to find each other: "
+            if usual:
+                text += f"{', '.join(sorted(name for name, _ in names))}; here {name}"
+            else:  # none is the usual one: which host is at fault is not known
+                text += "; ".join(
+                    f"{each} on {', '.join(hosts[:4])}{', …' * (len(hosts) > 4)}" for each, hosts in names
+                )
+            yield case.finding(line, text, where if usual else "")
+        elif (version := versions.get(host)) and version != (common := most_common(versions.values())) and common:
             yield case.finding(
-                line, f"servers use different interfaces to find each other: {names}; here {name}", where
-            )
-        elif versions[host] and (common := most_common(versions.values())) and versions[host] != common:
-            yield case.finding(
-                line, f"ranks here use an {versions[host]} address to find each other, the others {common}", where
+                line, f"ranks here use an {version} address to find each other, the others {common}", where
             )
     yield from case.reported("run-bootstrap-interface")
 
 
-def _rarest(interfaces: Mapping[str, Interface]) -> str:
-    """Return the interface that the fewest hosts use, the first by name."""
-    names = Counter(interface.name for interface in interfaces.values() if not _VIRTUAL.match(interface.name))
-    return min(sorted(names), key=lambda name: names[name], default="")
+def _ordinary(interfaces: Mapping[str, Interface]) -> list[tuple[str, list[str]]]:
+    """Return the interfaces of servers' own networks with the hosts that use each, the most frequent first."""
+    hosts: dict[str, list[str]] = defaultdict(list)
+    for host, interface in interfaces.items():
+        if not _VIRTUAL.match(interface.name) and interface.name != "lo":
+            hosts[interface.name].append(host)
+    return sorted(hosts.items(), key=lambda of_name: -len(of_name[1]))
 
 
 def _version(text: str) -> str:

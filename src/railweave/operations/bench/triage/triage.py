@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from railweave.operations.bench.nccl_log import LogMessage, NcclLog
 
 
-MEMORY = r"Couldn't allocate MR|memlock\b.*limit"
+MEMORY = r"Couldn't allocate MR|memlock\b.*limit|RLIMIT_MEMLOCK is \d{1,9} bytes"
 
 
 def _said(case: Case, pattern: str) -> Iterator[FindingPlace]:
@@ -408,7 +408,7 @@ _NO_LIBRARY = re.compile(r"Failed to open libibverbs\S*|libibverbs: Warning: cou
     fix="install rdma-core (libibverbs1, ibverbs-providers) and the GPU's driver libraries in the image, in the versions of the host's drivers",
 )
 def library(case: Case) -> Iterator[FindingPlace]:
-    """Libraries that NCCL opens exist. A driver of libibverbs that cannot be loaded is a warning: it may be of a NIC that is not there."""
+    """Libraries that NCCL opens exist. A missing driver of libibverbs, or NCCL linked statically, is a warning."""
     known = {message.line for message in (case.log.warnings if case.log else ())}
     for key, line, often in once(
         (f"{case.host_of(line.number)}\n{match[0].strip()}", line.number)
@@ -418,7 +418,8 @@ def library(case: Case) -> Iterator[FindingPlace]:
         host, _, text = key.partition("\n")
         place = case.finding(line, text + times(often), host)
         yield replace(place, severity="warning") if "Warning" in text else place
-    yield from case.reported("run-library-missing")
+    for place in case.reported("run-library-missing"):
+        yield replace(place, severity="warning") if "ncclGetVersion" in place.what else place
 
 
 @check(
@@ -450,8 +451,9 @@ def peer_ended(case: Case) -> Iterator[FindingPlace]:
 def unknown(case: Case) -> Iterator[FindingPlace]:
     """Every warning of NCCL is known."""
     groups: dict[str, list[LogMessage]] = {}
+    completions = {completion.line for completion in (case.log.failed if case.log else ())}
     for message in case.log.warnings if case.log else ():
-        if not kind_of(message.text):
+        if not kind_of(message.text) and message.line not in completions:
             groups.setdefault(message.host, []).append(message)
     for host, messages in groups.items():
         more = f"; {len(messages) - 1} more" if len(messages) > 1 else ""
@@ -467,7 +469,7 @@ _END = re.compile(
     r"|Failed to complete \w+|Couldn't post send|Failed to exchange data|(?:ethernet|rdma)_\w+: (?:Couldn't|Unable)|Unable to (?:Connect the HCA|read to socket|open file descriptor)"
     r"|Couldn't (?:connect to|get context|set the link layer|create IB resources|get device)|IB device \S+ not found"
     r"|[Pp]rocess(?:es)? .{0,200}exited (?:on signal|with)|(?:mpirun|mpiexec|prterun).{0,200} (?:noticed|detected) that|srun: error: .{0,200}(?:[Ee]xited with exit code|Killed|Aborted|[Ss]ignal)"
-    r"|exitcode *: -?[1-9]|Signal: (?:Aborted|Segmentation)|BAD TERMINATION|\bChildFailedError\b|slurmstepd: error"
+    r"|exitcode *: -?[1-9]|Signal: (?:Aborted|Segmentation)|BAD TERMINATION|\bChildFailedError\b|slurmstepd: error|UCX +(?:ERROR|FATAL)\b"
 )
 """The lines by which a program, a benchmark or a launcher reports that a job failed."""
 
@@ -515,18 +517,24 @@ def ended(case: Case) -> Iterator[FindingPlace]:
     for line, reason in ends.items():
         if line in tests or not shown:
             shown |= line not in tests or len(tests) > 0
-            yield case.finding(line, reason + cause, case.host_of(line) or _host_before(reason, case))
+            yield case.finding(line, reason + cause, _host_in(reason, case) or case.host_of(line))
     for test in case.read.nccl_tests:
         if test.average_is_enough is False:
             yield case.finding(test.line, "the average bus bandwidth is below what NCCL_TESTS_MIN_BW asks for")
 
 
-_FAILED_ON = re.compile(r"^\s*([^\s:]+): Test (?:NCCL|CUDA|HIP) failure")
+_FAILED_ON = re.compile(
+    r"^\s*(?:\[[\d.]+\] *)?(?:\.\. |srun: error: |\[)?([^\s:\]]+)"
+    r"(?:: Test (?:NCCL |CUDA |HIP )?(?:failure|timeout)| pid \d+: Test|: tasks? \d|:\d+ *:\d+\] .*\bUCX )"
+)
 
 
-def _host_before(reason: str, case: Case) -> str:
+def _host_in(reason: str, case: Case) -> str:
+    """Return the host that a report of a failure names itself; empty if it names none, or one that no other line names."""
     match = _FAILED_ON.match(reason)
-    return match[1] if match and case.log and match[1] in {source.host for _, source in case.log.sources} else ""
+    named = {source.host for _, source in case.log.sources} if case.log else set[str]()
+    named |= {host for test in case.read.nccl_tests for host in test.hosts}
+    return match[1] if match and (match[1] in named or "UCX" in match[0]) else ""
 
 
 def _cause(case: Case) -> str:

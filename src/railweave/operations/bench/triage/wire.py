@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING
 
@@ -66,9 +67,13 @@ class Case:
         """Return a finding of the current check, at the line that shows it. ``where``: the name of a host; if empty, the file is named."""
         return FindingPlace(where or self.file.rpartition("/")[2] or self.file, description, self.file, line, fix=fix)
 
+    @cached_property
+    def _host_of_line(self) -> dict[int, str]:
+        return {line.number: line.host for line in self.lines}
+
     def host_of(self, line: int) -> str:
-        """Return the host that printed a line, or an empty string if the log does not show it."""
-        return self.log.host_of(line) if self.log else ""
+        """Return the host that printed a line: that of NCCL's message, else that of the line's prefix; empty if neither names it."""
+        return (self.log.host_of(line) if self.log else "") or self._host_of_line.get(line, "")
 
     def warnings_of(self, kind: str) -> Iterator[tuple[LogMessage, str]]:
         """Yield (first warning, suffix) for each group of similar warnings of a kind on a host. The suffix has the group's ranks and size."""
@@ -183,6 +188,9 @@ def retries(case: Case) -> Iterator[FindingPlace]:
                 mtu = f", MTU {test.mtu_bytes}" if test.mtu_bytes else ""
                 gids = f" from {test.local_gid} to {test.remote_gid}" if test.local_gid and test.remote_gid else ""
                 yield case.finding(failure.line, f"no answer to all retries{gids}{mtu}", test.device)
+    for line in case.lines:
+        if match := _UCX_RETRIES.search(line.text):
+            yield case.finding(line.number, f"no answer to all retries of {match[2]} ({match[3]})", match[1])
     for key, line, often in once(
         (
             f"{completion.host}\n{completion.device}\n{completion.local_gid}\n{completion.remote_gid or completion.peer}",
@@ -194,6 +202,11 @@ def retries(case: Case) -> Iterator[FindingPlace]:
         host, name, local, remote = key.split("\n")
         way = f" from {local}" * bool(local) + f" to {remote}" * bool(remote)
         yield case.finding(line, f"no answer to all retries{f' of {name}' if name else ''}{way}{times(often)}", host)
+
+
+_UCX_RETRIES = re.compile(
+    r"\[([^\s:\]]{1,255}):\d{1,9} *:\d{1,9}\].{0,80}UCX +ERROR Transport retry count exceeded on (\S+) \(([^)]{0,80})\)"
+)
 
 
 @check(
