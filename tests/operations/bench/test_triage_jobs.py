@@ -189,7 +189,13 @@ def dump(rank: int, last: int) -> dict[str, object]:
     entries = [
         entry | {"collective_seq_id": n, "state": "completed" if n < 5 else "started"} for n in range(1, last + 1)
     ]
-    return {"version": "2.4", "pg_config": {"0": {"ranks": "[0, 1, 2]"}}, "pg_status": {}, "entries": entries}
+    return {
+        "version": "2.4",
+        "nccl_version": "2.21.5",
+        "pg_config": {"0": {"ranks": "[0, 1, 2]"}},
+        "pg_status": {},
+        "entries": entries,
+    }
 
 
 def test_dumps_of_the_flight_recorder() -> None:
@@ -250,6 +256,41 @@ def test_answers_of_ras_and_of_the_inspector() -> None:
     [found] = triage("\n".join(map(json.dumps, records)), "x").diagnoses
     assert (found.finding.severity, found.finding.where) == ("warning", "n1")
     assert found.finding.what == "rank 1 last completed operation 4, others 9"
+
+
+def test_answers_of_ras_as_json() -> None:
+    ranks = [
+        {
+            "rank": rank,
+            "host": f"10.1.0.{rank}",
+            "status": {"init_state": 0, "async_error": 2 * (rank == 3)},
+            "collective_counts": {"AllReduce": 641 - (rank == 1), "Broadcast": 7},
+        }
+        for rank in range(4)
+    ]
+    gone = {"rank": 4, "host": "10.1.0.9", "pid": 77, "status": {"unresponsive": True, "considered_dead": False}}
+    communicator = {"hash": "0x1", "size": 5, "missing_ranks_count": 1, "ranks": ranks, "missing_ranks": [gone]}
+    text = json.dumps({"nccl_version": "2.30.7", "communicators_count": 1, "communicators": [communicator]}, indent=2)
+    assert sorted((one.finding.where, one.finding.what) for one in triage(text, "x").diagnoses) == [
+        ("10.1.0.1", "rank 1 launched up to AllReduce 640, others 641"),
+        ("10.1.0.3", "rank 3 has the error 2 (ncclResult_t)"),
+        ("10.1.0.9", "rank 4 (process 77) is not answering"),
+    ]
+    healthy = communicator | {"ranks": ranks[:1], "missing_ranks": []}
+    result = triage(json.dumps({"nccl_version": "2.30.7", "communicators": [healthy]}), "x")
+    assert (result.diagnoses, result.known) == ((), True)
+
+
+def test_ranks_with_different_operations() -> None:
+    prints = (
+        "CollectiveFingerPrint(SequenceNumber=12, OpType={}, TensorShape=[10], TensorDeviceTypes=TensorOptions("
+        + "x" * 400
+        + "))"
+    )
+    line = f"Detected mismatch between collectives on ranks. Rank 3 is running collective: {prints.format('ALLREDUCE')}, but Rank 0 is running collective: {prints.format('BROADCAST')}."
+    [diagnosis] = triage(f"[rank3]: RuntimeError: {line}\n", "x").diagnoses
+    assert (diagnosis.finding.id, diagnosis.finding.where) == ("run-rank-missing", "rank-3")
+    assert "OpType=ALLREDUCE" in diagnosis.finding.what
 
 
 def test_nothing_to_judge_says_what_to_set() -> None:

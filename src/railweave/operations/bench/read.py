@@ -246,7 +246,9 @@ def _json(text: str, lines: Sequence[Line], notes: Notes, gbits: bool | None) ->
         return ParsedText(notes.file, perftests=tuple(read_perftest_json(lines, notes, gbits=gbits)))
     if '"nvbandwidth"' in text:
         return ParsedText(notes.file, tools=tuple(read_nvbandwidth_json(text, notes)))
-    if '"results"' in text or '"nccl_version"' in text:
+    if '"results"' in text or (
+        '"nccl_version"' in text and not re.search(r'"(?:entries|pg_config|communicators)"', text)
+    ):
         return ParsedText(notes.file, nccl_tests=tuple(read_nccl_tests_json(text, notes)))
     return None
 

@@ -110,7 +110,7 @@ _DESYNC = re.compile(
 _BARRIER = re.compile(r"Ranks? ([0-9][0-9, ]{0,400}) failed to pass monitoredBarrier")
 _CLIENTS = re.compile(r"[Tt]imed out after .{1,60} waiting for clients\. ([0-9]{1,9})/([0-9]{1,9}) clients joined")
 _MISMATCH = re.compile(
-    r"Detected mismatch between collectives on ranks\. Rank ([0-9]{1,9}) is running collective: (.{1,160}?), but Rank ([0-9]{1,9})"
+    r"Detected mismatch between collectives on ranks\. Rank ([0-9]{1,9}) is running collective: (.{1,1000}?), but Rank ([0-9]{1,9})"
 )
 _STUCK = re.compile(r"\[" + _GROUP + r"Rank (?P<rank>[0-9]{1,9})\].{0,60}?(?:watchdog got stuck for|heartbeat) .{0,40}")
 _DUMP_RANK = re.compile(r"([0-9]{1,9})(?:\.\w{1,8})?$")
@@ -122,6 +122,8 @@ def reports_of(text: str, lines: Sequence[Line], file: str) -> Reports:
     begin = text.lstrip()[:1]
     if begin == "{" and ('"pg_status"' in text or '"entries"' in text):
         _dump(text, file, reports)
+    elif begin == "{" and '"missing_ranks_count"' in text:
+        _ras_json(text, file, reports)
     elif begin == "{" and '"coll_sn"' in text:
         _inspector(lines, file, reports)
     else:
@@ -183,7 +185,8 @@ def _lines(lines: Sequence[Line], file: str, reports: Reports) -> None:
                 )
             )
         elif match := _MISMATCH.search(text):
-            running = f"runs {match[2]}, and rank {match[3]} another operation"
+            operation = match[2] if len(match[2]) <= 160 else f"{match[2][:160]}…"
+            running = f"runs {operation}, and rank {match[3]} another operation"
             reports.absent.append(Absent(file, line.number, int(match[1]), "", running))
         elif "Rank" in text and "watchdog got stuck" in text and (match := _STUCK.search(text)):
             reports.absent.append(
@@ -345,6 +348,42 @@ def _ras(lines: Sequence[Line], file: str, reports: Reports) -> None:
             text = f"process {match[1]} (GPU {match[3] or '?'}) is {'gone' if state == 'DEAD' else 'not answering'}"
             reports.absent.append(Absent(file, line.number, None, match[2], text))
     close()
+
+
+def _ras_json(text: str, file: str, reports: Reports) -> None:
+    """Read the answer of the RAS client as JSON (``--format=json``): ranks that are missing, in error, or behind in an operation."""
+
+    def listed(parent: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+        values = parent.get(name)
+        return [_object(value) for value in cast("list[object]", values)] if isinstance(values, list) else []
+
+    def report(rank: Mapping[str, Any], sentence: str, *, behind: bool = True) -> None:
+        reports.absent.append(
+            Absent(file, 0, count(rank.get("rank")), words(rank.get("host")), sentence, behind=behind)
+        )
+
+    for communicator in listed(_parsed(text), "communicators"):
+        reports.known = True
+        for rank in listed(communicator, "missing_ranks"):
+            gone = _object(rank.get("status")).get("considered_dead") is True
+            report(rank, f"(process {rank.get('pid')}) is {'gone' if gone else 'not answering'}")
+        counts: dict[str, dict[int, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+        for rank in listed(communicator, "ranks"):
+            error = count(_object(rank.get("status")).get("async_error"))
+            if error:
+                report(rank, f"has the error {error} (ncclResult_t)")
+            for operation, number in _object(rank.get("collective_counts")).items():
+                counts[str(operation)][count(number) or 0].append(rank)
+        for operation, by_number in counts.items():
+            most, least = max(by_number), min(by_number)
+            others = sum(map(len, by_number.values())) - len(by_number[most])
+            for number, ranks in by_number.items() if most > least else ():
+                if others <= len(by_number[most]) and number < most:
+                    for rank in ranks:
+                        report(rank, f"launched up to {operation} {number}, others {most}")
+                elif others > len(by_number[most]) and number == most:
+                    for rank in ranks:
+                        report(rank, f"launched up to {operation} {most}, others only {least}", behind=False)
 
 
 class _Plain(pickle.Unpickler):
