@@ -289,7 +289,7 @@ class BenchPlan(Source):
     suite: Annotated[
         str,
         Opt(
-            "Set of runs. quick: a first look. acceptance: all NICs, leaves and path colors, and five collectives. knobs: NCCL settings and load balancing, one at a time. table12, table1.3 and fifty-km: repeat published tests (docs/bench.md)."
+            "Set of runs. quick: a first look. acceptance: all NICs, leaves and path colors, and five collectives. knobs: NCCL settings and load balancing, one at a time. pairs-of-servers: all-reduce of two servers at a time, to find a slow one. table12, table1.3 and fifty-km: repeat published tests (docs/bench.md)."
         ),
     ] = "quick"
     _: KW_ONLY
@@ -313,7 +313,7 @@ class BenchPlan(Source):
     parts: Annotated[
         Sequence[str],
         Opt(
-            "Plan only this part of the suite; default: all parts. May be repeated. quick has loops (each NIC with itself), pairs (NICs of a leaf), mesh (NICs of each two leaves), servers (each alone) and cluster (all servers). acceptance also has stripes, across (one server of each stripe) and queue-pairs. knobs has queue-pairs, buffers, channels and load-balancing. fifty-km has distance, designed and ecmp; table12 and table1.3 have one part.",
+            "Plan only this part of the suite; default: all parts. May be repeated. quick has loops (each NIC with itself), pairs (NICs of a leaf), mesh (NICs of each two leaves), servers (each alone) and cluster (all servers). acceptance also has stripes, across (one server of each stripe) and queue-pairs. knobs has queue-pairs, buffers, channels and load-balancing. fifty-km has distance, designed and ecmp; pairs-of-servers, table12 and table1.3 have one part.",
             name="--part",
         ),
     ] = ()

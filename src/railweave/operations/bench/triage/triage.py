@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from railweave.json_values import JsonObject
 from railweave.model.findings import SEVERITIES, Finding
-from railweave.model.findings.registry import FindingPlace, Rule, check
+from railweave.model.findings.registry import FindingPlace, check
 from railweave.operations.bench.lines import lines_of
-from railweave.operations.bench.messages import kind_of
+from railweave.operations.bench.messages import KINDS, kind_of
 from railweave.operations.bench.read import ParsedText, read
 from railweave.operations.bench.triage import frameworks, job, wire
 from railweave.operations.bench.triage.wire import Case, of_memory, once, times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from railweave.model.network.model import Network
     from railweave.operations.bench.nccl_log import LogMessage, NcclLog
@@ -259,141 +259,6 @@ def gpudirect(case: Case) -> Iterator[FindingPlace]:
 
 
 _GLUED = re.compile(r"\s*\bNCCL (?:INFO|WARN|TRACE|CALL|VERSION)\b")
-
-
-def _reports(id_: str) -> Callable[[Case], Iterator[FindingPlace]]:
-    """Return the check that reports the warnings of a kind (``messages.MEANINGS``)."""
-    return lambda case: case.reported(id_)
-
-
-KINDS = (
-    Rule(
-        "run-gpu-failed",
-        "error",
-        "run",
-        holds="Calls of the GPU's driver and runtime succeed.",
-        why="CUDA or ROCm refused a call: a fault of a GPU, an earlier illegal access of the program, or a driver that does not fit",
-        fix="`dmesg` (Xid, amdgpu) and `nvidia-smi -q` or `rocm-smi` on that server; the first such failure of a job is the cause, the others follow",
-        check=_reports("run-gpu-failed"),
-    ),
-    Rule(
-        "run-same-gpu",
-        "error",
-        "run",
-        holds="Each rank has a GPU of its own.",
-        why="two ranks of a communicator use one GPU: the launcher gave both the same device, or started too many processes",
-        fix="choose the GPU by the local rank (torchrun's LOCAL_RANK, CUDA_VISIBLE_DEVICES, srun --gpus-per-task), and as many ranks on a server as it has GPUs",
-        check=_reports("run-same-gpu"),
-    ),
-    Rule(
-        "run-nvlink",
-        "error",
-        "run",
-        holds="GPUs of a server and of an NVLink domain reach each other.",
-        why="NCCL could not use NVLink, NVLink SHARP or peer access: the fabric manager, IMEX, or container settings do not fit",
-        fix="`systemctl status nvidia-fabricmanager`, `nvidia-imex-ctl -N`, `nvidia-smi topo -p2p n`; NCCL_NVLS_ENABLE=0, NCCL_MNNVL_ENABLE=0 or NCCL_P2P_DISABLE=1 shows which it is",
-        check=_reports("run-nvlink"),
-    ),
-    Rule(
-        "run-shared-memory",
-        "error",
-        "run",
-        holds="Ranks of a server share memory and sockets.",
-        why="ranks of one server exchange data in /dev/shm and over Unix sockets; containers have 64 MB of it and no common namespace",
-        fix="docker --shm-size=1g --ulimit memlock=-1 or --ipc=host, in Kubernetes an emptyDir of medium Memory at /dev/shm; look at `df /dev/shm` for what is left over",
-        check=_reports("run-shared-memory"),
-    ),
-    Rule(
-        "run-out-of-memory",
-        "error",
-        "run",
-        holds="NCCL can allocate what it needs.",
-        why="memory of the host or the GPU, or a table of the library, is full",
-        fix="leave memory for NCCL (about 1 GB on each GPU; fewer channels by NCCL_MAX_NCHANNELS, smaller NCCL_BUFFSIZE), and look at limits of the container",
-        check=_reports("run-out-of-memory"),
-    ),
-    Rule(
-        "run-ranks-disagree",
-        "error",
-        "run",
-        holds="Ranks agree on the communicator and on each operation.",
-        why="two ranks sent what the other did not expect: different sizes, operations, numbers of ranks, variables or versions",
-        fix="compare the calls of the two ranks, their variables (`env | grep NCCL`) and versions; a left-over process of an earlier job on the same port does this too",
-        check=_reports("run-ranks-disagree"),
-    ),
-    Rule(
-        "run-foreign-connection",
-        "warning",
-        "run",
-        holds="Only ranks of the job connect to its ports.",
-        why="something else connected to a port of the bootstrap: a port scanner, or a process of another job",
-        fix="keep scanners off the port range, end left-over processes, and give each job its own MASTER_PORT",
-        check=_reports("run-foreign-connection"),
-    ),
-    Rule(
-        "run-nic-failed",
-        "error",
-        "run",
-        holds="All NICs of the job work to its end.",
-        why="NCCL gave up a NIC and went on with others, or could not",
-        fix="look at link, optics and kernel log of that NIC (`railweave host check --only link,log`), and at `railweave check` for its switch",
-        check=_reports("run-nic-failed"),
-    ),
-    Rule(
-        "run-topology",
-        "warning",
-        "run",
-        holds="NCCL finds paths between GPUs and NICs.",
-        why="NCCL's view of the server (PCIe, NUMA, NICs, an XML file) is incomplete: it takes another path, or none",
-        fix="unset NCCL_TOPO_FILE and NCCL_GRAPH_FILE, pass /sys into the container, and compare NCCL_TOPO_DUMP_FILE with a server that works",
-        check=_reports("run-topology"),
-    ),
-    Rule(
-        "run-bad-setting",
-        "warning",
-        "run",
-        holds="Variables and settings of NCCL have values that it takes.",
-        why="a variable or a setting of the program has a value that NCCL ignores or changes",
-        fix="correct or unset the variable that the line names",
-        check=_reports("run-bad-setting"),
-    ),
-    Rule(
-        "run-host-setting",
-        "warning",
-        "run",
-        holds="The host's kernel is set up for GPU traffic.",
-        why="the library found a kernel parameter or a variable that lets DMA fail, hang or run slowly",
-        fix="kernel parameters iommu=pt (AMD: and amd_iommu=on), `sysctl kernel.numa_balancing=0`, and the variable that the line names; `railweave host check` looks at them",
-        check=_reports("run-host-setting"),
-    ),
-    Rule(
-        "run-offload",
-        "warning",
-        "run",
-        holds="Optional accelerations of NCCL start.",
-        why="SHARP, CollNet, device-initiated networking, MSCCL, symmetric memory or a profiler could not be used as asked; most runs go on without",
-        fix="if it was asked for, the line says what is missing; if not, unset the variable that switches it on",
-        check=_reports("run-offload"),
-    ),
-    Rule(
-        "run-arguments",
-        "error",
-        "run",
-        holds="The program calls NCCL as its interface asks.",
-        why="the program passed arguments that NCCL refuses: a fault of the program or framework, not of the network",
-        fix="set NCCL_CHECK_POINTERS=1 and NCCL_DEBUG=INFO, and look at the call that the line names",
-        check=_reports("run-arguments"),
-    ),
-    Rule(
-        "run-internal",
-        "error",
-        "run",
-        holds="The library's own state is sound.",
-        why="the library found its own state in disorder: mostly after another failure, else by a fault in it",
-        fix="look for an earlier failure in the logs of all ranks; without one, try another version of the library or plugin and report it",
-        check=_reports("run-internal"),
-    ),
-)
 
 
 _NO_LIBRARY = re.compile(r"Failed to open libibverbs\S*|libibverbs: Warning: couldn't (?:load|open) [^:]*")
