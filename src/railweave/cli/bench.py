@@ -63,7 +63,7 @@ def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
         typer.echo(f"slow: {suspect.part.to_text()}: {suspect.to_text()}{other}")
     if result.predicted.rows:
         typer.echo(f"beside the prediction: {result.predicted.verdict()}")
-    if result.regressions is not None:
+    if result.regressions:
         worse = sum(row.bad for row in result.regressions)
         typer.echo(f"beside the baseline: {worse} of {counted(len(result.regressions), 'row')} worse")
     for note in result.notes:
@@ -353,15 +353,17 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
     ]
     if unknown and (as_json or len(unknown) == len(outputs)):
         raise InputError(unknown)
+    unjudged = [output for output in outputs if output.advice and output.known and not findings]
+    advice = list(dict.fromkeys(output.advice for output in unjudged))
     if as_json:
-        print_json({"findings": [diagnosis.to_json() for triaged in outputs for diagnosis in triaged.diagnoses]})
+        report = {"findings": [diagnosis.to_json() for triaged in outputs for diagnosis in triaged.diagnoses]}
+        print_json(report | ({"advice": advice} if advice else {}))
     else:
         _print_triaged(outputs)
-        for advice in dict.fromkeys(
-            output.advice for output in outputs if output.advice and output.known and not findings
-        ):
-            typer.echo(f"No messages of NCCL to judge: {advice}")
-        typer.echo(tally(findings))
+        for sentence in advice:
+            typer.echo(f"No messages of NCCL to judge: {sentence}")
+        if len(unjudged) < len(outputs):
+            typer.echo(tally(findings))
     if unknown:
         raise InputError(unknown)
     if any(finding.severity == "error" for finding in findings):

@@ -145,6 +145,10 @@ def test_triage(bench: Any) -> None:
     assert (code, [one["id"] for one in found]) == (0, ["run-bootstrap-interface", "run-no-intranet"])
     assert "docker0" in found[0]["evidence"]
     assert bench("triage", FIXTURES / "perftest-send-lat.txt") == (0, "0 errors, 0 warnings, 0 notes\n")
+    tests = FIXTURES / "rccl-tests-reporter.csv"
+    code, out = bench("triage", tests)
+    assert (code, "No messages of NCCL to judge" in out, "0 errors" in out) == (0, True, False)
+    assert "NCCL_DEBUG=INFO" in json.loads(bench("triage", tests, "--json")[1])["advice"][0]
 
 
 def test_triage_of_what_is_no_output_of_a_benchmark_is_bad_use(bench: Any) -> None:
