@@ -93,6 +93,18 @@ def test_a_collectors_json_is_unwrapped() -> None:
     assert rows(docker, "all_reduce.txt") == rows(journal, "all_reduce.txt") == rows(bare, "all_reduce.txt")
 
 
+@pytest.mark.parametrize("form", ["    {}", "\t{}", '            "{}",'])
+def test_blocks_of_code_and_lists_of_strings_are_unwrapped(form: str) -> None:
+    bare = (FIXTURES / "nccl-tests-2.9-all_reduce.txt").read_text()
+    inside = "\n".join(form.format(line.replace('"', '\\"')) for line in bare.rstrip("\n").split("\n"))
+    assert rows(inside + "\n", "all_reduce.txt") == rows(bare + "\n", "all_reduce.txt")
+    warning = form.format("gpu-4:1:2 [0] NCCL INFO Using network Socket")
+    assert [line.host for line in lines_of("\n".join([warning] * 3))] == ["", "", ""]
+    log = read(warning, "x").log
+    assert log is not None
+    assert [network.host for network in log.networks] == ["gpu-4"]
+
+
 def test_lines_that_cri_cut_are_joined() -> None:
     time = "2026-11-01T08:15:00.1Z"
     lines = lines_of(f"{time} stdout P # nThread 1 nG\n{time} stdout F pus 1\n{time} stdout F #\n")

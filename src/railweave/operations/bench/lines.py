@@ -123,6 +123,9 @@ _ANCHOR = re.compile(
     rf"|{_HOST_FIRST.pattern}"
 )
 """The beginnings of lines of benchmarks and libraries, by which an unknown prefix is found."""
+_FLUSH = re.compile(r"# nThread |#  Rank|# Using devices|# Out of bounds|# Avg bus|# [nr]ccl-tests")
+"""Beginnings that no blanks precede, in the form that nccl-tests prints."""
+_QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)",?')
 _RANK_ROW = re.compile(r"#\s+Rank\s+(\d{1,7})\s+(?:Group\s+\d{1,7}\s+)?Pid\s+\d{1,9}\s+on\s+(\S+)\s+device\s")
 _NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,100})(?::| *\|| [\w.-]{1,100}) ?")
 _LABEL = re.compile(r"(?=[\w.-]*\d)([A-Za-z][\w.-]{0,60}):(?: |$)|\[(\d{1,7})\](?: |$)")
@@ -251,7 +254,9 @@ def _learn(lines: Sequence[Line]) -> list[_Learned]:
         if anchor is None:
             continue
         before = rest[: anchor.start()]
-        if not before.strip():
+        if before and _FLUSH.match(anchor[0]) and not before.strip():  # pasted as a block of code
+            anchors.append((before, r"[ \t]+"))
+        elif not before.strip():
             bare += 1
         elif len(before) <= _LONGEST_PREFIX and not before.lstrip().startswith(("#", "NCCL", "RCCL")):
             before = before.rstrip(" ") + " " if before.endswith(" ") else before
@@ -292,7 +297,13 @@ _HOSTS = ("_HOSTNAME", "hostname", "host", "node")
 
 
 def _unwrapped(lines: list[Line]) -> list[Line]:
-    """Return the messages of lines that are JSON objects of a log collector, or the lines themselves if the first is none."""
+    """Return the messages of lines that are JSON strings, or JSON objects of a log collector; the lines themselves if they are neither."""
+    quoted = {line.number: match for line in lines if (match := _QUOTED.fullmatch(line.text))}
+    if sum(_ANCHOR.match(match[1]) is not None for match in quoted.values()) >= 2:  # stdout_lines of Ansible
+        return [
+            replace(line, text=re.sub(r"\\([\"\\])", r"\1", quoted[line.number][1])) if line.number in quoted else line
+            for line in lines
+        ]
     first = next((line.text for line in lines if line.text.strip()), "")
     if not first.startswith("{") or _message(first) is None:
         return lines

@@ -491,7 +491,7 @@ _SHAPES = ("Channel ", "Ring ", "Trees ", "Using network")
 
 
 _BEGIN = re.compile(
-    r"(?<![^\s:\[\]<>()|])(?P<host>[^\s:\[\]<>()|]{1,255}):(?P<process>[0-9]{1,10}):(?P<thread>[0-9]{1,10}) (?:\[(?P<gpu>[^\]]{0,12})\] )?"
+    r"(?<![^\s:\[\]<>()|\"'])(?P<host>[^\s:\[\]<>()|\"']{1,255}):(?P<process>[0-9]{1,10}):(?P<thread>[0-9]{1,10}) (?:\[(?P<gpu>[^\]]{0,12})\] )?"
     r"(?=(?:[^\s:\[\]]{1,255}:[0-9]{1,6} (?:\([^)\s]{1,255}\) )?|[0-9.]{1,20} \S{1,255}:[0-9]{1,6} )?NCCL (?:INFO|WARN|TRACE|CALL)\b)"
 )
 """The beginning of a message, up to its file and level (``debug.cc``). A time of day has the same form: ``_TIME``."""
