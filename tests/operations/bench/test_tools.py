@@ -447,6 +447,24 @@ def test_nvbandwidth_json() -> None:
     assert run.failures == ("device_to_device_memcpy_read_ce: Error",)
 
 
+@pytest.mark.parametrize(
+    ("title", "columns", "cells", "expected"),
+    [
+        ("MPI Non-blocking Allreduce Latency", "Size  Overall(us)  Compute(us)  Pure Comm.(us)  Overlap(%)", "4 12.5 6.0 6.25 10.0", [("non-blocking all-reduce", 4, "time_us", 12.5), ("non-blocking all-reduce", 4, "communication_us", 6.25)]),
+        ("MPI-ROCM All-to-All Personalized Exchange Latency", "Size  Avg Latency(us)", "1 30.25", [("all-to-all", 1, "time_us", 30.25)]),
+        ("NCCL-CUDA Bandwidth", "Size  Bandwidth (MB/s)", "1 125.0", [("nccl bandwidth", 1, "bandwidth_gbps", 1.0)]),
+        ("MPI_Put Latency", "Size  Latency (us)", "1 2.5", [("mpi_put latency", 1, "latency_avg_us", 2.5)]),
+        ("MPI-CUDA Latency", "Size  Avg Latency(us)  Validation", "1 2.5 Pass", [("mpi latency", 1, "latency_avg_us", 2.5)]),
+        ("MPI Persistent Bandwidth", "Size  Bandwidth (MB/s)", "1 125.0", [("persistent mpi bandwidth", 1, "bandwidth_gbps", 1.0)]),
+    ],
+)  # fmt: skip
+def test_more_titles_of_osu(title: str, columns: str, cells: str, expected: list[tuple[str, int, str, float]]) -> None:
+    text = f"# OSU {title} Test v7.4\n# Datatype: MPI_CHAR.\n# {columns}\n{cells}\n"
+    assert numbers(text) == ("osu", expected, ())
+    [run] = runs_of(read(text.replace("Pass", "Fail"), "x"), "", "")
+    assert run.failures == (("line 4: the data of 1 bytes are wrong: the validation failed",) if "Pass" in text else ())
+
+
 @pytest.mark.parametrize("text", [OSU_BW, OSU_FULL, UCX, UCX_OLD, TRANSFERBENCH, NVBANDWIDTH])
 def test_prefixes_leave_the_numbers(text: str) -> None:
     for prefix in ("[1,0]<stdout>:", "2026-11-01T08:15:00.123456789Z ", "0: ", "gpu-8: ", "worker-0  | "):

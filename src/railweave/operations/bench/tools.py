@@ -152,7 +152,9 @@ _OSU_OPERATIONS = {
     "allgather": "all-gather",
     "allgatherv": "all-gather-v",
     "alltoall": "all-to-all",
+    "all-to-all": "all-to-all",
     "alltoallv": "all-to-all-v",
+    "all-to-allv": "all-to-all-v",
     "bcast": "broadcast",
     "broadcast": "broadcast",
     "reduce": "reduce",
@@ -166,11 +168,13 @@ _KNOWN = re.compile(r"^\s*#|^\s*(?:mpirun|mpiexec|srun)\s|^\[?.{0,80}(?:WARN|INF
 
 def _osu_operation(kind: str) -> tuple[str, str]:
     """Return the operation and the memory that a title names, such as ``MPI-CUDA Allreduce Latency``."""
-    match = re.match(r"MPI(?:-(CUDA|ROCM|OPENACC))?\s+(.*)$", kind.strip(), re.IGNORECASE)
-    memory = "gpu" if match and match[1] else ""
-    name = re.sub(r"\s+(?:test|with.*)$", "", (match[2] if match else kind).strip().lower())
-    name = re.sub(r"^(?:non-blocking|neighborhood) ", "", name)
-    return _OSU_OPERATIONS.get(name) or _OSU_OPERATIONS.get(name.removesuffix(" latency")) or name, memory
+    match = re.match(r"(MPI|[NRX]CCL)(?:-(CUDA|ROCM|OPENACC))?\s+(.*)$", kind.strip(), re.IGNORECASE)
+    library, memory = (match[1].lower(), "gpu" if match[2] else "") if match else ("mpi", "")
+    name = re.sub(r"\s+(?:test|with.*)$", "", (match[3] if match else kind).strip().lower())
+    way = re.match(r"(?:non-blocking|neighborhood|persistent) ", name)
+    name = name.removeprefix(way[0] if way else "").replace(" personalized exchange", "")
+    operation = _OSU_OPERATIONS.get(name) or _OSU_OPERATIONS.get(name.removesuffix(" latency")) or name
+    return (way[0] if way else "") + re.sub("^mpi ", f"{library} ", operation), memory
 
 
 def _osu(runs: list[_Run], line: Line, notes: Notes) -> bool:
@@ -185,7 +189,7 @@ def _osu(runs: list[_Run], line: Line, notes: Notes) -> bool:
         return True  # a command line before the title
     run = runs[-1]
     if text.startswith("#"):
-        if re.search(r"\bSize\b|\bLatency\b|MB/s", text):
+        if re.search(r"\bSize\b|\bLatency\b|MB/s|\bOverall\(us\)", text):
             run.columns = tuple(_osu_columns(run, text.lstrip("# ")))
         elif pairs := re.search(r"\[ pairs: (\d+) \]", text):
             run.settings["pairs"] = pairs[1]
@@ -198,6 +202,8 @@ def _osu(runs: list[_Run], line: Line, notes: Notes) -> bool:
     if (sized and (size is None or size < 0)) or len(cells) > len(run.columns):
         notes.add(line.number, f"{len(cells)} values under {len(run.columns)} columns", text)
         return True
+    if "fail" in map(str.lower, cells):
+        run.failures.append((line.number, f"the data of {size} bytes are wrong: the validation failed"))
     for (quantity, factor), cell in zip(run.columns[sized:], cells[sized:], strict=False):
         if quantity:
             value = measured(cell, quantity, line.number, notes)
@@ -207,7 +213,7 @@ def _osu(runs: list[_Run], line: Line, notes: Notes) -> bool:
 
 def _osu_columns(run: _Run, head: str) -> Iterator[tuple[str, float]]:
     """Yield the quantity and the factor of each column; an empty quantity is not kept."""
-    collective = run.operation not in {"mpi latency", "mpi bandwidth", "mpi bidirectional bandwidth"}
+    collective = not run.operation.endswith(("latency", "bandwidth"))
     for column in re.split(r"\s{2,}|\t|(?<=\)) ?(?=[A-Z])|(?<=^Size) ", head.strip()):
         name = column.strip().lower()
         if name == "size":
@@ -218,6 +224,8 @@ def _osu_columns(run: _Run, head: str) -> Iterator[tuple[str, float]]:
             yield "message_rate_mpps", 1e-6
         elif "latency" in name and not name.startswith(("min", "max", "p")):
             yield "time_us" if collective else "latency_avg_us", 1
+        elif name.startswith(("overall", "pure comm")):  # non-blocking: with computing, and without
+            yield "time_us" if name.startswith("overall") else "communication_us", 1
         elif name.startswith("min"):
             yield "fastest_us" if collective else "latency_min_us", 1
         elif name.startswith("max"):
