@@ -368,6 +368,7 @@ def test_a_rank_that_alone_hangs_in_an_operation_is_named() -> None:
         ("libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes.", "run-memory-locked", "error", "x"),
         ("n1:8:8 [0] nccl_net_ofi_init:7 NCCL WARN NET/OFI Could not find ncclGetVersion symbol", "run-library-missing", "warning", "n1"),
         ("n1:8:8 [0] NCCL WARN NET/IB : Got completion from peer 10.1.1.2<4> with stat", "run-completion-failed", "error", "n1"),
+        ("b1:1:1 [0] misc/socket.cc:480 NCCL WARN Call to socket failed: Too many open files", "run-call-failed", "error", "b1"),
         ("[17.2] [k1:22 :0]  ib_mlx5_log.c:171  UCX  ERROR Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15 vend 0x81)", "run-retries-exceeded", "error", "k1"),
         ("[17.2] [k1:22:1]   select.c:642  UCX  ERROR   no active messages transport to <no debug data>: Unsupported operation", "run-ended-early", "error", "k1"),
     ],
@@ -376,3 +377,39 @@ def test_single_lines(line: str, id_: str, severity: str, where: str) -> None:
     findings = [diagnosis.finding for diagnosis in triage(line + "\n", "x").diagnoses]
     assert (findings[0].id, findings[0].severity, findings[0].where) == (id_, severity, where)
     assert {finding.id for finding in findings} <= {id_, "run-ended-early"}
+
+
+def test_the_last_error_of_an_exception_is_a_warning() -> None:
+    """Without NCCL_DEBUG the exception of PyTorch is the only place where NCCL's warning stands."""
+    log = """\
+[rank12]: torch.distributed.DistBackendError: NCCL error in: /x/ProcessGroupNCCL.cpp:2251, unhandled system error, NCCL version 2.26.2
+[rank12]: ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.
+[rank12]: Last error:
+[rank3]: Last error:
+[rank12]: socketPollConnect: connect to 10.8.3.4<43355> returned Connection timed out, exceeded error retry count after 35 attempts
+[rank3]: NET/IB : Got completion from peer 10.1.1.5<34310> with status=12 opcode=0 len=0 vendor err 129 (Recv)
+Last error:
+
+Traceback
+"""
+    findings = [diagnosis.finding for diagnosis in triage(log, "x").diagnoses]
+    assert [(finding.id, finding.line) for finding in findings] == [
+        ("run-retries-exceeded", 6),
+        ("run-call-failed", 5),
+        ("run-ended-early", 1),
+    ]
+    assert "(rank 12)" in findings[1].what
+    assert "the first warning (x:5): socketPollConnect" in findings[2].what
+
+
+def test_the_last_warning_in_a_failure_of_nccl_tests_counts_once() -> None:
+    warning = "socketStartConnect: Connect to 10.0.0.4<56849> failed : Connection refused"
+    failure = f"h1: Test NCCL failure common.cu:958 'unhandled system error (run with NCCL_DEBUG=INFO for details) / {warning}'"
+    for log, line in ((failure, 1), (f"h1:7:9 [0] misc/socket.cc:484 NCCL WARN {warning}\n{failure}", 1)):
+        findings = [diagnosis.finding for diagnosis in triage(log, "x").diagnoses]
+        assert [(finding.id, finding.where, finding.line) for finding in findings[:1]] == [
+            ("run-call-failed", "h1", line)
+        ]
+        assert [finding.id for finding in findings[1:]] == ["run-ended-early"]
+        assert "firewall" in findings[0].fix
+        assert "times" not in findings[0].what

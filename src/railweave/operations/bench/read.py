@@ -169,6 +169,8 @@ def _measured(record: Record, line: int, notes: Notes) -> PlaceTimes:
 
 
 _TEST_TABLE = re.compile(r"^#\s*size\s+count\b|^# nThread\s")
+_LAST_WARNING = re.compile(r"^\s*(\S{1,255}): Test NCCL failure \S+ '[^']*? / (\S.*?)'?\s*$")
+"""A failure of nccl-tests with NCCL's last warning, which it has without NCCL_DEBUG too."""
 _PERFTEST_TABLE = re.compile(r"^\s*#bytes\s")
 _HEADS = ("# nThread", "# nccl-tests", "# rccl-tests", "rccl-tests:", "# Collective test starting", "# Using devices")
 
@@ -271,8 +273,13 @@ def _text(lines: Sequence[Line], notes: Notes, operation: str) -> ParsedText:
     tools: dict[str, list[Line]] = {}
     before: list[Line] = []  # of no test yet
     now = before
+    last_error = dict[str, bool]()  # of each process: PyTorch prints NCCL's last warning in the line after these words
     for line in lines:
         text = line.text
+        if last_error.pop(line.source, False) and text.strip() and not MESSAGE.search(text):
+            logs.append(replace(line, text=f"NCCL WARN {text.strip()}"))
+            continue
+        last_error[line.source] = text.endswith("Last error:")
         if MARK in text:
             training.append(line)
         elif MESSAGE.search(text) or VERSION.match(text):
@@ -281,6 +288,8 @@ def _text(lines: Sequence[Line], notes: Notes, operation: str) -> ParsedText:
             tool = tool_of(text)
             now = tools.setdefault(tool, []) if tool else _owner(text, now, tests, perftests)
             now.append(line)
+            if (reported := _LAST_WARNING.match(text)) and not any(reported[2] in each.text for each in logs[-200:]):
+                logs.append(replace(line, text=f"NCCL WARN {reported[2]}", host=reported[1]))
     if before and (tests or perftests):
         first = tests if tests and (not perftests or tests[0].number < perftests[0].number) else perftests
         first[:0] = before

@@ -131,6 +131,7 @@ NO_NEIGHBOR = NUMBERS["Connection timed out"]
 NO_PATH = {*UNREACHABLE, NO_NEIGHBOR}
 NO_DEVICE = NUMBERS["No such device"]
 NO_ADDRESS = {NUMBERS[message] for message in ("Invalid argument", "No such device", "Cannot assign requested address")}
+TOO_MANY_FILES = {NUMBERS["Too many open files"], NUMBERS["Too many open files in system"]}
 REFUSED = NUMBERS["Connection refused"]
 ENDED = {NUMBERS[message] for message in ("Connection reset by peer", "Broken pipe")}
 BAD_MEMORY = {NUMBERS[message] for message in ("Invalid argument", "Bad address", "Operation not supported")}
@@ -343,6 +344,8 @@ def _remedy(case: Case, text: str) -> str | None:
                 "`railweave host gids` names them and NCCL_IB_ADDR_RANGE picks them"
             )
         return None
+    if error in TOO_MANY_FILES:
+        return "raise the number of files that the job may open: `ulimit -n 1048576`, LimitNOFILE for slurmd and containers"
     sockets = re.search(r"[Cc]onnect|[Ss]ocket|\brecv\b|\bsend\b", text)
     if sockets and error in ENDED:
         return "the other rank ended first: look for its own first failure"
