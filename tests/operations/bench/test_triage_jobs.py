@@ -413,3 +413,6 @@ def test_the_last_warning_in_a_failure_of_nccl_tests_counts_once() -> None:
         assert [finding.id for finding in findings[1:]] == ["run-ended-early"]
         assert "firewall" in findings[0].fix
         assert "times" not in findings[0].what
+    assert [diagnosis.finding.id for diagnosis in triage(failure.replace(warning, ""), "x").diagnoses] == [
+        "run-ended-early"
+    ]

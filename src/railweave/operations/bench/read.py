@@ -169,7 +169,7 @@ def _measured(record: Record, line: int, notes: Notes) -> PlaceTimes:
 
 
 _TEST_TABLE = re.compile(r"^#\s*size\s+count\b|^# nThread\s")
-_LAST_WARNING = re.compile(r"^\s*(\S{1,255}): Test NCCL failure \S+ '[^']*? / (\S.*?)'?\s*$")
+_LAST_WARNING = re.compile(r"^\s*(\S{1,255}): Test NCCL failure \S+ '[^']*? / ([^\s'].*?)'?\s*$")
 """A failure of nccl-tests with NCCL's last warning, which it has without NCCL_DEBUG too."""
 _PERFTEST_TABLE = re.compile(r"^\s*#bytes\s")
 _HEADS = ("# nThread", "# nccl-tests", "# rccl-tests", "rccl-tests:", "# Collective test starting", "# Using devices")
