@@ -295,7 +295,7 @@ def _ucx(runs: list[_Run], line: Line, notes: Notes) -> bool:
 
 _TB_ROW = re.compile(
     r"^\s*(Executor: *(?:Rank +\d+ +)?\w+ +\d+(?:\.\d+)?|Transfer +\d+|Aggregate \(CPU\))\s*[|│,]?\s*([\d.]+) *GB/s\s*[|│,]?"
-    r"\s*([\d.]+) *ms\s*[|│,]?\s*(\d+) *bytes\s*[|│,]?\s*(.*?)[\s,]*$"
+    r"\s*([\d.]+) *ms\s*[|│,]?\s*(\d+) *bytes\s*[|│,]?\s*(.*)$"
 )
 _TB_CSV_ROW = re.compile(r"^(\d+),(\d+|ALL),(\d+),([^,]*),([^,]*),([^,]*),[^,]*,([\d.]+),[\d.]+(?:,.*)?$")
 """A row under ``Test#,Transfer#,NumBytes,Src,Exe,Dst,CUs,BW(GB/s),Time(ms)``, up to 2025."""
@@ -326,11 +326,11 @@ _TB_PRESETS = tuple(
 _TB_SIZE = re.compile(
     r"(?:Copying |\[|\(|at least |  )(\d{1,18}) bytes|Bytes (?:Per Direction[ ,]|to transfer: )(\d{1,18})"
 )
-_TB_TOTAL = re.compile(r"^((?:Average|Aggregate|Highest) .*?):?\s+([\d.]+) GB/s$")
+_TB_TOTAL = re.compile(r"^((?:Average|Aggregate|Highest) .{1,80}?):?\s{1,20}([\d.]+) GB/s$")
 _TB_CRITERIA = re.compile(
     r"^\s+(GPU \d+)(?: to (GPU \d+))?:[ :]*(?:Measured:? *)?([\d.]+)(?: GB/s +Criteria: *([\d.]+) GB/s| Limit +([\d.]+))\s*$"
 )
-_TB_SUBSET = re.compile(r"^([\s,\d.]+?)[\s,]+\d+ \d+((?: \(\S+ \w+ \S+\))+)\s*$")
+_TB_SUBSET = re.compile(r"\(([^\s()]{1,80} \w{1,20} [^\s()]{1,80})\)")
 _TB_CELL = re.compile(
     r"NIC\(\d+ QP\)|[CG]PU->[CG]PU|(?:Rank|GPU|CPU|NIC|SE) ?\d+(?:Mx)?|SRC\S*DST\S*|(?:SRC|DST) (?:Rank|NIC|MEM)|(?:Mem|NIC) Device"
     r"|[\d.]+\( *\d+\)|[^\s,|│]+(?: \(GB/s\))?"
@@ -345,7 +345,7 @@ _TB_CORNER = re.compile(
 )
 _TB_SUMS = ("STotal", "Actual", "TOTAL")
 _TB_HEAD = re.compile(
-    r"SRC|(?:Mem|NIC) Device|\b(?:NumCUs|BlkS|TOTAL|MaxBw)\b|#CUs|\bRank\b.*\bName\b|[CG]PU->[CG]PU|bw \(GB/s\)|\bRing\d+\b|Local Read"
+    r"SRC|(?:Mem|NIC) Device|\b(?:NumCUs|BlkS|TOTAL|MaxBw)\b|#CUs|\bRank\W{1,200}Name\b|[CG]PU->[CG]PU|bw \(GB/s\)|\bRing\d+\b|Local Read"
 )
 
 
@@ -472,7 +472,7 @@ def _tb_numbers(run: _Run, line: Line, text: str, notes: Notes) -> bool:
     if row := _TB_ROW.match(text):
         rate = measured(row[2], "GB/s", line.number, notes)
         host = re.search(r"\(sum\) \[(\S+)\]", row[5])
-        labels = {"test": test, "part": " ".join(row[1].split()), "way": row[5] if "->" in row[5] else ""}
+        labels = {"test": test, "part": " ".join(row[1].split()), "way": row[5].rstrip(" ,") if "->" in row[5] else ""}
         labels["host"] = host[1] if host else ""
         run.add(line.number, "bandwidth_gbps", None if rate is None else rate * 8, whole(row[4]), **labels)
     elif row := _TB_CSV_ROW.match(text):
@@ -499,10 +499,13 @@ def _tb_numbers(run: _Run, line: Line, text: str, notes: Notes) -> bool:
             if rate < limit:
                 reason = f"{test}, {part}: {rate:g} GB/s, at least {limit:g} expected"
                 run.failures.append((line.number, reason))
-    elif subset := _TB_SUBSET.match(text):
-        parts = re.findall(r"\((\S+ \w+ \S+)\)", subset[2])
-        for part, value in zip(parts, re.split(r"[\s,]+", subset[1].strip(" ,")), strict=False):
-            _tb_value(run, line, (f"{len(parts)} at once", part, ""), value, notes)
+    elif text.endswith(")") and (parts := _TB_SUBSET.findall(text)):
+        *values, at_once, _ = ["", "", *re.split(r"[\s,]+", text.partition(" (")[0].strip(" ,"))]
+        values = [value for value in values if value]
+        if len(values) != len(parts) or at_once != str(len(parts)):
+            return False
+        for part, value in zip(parts, values, strict=True):
+            _tb_value(run, line, (f"{at_once} at once", part, ""), value, notes)
     else:
         return False
     return True
