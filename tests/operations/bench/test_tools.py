@@ -465,7 +465,9 @@ def test_more_titles_of_osu(title: str, columns: str, cells: str, expected: list
     assert run.failures == (("line 4: the data of 1 bytes are wrong: the validation failed",) if "Pass" in text else ())
 
 
-@pytest.mark.parametrize("text", [OSU_BW, OSU_FULL, UCX, UCX_OLD, TRANSFERBENCH, NVBANDWIDTH])
+@pytest.mark.parametrize(
+    "text", [OSU_BW, OSU_FULL, UCX, UCX_OLD, TRANSFERBENCH, HEALTH, "TransferBench v1.66\n" + A2A, NVBANDWIDTH]
+)
 def test_prefixes_leave_the_numbers(text: str) -> None:
     for prefix in ("[1,0]<stdout>:", "2026-11-01T08:15:00.123456789Z ", "0: ", "gpu-8: ", "worker-0  | "):
         prefixed = "\n".join(prefix + line for line in text.rstrip("\n").split("\n"))

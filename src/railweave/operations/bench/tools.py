@@ -328,7 +328,7 @@ _TB_SIZE = re.compile(
 )
 _TB_TOTAL = re.compile(r"^((?:Average|Aggregate|Highest) .{1,80}?):?\s{1,20}([\d.]+) GB/s$")
 _TB_CRITERIA = re.compile(
-    r"^\s+(GPU \d+)(?: to (GPU \d+))?:[ :]*(?:Measured:? *)?([\d.]+)(?: GB/s +Criteria: *([\d.]+) GB/s| Limit +([\d.]+))\s*$"
+    r"^\s*(GPU \d+)(?: to (GPU \d+))?:[ :]*(?:Measured:? *)?([\d.]+)(?: GB/s +Criteria: *([\d.]+) GB/s| Limit +([\d.]+))\s*$"
 )
 _TB_SUBSET = re.compile(r"\(([^\s()]{1,80} \w{1,20} [^\s()]{1,80})\)")
 _TB_CELL = re.compile(
