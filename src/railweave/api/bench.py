@@ -122,8 +122,8 @@ def bench_report(options: BenchReport) -> StoreReport:
 
     Raises ``SpecError`` if there is no store, ``InputError`` for an unknown run, and as ``load`` does.
     """
-    from railweave.operations.bench.comparing.located import runs_of
     from railweave.operations.bench.comparing.reported import check_tolerance, of_network, reported
+    from railweave.operations.store.store import runs_of
 
     check_tolerance(options.tolerance)
     runs = runs_of(str(options.store))
@@ -146,7 +146,7 @@ def bench_compare(options: BenchCompare) -> BenchComparison:
     neither or both of ``b`` and ``predicted`` are given.
     """
     from railweave.operations.bench.comparing import reported as reports
-    from railweave.operations.bench.comparing.located import runs_of
+    from railweave.operations.store.store import runs_of
 
     reports.check_tolerance(options.tolerance)
     if options.predicted == (options.b is not None):

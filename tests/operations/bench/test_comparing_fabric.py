@@ -10,8 +10,8 @@ from benchmarks.validation.published import FOLDER
 
 from railweave.api import bench_import, bench_report
 from railweave.model.network.model import Network
-from railweave.operations.bench.comparing.located import located
 from railweave.operations.bench.comparing.predicting import foretold, question_of
+from railweave.operations.bench.comparing.reported import located
 from railweave.operations.bench.comparing.rows import pairs_of
 from railweave.operations.bench.page import bench_html
 from railweave.operations.store.records import Environment, Run, Sample

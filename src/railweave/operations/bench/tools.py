@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.operations.bench.lines import Line, Notes, counted, measured, number, whole, words
 from railweave.operations.bench.perftest import GBPS_OF_MIBPS
 from railweave.operations.bench.table import Measurement
+from railweave.operations.bench.transferbench import Matrix
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
@@ -39,40 +40,6 @@ class ToolRun:
 
 
 @dataclass
-class _Matrix:
-    """The table of a preset of TransferBench.
-
-    - ``heads``: the header lines, each as cells with the place where they end; ``columns``: the names that they give.
-    - ``rank``: the rank of the row that was read last.
-    - ``repeats``: the table only repeats numbers of the one before it.
-    """
-
-    heads: list[list[tuple[int, str]]] = field(default_factory=list[list[tuple[int, str]]])
-    columns: list[str] = field(default_factory=list[str])
-    rank: str = ""
-    repeats: bool = False
-
-    @property
-    def corners(self) -> list[str]:
-        """The names of the numbers that begin the rows, such as ``Rank`` or ``NumCUs``."""
-        return [cell for head in self.heads for _, cell in head if cell in _TB_NUMBERS]
-
-    def named(self) -> list[str]:
-        """Return the names of the columns: cells of lines that have all columns, after those of lines that name groups of columns."""
-        lines = [[(end, cell) for end, cell in head if not _TB_CORNER.fullmatch(cell)] for head in self.heads]
-        whole = max(lines, key=len, default=list[tuple[int, str]]())
-        names = [list[str]() for _ in whole]
-        for line in lines:
-            left, cell = list(reversed(line)), ""
-            for name, (end, _) in zip(names, whole, strict=True):
-                if left and (len(line) == len(whole) or left[-1][0] <= end):
-                    cell = left.pop()[1]
-                name.append(cell)
-        sums = (next((cell for cell in name if cell in _TB_SUMS), "") for name in names)
-        return [total or " ".join(filter(None, name)) for total, name in zip(sums, names, strict=True)]
-
-
-@dataclass
 class _Run:
     line: int
     tool: str
@@ -84,7 +51,7 @@ class _Run:
     names: tuple[str, ...] = ()
     size: int | None = None
     ended: bool = False
-    matrix: _Matrix = field(default_factory=_Matrix)
+    matrix: Matrix = field(default_factory=Matrix)
 
     def add(self, line: int, quantity: str, value: float | None, size: int | None = None, **labels: str) -> None:
         """Add a number, unless it is None."""
@@ -331,103 +298,6 @@ _TB_CRITERIA = re.compile(
     r"^\s*(GPU \d+)(?: to (GPU \d+))?:[ :]*(?:Measured:? *)?([\d.]+)(?: GB/s +Criteria: *([\d.]+) GB/s| Limit +([\d.]+))\s*$"
 )
 _TB_SUBSET = re.compile(r"\(([^\s()]{1,80} \w{1,20} [^\s()]{1,80})\)")
-_TB_CELL = re.compile(
-    r"NIC\(\d+ QP\)|[CG]PU->[CG]PU|(?:Rank|GPU|CPU|NIC|SE) ?\d+(?:Mx)?|SRC\S*DST\S*|(?:SRC|DST) (?:Rank|NIC|MEM)|(?:Mem|NIC) Device"
-    r"|[\d.]+\( *\d+\)|[^\s,|│]+(?: \(GB/s\))?"
-)
-_TB_VALUE = re.compile(r"\d[\d.]*(?:\( *\d+\))?|N/A")
-_TB_DEVICE = re.compile(r"(?:Rank|GPU|CPU|NIC|SE) ?\d+(?:Mx)?")
-_TB_WAYS = {"->", "<-", "<->"}
-_TB_NUMBERS = ("Rank", "GPU", "NumCUs", "#CUs", "BlkS", "UnR")
-_TB_AGGREGATE = re.compile(r"RTotal|(?:MAX|AVG|MIN) \(|Averages|Best")
-_TB_CORNER = re.compile(
-    r"SRC\S*DST\S*|(?:SRC|DST) (?:Rank|NIC|MEM)|(?:Mem|NIC) Device|Rank|Name|GPU|NumCUs|#CUs|BlkS|UnR|Dir"
-)
-_TB_SUMS = ("STotal", "Actual", "TOTAL")
-_TB_HEAD = re.compile(
-    r"SRC|(?:Mem|NIC) Device|\b(?:NumCUs|BlkS|TOTAL|MaxBw)\b|#CUs|\bRank\W{1,200}Name\b|[CG]PU->[CG]PU|bw \(GB/s\)|\bRing\d+\b|Local Read"
-)
-
-
-def _tb_cells(text: str) -> list[tuple[int, str]]:
-    """Return the cells of a row with the place where each ends: its column in a comma-separated row."""
-    if text.count(",") > 1:
-        return [(place, match[0]) for place, cell in enumerate(text.split(",")) for match in _TB_CELL.finditer(cell)]
-    if "Local Read" in text:
-        return [(place, cell.strip()) for place, cell in enumerate(text.strip(" |").split("|"))]
-    return [(match.end(), match[0]) for match in _TB_CELL.finditer(text.replace("│", " "))]
-
-
-def _tb_matrix(run: _Run, line: Line, notes: Notes) -> bool:
-    """Read a line of a preset's table, and return whether it is one."""
-    if run.matrix.repeats:
-        return True
-    cells = _tb_cells(line.text)
-    texts = [text for _, text in cells]
-    if _tb_head(run, line.text, cells):
-        return True
-    first = next((place for place in range(len(texts), 0, -1) if not _TB_VALUE.fullmatch(texts[place - 1])), 0)
-    if first == len(texts) or not (run.matrix.heads or run.matrix.columns):
-        return False
-    columns = run.matrix.columns = run.matrix.columns or run.matrix.named()
-    labels, values = texts[:first], texts[first:]
-    if columns[:1] == ["bw (GB/s)"]:
-        half = next((place for place in range(len(labels) - 1, 0, -1) if labels[place].startswith("Rank")), 0)
-        way = next((label for label in labels if label in _TB_WAYS), "")
-        source = " ".join(label for label in labels[:half] if label != way)
-        _tb_value(run, line, (source, " ".join(labels[half:]), way), values[-1], notes)
-    elif columns and columns[0].startswith("Ring"):
-        width = sum(column.split()[0] == columns[0].split()[0] for column in columns)
-        for place in range(0, len(texts), width):
-            row = zip(columns[place + 1 : place + width], texts[place + 1 : place + width], strict=False)
-            for column, value in row:
-                _tb_value(run, line, (texts[place], column, ""), value, notes)
-    else:
-        _tb_row(run, line, labels, values, notes)
-    return True
-
-
-def _tb_head(run: _Run, text: str, cells: list[tuple[int, str]]) -> bool:
-    """Add a header line to the table, and return whether the line is one."""
-    texts = [cell for _, cell in cells]
-    if texts[:1] == ["Device"] and run.matrix.heads and (kinds := re.findall(r"(\w+) BW\b", text)):
-        rings = zip((cell for _, cell in run.matrix.heads[-1]), ["", *dict.fromkeys(kinds)] * len(cells), strict=False)
-        run.matrix.heads = [[(place, f"{ring} {kind}".strip()) for place, (ring, kind) in enumerate(rings)]]
-        return True
-    if not _TB_HEAD.search(text) and not (texts and all(_TB_DEVICE.fullmatch(cell) for cell in texts)):
-        return False
-    if run.matrix.columns:
-        run.matrix = _Matrix()
-    run.matrix.heads = [*run.matrix.heads, cells[:1] if "#CUs" in texts else cells][-4:]
-    return True
-
-
-def _tb_row(run: _Run, line: Line, labels: list[str], values: list[str], notes: Notes) -> None:
-    """Add the numbers of a row whose columns are named by the header."""
-    matrix, columns = run.matrix, run.matrix.columns
-    if labels[:1] == ["RTotal"] and len(values) == len(columns) + 1:
-        columns = [*columns, "largest Actual"]
-    extra = max(0, len(values) - len(columns))
-    labels, values = [*labels, *values[:extra]], values[extra:]
-    if len(values) != len(columns) or not labels:
-        notes.add(line.number, f"{len(values)} values under {len(columns)} columns", line.text)
-        return
-    if labels[-1] in {"min", "max", "sd"}:
-        return
-    way = next((label for label in labels if label in _TB_WAYS), "")
-    labels = [label for label in labels if label != way]
-    if labels and labels[0].startswith("Rank"):
-        matrix.rank, labels = labels[0], labels[1:]
-    elif labels and _TB_AGGREGATE.match(labels[0]):
-        matrix.rank = ""
-    corners = dict(enumerate(matrix.corners))
-    named = [
-        f"{corners[place]} {label}" if place in corners and label.isdigit() else label
-        for place, label in enumerate(labels)
-    ]
-    row = " ".join(filter(None, (matrix.rank, *named))).rstrip(":")
-    for column, value in zip(columns, values, strict=True):
-        _tb_value(run, line, (row, column, way), value, notes)
 
 
 def _tb_value(run: _Run, line: Line, labels: tuple[str, str, str], value: str, notes: Notes) -> None:
@@ -452,7 +322,7 @@ def _transferbench(runs: list[_Run], line: Line, notes: Notes) -> bool:
         run.size = int(size[1] or size[2])
     preset = next((preset for preset, begins in _TB_PRESETS if begins.match(text)), None)
     if preset is not None:
-        run.operation, run.matrix = preset or run.operation, _Matrix(repeats=not preset)
+        run.operation, run.matrix = preset or run.operation, Matrix(repeats=not preset)
         run.names = (re.sub(r"^Testing |[ .]*(?:PASS|FAIL.*)?$", "", text),) if preset == "healthcheck" else run.names
         return True
     if test := _TB_TEST.match(text):
@@ -461,8 +331,15 @@ def _transferbench(runs: list[_Run], line: Line, notes: Notes) -> bool:
         run.failures.append((line.number, text.strip()[:300]))
     elif setting := re.match(r"^\s*([A-Z][A-Z0-9_]{2,40})\s*[=,]\s*([^\s,]+)", text):
         run.settings.setdefault(setting[1], setting[2])
-    elif not (_tb_numbers(run, line, text, notes) or _TB_OTHER.search(text) or _tb_matrix(run, line, notes)):
-        return _KNOWN.match(text) is not None or not run.measurements
+    elif not (_tb_numbers(run, line, text, notes) or _TB_OTHER.search(text)):
+        cells = run.matrix.read(line.text)
+        if cells is None:
+            return _KNOWN.match(text) is not None or not run.measurements
+        if isinstance(cells, str):
+            notes.add(line.number, cells, text)
+            return True
+        for row, column, way, value in cells:
+            _tb_value(run, line, (row, column, way), value, notes)
     return True
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.errors import FileLine, Problem, SpecError
+from railweave.errors import Argument, FileLine, InputError, Problem, SpecError
 from railweave.operations.store.database import SCHEMA, Database, Statement
 from railweave.operations.store.records import Environment, Pairs, Prediction, Run, Sample
 
@@ -47,6 +48,31 @@ def opened(where: Path | str, *, make: bool = False) -> Generator[Store]:
 
 
 _FIX = "`railweave bench import FILE --store STORE` makes one"
+
+
+def runs_of(word: str, beside: str = "") -> list[Run]:
+    """Return the runs that a command-line argument names.
+
+    ``beside``: another argument, whose store is searched if ``word`` is only a run id. Raises ``InputError`` if the
+    store has no run with that id, and the errors of ``opened``.
+    """
+    store, hashed, run = word.rpartition("#")
+    if not hashed or Path(word).exists():
+        store, run = word, ""
+    if not run and beside and not Path(word).exists() and re.fullmatch("[0-9a-f]{1,16}", word):
+        store, run = _store_of(beside), word
+    with opened(store) as run_store:
+        runs = run_store.runs(ids=[run] if run else [])
+    if run and not runs:
+        fix = f"`railweave bench show {store}` lists them"
+        raise InputError([Problem(Argument(word), f"no run of {store} has an id that begins with {run!r}", fix)])
+    return runs
+
+
+def _store_of(word: str) -> str:
+    """Return the store in an argument that names a store, or a store and a run separated by ``#``."""
+    store, hashed, _ = word.rpartition("#")
+    return store if hashed and not Path(word).exists() else word
 
 
 def _database(where: str, *, make: bool) -> Database:
