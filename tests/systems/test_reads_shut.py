@@ -626,6 +626,33 @@ def test_ends_of_different_speeds_are_no_link() -> None:
     assert unlike_links([replace(leaf, interfaces=ports), spine]) == {port.link}
 
 
+FEC = {
+    "junos": (f"set interfaces {PORTS['junos']} ether-options fec none",),
+    "eos": (f"interface {PORTS['eos']} / no error-correction encoding", "error-correction encoding reed-solomon"),
+    "sonic": (row("PORT", PORTS["sonic"], fec="none"),),
+    "dell_sonic": (f"interface {PORTS['dell_sonic']} / fec none", "fec RS"),
+}
+"""No forward error correction on a port to a spine, and the line that it replaces."""
+
+
+@pytest.mark.parametrize("nos", FEC)
+def test_forward_error_correction_is_that_of_both_ends(nos: str) -> None:
+    change, *instead = FEC[nos]
+    files = dict(texts(nos))
+    for line in instead:
+        head, header, rest = files[FILES[nos]].partition(f"interface {PORTS[nos]}\n")
+        files[FILES[nos]] = head + header + re.sub(rf" +{line}\n", "", rest, count=1)
+    found = reader(nos).read(changed(nos, change, files=files))
+    assert found.not_understood == ()
+    port = next(interface for interface in found.config.interfaces if interface.name == PORTS[nos])
+    assert [interface.fec for interface in found.config.interfaces if interface.fec] == ["none"]
+    ends = [replace(end, link="cable") for end in (port, replace(port, fec=""))]
+    assert unlike_links([replace(found.config, interfaces=(end,)) for end in ends]) == {"cable"}
+    with in_force(network(nos).catalog):
+        printed = system(nos).files(found.config)
+    assert reader(nos).read({file: printed[file] for file in files}).config.interfaces == found.config.interfaces
+
+
 def test_paths_over_one_as_number_only() -> None:
     bgp = config("frr").bgp
     assert bgp is not None

@@ -68,13 +68,13 @@ def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
 
 
 def unlike_links(configs: Iterable[DeviceConfig]) -> frozenset[str]:
-    """Return the links whose ends have different speeds. Such links do not come up."""
-    speeds: dict[str, int] = {}
+    """Return the links whose ends differ in speed or in forward error correction. Such links do not come up."""
+    ends: dict[str, tuple[int, str]] = {}
     unlike: set[str] = set()
     for config in configs:
         for interface in config.interfaces:
-            link, speed = interface.link, interface.speed_gbps
-            if link and speed and speeds.setdefault(link, speed) != speed:
+            link, end = interface.link, (interface.speed_gbps, interface.fec)
+            if link and interface.speed_gbps and ends.setdefault(link, end) != end:
                 unlike.add(link)
     return frozenset(unlike)
 

@@ -90,6 +90,10 @@ class TaggedUnit:
     addresses: tuple[InterfaceAddress, ...]
 
 
+Fec = Literal["", "none", "fc"]
+"""Forward error correction of a port: Reed-Solomon (empty), none, or Firecode (IEEE 802.3, clause 74)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Interface:
     """A cabled port.
@@ -106,6 +110,7 @@ class Interface:
     - ``vlan``: the name of a server port's untagged VLAN, or of the first VLAN of a trunk without an untagged one.
     - ``native_vlan`` and ``tagged``: for a trunk, the numbers of the untagged VLAN and of the tagged VLANs.
     - ``copper``: True for a copper cable, over which both ends train their links.
+    - ``fec``: forward error correction; no design has another one than Reed-Solomon.
     """
 
     name: str
@@ -130,6 +135,7 @@ class Interface:
     tagged: tuple[int, ...] = ()
     more: Annotated[tuple[TaggedUnit, ...], Rare] = ()
     copper: Annotated[bool, RareFlag] = False
+    fec: Annotated[Fec, Rare] = ""
 
     def parts(self) -> tuple[Interface, ...]:
         """Return the port as a separate port for each tag: the port itself, then those in ``more``."""

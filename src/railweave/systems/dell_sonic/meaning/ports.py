@@ -101,6 +101,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, names:
         port.description,
         gateway.mtu if gateway else port.mtu - ETHERNET_HEADER,
         port.speed_gbps,
+        fec=port.fec,
         training=port.copper,
         shut=not port.enabled,
         floods=dict.fromkeys(STORMS, limit) if limit else {},

@@ -117,6 +117,7 @@ def _part(port: Lines, part: Lines | None, sessions: Sessions, pauses: bool) -> 
         enabled=not (port.shut or unit.shut),
         tagged=port.tagged,
         copper=port.training,
+        fec=port.fec,
     )
 
 

@@ -21,6 +21,7 @@ from railweave.systems.sonic.statements.management import STORMS
 if TYPE_CHECKING:
     from railweave.model.config.addresses import Family, InterfaceAddress
     from railweave.model.config.sections import Section
+    from railweave.model.device.port_model import Fec
 
 MOST_VLAN = 4094
 
@@ -66,6 +67,7 @@ class Lines:
     description: str = ""
     mtu: int | None = None
     speed: int | None = None
+    fec: Fec = ""
     training: bool = False
     shut: bool = False
     floods: dict[str, int] = field(default_factory=dict[str, int])
@@ -162,6 +164,7 @@ def _named(kind: str, form: str, says: str, defines: str = "") -> Codec:
 MTU = number(1312, 9216)
 SPEEDS = "10000|25000|40000|50000|100000|200000|400000|800000"
 SPEED = replace(number(1000, 800000, unit=1000), accepts=SPEEDS, says=SPEEDS)
+FEC = choice({"": "RS", "none": "none", "fc": "FC"})
 VLAN, VNI = number(1, MOST_VLAN), number(1, 16777215)
 VLANS = Codec(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*", _vlans, ranges, word=r"(?i:vlan ?)?[\d,-]+", says="list")
 PORT = replace(PORT_NAME, word=r"Eth(?:ernet)?[\d/.]+", accepts=rf"{PORT_NAME.accepts}(?:\.{in_range(1, MOST_VLAN)})?")
@@ -226,7 +229,13 @@ def _is_guarded(port: Lines) -> bool:
 
 LINK = (
     line("speed <speed>", "guide", disrupts=effects.LINK, speed=SPEED),
-    fixed("fec RS", "guide; ansible sonic_interfaces", _is_whole, effects.LINK),
+    line(
+        "fec <fec>",
+        "guide; ansible sonic_interfaces",
+        when=lambda port: bool(port.fec) or _is_whole(port),
+        disrupts=effects.LINK,
+        fec=FEC,
+    ),
     # The Thor2 guide (section 2.5.2) has it on ports with copper cables. An optical port that waits for training may stay down.
     line("standalone-link-training", "guide", sets={"training": True}),
     line("no standalone-link-training", "", sets={"training": False}, prints=False),

@@ -214,6 +214,7 @@ def spanning_tree(config: DeviceConfig) -> dict[str, Any]:
 
 
 ETHERNET_HEADER_BYTES = 14
+ERROR_CORRECTION = {"": {"reed_solomon": True}, "none": {"enabled": False}, "fc": {"fire_code": True}}
 
 
 def interfaces(config: DeviceConfig) -> dict[str, Any]:
@@ -249,7 +250,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, profil
         "description": port.description,
         "speed": _speed(port),
         "flowcontrol": {"received": "off"},
-        "error_correction_encoding": {"reed_solomon": True},
+        "error_correction_encoding": ERROR_CORRECTION[port.fec],
     }
     raw = ["flowcontrol send off"]
     bridged = port.kind == "server" and gateway is None

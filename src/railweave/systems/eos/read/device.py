@@ -481,6 +481,7 @@ def _interface(
         unit_vlan=unit.tag if kind == "external" else None,
         enabled=not (port.shutdown or unit.shutdown),
         tagged=tuple(vlan for vlan in vlans if vlan != port.native) if port.trunk else (),
+        fec=port.fec,
     )
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Literal, cast
 from railweave.model.device.model import Macsec
 from railweave.systems.eos.read.values import Stanzas, interface_address, number, numbers, secret
 from railweave.systems.eos.render.keys import CIPHERS
-from railweave.systems.eos.render.ports import ETHERNET_HEADER
+from railweave.systems.eos.render.ports import ETHERNET_HEADER, FEC_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from railweave.model.config.addresses import InterfaceAddress
-    from railweave.model.config.sections import SectionReader
+    from railweave.model.config.sections import SectionReader, SelectedLine
+    from railweave.model.device.port_model import Fec
 
 _SPEED = re.compile(r"(?:forced |auto )?(\d{1,4})g(?:full|half)?(?:-(\d))?")
 _MEGABITS = re.compile(r"(?:forced |auto )?(\d{3,6})(?:full|half)")
@@ -41,6 +42,7 @@ class Port:
     bridged: bool = True
     speed_gbps: int = 0
     lanes: int = 0
+    fec: Fec = ""
     vrf: str = ""
     access: int | None = None
     native: int | None = None
@@ -91,6 +93,7 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
     for name, line in stanzas.each("speed <text...>"):
         if not _speed(interfaces[name], line["text"]):
             taking.leave(line)
+    _error_correction(stanzas, interfaces)
     _addresses(stanzas, interfaces)
     _switchport(stanzas, interfaces)
     for name, line in stanzas.each("channel-group <value> mode active|passive|on"):
@@ -121,6 +124,22 @@ def _speed(port: Port, text: str) -> bool:
     elif megabits:
         port.speed_gbps = int(megabits[1]) // 1000
     return bool(match or megabits) or text == "auto"
+
+
+def _error_correction(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
+    """Forward error correction. Several lines of a port allow several kinds, of which the ends agree on one: not understood."""
+    lines: dict[str, list[SelectedLine]] = {}
+    for form in ("error-correction encoding *", "no error-correction encoding **"):
+        for name, line in stanzas.each(form):
+            lines.setdefault(name, []).append(line)
+    kinds: dict[str, Fec] = {line: fec for fec, line in FEC_LINES.items()}
+    for name, of_port in lines.items():
+        fec = kinds.get(of_port[0].line)
+        if fec is None or len(of_port) > 1:
+            for line in of_port:
+                stanzas.taking.leave(line)
+        else:
+            interfaces[name].fec = fec
 
 
 def _addresses(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:

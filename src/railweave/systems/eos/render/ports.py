@@ -13,9 +13,10 @@ from railweave.systems.eos.render.qos import profile_of
 from railweave.systems.eos.render.routing import advertises, on_port, passive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
+    from railweave.model.device.port_model import Fec
     from railweave.model.device.timers import RouterAdvertisements
 
 FIRST_VRF_LOOPBACK = 100
@@ -23,6 +24,13 @@ FIRST_VRF_LOOPBACK = 100
 
 ETHERNET_HEADER = 14
 """An interface's MTU counts the IP packet, the design's the frame."""
+
+FEC_LINES: Mapping[Fec, str] = {
+    "": "error-correction encoding reed-solomon",
+    "none": "no error-correction encoding",
+    "fc": "error-correction encoding fire-code",
+}
+"""The line of each forward error correction (arista.avd, schema of ``ethernet_interfaces``: ``error_correction_encoding``)."""
 
 MOST_LANES = {100: 4, 200: 4}
 """The lanes of a slower module in a whole port, where those are fewer than the port's (AVD, ethernet_interfaces.speed)."""
@@ -114,7 +122,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> lis
         mtu = gateway.mtu if gateway else port.mtu - ETHERNET_HEADER
         lines.append(f"mtu {mtu}")
     lines += ["flowcontrol send off", "flowcontrol receive off"]
-    lines += [f"speed {speed(port)}", "error-correction encoding reed-solomon"]
+    lines += [f"speed {speed(port)}", FEC_LINES[port.fec]]
     if gateway is not None:
         lines += ["no switchport", *gateway_lines(config, gateway)[1:]]
     elif bridged(port, gateway):

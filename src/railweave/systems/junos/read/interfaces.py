@@ -147,6 +147,7 @@ def interfaces(
                 unit_vlan=unit.tag if outside and unit is not None else None,
                 enabled=not (port.disabled or (unit is not None and unit.disabled)),
                 tagged=tagged,
+                fec=port.fec,
             )
         )
     return with_parts(cabled)

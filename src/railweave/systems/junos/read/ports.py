@@ -12,11 +12,15 @@ from railweave.systems.junos.words import FAMILIES, Word, address, gbps, interfa
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from railweave.model.device.port_model import Fec
+
 
 PORT = re.compile(r"(?:et|xe|ge|mge|fte|te|fe)-\d+/\d+/\d+(?::\d+)?|ae\d+")
 MANAGEMENT = re.compile(r"re0:mgmt-0|(?:em|fxp|me)0|vme")
 _SPEEDS = {"ge": 1, "mge": 1, "fe": 1, "xe": 10, "te": 10}
 """Gigabits of ports by the first letters of their names; those of ``et`` ports are not to be seen in them."""
+_FECS: Mapping[str, Fec] = {"none": "none", "fec74": "fc", "fec91": "", "fec108": "", "fec119": ""}
+"""Forward error correction by clauses of IEEE 802.3: 91, 108 and 119 are Reed-Solomon."""
 _DIGITS = 7
 """No number of a unit has more."""
 
@@ -56,6 +60,7 @@ class Port:
     description: str = ""
     mtu: int | None = None
     speed: int | None = None
+    fec: Fec = ""
     channels: int | None = None
     native: int | None = None
     disabled: bool = False
@@ -118,12 +123,19 @@ def _port(word: Word) -> Port:
         description=word.value("description") or "",
         mtu=word.number("mtu"),
         speed=None if ":" in word.text else word.read(gbps, "speed") or word.read(gbps, "ether-options", "speed"),
+        fec=word.read(_fec, "ether-options", "fec") or word.read(_fec, "gigether-options", "fec") or "",
         channels=word.number("number-of-sub-ports"),
         native=word.number("native-vlan-id"),
         disabled=_is_down(word, word.text),
         tagged=flexible or word.flag("vlan-tagging"),
         units=_units(word),
     )
+
+
+def _fec(text: str) -> Fec:
+    if text not in _FECS:
+        raise ValueError(text)
+    return _FECS[text]
 
 
 def _is_down(word: Word, port: str) -> bool:

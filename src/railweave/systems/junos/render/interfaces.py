@@ -233,7 +233,7 @@ def _port(
         family = [_routed(port, family_name, deepcopy(chosen)) for family_name in of_link(config, port)]
     shut = None if port.enabled else leaf("disable")
     if port.kind == "server" and gateway is None and not (port.vlan or port.tagged):  # it waits for a tenant
-        return block((port.name,), leaf("description", port.description), shut, leaf("mtu", port.mtu))
+        return block((port.name,), leaf("description", port.description), shut, leaf("mtu", port.mtu), _fec(port))
     runs_isis = config.isis is not None and port.kind == "fabric"
     # A whole port that runs slower than it could; channels have their speed on the port they are of.
     speed = leaf("speed", f"{split.speed_gbps}g") if split is not None else None
@@ -245,8 +245,14 @@ def _port(
         speed,
         native,
         leaf("mtu", port.mtu),
+        _fec(port),
         block("unit 0", more, family, block("family iso", keep=True) if runs_isis else None),
     )
+
+
+def _fec(port: Interface) -> Statement | None:
+    """Forward error correction, unless the port is to do what its optic needs (Juniper documentation, fec (ether))."""
+    return block("ether-options", leaf("fec", {"none": "none", "fc": "fec74"}[port.fec])) if port.fec else None
 
 
 def _routed(port: Interface, family: Family, chosen: Statement | None) -> Statement | None:
@@ -276,6 +282,7 @@ def _external(port: Interface, split: Split | None) -> Statement | None:
         leaf("flexible-vlan-tagging") if port.unit_vlan is not None else None,
         leaf("speed", f"{split.speed_gbps}g") if split is not None else None,
         leaf("mtu", port.mtu),
+        _fec(port),
         [_external_unit(part) for part in port.parts()],
     )
 

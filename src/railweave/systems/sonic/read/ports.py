@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
 from railweave.model.device.model import Interface, Macsec, Split
-from railweave.model.device.port_model import far_end, neighbor_of, router_of
+from railweave.model.device.port_model import Fec, far_end, neighbor_of, router_of
 from railweave.systems.frr.read.text import interface_address, number
 from railweave.systems.frr.statements import secret
 from railweave.systems.frr.statements.ports import Port
@@ -31,6 +31,7 @@ MTU = 9100
 """The MTU of a port where its row has none (sonic-buildimage, sonic-port.yang)."""
 
 _MODE = re.compile(r"(\d{1,2})x(\d{1,4})G(?:\[[^\]]*\])?(?:\(\d+\))?")
+_FECS: Mapping[str, Fec] = {"": "", "rs": "", "none": "none", "fc": "fc"}
 _CIPHERS: tuple[Cipher, ...] = ("gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256")
 
 
@@ -106,6 +107,7 @@ def interfaces(tables: Rows, ports: Mapping[str, Port], uses: Uses) -> Iterator[
         else:
             for name in ("lanes", "speed", "mtu"):
                 row.text(name)
+            _fec(row)
 
 
 def _interface(
@@ -157,7 +159,16 @@ def _interface(
         and not (port is not None and port.shut)
         and tables.row("VLAN_SUB_INTERFACE", routed).text("admin_status") != "down",
         tagged=member.tagged if member else (),
+        fec=_fec(row),
     )
+
+
+def _fec(row: Row) -> Fec:
+    """Return the forward error correction of a port. Without one the platform chooses."""
+    fec = _FECS.get(row.text("fec"))
+    if fec is None:
+        row.leave("fec")
+    return fec or ""
 
 
 def _lengths(tables: Rows) -> dict[str, int]:

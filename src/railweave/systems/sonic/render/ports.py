@@ -85,6 +85,7 @@ def _use(port: Interface | None, gateway: Gateway | None) -> Row:
         "description": port.description,
         "mtu": str(gateway.mtu if gateway else port.mtu - ETHERNET_HEADER),
         "admin_status": "up" if port.enabled else "down",
+        **({"fec": port.fec} if port.fec else {}),
         **({"macsec": PROFILE} if port.macsec else {}),
     }
 
