@@ -286,6 +286,39 @@ def test_lines_that_are_not_indented() -> None:
     ]
 
 
+TYPED = """interface Ethernet 1
+ipv6 enable
+exit
+!
+router bgp 65000
+router-id 10.0.1.0
+!
+peer-group LEAFS
+remote-as external
+bfd
+capability extended-nexthop
+!
+address-family ipv4 unicast
+activate
+exit
+exit
+!
+neighbor interface Ethernet 1
+peer-group LEAFS
+description leaf-1
+end
+"""
+"""Commands as they are typed: ``bfd`` is a setting of the group, and ``peer-group`` one of the neighbor."""
+
+
+def test_commands_as_they_are_typed() -> None:
+    found = read(TYPED)
+    assert found.not_understood == ()
+    assert found.config.bgp
+    assert found.config.bgp.bfd
+    assert [(one.name, len(one.sessions)) for one in found.config.bgp.groups] == [("LEAFS", 1)]
+
+
 def test_a_password_is_not_told() -> None:
     found = read(
         "username admin password $6$rounds$abcdef role admin\nsnmp-server community hunter2\n"

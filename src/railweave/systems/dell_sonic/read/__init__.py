@@ -184,6 +184,8 @@ def _close(open_: list[_Open], column: int) -> None:
 
 def _add(top: Section, open_: list[_Open], made: Section, column: int) -> None:
     kind, inside = _kind(made.line)
+    if kind and _is_setting(open_, made.line, column):
+        kind, inside = "", ()
     if kind and not inside and _HEADER.match(made.line):
         open_.clear()
     while open_ and open_[-1].column > column:
@@ -210,14 +212,22 @@ def _kind(line: str) -> tuple[str, tuple[str, ...]]:
     return next(((kind, inside) for kind, begins, inside in _SECTIONS if begins.match(line)), ("", ()))
 
 
+def _is_setting(open_: list[_Open], line: str, column: int) -> bool:
+    """Return whether a line that could open a section is a setting of the neighbor or peer-group in whose column it is."""
+    if line != "bfd" and not line.startswith("peer-group "):
+        return False
+    last = next((opened for opened in reversed(open_) if opened.kind and not opened.indented), None)
+    if last is None or last.kind != "peer" or last.column != column or last.parted:
+        return False
+    return line == "bfd" or last.section.line.startswith("neighbor ")
+
+
 def _flat(open_: list[_Open], line: str, inside: tuple[str, ...], *, opens: bool) -> _Open | None:
     """Return the section of a line whose header is in the same column; None if there is no such section."""
     headers = [opened for opened in open_ if opened.kind and not opened.indented]
     last = headers[-1] if headers else None
     if last is None:
         return None
-    if line.startswith("peer-group ") and not last.parted and last.section.line.startswith("neighbor "):
-        return last
     if inside:
         return next((opened for opened in reversed(headers) if opened.kind in inside), None)
     if opens or last.parted or _TOP.match(line):
