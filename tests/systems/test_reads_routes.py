@@ -541,6 +541,20 @@ def test_what_tenants_refuse_is_not_understood(nos: str) -> None:
     assert [path.rpartition("route-map ")[2] for path in found] == ["none in"]
 
 
+@pytest.mark.parametrize("nos", ["frr", "sonic", "dell_sonic"])
+def test_a_route_map_that_passes_every_tenant_route_is_understood(nos: str) -> None:
+    old, new = IMPORTS[nos]
+    header = ("router bgp ", "route-map every permit 10\nrouter bgp ")
+    found = kinds(edited(nos, (old, new.replace(" none ", " every ")), header), nos)
+    assert "unknown" not in found.values()
+    header = ("router bgp ", "route-map every permit 10\n set metric 5\nrouter bgp ")
+    found = kinds(edited(nos, (old, new.replace(" none ", " every ")), header), nos)
+    assert [path.rpartition(" / ")[2] for path, kind in found.items() if kind == "unknown"] in (
+        ["set metric 5", "neighbor overlay route-map every in"],
+        ["set metric 5", "route-map every in"],
+    )
+
+
 @pytest.mark.parametrize("nos", ["frr", "sonic", "eos"])
 def test_one_neighbor_of_a_group_may_be_without_evpn(nos: str) -> None:
     old, new = ON_LINKS[nos]

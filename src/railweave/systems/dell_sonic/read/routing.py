@@ -11,7 +11,7 @@ from railweave.systems.dell_sonic.meaning.bgp import as_on_frr
 from railweave.systems.dell_sonic.words import interface
 from railweave.systems.frr.meaning.ports import Subnets
 from railweave.systems.frr.read.routing import Sessioned
-from railweave.systems.frr.read.sessions import Sessions, Syntax, statements_of
+from railweave.systems.frr.read.sessions import Sessions, Syntax
 from railweave.systems.frr.read.text import address
 from railweave.systems.frr.statements.bgp import Evpn
 from railweave.systems.frr.statements.ports import Port
@@ -33,6 +33,7 @@ SYNTAX = Syntax(
     "dell_sonic",
     bfd=(("neighbor|peer-group <name...>", "bfd **"),),
     exports=("**", "address-family l2vpn evpn", "route-map * out"),
+    imports=("**", "address-family l2vpn evpn", "route-map <map> in"),
 )
 
 
@@ -66,9 +67,6 @@ class Routing(Sessioned):
         }
         loopbacks = sorted(interfaces.loopbacks, key=lambda name: interfaces.loopbacks[name].number)
         super().__init__(taking, ports, loopbacks, policies, sessions, {vrf: vnis.get(vrf, 0) for vrf in vrfs})
-        for vrf_sessions in sessions.values():  # routing does not know what tenants refuse
-            for line in statements_of(vrf_sessions.here, taking, "**", "address-family l2vpn evpn", "route-map * in"):
-                taking.leave(line)
 
     def tenants(self, gateways: Iterable[Gateway]) -> tuple[model.Vrf, ...]:
         """Tenants' VRFs."""

@@ -177,6 +177,11 @@ class Lists:
         names = {value: name for name, value in reversed(self.communities.items())}
         return tuple(self._term(entry, names) for entry in self.entries(name))
 
+    def passes_all(self, name: str) -> bool:
+        """Return whether a route-map passes every route as it is."""
+        terms = self.terms(name)
+        return bool(terms) and (terms[0].match, terms[0].action, terms[0].unknown) == (Match(), Action(accept=True), ())
+
     def named(self, policies: Iterable[Policy]) -> tuple[Community, ...]:
         """Return the communities that policies name."""
         terms = [term for policy in policies for term in policy.terms]

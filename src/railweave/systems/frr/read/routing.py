@@ -171,6 +171,7 @@ SYNTAX = Syntax(
     "frr",
     bfd=(("neighbor <name> bfd",), ("neighbor <name> bfd profile *",)),
     exports=("address-family l2vpn evpn", "neighbor * route-map * out"),
+    imports=("address-family l2vpn evpn", "neighbor * route-map <map> in"),
 )
 _HIERARCHIES = {"router", "ip", "ipv6", "bgp", "no", "key", "line"}
 
@@ -202,6 +203,9 @@ class Sessioned:
         self.loopbacks = [address for name in self.loopback_names for address in ports[name].addresses]
         for vrf, main in self.sessions.items():
             _leave_unnamed(main.here, taking)
+            for line in statements_of(main.here, taking, *main.syntax.imports):
+                if not policies.passes_all(line["map"]):  # routing does not know what tenants refuse
+                    taking.leave(line)
             if vrf:  # a VRF has no BFD in the model, and no AS number of its own
                 main.leave_bfd(main.here.neighbors, taking)
                 if self.default is None or main.here.asn != self.default.here.asn:

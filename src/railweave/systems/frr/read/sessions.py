@@ -54,12 +54,14 @@ class Syntax:
 
     - ``nos``: the name of the system. Its ``system.yaml`` has the defaults of values without a statement.
     - ``bfd``: the forms of lines about BFD, with the neighbor or group as ``name``.
-    - ``exports``: the form of lines that name a route-map for EVPN.
+    - ``exports``: the form of lines that name a route-map for EVPN routes that are sent.
+    - ``imports``: the form of lines that name a route-map, as ``map``, for EVPN routes that are received.
     """
 
     nos: str
     bfd: tuple[tuple[str, ...], ...]
     exports: tuple[str, ...]
+    imports: tuple[str, ...] = ()
 
 
 def statements_of(router: Router, taking: SectionReader, *forms: str) -> Iterator[SelectedLine]:

@@ -257,12 +257,12 @@ PEER = (
 )
 
 
-def _peers(*rows: Row) -> Sequence[Row]:
-    """Return the rows of neighbors and groups in an address family. EVPN has no import policy: routing does not know what tenants refuse."""
+def _peers() -> Sequence[Row]:
+    """Return the rows of neighbors and groups in an address family."""
     stated = (
         line("activate", BGP, sets={"active": True}, disrupts=effects.ACTIVATED),
         line("soft-reconfiguration inbound", BGP, sets={"stored": True}),
-        *rows,
+        line("route-map <imports> in", BGP, imports=refers("route-map")),
         line("route-map <exports> out", BGP, exports=refers("route-map")),
         line("attribute-unchanged next-hop", BGP, sets={"next_hop_unchanged": True}),
         line("route-reflector-client", BGP, sets={"reflected": True}),
@@ -310,7 +310,7 @@ UNICAST_ROWS = (
     each("network <it>", "networks", BGP, it=PREFIX),
     line("maximum-paths <maximum_paths>", BGP, maximum_paths=NUMBER),
     line("maximum-paths ibgp <inner_paths>", BGP, inner_paths=NUMBER),
-    *_peers(line("route-map <imports> in", BGP, imports=refers("route-map"))),
+    *_peers(),
 )
 TARGET_ROWS = (
     passed("rd auto", "as without the statement"),
