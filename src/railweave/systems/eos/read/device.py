@@ -337,6 +337,8 @@ def _channels(interfaces: dict[str, Port]) -> None:
 
 
 _DEFAULT_ROUTES = {"0.0.0.0/0", "::/0"}
+_MANAGEMENT_VRFS = {"MGMT", "mgmt", "MANAGEMENT", "management"}
+"""Usual names of the VRF of the management port."""
 _MARKS = re.compile(r"\b(?:tag|name|metric) \S+")
 """Marks of a static route, which change nothing of its way."""
 
@@ -344,21 +346,20 @@ _MARKS = re.compile(r"\b(?:tag|name|metric) \S+")
 def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> tuple[Port | None, Address]:
     """The management port, and its gateway: in the default VRF, a next hop that the port itself reaches.
 
-    No other static route is understood: not those of tenants or the fabric, nor those with a distance or a track.
+    No other static route is understood: not those of tenants or the fabric, nor those with a distance or a track. The text of a
+    switch whose management port has no address may name the gateway all the same, in a VRF without any other interface.
     """
     port = next((port for port in interfaces.values() if port.name.startswith("Management") and port.addresses), None)
+    used = {each.vrf for each in interfaces.values()}
     gateway = NO_ADDRESS
     for line in taking.each("ip|ipv6 route <words...>"):
         vrf, words = _of_vrf(_MARKS.sub("", line["words"]).split())
         hop = address(words[1]) if words[0] in _DEFAULT_ROUTES and words[2:] in ([], ["1"]) else None
         of_family = hop is not None and line.line.startswith("ipv6 ") is (hop.family == "ipv6") is (words[0] == "::/0")
-        if (
-            hop
-            and of_family
-            and port
-            and vrf == port.vrf
-            and (vrf or any(subnet.prefix.holds(hop) for subnet in port.addresses))
-        ):
+        at_port = (
+            port and vrf == port.vrf and (vrf or any(subnet.prefix.holds(hop) for subnet in port.addresses if hop))
+        )
+        if hop and of_family and (at_port if port else vrf in _MANAGEMENT_VRFS and vrf not in used):
             gateway = hop
         else:
             taking.leave(line)

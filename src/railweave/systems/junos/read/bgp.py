@@ -113,6 +113,9 @@ def liveness(word: Word) -> Bfd | None:
     if interval is None:
         return None
     multiplier = detection.number("multiplier")
+    mode = detection.holds("session-mode")
+    if mode is not None and mode.text == "automatic":  # as without the statement
+        mode.take("irrelevant")
     return Bfd(
         minimum_interval=interval, multiplier=unprinted("bgp.bfd.multiplier") if multiplier is None else multiplier
     )
