@@ -119,6 +119,7 @@ READ: dict[str, tuple[str, ...]] = {
         "interface Ethernet1/1 / shutdown",
         "interface Ethernet1/1 / vrf tenant-1",
         "interface Ethernet1/1 / channel-group 3 mode active",
+        "interface Ethernet1/1 / speed auto",
         "interface Loopback0 / vrf tenant-1",
         "interface Vxlan1 / shutdown",
         "interface Management1 / shutdown",
@@ -144,6 +145,7 @@ READ: dict[str, tuple[str, ...]] = {
         f"{BGP}neighbor spine-underlay shutdown",
         "interface Ethernet0 / shutdown",
         row("PORT", "Ethernet0", admin_status="down"),
+        row("PORT", "Ethernet8", fec="none"),
         row("VLAN", "Vlan2", admin_status="down"),
         row("INTERFACE", "Ethernet0", vrf_name="Vrf-tenant-1"),
         row("LOOPBACK_INTERFACE", "Loopback0", vrf_name="Vrf-tenant-1"),
@@ -156,12 +158,18 @@ READ: dict[str, tuple[str, ...]] = {
         f"{BGP}peer-group overlay / shutdown",
         f"{BGP}address-family ipv4 unicast / maximum-paths 1",
         "interface Eth1/1 / shutdown",
+        "interface Eth1/1 / fec FC",
         "interface Eth1/1 / ip vrf forwarding Vrf-tenant-1",
         "interface Vlan 2 / shutdown",
         "- bestpath as-path multipath-relax",
     ),
     "junos": (
         "set interfaces et-0/0/0:0 disable",
+        "set interfaces et-0/0/0:0 gigether-options fec fec74",
+        "set interfaces et-0/0/0:0 unit 0 family inet6 mtu 1300",
+        "set routing-instances tenant-1 vrf-export nobody",
+        "set routing-instances tenant-1 vrf-import nobody",
+        "- set policy-options policy-statement tenant-prefixes term direct then accept",
         "set interfaces et-0/0/0:0 unused",
         "set interfaces et-0/0/0:0 unit 0 disable",
         "set protocols lldp disable",
@@ -229,6 +237,14 @@ FRR_UNKNOWN = (
     "route-map to-spines permit 6 / set community graceful-shutdown additive",
     "vrf tenant-1 / ip protocol bgp route-map none",
     "bfd / profile fabric / shutdown",
+    *(
+        f"router bgp 4200001001 vrf tenant-1 / {words}"
+        for words in (
+            "bgp shutdown",
+            "address-family ipv6 unicast / network ::/0",
+            "address-family ipv6 unicast / redistribute connected route-map none",
+        )
+    ),
 )
 UNKNOWN: dict[str, tuple[str, ...]] = {
     "eos": (
@@ -261,6 +277,8 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
                 "address-family evpn / neighbor overlay next-hop-self",
                 "vrf tenant-1 / shutdown",
                 "vrf tenant-1 / maximum-paths 1",
+                "vrf tenant-1 / redistribute connected route-map none",
+                "bgp listen range 10.0.0.0/8 peer-group spine-underlay remote-as 5",
             )
         ),
         *(
@@ -268,6 +286,10 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
             for words in (
                 "error-correction encoding fire-code",
                 "no error-correction encoding",
+                "no error-correction encoding reed-solomon",
+                "encapsulation dot1q vlan 3",
+                "no lldp transmit",
+                "spanning-tree guard loop",
                 "link tracking group x downstream",
                 "transceiver transmitter disabled",
                 "traffic-loopback source system device mac",
@@ -308,11 +330,16 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
         "dot1x system-auth-control",
         "priority-flow-control all off",
         "qos rewrite dscp",
+        "default interface Ethernet1/1",
+        "event-handler x / action bash shutdown",
+        "ip route vrf MGMT 10.0.0.0/8 Null0",
+        "no mac address-table learning vlan 3",
+        "spanning-tree edge-port bpduguard default",
+        "interface Vxlan1 / vxlan qos map dscp",
     ),
     "frr": (*FRR_UNKNOWN, "interface et-0 / no multicast", "interface lo / shutdown"),
     "sonic": (
         *FRR_UNKNOWN,
-        row("PORT", "Ethernet8", fec="none"),
         row("PORT", "Ethernet8", autoneg="on", adv_speeds="100000", link_training="on", pfc_asym="on", tpid="0x9100"),
         row("VLAN", "Vlan4094", admin_status="down"),
         row("LOOPBACK", "Loopback0", admin_status="down"),
@@ -332,6 +359,8 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
         row("UDLD", "GLOBAL", admin_enable="true"),
         row("MUX_CABLE", "Ethernet0", state="standby"),
         row("FG_NHG", "x", bucket_size="3"),
+        row("VXLAN_EVPN_NVO", "nvo", source_vtep="x"),
+        row("SWITCH", "switch", ecmp_hash_seed="5"),
         row("SWITCH", "switch", fdb_unicast_miss_packet_action="drop"),
         row("VRF", "Vrf-tenant-1", fallback="true"),
         row("CHASSIS_MODULE", "LINE-CARD0", admin_status="down"),
@@ -370,8 +399,7 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
         *(
             f"interface Eth1/2 / {words}"
             for words in (
-                "fec none",
-                "fec FC",
+                "fec AUTO",
                 "autoneg on",
                 "speed auto",
                 "advertised-speed 100000",
@@ -381,6 +409,9 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
                 "link state track x upstream",
                 "udld aggressive",
                 "lldp disable",
+                "lldp transmit disable",
+                "spanning-tree bpduguard",
+                "encapsulation dot1q vlan-id 5",
                 "channel-group 3",
             )
         ),
@@ -391,6 +422,17 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
         "interface Management 0 / shutdown",
         "interface Vlan 2 / ip access-group x in",
         "interface vxlan vtep / shutdown",
+        "interface vxlan vtep / qos-mode pipe dscp 0",
+        "ip route vrf mgmt 0.0.0.0/0 blackhole",
+        "lldp mode transmit",
+        *(
+            f"router bgp 4200001001 vrf Vrf-tenant-1 / {words}"
+            for words in (
+                "shutdown",
+                "address-family ipv6 unicast / network ::/0",
+                "address-family ipv6 unicast / redistribute connected route-map none",
+            )
+        ),
         "no router bgp",
         "route-map to-spines permit 5 / set community 65535:0 additive",
         "route-map to-spines permit 6 / set community graceful-shutdown additive",
@@ -419,6 +461,7 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
                 "path-selection as-path-ignore",
                 "path-selection always-compare-med",
                 "minimum-hold-time 100",
+                "tcp-connect-port 1179",
                 "graceful-restart disable",
                 "preference 255",
                 "local-preference 0",
@@ -443,7 +486,6 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
             f"set interfaces et-0/0/0:0 {words}"
             for words in (
                 "damping enable",
-                "gigether-options fec none",
                 "gigether-options no-auto-negotiation",
                 "gigether-options loopback",
                 "gigether-options flow-control",
@@ -453,6 +495,11 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
                 "unit 0 family inet6 no-neighbor-learn",
                 "unit 0 family inet6 filter input foo",
                 "unit 0 input-vlan-map pop",
+                "unit 0 vlan-id 5",
+                "unit 1 family inet",
+                "native-vlan-id 5",
+                "vlan-tagging",
+                "encapsulation ethernet-bridge",
             )
         ),
         "set policy-options community local members 65535:0",
@@ -477,6 +524,13 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
         "set chassis fpc 0 pic 0 power off",
         "set class-of-service system-defaults classifiers x",
         "set switch-options interface-mac-limit 1 packet-action shutdown",
+        "set switch-options vtep-source-interface lo0.5",
+        "set protocols l2-learning global-no-mac-learning",
+        "set protocols rstp bpdu-block-on-edge",
+        "set event-options policy x then change-configuration commands y",
+        "set routing-instances mgmt_junos routing-options static route 10.0.0.0/8 discard",
+        "set interfaces em0 unit 0 family inet filter input x",
+        "set interfaces lo0 unit 0 family inet address 10.9.9.9/32",
     ),
 }
 """Changes that no field holds: their last lines are not understood."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import FAMILIES
 from railweave.model.config.number_ranges import Lengths, lengths, of_list
-from railweave.model.device.bgp_model import EntryList, Match, PrefixEntry
+from railweave.model.device.bgp_model import Action, EntryList, Match, PrefixEntry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -83,6 +83,32 @@ class PrefixLists:
         if any(term.unknown for term in terms) or not all(map(self.is_plain, lists)):
             return ()
         return tuple(prefix for name in lists for prefix in self.prefixes(name))
+
+    def connected(self, terms: Sequence[Term], prefixes: Iterable[Prefix]) -> tuple[Prefix, ...] | None:
+        """Return the connected prefixes that the terms of a route-map pass as they are; None if that is not known."""
+        lists = {term.match.prefix_list for term in terms if term.match.prefix_list}
+        plain = all(
+            not term.unknown and not term.match.community and term.action == Action(accept=term.action.accept)
+            for term in terms
+        )
+        if not terms or not plain or not lists <= {*self.names()} or any(name in lists for name, _ in self.strange):
+            return None
+        first = (
+            (prefix, next((term for term in terms if self._holds(term.match, prefix)), None)) for prefix in prefixes
+        )
+        return tuple(prefix for prefix, term in first if term is not None and term.action.accept)
+
+    def _holds(self, match: Match, prefix: Prefix) -> bool:
+        """Return whether a connected prefix fulfills a condition on its list and family."""
+        if match.protocol == "bgp" or match.family not in {None, prefix.family}:
+            return False
+        if match.prefix_list is None:
+            return True
+        for entry, _ in self._in_order(match.prefix_list, prefix.family):
+            low, high = entry.lengths
+            if entry.prefix.holds(prefix.address) and low <= prefix.length <= high:
+                return entry.permit
+        return False
 
     def entry_lists(self, names: Collection[str | None]) -> tuple[EntryList, ...]:
         """Return the named lists that must be evaluated entry by entry, because an entry denies or the entries match different lengths."""

@@ -171,6 +171,8 @@ def unheld_at_ports(interfaces: Interfaces, config: DeviceConfig) -> Iterator[Se
     expected = interfaces_of(config).every
     for name, lines in interfaces.every.items():
         held = expected.get(name, Lines(name))
+        if lines.section is not None and lines.tag is not None and "." not in name:  # only a subinterface has a tag
+            yield from (line for line in lines.section.body or () if line.line.startswith("encapsulation "))
         if lines.section is None or (lines.floods, lines.advertised) == (held.floods, held.advertised):
             continue
         known = {

@@ -235,11 +235,20 @@ def _give_back(sessions: Sessions, keys: Mapping[str, Authentication], taking: S
     for line in sessions.lines("neighbor <name> password shared-secret profile <profile> **"):
         if line["profile"] not in keys:
             taking.leave(line)
-    for line in sessions.lines(
-        "neighbor interface * peer-group <group> **", "bgp listen range * peer-group <group> **"
-    ):
+    for line in sessions.lines("neighbor interface * peer-group <group> **"):
         group = known.get(line["group"])
-        if group is None or not group.is_group or (line.line.startswith("bgp") and group.update_source):
+        if group is None or not group.is_group:
+            taking.leave(line)
+    opened = {(peer.group, peer.name) for peer in known.values() if peer.on_interface}
+    used = {
+        (f"{range_.prefix}", range_.group)
+        for range_ in sessions.here.listening
+        for group, name in opened
+        if group == range_.group and (at := address(name)) is not None and range_.prefix.holds(at)
+    }
+    for line in sessions.lines("bgp listen range <prefix> peer-group <group> **"):
+        group = known.get(line["group"])
+        if group is None or group.update_source or (line["prefix"], line["group"]) not in used:
             taking.leave(line)
 
 

@@ -225,8 +225,14 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
     gateways = _gateways(taking, stanzas, interfaces, fabric, outside, names)
     routes = _enabled(taking, {vrf.name for vrf in tenants})
     by_vrf = [
-        overlay.with_loopback(replace(vrf, prefixes=_prefixes(gateways, vrf.name, routes)), interfaces)
+        overlay.with_loopback(
+            replace(
+                vrf, prefixes=overlay.told(taking, speaker, vrf.name, lists, _prefixes(gateways, vrf.name, routes))
+            ),
+            interfaces,
+        )
         for vrf in tenants
+        if speaker
     ]
     cabled = _interfaces(interfaces, fabric, outside, known, names)
     routed = isis(taking, stanzas, interfaces, _router_id(interfaces), [port.name for port in cabled], gateways)

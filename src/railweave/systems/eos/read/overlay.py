@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import Address, Prefix
+from railweave.model.config.addresses import FAMILIES, Address, Prefix
 from railweave.model.config.sections import select
 from railweave.model.device import model
 from railweave.model.device.timers import RouterAdvertisements
@@ -16,7 +16,7 @@ from railweave.systems.eos.render.ports import FIRST_VRF_LOOPBACK
 from railweave.systems.eos.statements.bgp import Evpn, Peer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from railweave.model.config.sections import SectionReader, SelectedLine
     from railweave.systems.eos.meaning.policy import Lists
@@ -334,6 +334,26 @@ def vrfs(
         if vrf.vni or vrf.route_distinguisher:
             tenants.append(vrf)
     return tuple(tenants), maps, outside
+
+
+def told(
+    taking: SectionReader, process: Process, vrf: str, lists: Lists, prefixes: Sequence[Prefix]
+) -> tuple[Prefix, ...]:
+    """Return those prefixes of gateways that pass the route maps of ``redistribute connected``, and leave maps of which that is not known."""
+    here = process.vrfs[vrf].here
+    for family in FAMILIES:
+        stated = here.unicast[family].redistributes if family in here.unicast else None
+        name = here.redistributes if stated is None else stated
+        if not name:
+            continue
+        passed = lists.prefixes.connected(lists.terms(name), prefixes)
+        if passed is None:
+            form = f"redistribute connected route-map {name}"
+            leave(taking, "router bgp *", f"vrf {vrf}", form)
+            leave(taking, "router bgp *", f"vrf {vrf}", f"address-family {family}", form)
+        else:
+            prefixes = [each for each in prefixes if each.family != family or each in passed]
+    return tuple(prefixes)
 
 
 def with_loopback(vrf: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:

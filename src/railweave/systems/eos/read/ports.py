@@ -100,6 +100,10 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
         interfaces[name].group = number(line["value"])
     _waiting(taking, interfaces)
     profiles = _macsec(taking)
+    for name, line in stanzas.each("encapsulation dot1q vlan *"):
+        if "." not in name:  # only a subinterface has a tag
+            taking.leave(line)
+            interfaces[name].tag = None
     for name, line in stanzas.each("mac security profile <value>"):
         interfaces[name].macsec = profiles.get(line["value"])
         if line["value"] not in profiles:
@@ -119,7 +123,9 @@ def _waiting(taking: SectionReader, interfaces: dict[str, Port]) -> None:
 
 def _speed(port: Port, text: str) -> bool:
     match, megabits = _SPEED.fullmatch(text), _MEGABITS.fullmatch(text)
-    if match:
+    if text == "auto":
+        port.speed_gbps, port.lanes = 0, 0
+    elif match:
         port.speed_gbps, port.lanes = int(match[1]), int(match[2] or 0)
     elif megabits:
         port.speed_gbps = int(megabits[1]) // 1000

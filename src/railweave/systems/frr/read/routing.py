@@ -26,7 +26,7 @@ from railweave.systems.frr.statements.policy import POLICIES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.model.config.addresses import Address, Family, Prefix
+    from railweave.model.config.addresses import Address, Prefix
     from railweave.model.config.sections import Known
     from railweave.model.device.model import Bgp, Isis, Ospf
     from railweave.systems.frr.meaning.policy import Lists
@@ -129,18 +129,18 @@ def _vrf(name: str, vni: int, sessions: Sessions | None, policies: Lists, prefix
         route_distinguisher=evpn.distinguisher,
         import_targets=tuple(map(_target, evpn.imports or automatic)),
         export_targets=tuple(map(_target, evpn.exports or automatic)),
-        prefixes=tuple(prefix for prefix in prefixes if here and _told(here, evpn, prefix.family)),
+        prefixes=tuple(prefix for prefix in prefixes if here and _told(here, evpn, prefix)),
         external=tuple(_external(sessions, policies)) if sessions else (),
     )
 
 
-def _told(here: Router, evpn: Evpn, family: Family) -> bool:
-    """Return whether connected prefixes of a family go out as routes of type 5."""
-    unicast = here.unicast.get(family)
+def _told(here: Router, evpn: Evpn, prefix: Prefix) -> bool:
+    """Return whether a connected prefix goes out as a route of type 5."""
+    unicast = here.unicast.get(prefix.family)
     return (
-        family in evpn.advertises
+        prefix.family in evpn.advertises
         and unicast is not None
-        and (unicast.redistributes is not None or bool(unicast.networks))
+        and (unicast.redistributes is not None or prefix in unicast.networks)
     )
 
 
@@ -206,8 +206,11 @@ class Sessioned:
             for line in statements_of(main.here, taking, *main.syntax.imports):
                 if not policies.passes_all(line["map"]):  # routing does not know what tenants refuse
                     taking.leave(line)
-            if vrf:  # a VRF has no BFD in the model, and no AS number of its own
+            if vrf:  # a VRF has no BFD in the model, no AS number of its own, and is not shut
                 main.leave_bfd(main.here.neighbors, taking)
+                for form in ("bgp shutdown **", "shutdown **") if main.here.shut else ():
+                    for line in statements_of(main.here, taking, form):
+                        taking.leave(line)
                 if self.default is None or main.here.asn != self.default.here.asn:
                     for line in statements_of(main.here, taking):
                         taking.leave(line)
@@ -250,19 +253,45 @@ class Sessioned:
 
     def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[model.Vrf, ...]:
         """Return the VRFs of tenants. ``prefixes``: the prefixes of gateways, by VRF."""
-        main, policies = self.default, self.policies
+        main, policies, told = self.default, self.policies, {**prefixes}
         ways = sum(main.evpn(peer) for peer in main.peers) if main else 0
         for vrf, sessions in self.sessions.items():
-            for line in statements_of(sessions.here, self.taking, "**", "maximum-paths <width>") if vrf else ():
-                width = number(line["width"])
-                if width is not None and width < ways:  # fewer than EVPN's sessions bring
-                    self.taking.leave(line)
+            if vrf:
+                told[vrf] = self._held(vrf, sessions.here, ways, told.get(vrf, ()))
         names = dict.fromkeys(name for name in (*self.vnis, *self.sessions) if name)
         tenants = (
-            _vrf(name, self.vnis.get(name, 0), self.sessions.get(name), policies, prefixes.get(name, ()))
-            for name in names
+            _vrf(name, self.vnis.get(name, 0), self.sessions.get(name), policies, told.get(name, ())) for name in names
         )
         return tuple(self._with_loopback(tenant) for tenant in tenants)
+
+    def _held(self, vrf: str, here: Router, ways: int, prefixes: Sequence[Prefix]) -> Sequence[Prefix]:
+        """Return those prefixes of gateways that pass the route-maps of ``redistribute connected``, and leave what the model does not hold.
+
+        - ``maximum-paths``: fewer than the ``ways`` that EVPN's sessions bring.
+        - ``network``: a prefix that is neither a gateway's nor on another interface of the VRF.
+        - ``redistribute connected``: a route-map of which it is not known what passes.
+        """
+        at_ports = {each.prefix for port in self.ports.values() if port.vrf == vrf for each in port.addresses}
+        networks = {*map(str, prefixes), *map(str, at_ports)}
+        for line in statements_of(here, self.taking, "**", "maximum-paths <width>"):
+            width = number(line["width"])
+            if width is not None and width < ways:
+                self.taking.leave(line)
+        for line in statements_of(here, self.taking, "**", "network <prefix>"):
+            if line["prefix"] not in networks:
+                self.taking.leave(line)
+        for family, unicast in here.unicast.items():
+            if not unicast.redistributes:
+                continue
+            passed = self.policies.prefixes.connected(self.policies.terms(unicast.redistributes), prefixes)
+            if passed is None:
+                for line in statements_of(
+                    here, self.taking, "**", f"redistribute connected route-map {unicast.redistributes}"
+                ):
+                    self.taking.leave(line)
+            else:
+                prefixes = [each for each in prefixes if each.family != family or each in (*passed, *unicast.networks)]
+        return prefixes
 
     def is_loopback(self, name: str) -> bool:
         """Return whether an interface is a loopback, of the device or of a VRF."""

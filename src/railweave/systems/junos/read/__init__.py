@@ -35,12 +35,12 @@ from railweave.systems.junos.read.qos import qos
 from railweave.systems.junos.read.shape import inherit, isis, isis_links, of_paths, shaped
 from railweave.systems.junos.statements.management import SYSTEM
 from railweave.systems.junos.tree import Statement, quoted, to_curly
-from railweave.systems.junos.words import NO_ADDRESS, Word, address, asn, network, statements
+from railweave.systems.junos.words import NO_ADDRESS, Word, address, asn, interface_address, network, statements
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
-    from railweave.model.config.addresses import InterfaceAddress
+    from railweave.model.config.addresses import InterfaceAddress, Prefix
 
 
 def configuration(top: Word) -> DeviceConfig:
@@ -107,7 +107,7 @@ def configuration(top: Word) -> DeviceConfig:
     cut = splits(top, named)
     shared = balancing(top, named.values())
     unused(options, top)
-    return DeviceConfig(
+    config = DeviceConfig(
         name=system.name,
         role="leaf" if "server" in kind.values() or vrfs else "spine",
         model="",
@@ -142,6 +142,8 @@ def configuration(top: Word) -> DeviceConfig:
         ospf=None if below else shape.ospf(top, named, router_id),
         protection=rules,
     )
+    _leave_loopbacks(top, vrf_of, config.loopbacks())
+    return config
 
 
 def _kinds(
@@ -195,6 +197,17 @@ def _loopback_addresses(named: Mapping[str, Port], elsewhere: Container[str]) ->
         if f"lo0.{number}" not in elsewhere
         for address in unit.every_address()
     ]
+
+
+def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Prefix]) -> None:
+    """Leave addresses of the loopback outside routing instances that the configuration does not hold, but for those inside the switch."""
+    for unit in top.entries("interfaces", "lo0", "unit"):
+        for family in unit.entries("family") if f"lo0.{unit.text}" not in elsewhere else ():
+            for entry in family.entries("address") if family.text in {"inet", "inet6"} else ():
+                if entry.kind == "understood" and not entry.text.startswith(("127.", "::1/")):
+                    prefix = network(interface_address(entry.text))
+                    if prefix not in held:
+                        entry.leave()
 
 
 __all__ = ["parsed", "printed", "read"]

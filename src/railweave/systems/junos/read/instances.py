@@ -50,11 +50,15 @@ def vrf(
 ) -> Vrf:
     """Return the VRF of a routing instance, with its EVPN type-5 routes and its sessions with external routers."""
     word, name = instance.word, instance.word.text
-    routes = word.block("protocols", "evpn", "ip-prefix-routes")
+    routes, told = word.block("protocols", "evpn", "ip-prefix-routes"), True
     if "protocols" in word.below:
         routes.value("advertise")
         routes.value("encapsulation")
-        for policy in routes.names("export"):
+        policies = routes.names("export")
+        told = not policies or _passes_connected(
+            [options.policies[name] for name in policies if name in options.policies]
+        )
+        for policy in policies:
             _of_tenant(options, policy)
     word.flag("routing-options", "multipath")
     word.flag("routing-options", "auto-export")
@@ -69,7 +73,7 @@ def vrf(
         route_distinguisher=word.value("route-distinguisher") or "",
         import_targets=imports,
         export_targets=exports,
-        prefixes=tuple(prefix for gateway in gateways if gateway.vrf == name for prefix in gateway.prefixes),
+        prefixes=tuple(prefix for gateway in gateways if told and gateway.vrf == name for prefix in gateway.prefixes),
         external=tuple(_external(instance, options, ports, owners)),
     )
 
@@ -101,6 +105,16 @@ def _of_tenant(options: PolicyOptions, name: str) -> None:
                     protocol.take()
 
 
+def _passes_connected(policies: Iterable[Word]) -> bool:
+    """Return whether the first term of policies that a connected route meets accepts it."""
+    for policy in policies:
+        for term in policy.entries("term"):
+            asked, then = term.at_path("from", "protocol"), term.at_path("then") or Word("")
+            if (asked is None or "direct" in asked.below) and then.below.keys() & {"accept", "reject"}:
+                return "accept" in then.below
+    return False
+
+
 def _is_plain(term: Word) -> bool:
     asked, then = term.at_path("from"), term.at_path("then")
     return (asked is None or set(asked.below) == {"protocol"}) and then is not None and len(then.below) == 1
@@ -119,10 +133,12 @@ def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple
             target.take()
             imports.append(target.text)
             exports.append(target.text)
-    for kind, into in (("vrf-import", imports), ("vrf-export", exports)):
-        for name in word.names(kind):
-            into.extend(_in_policy(options, name))
-    return tuple(dict.fromkeys(imports)), tuple(dict.fromkeys(exports))
+    by_policy: list[tuple[str, ...]] = []
+    for kind, stated in (("vrf-import", imports), ("vrf-export", exports)):
+        names = word.names(kind)  # which take the place of vrf-target
+        targets = [target for name in names for target in _in_policy(options, name)] if names else stated
+        by_policy.append(tuple(dict.fromkeys(targets)))
+    return by_policy[0], by_policy[1]
 
 
 def _in_policy(options: PolicyOptions, name: str) -> list[str]:
@@ -138,6 +154,8 @@ def _in_policy(options: PolicyOptions, name: str) -> list[str]:
             then.flag("accept")
         elif asked is None and set(then.below) in ({"accept"}, {"reject"}):
             then.take_all()
+        if asked is None and then.below.keys() & {"accept", "reject"}:
+            break  # no route meets what follows
     return targets
 
 

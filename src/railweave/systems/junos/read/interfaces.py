@@ -27,6 +27,8 @@ _SUITES: dict[str, Suite] = {
 }
 _CHANNELS = {10: 4, 25: 4, 50: 2, 100: 4}
 """Channels of a port whose channels have this speed (Juniper documentation, channel-speed)."""
+_HEADER = 14
+"""Bytes of the Ethernet header, which the MTU of a port counts and that of a family does not."""
 _NUMBER = re.compile(r"\w+-\d+/\d+/(\d+)")
 _RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _LINK = 3
@@ -120,6 +122,8 @@ def interfaces(
     speeds = {split.port: split.speed_gbps for split in made}
     cabled: list[Interface] = []
     used = [(port, unit) for port in in_order(kind) for unit in _used(ports[port], kind[port])]
+    for name in kind:
+        _leave_unheld(ports[name], kind[name], gateway=name in routed)
     for name, unit in used:
         port, port_kind = ports[name], kind[name]
         outside = port_kind == "external"
@@ -135,7 +139,7 @@ def interfaces(
                 peer_port=peer_port,
                 speed_gbps=speeds.get(name) or speeds.get(name.partition(":")[0]) or port.usual_speed,
                 lanes=0,
-                mtu=unprinted("interfaces.mtu") if port.mtu is None else port.mtu,
+                mtu=_frame(port, unit, gateway=name in routed),
                 length_m=0,
                 vlan=vlan,
                 native_vlan=port.native if unit is not None and unit.trunk else None,
@@ -151,6 +155,42 @@ def interfaces(
             )
         )
     return with_parts(cabled)
+
+
+def _leave_unheld(port: Port, kind: Kind, *, gateway: bool) -> None:
+    """Leave what an interface does not hold: further units, tags on a port that is no trunk, and packets shorter than its frames.
+
+    Ports to routers outside have a unit for each tag. The MTU of a ``gateway`` is its own.
+    """
+    if kind == "external":
+        return
+    first, *others = port.units.values() or [None]
+    for unit in others:
+        if unit is not None:
+            unit.word.leave()
+    if first is None or first.trunk:
+        return
+    for word in (
+        ("vlan-tagging", "flexible-vlan-tagging", "native-vlan-id") if not first.bridged else ("native-vlan-id",)
+    ):
+        if word in port.word.below:
+            port.word.block(word).leave()
+    if kind == "fabric" and first.tag is not None:
+        first.word.block("vlan-id").leave()
+    sizes = [(family, size) for family in first.word.entries("family") if (size := family.number("mtu")) is not None]
+    for family, size in sizes if not gateway else ():
+        if size != min(least for _, least in sizes):  # packets of the other family are shorter still
+            family.block("mtu").leave()
+
+
+def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
+    """Return the MTU of frames: that of the port, or of the packets of a family if those are shorter."""
+    size = unprinted("interfaces.mtu") if port.mtu is None else port.mtu
+    sizes = [] if gateway or unit is None else [family.number("mtu") for family in unit.word.entries("family")]
+    least = min((each + _HEADER for each in sizes if each is not None), default=size)
+    if least < size and port.mtu is not None:
+        port.word.block("mtu").take_all("irrelevant")
+    return min(least, size)
 
 
 def _used(port: Port, kind: Kind) -> list[Unit | None]:

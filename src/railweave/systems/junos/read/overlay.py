@@ -229,7 +229,7 @@ def overlay(
             for place in (group.word, *group.word.entries("neighbor")):
                 place.block("local-as").leave()
     source = top.at_path("switch-options", "vtep-source-interface")
-    if source is not None:
+    if source is not None and "lo0.0" in source.below:
         source.take_all()
     return OverlayConfig(
         loopback=local,
@@ -333,7 +333,8 @@ def _bridging(word: Word, name: str, members: tuple[str, ...], options: Word) ->
     evpn.value("default-gateway")
     evpn.value("duplicate-mac-detection", "auto-recovery-time")
     evpn.names("extended-vni-list")
-    options.value("vtep-source-interface")
+    if "lo0.0" in options.block("vtep-source-interface").below:
+        options.value("vtep-source-interface")
     targets = {
         vni_options.text: vni_options.value("vrf-target") or ""
         for vni_options in evpn.block("vni-options").entries("vni")

@@ -142,6 +142,9 @@ def _config(
     model = model_of(system.sku)
     vlans = VLANS.read(reader.sections, reader)
     tunnels = meaning.tunnels(vlans)
+    for name, tunnel in vlans.endpoints.items():
+        if tunnel not in vlans.tunnels:
+            reader.leave_field(f"VXLAN_EVPN_NVO {name}", "source_vtep")
     outside = _outside(tables, routing)
     on_vlans = meaning.members(vlans, reader)
     fabric = routing.on_fabric()
