@@ -707,6 +707,32 @@ def test_forward_error_correction_is_that_of_both_ends(nos: str) -> None:
     assert reader(nos).read({file: printed[file] for file in files}).config.interfaces == found.config.interfaces
 
 
+WORDS = {
+    "eos": (
+        (" 24 25 27 ", " 25 27 "),
+        (" 24 25 27 ", " 24 25 26 27 "),
+        ("\nvrf instance tenant-1\n", "\nvrf instance tenant-2\n"),
+        ("   shutdown\n   vrf MGMT\n", "   shutdown\n   vrf MGNT\n"),
+        ("   transport ssh default\n      vrf MGMT\n", "   transport ssh default\n      vrf MGNT\n"),
+        ("   no shutdown\n   vrf MGMT\n", "   no shutdown\n   vrf MGNT\n"),
+        ("bandwidth guaranteed percent 1\n", "bandwidth guaranteed percent 50\n"),
+        ("ipv6 nd prefix fc00:1:1:101::/64 ", "ipv6 nd prefix fc00:1:1:101::/65 "),
+    ),
+    "junos": (
+        ("et-0/0/0:0 unit 0 classifiers dscp roce", "et-0/0/0:0 unit 1 classifiers dscp roce"),
+        ("interface irb.2 prefix fc00:1:1:101::/64 autonomous", "interface irb.2 prefix fc00:1:1:101::/65 autonomous"),
+    ),
+}
+"""Changed words: DSCPs of the class of the rest, names of VRFs, numbers of units, prefixes that servers are told."""
+
+
+@pytest.mark.parametrize(("nos", "old", "new"), [(nos, *words) for nos, some in WORDS.items() for words in some])
+def test_a_changed_word_is_not_understood(nos: str, old: str, new: str) -> None:
+    text = texts(nos)[FILES[nos]]
+    assert old in text
+    assert reader(nos).read({**texts(nos), FILES[nos]: text.replace(old, new, 1)}).not_understood
+
+
 def test_paths_over_one_as_number_only() -> None:
     bgp = config("frr").bgp
     assert bgp is not None

@@ -414,7 +414,7 @@ set protocols bgp group overlay bfd-liveness-detection session-mode automatic
 """
     kinds = {one.path: one.kind for one in read({"junos.set": text}).statements}
     assert (kinds[f"protocols bgp group overlay local-as {number}"] == "understood") is known
-    assert kinds["protocols bgp group overlay bfd-liveness-detection session-mode automatic"] == "unknown"
+    assert kinds["protocols bgp group overlay bfd-liveness-detection session-mode automatic"] == "irrelevant"
     assert kinds["protocols bgp group overlay neighbor 10.0.0.2"] == "understood"
 
 

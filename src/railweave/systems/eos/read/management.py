@@ -21,6 +21,7 @@ from railweave.model.device.management import (
     Syslog,
     User,
 )
+from railweave.systems.eos.read.ports import vrfs
 from railweave.systems.eos.read.values import UNKNOWN_SECRET, Stanzas, number, prefix, secret
 from railweave.systems.eos.statements import read_lldp
 
@@ -440,6 +441,11 @@ def _services(taking: SectionReader) -> Services:
     netconf = list(taking.each("management api netconf", "transport ssh *"))
     eapi = list(taking.each("management api http-commands", "no shutdown"))
     list(taking.each("management api http-commands", "vrf *", "no shutdown"))
+    defined = {*vrfs(taking), "default"}
+    for forms in (("management ssh|api **",), ("management api **", "transport **")):
+        for line in taking.each(*forms, "vrf <name>"):
+            if line["name"] not in defined:
+                taking.leave(line)
     certificate: str | None = None
     port = Services().grpc_port
     for header in taking.each("management api gnmi"):

@@ -73,18 +73,29 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
             taking.leave(line)
         else:
             change(name, max_interval=most, min_interval=least)
+    of_prefixes: dict[str, list[SelectedLine]] = {}
     for name, line in stanzas.each("ipv6 nd prefix <prefix> **"):
         if not (words := _prefix(line)):
             taking.leave(line)
         else:
             change(name, **words)
+            of_prefixes.setdefault(name, []).append(line)
 
     def of(port: Port) -> RouterAdvertisements | None:
+        _leave_strange(taking, of_prefixes.get(port.name, ()), port)
         if off.get(port.name) or not any(address.family == "ipv6" for address in port.addresses):
             return None
         return of_port.get(port.name, EOS_RA)
 
     return of
+
+
+def _leave_strange(taking: SectionReader, lines: Iterable[SelectedLine], port: Port) -> None:
+    """Leave prefixes in router advertisements that no address of the interface is of."""
+    held = {address.prefix for address in port.addresses}
+    for line in lines:
+        if prefix(line["prefix"]) not in held:
+            taking.leave(line)
 
 
 def _prefix(line: SelectedLine) -> dict[str, int | bool]:

@@ -12,7 +12,7 @@ from railweave.systems.eos.render.keys import CIPHERS
 from railweave.systems.eos.render.ports import ETHERNET_HEADER, FEC_LINES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from railweave.model.config.addresses import InterfaceAddress
     from railweave.model.config.sections import SectionReader, SelectedLine
@@ -100,10 +100,7 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
         interfaces[name].group = number(line["value"])
     _waiting(taking, interfaces)
     profiles = _macsec(taking)
-    for name, line in stanzas.each("encapsulation dot1q vlan *"):
-        if "." not in name:  # only a subinterface has a tag
-            taking.leave(line)
-            interfaces[name].tag = None
+    _leave_unheld(stanzas, interfaces)
     for name, line in stanzas.each("mac security profile <value>"):
         interfaces[name].macsec = profiles.get(line["value"])
         if line["value"] not in profiles:
@@ -111,6 +108,26 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
     for port in interfaces.values():
         port.used = port.used or bool(port.description or port.addresses or port.six or port.profile or port.group)
     return interfaces
+
+
+def vrfs(taking: SectionReader) -> set[str]:
+    """Return the names of VRFs that are defined."""
+    headers = (section.line.split() for section in taking.sections)
+    return {
+        words[2] for words in headers if words[:2] in (["vrf", "instance"], ["vrf", "definition"]) and len(words) > 2
+    }
+
+
+def _leave_unheld(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> None:
+    """Leave tags of ports, of which only subinterfaces have one, and VRFs that are not defined."""
+    defined = vrfs(stanzas.taking)
+    for _, line in stanzas.each("vrf <name>"):
+        if line["name"] not in defined:
+            stanzas.taking.leave(line)
+    for name, line in stanzas.each("encapsulation dot1q vlan *"):
+        if "." not in name:
+            stanzas.taking.leave(line)
+            interfaces[name].tag = None
 
 
 def _waiting(taking: SectionReader, interfaces: dict[str, Port]) -> None:

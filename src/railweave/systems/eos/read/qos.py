@@ -33,7 +33,7 @@ _CNP, _CONTROL, _DSCPS = 48, 56, 64
 _UNITS = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _FRACTION = re.compile(r"(?:1/)?([0-9]{1,3})")
-_GUARANTEED = re.compile(r"bandwidth guaranteed (percent [1-9]\d?|[1-9]\d*( [kmp]bps| pps)?)")
+_GUARANTEED = re.compile(r"bandwidth guaranteed percent 1")
 _MARKS = (
     "random-detect ecn minimum-threshold <low> <unit> maximum-threshold <high> <more> max-mark-probability <most> **"
 )
@@ -139,6 +139,7 @@ def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> 
         return None
     by_number: dict[int, TrafficClass] = {}
     default = _default(dscps, main)
+    _leave_rest(taking, dscps, default)
     for group in sorted({*dscps, *queue_of, *main.queues}):
         queue = queue_of.get(group, group)
         of_queue = main.queues.get(queue, _Queue())
@@ -182,6 +183,16 @@ def _dscps(taking: SectionReader) -> dict[int, tuple[int, ...]]:
         else:
             dscps[group] = tuple(sorted({*dscps.get(group, ()), *values}))
     return dscps
+
+
+def _leave_rest(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]], default: int) -> None:
+    """Leave the DSCPs of the class of the rest if these are not all that no other class has: the system decides on the others."""
+    rest = dscps.get(default, ())
+    others = [dscp for group, values in dscps.items() if group != default for dscp in values]
+    if len(rest) > _DSCPS // 4 and sorted((*rest, *others)) != list(range(_DSCPS)):
+        for line in taking.each("qos map dscp <values...> to traffic-class <number>"):
+            if line["number"] == str(default):
+                taking.leave(line)
 
 
 def _queues(taking: SectionReader) -> dict[int, int]:

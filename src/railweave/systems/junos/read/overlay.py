@@ -15,7 +15,7 @@ from railweave.systems.junos.words import Word, address, network, prefix, statem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from railweave.model.config.addresses import Prefix
+    from railweave.model.config.addresses import InterfaceAddress, Prefix
     from railweave.systems.junos.read.instances import Instance
     from railweave.systems.junos.read.policies import PolicyOptions
     from railweave.systems.junos.read.ports import Owners, Port, Unit
@@ -107,7 +107,7 @@ def _gateway(port: Port, unit: Unit, vlan: tuple[str, int] | None, word: Word | 
         mtu=usual if unit.mtu is None else unit.mtu,
         addresses=addresses,
         prefixes=tuple(dict.fromkeys(network(address) for address in addresses)),
-        advertisements=_advertisements(word) if word is not None else None,
+        advertisements=_advertisements(word, addresses) if word is not None else None,
         port="" if bridged else port.name,
         vrf=vrf,
         proxy_arp=unit.proxy_arp,
@@ -115,8 +115,9 @@ def _gateway(port: Port, unit: Unit, vlan: tuple[str, int] | None, word: Word | 
     )
 
 
-def _advertisements(word: Word) -> RouterAdvertisements:
-    """Return the router advertisements of an interface; lifetimes of prefixes and routes are those of the first."""
+def _advertisements(word: Word, addresses: Iterable[InterfaceAddress]) -> RouterAdvertisements:
+    """Return the router advertisements of an interface with these addresses; lifetimes of prefixes and routes are those of the first."""
+    held = {str(network(address)) for address in addresses}
     plain = _defaults()
     given: dict[str, int | bool] = {}
     for name, statement in _NUMBERS.items():
@@ -133,6 +134,8 @@ def _advertisements(word: Word) -> RouterAdvertisements:
             value = entry.number(statement)
             if value is not None:
                 given[name] = value
+        if entry.text not in held:
+            entry.leave()
     advertised = replace(plain, **given)  # pyright: ignore[reportArgumentType]
     return _with_routes(word, advertised)
 

@@ -57,6 +57,15 @@ def profiles(
     return tuple(pfc_profiles), watchdogs[0] if watchdogs else None, offsets[0] if offsets else None
 
 
+def _leave_strange_units(top: Word, bound: Mapping[str, Word]) -> None:
+    """Leave what units have that no interface has."""
+    for name, port in bound.items():
+        there = top.at_path("interfaces", name, "unit")
+        for unit in port.entries("unit"):
+            if there is not None and unit.text not in there.below and unit.text.isdigit():
+                unit.leave()
+
+
 def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
     """MRU and XON offset of a profile; code points that no lossless class has are not understood."""
     mru = xon = None
@@ -126,6 +135,7 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
     shared = "shared-buffer" in cos.below
     pausing, watchdog, xon = profiles(cos, classes, bound)
     _rewrites(cos, classes)
+    _leave_strange_units(top, bound)
     return QosConfig(
         classes=classes,
         default_class=_default(classes),
