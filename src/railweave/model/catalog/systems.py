@@ -65,13 +65,23 @@ class UnprintedBehavior(Model):
 
 
 class ReadingTrial(Model):
-    """The result of reading configurations written by others: the percentage of lines understood or known to be irrelevant."""
+    """The result of reading configurations written by others, in percent of all their statements."""
 
-    where: str
+    where: str = Field(description="the repository, and its commit")
     files: int
-    percent: float = Field(description="the mean over the files, or the median where the note says so")
-    enough: int = Field(description="files of which 95 % or more")
+    statements: int
+    understood: float = Field(description="without the irrelevant ones")
+    known: float = Field(description="understood or irrelevant")
+    before: float = Field(description="understood by the readers of commit 7958d393")
     note: str = ""
+
+
+class TakenBack(Model):
+    """Statements that were understood or irrelevant to earlier readers, and are unknown now."""
+
+    form: str
+    number: int = Field(description="statements of the configurations that were tried")
+    because: str
 
 
 class Faults(Model):
@@ -110,6 +120,9 @@ class Reads(Model):
     )
     tried: tuple[ReadingTrial, ...] = Field(
         default=(), description="configurations of others that were read, by where they are public"
+    )
+    taken_back: tuple[TakenBack, ...] = Field(
+        default=(), description="what is unknown in these configurations that was not so before"
     )
     faults: Faults | None = Field(default=None, description="how many faults are found in its configurations; seed 1")
 

@@ -40,7 +40,12 @@ that are let in again (`loops`, `allowas-in`), and translation of VNIs between d
 
 Some things are read that no design has, and no renderer writes: OSPF of the default VRF, whose areas routes take as one (not on Enterprise SONiC by Dell);
 prefix lists whose entries deny or differ in lengths; EVPN on the sessions of links; BFD settings of one group. A trunk may carry several VLANs with a tag. A port
-that is shut carries nothing, and a session that is shut has no routes. A cable whose ends have different speeds is down.
+that is shut carries nothing, and a session that is shut has no routes. A cable whose ends differ in speed or in forward error correction is down.
+
+The readers were tried on public configurations that were fetched for this on 2026-11-29 and are no part of railweave: 1,736 devices of 39 repositories and two pages,
+whose commits the tables have. Every statement counts once. *Understood* is the share of all statements that are in the configuration that was read;
+irrelevant ones do not count as understood. "Before" are the same files by the readers of commit 7958d393, whose irrelevant statements were matched line
+by line: what is unknown now and was not so before is listed with the reason.
 
 A text may lack something that the rest of it needs, for example the PFC priority of a lossless class. Everything else is checked all the same, and the
 finding `incomplete-config` names the device and the field. `python -m tests.mutants.configs 100000 1` in a checkout (a number and a seed) drops, empties and
@@ -77,17 +82,24 @@ def _of(nos: str, system: System) -> Iterator[str]:
     yield f"## {system.description}"
     yield ""
     if reads.tried:
-        yield "Configurations that others have published, and how much of their statements was understood or is known not to matter. The files were read once, when the"
-        yield "reader was written; they are not part of railweave."
+        yield "Configurations that others have published, and how many of their statements are understood, as above."
         yield ""
-        head = ("where", "files", "share (mean of the files)", "files of 95 % or more", "what is missing")
+        head = ("where", "files", "statements", "understood", "or irrelevant", "understood before", "note")
         yield from _table(
             head,
             (
-                (trial.where, str(trial.files), f"{trial.percent:g} %", str(trial.enough), trial.note)
-                for trial in reads.tried
+                (
+                    each.where,
+                    str(each.files),
+                    str(each.statements),
+                    *map(_percent, (each.understood, each.known, each.before)),
+                    each.note,
+                )
+                for each in reads.tried
             ),
         )
+        head = ("unknown now, and not before", "statements", "because")
+        yield from _table(head, ((each.form, str(each.number), each.because) for each in reads.taken_back))
     yield from _table(
         ("its text has no words for", "because"), ((f"`{path}`", why) for path, why in reads.unsaid.items())
     )
@@ -99,6 +111,10 @@ def _of(nos: str, system: System) -> Iterator[str]:
     yield from _table(("irrelevant are statements that begin so", "because"), _patterns(reads.irrelevant))
     without_effect = (row for table in tables(nos).values() for row in _passed(table, ""))
     yield from _table(("irrelevant are these statements, whole", "because"), without_effect)
+
+
+def _percent(share: float) -> str:
+    return f"{share:g} %"
 
 
 def _passed(table: Statements[Any], above: str) -> Iterator[tuple[str, str]]:
