@@ -35,6 +35,7 @@ TRIALS = {
     "recorded-faults": Trial("tests.live.check.matrix", "some minutes", "600 faults drawn for each system, what check finds: docs/check.md"),
     "set-up": Trial("tests.trials.set_up", "half an hour, 3 GB", "how long predictions take until their first packet, how soon signals end them"),
     "watch": Trial("tests.operations.watch.trial", f"{LAB}, Debian's prometheus and others", "watch beside Prometheus and Alertmanager while a port fails: docs/watch.md"),
+    "waves": Trial("tests.operations.deploy.drawn_changes", "eight minutes", "40 changes for each of two seeds: the effect that a plan states, beside the routes after each commit: docs/deploy.md"),
 }  # fmt: skip
 
 
