@@ -132,6 +132,18 @@ def test_what_is_broken_waits_on_the_switch_and_is_restored(
         assert not deploy_plan(fabric, live=True, access=fabric.with_name("access.yaml")).changed
 
 
+def test_a_turn_states_its_computed_effect(tmp_path: Path) -> None:
+    """The leaf behind the broken link sends its neighbor's prefixes to the other spine only."""
+    with switches("junos", tmp_path) as (fabric, _, _):
+        campaign = planned(fabric, FAULTS["link-down"][0])
+    (turn,) = campaign.turns
+    (wave,) = turn.plan.waves
+    assert wave.devices == ("spine1",)
+    assert {device for devices in wave.effect.effects.moved.values() for device in devices} >= {"stripe1-leaf1"}
+    assert any("take other links" in line for line in campaign.lines())
+    assert campaign.to_json()["turns"][0]["effects"] == [wave.effect.to_json()]
+
+
 def test_an_interrupt_restores_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with switches("junos", tmp_path) as (fabric, running, waiting):
         before = running()

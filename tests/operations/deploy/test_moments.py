@@ -72,15 +72,19 @@ def designs(folder: Path, example: str, nos: str, key: str, value: object) -> tu
     for name in above:
         place = place.setdefault(name, {})
     place[last] = value
-    networks: list[Network] = []
-    for name, content in (("old", document), ("new", changed)):
-        (folder / name).mkdir()
-        for beside in EXAMPLES.glob(f"{example}.*"):
-            shutil.copy(beside, folder / name)
-        file = folder / name / f"{example}.yaml"
-        file.write_text(yaml.safe_dump(content, sort_keys=False))
-        networks.append(reachable(design_file(file, device=[f":{nos}"] if nos else [])[0]))
-    return networks[0], networks[1], folder / "new" / f"{example}.yaml"
+    old, _ = designed(folder, "old", example, nos, document)
+    new, path = designed(folder, "new", example, nos, changed)
+    return old, new, path
+
+
+def designed(folder: Path, name: str, example: str, nos: str, document: dict[str, Any]) -> tuple[Network, Path]:
+    """A fabric file with what stands beside the example, in a folder of its own."""
+    (folder / name).mkdir()
+    for beside in EXAMPLES.glob(f"{example}.*"):
+        shutil.copy(beside, folder / name)
+    file = folder / name / f"{example}.yaml"
+    file.write_text(yaml.safe_dump(document, sort_keys=False))
+    return reachable(design_file(file, device=[f":{nos}"] if nos else [])[0]), file
 
 
 def configs_of(network: Network) -> dict[str, DeviceConfig]:
@@ -238,6 +242,40 @@ def test_an_mtu_that_both_ends_of_a_link_must_have_is_at_risk_until_the_other_en
     )
     assert not last.effect.risks
     assert "MTU" in first.effect.subjects
+
+
+STRANGE = {"junos": "set system foo bar", "eos": "foo bar", "frr": "foo bar", "sonic": '{"FOO": {"x": {"a": "1"}}}'}
+"""A statement that no reader understands, by system."""
+
+
+@pytest.mark.parametrize(
+    ("nos", "line"),
+    [("junos", "system foo bar"), ("eos", "foo bar"), ("frr", "foo bar"), ("sonic", "FOO|x a 1")],
+)
+def test_a_statement_that_no_reader_understands_is_unknown_and_is_named_with_its_line(
+    tmp_path: Path, nos: str, line: str
+) -> None:
+    devices = {"leaf1": {"extra": {nos: STRANGE[nos]}}}
+    plan, _, new = planned(tmp_path, "mi300x-leaf-31", nos, "overrides.devices", devices)
+    (wave,) = plan.waves
+    ((device, statement),) = wave.effect.unknown
+    assert device == "leaf1"
+    file, _, number = statement.rpartition("(")[2].rstrip(")").partition(":")
+    assert statement.startswith(f"`+ {line}` ({file}:")
+    there = texts(new)["leaf1"][file].splitlines()[int(number) - 1]
+    assert line.rpartition(" ")[2] in there
+    assert f"disruption unknown: leaf1: {statement}" in wave.risks
+    assert not any(NO_EFFECT in risk for risk in wave.risks)
+
+
+def test_a_change_of_unknown_disruption_names_its_first_statement(tmp_path: Path) -> None:
+    plan, _, new = planned(tmp_path, "mi300x-leaf-31", "eos", "management.security", {})
+    (wave,) = plan.waves
+    ((_, statement),) = wave.effect.unknown
+    assert statement.startswith("`+ ip access-list control-plane-v4` (eos.conf:")
+    assert statement.endswith(" and 4 other statements: protection")
+    number = int(statement.partition("eos.conf:")[2].partition(")")[0])
+    assert "control-plane-v4" in texts(new)["leaf1"]["eos.conf"].splitlines()[number - 1]
 
 
 def test_what_frr_does_not_hold_is_named_and_not_called_done(tmp_path: Path) -> None:

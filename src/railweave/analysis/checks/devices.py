@@ -22,6 +22,7 @@ from railweave.model.config.gate import Gate
 from railweave.model.config.secret_words import alike
 from railweave.model.device.bgp_model import NOTHING
 from railweave.model.device.fields import NAMES, FieldDifference, amended
+from railweave.model.device.reading import ReadStatement
 from railweave.systems import system
 from railweave.workers import spread
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.model.device.model import DeviceConfig
+    from railweave.model.device.reading import Reading
     from railweave.model.findings import Finding
     from railweave.systems.protocol import Reader
 
@@ -47,12 +49,15 @@ class DeviceCheck:
     - ``causes``: the statements that differ from the design, each with its finding.
     - ``not_compared``: the statements in which a value replaces a secret.
     - ``unreadable``: the findings for texts that cannot be read.
+    - ``unread``: the statements that the reader does not understand and that only one side has: those of the design, and those of
+      the texts.
     """
 
     config: DeviceConfig | None
     causes: tuple[tuple[Cause, Finding], ...] = ()
     not_compared: tuple[str, ...] = ()
     unreadable: tuple[Finding, ...] = ()
+    unread: tuple[Mapping[str, ReadStatement], Mapping[str, ReadStatement]] = ({}, {})
 
     @property
     def findings(self) -> list[Finding]:
@@ -97,14 +102,25 @@ def stands(
         made += [(cause, _finding(config.name, cause, path)) for cause in some]
         not_compared += secret
         differs_at_all |= bool(some) or not why
-    read = config
+    read, unread = config, (dict[str, ReadStatement](), dict[str, ReadStatement]())
     if differs_at_all and not unreadable:
         comparable = _without_lists(config) if AS_LISTS in without else config
         try:
-            read = _cabled(amended(comparable, reader.read(designed).config, reader.read(texts).config, unsaid), config)
+            wanted, running = reader.read(designed), reader.read(texts)
+            read = _cabled(amended(comparable, wanted.config, running.config, unsaid), config)
+            unread = _only_one_has(wanted, running)
         except RenderError as error:  # where it was asked why, every text has been read before
             unreadable.append(_unreadable(config.name, _broken(reader, actual), error))
-    return DeviceCheck(None if unreadable else read, tuple(made), tuple(not_compared), tuple(unreadable))
+    return DeviceCheck(None if unreadable else read, tuple(made), tuple(not_compared), tuple(unreadable), unread)
+
+
+def _only_one_has(wanted: Reading, running: Reading) -> tuple[dict[str, ReadStatement], dict[str, ReadStatement]]:
+    """Return the statements, by path, that are not understood and that only the first, or only the second reading has."""
+    first, second = ({each.path: each for each in reading.not_understood} for reading in (wanted, running))
+    return (
+        {path: first[path] for path in first.keys() - second.keys()},
+        {path: second[path] for path in second.keys() - first.keys()},
+    )
 
 
 def _unasked(text: str) -> tuple[list[Cause], tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.analysis.checks.devices import Texts, saved
+from railweave.analysis.checks.devices import DeviceCheck, Texts, saved
 from railweave.analysis.checks.subject import Subject
 from railweave.errors import FileLine, InputError, Problem
 from railweave.model.device.build import device_config
@@ -28,6 +28,11 @@ def running_configs(
     configuration cannot be read.
     """
     designed = Subject.of(network).configs if configs is None else configs
+    return designed | {name: state.config for name, state in running_states(designed, captured).items() if state.config}
+
+
+def running_states(designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts]) -> dict[str, DeviceCheck]:
+    """Return the state of every switch with captured texts, without causes. Raises ``InputError`` if a configuration cannot be read."""
     states = saved(designed, captured, why=False)
     unreadable = [finding for stands in states.values() for finding in stands.unreadable]
     if unreadable:
@@ -37,7 +42,7 @@ def running_configs(
                 for finding in unreadable
             ]
         )
-    return designed | {name: state.config for name, state in states.items() if state.config}
+    return states
 
 
 def captured_texts(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:

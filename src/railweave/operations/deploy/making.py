@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from railweave.analysis.checks.devices import saved
+from railweave.analysis.checks.causes import causes
+from railweave.analysis.checks.devices import DeviceCheck, saved
 from railweave.analysis.checks.subject import Subject
-from railweave.analysis.drift.running import running_configs
+from railweave.analysis.drift.running import running_configs, running_states
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem, unknown_switches
 from railweave.live.fleet.host_tree import without_amiss
@@ -25,17 +26,20 @@ from railweave.systems import system
 from railweave.workers import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from railweave.model.device.model import DeviceConfig
+    from railweave.model.device.reading import ReadStatement
     from railweave.model.network.model import Network
+    from railweave.operations.deploy.moments import WaveEffect
 
 
 _OF_THE_HOST = "the Linux host's"
 """The reason in system.yaml for fields of a router that runs on a Linux host which is configured by other means."""
 _LIMITS = PlanLimits()
 Configs = dict[str, "DeviceConfig"]
+Unread = tuple["Mapping[str, ReadStatement]", "Mapping[str, ReadStatement]"]
 Tenants = dict[str, dict[str, str]]
 """The VRF of each NIC that is in a VRF, by server and NIC."""
 
@@ -55,13 +59,12 @@ class PlanConfigs:
         self.unknown = {name for name, config in designed.items() if config.vrfs and name not in here}
         """Leaves with tenants whose running configuration is unknown."""
         there = {name: {**texts, **changes[name].target} for name, texts in here.items() if name in changes}
-        self.disrupted = [name for name, change in changes.items() if change.disrupts]
-        self.before = running_configs(network, here, designed)
+        self._running, self._target, self._changes = here, there, changes
+        self._states = running_states(designed, here)
+        self.before = designed | _configs(self._states)
         reached = {name for name in there if changes[name].as_designed}
-        rest = running_configs(network, {name: there[name] for name in there.keys() - reached}, designed)
-        self.after = {
-            name: rest[name] if name in there and name not in reached else config for name, config in designed.items()
-        }
+        self._later = running_states(designed, {name: there[name] for name in there.keys() - reached})
+        self.after = designed | _configs(self._later)
         self.after |= {name: self.before[name] for name in here.keys() - there.keys()}
 
     def _stated(self) -> list[str]:
@@ -85,7 +88,7 @@ class PlanConfigs:
     def computed(self, waves: Sequence[Wave], allow_cut: Collection[str] | None) -> tuple[Wave, ...]:
         """Return the waves with their effect on traffic. A wave that cuts what ``allow_cut`` does not name is refused; None allows all."""
         devices = [wave.devices for wave in waves]
-        effects = Moments(self.network, self.before, self.after, devices, self.disrupted).effects()
+        effects = Moments(self.network, self.before, self.after, devices).effects()
         cuts = [
             {name: cut.until for cut in effect.cuts if cut.until for name in cut.names(self.network)}
             for effect in effects
@@ -101,8 +104,64 @@ class PlanConfigs:
                 f"it cuts {name} until wave {cut[name]}. {other_way}; `--allow-cut '{name}'` accepts the cut"
                 for name in sorted(unallowed & cut.keys())
             ]
-            computed.append(replace(wave.with_effect(effect), refused=(*wave.refused, *refused)))
+            unknown = [(name, text) for name in wave.devices for text in self._unknown(name, effect)]
+            known = wave.with_effect(replace(effect, unknown=tuple(unknown)))
+            computed.append(replace(known, refused=(*wave.refused, *refused)))
         return tuple(computed)
+
+    def _unknown(self, device: str, effect: WaveEffect) -> Iterator[str]:
+        """Yield the changed statements of a device whose disruption is unknown: they are not understood, or change fields without a known effect.
+
+        Statements that a system's table of disruptions has are left out.
+        """
+        if device not in self._target:
+            return
+        rows = [_plain(row.statement) for row in self._changes[device].disrupts]
+        nothing: Unread = ({}, {})
+        was, will = (states[device].unread if device in states else nothing for states in (self._states, self._later))
+        statements = {
+            f"{sign} {path}": f"`{sign} {path}` ({each.file}:{each.line})"
+            for sign, here, there in (
+                ("-", was[1], will[1]),
+                ("-", will[0], was[0]),
+                ("+", will[1], was[1]),
+                ("+", was[0], will[0]),
+            )
+            for path, each in here.items()
+            if path not in there
+        }
+        for name, place in effect.unknown:
+            if name == device:
+                statements |= self._stated_by(device, place)
+        for text, words in statements.items():
+            if not any(_plain(text[2:]).startswith(row) for row in rows):
+                yield words
+
+    def _stated_by(self, device: str, place: str) -> dict[str, str]:
+        """Return the first statement that changes a field, with its line and the number of others, by its text; only the field if there is none.
+
+        A removed statement has its line in the running text, any other one in the text after the change.
+        """
+        running, target, nos = self._running[device], self._target[device], self.before[device].nos
+        reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
+        assert reader is not None  # noqa: S101 - no plan changes a device whose system has none
+        lines: dict[str, str] = {}
+        stating: dict[str, None] = {}
+        for sign, back, old, new in (("+", "-", running, target), ("-", "+", target, running)):
+            for file in target:
+                for cause in causes(reader, file, old, new[file], (), by_itself)[0]:
+                    lines |= {f"{sign} {cause.found}": f"{file}:{cause.line}"} if cause.found else {}
+                    if any(_near(" ".join(difference.place), place) for difference in cause.fields):
+                        stating |= {
+                            f"{mark} {text}": None
+                            for mark, text in ((sign, cause.found), (back, cause.designed))
+                            if text
+                        }
+        statements = {text: lines[text] for text in stating if text in lines}
+        for text, line in statements.items():
+            more = f" and {counted(len(statements) - 1, 'other statement')}" if len(statements) > 1 else ""
+            return {text: f"`{text}` ({line}){more}: {place}"}
+        return {f"~ {place}": place}
 
     def _other_way(self, devices: Sequence[Sequence[str]]) -> str:
         """Return a clause on the intermediate steps that cut nothing, or that none are known."""
@@ -168,6 +227,19 @@ class PlanConfigs:
                 replace(wave, risks=(*wave.risks, *lines), refused=(*wave.refused, *wrong), servers=servers)
             )
         return tuple(annotated)
+
+
+def _configs(states: Mapping[str, DeviceCheck]) -> Configs:
+    return {name: state.config for name, state in states.items() if state.config}
+
+
+def _near(place: str, other: str) -> bool:
+    """Return whether two places are the same, or one is below the other."""
+    return f"{place} ".startswith(f"{other} ") or f"{other} ".startswith(f"{place} ")
+
+
+def _plain(statement: str) -> str:
+    return " ".join(statement.replace(" / ", " ").split())
 
 
 def _line(vrf: str, leaf: str, other: str, target: str) -> str:
@@ -333,6 +405,8 @@ def _ordered(
         told = NOT_COMPUTED.format("; ".join(f"{problem.place}: {problem.what}" for problem in error.problems))
         ordered = waves(network, control, changed, most=limits.most, canary=limits.canary)
         return tuple(replace(wave, risks=(*wave.risks, told)) for wave in ordered)
+    if limits.one_wave:
+        return moments.computed((Wave(tuple(changed), limits.one_wave),), limits.allow_cut)
     together = moments.together if overlay else ()
     ordered = waves(network, control, changed, most=limits.most, canary=limits.canary, together=together)
     return moments.computed(moments.told(ordered) if overlay else ordered, limits.allow_cut)

@@ -93,7 +93,7 @@ class WaveEffect(JsonObject):
     - ``effects``: the difference from before this wave: prefixes lost for good, moved and gained, colors, classes, tenants.
     - ``risks``: findings of checks that neither the network before the plan nor the one after it has, with the wave that ends each.
     - ``subjects``: subjects that change and that routes do not show, such as MTU, with the devices.
-    - ``unknown``: changes whose disruption is unknown, as (device, statement or field).
+    - ``unknown``: changes whose disruption is unknown, as (device, statement). ``Moments`` has the field instead of the statement.
     """
 
     states: int = 0
@@ -295,7 +295,6 @@ class Moments:
 
     - ``before``, ``after``: the configurations of all switches before the plan and after all of it.
     - ``waves``: the names of the devices of each wave, in order.
-    - ``known``: the devices whose disruptions are in a system's table.
     """
 
     def __init__(
@@ -304,9 +303,8 @@ class Moments:
         before: Mapping[str, DeviceConfig],
         after: Mapping[str, DeviceConfig],
         waves: Sequence[Sequence[str]],
-        known: Iterable[str] = (),
     ) -> None:
-        self._network, self._before, self._after, self._known = network, before, after, frozenset(known)
+        self._network, self._before, self._after = network, before, after
         changed = {name for name in before if before[name] != after[name]}
         self._fields = {name: differences(before[name], after[name]) for name in sorted(changed)}
         self._waves = [tuple(sorted(changed.intersection(devices))) for devices in waves]
@@ -355,9 +353,9 @@ class Moments:
         for name in devices:
             for change in self._fields[name]:
                 kind = kind_of(change.field)
-                if kind == UNKNOWN and name not in self._known:
+                if kind == UNKNOWN:
                     unknown[name, " ".join(change.place)] = None
-                elif kind not in {NOTHING, ROUTES, UNKNOWN}:
+                elif kind not in {NOTHING, ROUTES}:
                     subjects.setdefault(kind, {})[name] = None
         cuts = list(cut_after[wave])
         meanwhile, count, moved = self._meanwhile(wave, states)

@@ -22,7 +22,7 @@ from railweave.model.intent.scenario import read_scenario
 from railweave.model.intent.status import with_drained
 from railweave.operations.deploy.left import gone
 from railweave.operations.deploy.making import make_plan
-from railweave.operations.deploy.waves import PlanLimits, Wave
+from railweave.operations.deploy.waves import PlanLimits
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def unforced(lost: Sequence[str], force: Sequence[str]) -> list[str]:
 
 MOST_PAIRS = 512
 """Maximum number of NIC pairs to examine per rail."""
-_AT_ONCE = PlanLimits(canary=False)
+_AT_ONCE = PlanLimits(one_wave="one turn of a campaign")
 
 
 @dataclass(frozen=True)
@@ -354,6 +354,7 @@ class PlannedTurn:
             "seconds": self.turn.seconds,
             "touched": list(self.touched),
             "changes": {name: change.to_json() for name, change in self.plan.changed.items()},
+            "effects": [wave.effect.to_json() for wave in self.plan.waves],
             "commands": list(self.commands),
             "lost": list(self.lost),
             "refused": list(self.refused),
@@ -364,6 +365,7 @@ class PlannedTurn:
         yield f"{self.turn.name}: {self.turn.seconds:g} s, touches {', '.join(self.touched)}"
         for name, change in self.plan.changed.items():
             yield from (f"  {name}: {line}" for line in change.shown)
+        yield from (f"  {line}" for wave in self.plan.waves for line in wave.risks)
         yield from (f"  {line}" for line in self.commands)
         yield from (f"  gone meanwhile: {line}" for line in self.lost)
         yield f"  predicted: {self.predicted.line()}"
@@ -473,7 +475,6 @@ def _planned(
     )
     refused += [f"{device.device}: {why}" for device in plan.devices for why in device.refused]
     refused += [f"{name} would not change" for name in changed if name in here and name not in plan.changed]
-    plan = replace(plan, waves=(Wave(tuple(plan.changed), "one turn of a campaign"),) if plan.changed else ())
     commands, without = _commands(site, turn)
     ports = ports_by_command(site.network, site.configs, turn.targets)
     commands += [f"{name}: shut {', '.join(port_names)}, with a timer there" for name, port_names in ports.items()]
