@@ -242,7 +242,12 @@ def deploy_drain(options: DeployDrain) -> Plan:
     """
     from railweave.operations.deploy.drain import plan_drain
 
-    return plan_drain(options.running(options.fabric, options.progress), options.what, force=options.force)
+    return plan_drain(
+        options.running(options.fabric, options.progress),
+        options.what,
+        force=options.force,
+        also_pending=options.also_pending,
+    )
 
 
 @verb(DeployUndrain)
@@ -253,7 +258,12 @@ def deploy_undrain(options: DeployUndrain) -> Plan:
     """
     from railweave.operations.deploy.drain import plan_undrain
 
-    return plan_undrain(options.running(options.fabric, options.progress), options.what, again=options.again)
+    return plan_undrain(
+        options.running(options.fabric, options.progress),
+        options.what,
+        again=options.again,
+        also_pending=options.also_pending,
+    )
 
 
 @verb(DeployReplace)
@@ -267,7 +277,11 @@ def deploy_replace(options: DeployReplace) -> Plan:
     from railweave.operations.deploy.planning import plan_replacement
 
     return plan_replacement(
-        options.running(options.fabric, options.progress), options.what, options.serial, options.mac
+        options.running(options.fabric, options.progress),
+        options.what,
+        options.serial,
+        options.mac,
+        also_pending=options.also_pending,
     )
 
 

@@ -41,6 +41,9 @@ WAVE_SHARE = Opt(
     least=0,
     most=1,
 )
+ALSO_PENDING = Opt(
+    "Also make the other changes that these switches need to reach their design. Default: the plan lists them and leaves them alone.",
+)
 CONFIRM = Opt(
     "Rollback timer: seconds after which a device reverts its change on its own, unless railweave has confirmed the change.",
     least=60,
@@ -369,6 +372,7 @@ class DeployReplace(Reaching):
             "MAC address of the new NIC, for example a0:88:c2:3b:50:66. Required for a NIC; refused for a switch or server."
         ),
     ] = ""
+    also_pending: Annotated[bool, ALSO_PENDING] = False
     progress: Callable[[str], None] = silent
 
 
@@ -385,6 +389,7 @@ class DeployDrain(Reaching):
             "Allow a drain that leaves a path color, plane, tenant or NIC without any path. The plan lists these losses; without --force, the plan is refused."
         ),
     ] = False
+    also_pending: Annotated[bool, ALSO_PENDING] = False
     progress: Callable[[str], None] = silent
 
 
@@ -396,6 +401,7 @@ class DeployUndrain(Reaching):
     what: Annotated[Sequence[str], WHAT]
     _: KW_ONLY
     again: bool = False
+    also_pending: Annotated[bool, ALSO_PENDING] = False
     progress: Callable[[str], None] = silent
 
 

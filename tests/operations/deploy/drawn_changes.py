@@ -34,7 +34,7 @@ from railweave.model.config.section_tree import sections
 from railweave.model.device.model import DeviceConfig
 from railweave.model.network.model import Network
 from railweave.operations.deploy.changes import DeviceChange
-from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.making import Answers, make_plan
 from railweave.operations.deploy.moments import Cut
 from railweave.operations.deploy.plan import Plan
 from railweave.operations.deploy.waves import Wave
@@ -486,7 +486,7 @@ def results(seed: int, count: int) -> Iterator[Result]:
             count -= 1
             start = time.process_time()
             with in_force(change.new.catalog):
-                plan = make_plan(change.path, change.new, change.running, silent={}, live=True)
+                plan = make_plan(change.path, change.new, Answers(change.running))
                 nothing = all(NO_EFFECT in line for wave in plan.waves for line in wave.risks)
                 try:
                     wrong = tuple(differences(change, plan))

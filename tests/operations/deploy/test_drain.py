@@ -161,6 +161,47 @@ def test_what_came_half_way_is_ended_by_the_same_again(network: Changing) -> Non
     assert network.fabric.read_text() == text
 
 
+def drifted(network: Changing, name: str, old: str, new: str) -> None:
+    """A switch runs another line than its design has."""
+    box = network.boxes[name]
+    assert any(old in line for line in box.running)
+    box.running = [line.replace(old, new) for line in box.running]
+    box.candidate, box.history = list(box.running), [list(box.running)]
+
+
+def test_a_drain_leaves_pending_differences_alone_and_lists_them(network: Changing) -> None:
+    """And so does its end; ``also_pending`` takes them."""
+    drifted(network, "spine2", "mtu 9216", "mtu 9000")
+    before = running(network)
+    plan = drain(network, "spine2")
+    assert not plan.refused
+    change = plan.changed["spine2"]
+    assert not any("mtu" in line for line in change.shown)
+    assert change.pending
+    assert all("mtu 9216 (was 9000)" in line for line in change.pending)
+    assert f"spine2 pending, not in this plan: {change.pending[0]}" in plan.lines()
+    assert not any("MTU" in wave.effect.subjects for wave in plan.waves)
+    both = deploy_drain(network.fabric, ["spine2"], access=network.access, force=True, also_pending=True)
+    assert not both.changed["spine2"].pending
+    assert set(both.changed["spine2"].shown) == {*change.shown, *change.pending}
+    apply(network, plan)
+    assert sum("mtu 9000" in line for line in network.boxes["spine2"].running) > 0
+    apply(network, deploy_undrain(network.fabric, ["spine2"], access=network.access))
+    assert running(network) == before
+
+
+def test_a_drain_is_refused_where_a_pending_difference_is_in_its_way(network: Changing) -> None:
+    plain = drain(network, "spine2").changed["spine2"]
+    line = next(line for line in plain.shown if "as-path-prepend" in line)
+    place = line[2:].partition("as-path-prepend")[0].replace(" / ", " ").strip()
+    box = network.boxes["spine2"]
+    box.running = [*box.running, f'set {place} as-path-prepend "65000"']
+    box.candidate, box.history = list(box.running), [list(box.running)]
+    refused = drain(network, "spine2").refused
+    assert any("is different on the device: `deploy plan` first, or take all differences" in why for why in refused)
+    assert not deploy_drain(network.fabric, ["spine2"], access=network.access, force=True, also_pending=True).refused
+
+
 def test_a_server_is_drained_without_a_change_of_any_switch(network: Changing) -> None:
     text = network.fabric.read_text()
     plan = drain(network, "gpu-1", force=False)

@@ -14,7 +14,7 @@ from railweave.api.deploying import deploy_apply, deploy_plan
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
 from railweave.model.state.device_state import DeviceState
-from railweave.operations.deploy.making import PlanConfigs, leaks, make_plan, tenants
+from railweave.operations.deploy.making import Answers, PlanConfigs, leaks, make_plan, tenants
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.waves import Wave
 from railweave.writing import write_file
@@ -53,7 +53,7 @@ def vrfs(network: Changing) -> set[str]:
 
 def test_a_wave_never_leaves_a_server_in_two_tenants(fabric: Path) -> None:
     old, new = api.load(fabric.with_name("old.yaml")), api.load(fabric)
-    plan = make_plan(fabric, new, texts(old), silent={}, live=True)
+    plan = make_plan(fabric, new, Answers(texts(old)))
     assert set(plan.changed) == LEAVES
     assert [set(wave.devices) for wave in plan.waves] == [LEAVES]
     assert plan.waves[0].servers == (MOVED,)
@@ -61,9 +61,7 @@ def test_a_wave_never_leaves_a_server_in_two_tenants(fabric: Path) -> None:
     assert f"{MOVED} moves from tenant-3 to tenant-2; until the last of its leaves has committed" in said
     assert "8 NICs (12% of all) cannot be reached" in said
     assert "no tenant takes routes of another" in said
-    one = make_plan(
-        fabric, new, {name: one for name, one in texts(old).items() if name != "stripe2-leaf2"}, silent={}, live=True
-    )
+    one = make_plan(fabric, new, Answers({name: one for name, one in texts(old).items() if name != "stripe2-leaf2"}))
     assert any(f"{MOVED} moves, and it is not known what stripe2-leaf2 runs" in line for line in one.refused)
     moments = PlanConfigs(new, texts(old), plan.changed, {name: device_config(new, name) for name in texts(old)})
     apart = moments.told([Wave((leaf,), "") for leaf in sorted(LEAVES)])

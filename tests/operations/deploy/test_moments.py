@@ -20,7 +20,7 @@ from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
 from railweave.model.network.model import Network
 from railweave.model.network.status import reachable
-from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.making import Answers, make_plan
 from railweave.operations.deploy.moments import UNKNOWN, Moments, kind_of
 from railweave.operations.deploy.plan import Plan, plan_of
 from railweave.operations.deploy.waves import UNDISTURBED, PlanLimits
@@ -132,7 +132,7 @@ class Walked:
 def planned(folder: Path, example: str, nos: str, key: str, value: object) -> tuple[Plan, Network, Network]:
     old, new, path = designs(folder, example, nos, key, value)
     with in_force(new.catalog):
-        return make_plan(path, new, texts(old), silent={}, live=True), old, new
+        return make_plan(path, new, Answers(texts(old))), old, new
 
 
 @pytest.mark.parametrize(("example", "nos", "key", "value"), CASES)
@@ -215,9 +215,7 @@ def test_a_cut_is_refused_by_name_and_the_steps_that_cut_nothing_are_offered(tmp
     running = texts(old)
 
     def plan(step: int = 0, allow: tuple[str, ...] = ()) -> Plan:
-        return make_plan(
-            path, new, running, silent={}, live=True, limits=PlanLimits(allow_cut=frozenset(allow), step=step)
-        )
+        return make_plan(path, new, Answers(running), limits=PlanLimits(allow_cut=frozenset(allow), step=step))
 
     with in_force(new.catalog):
         refused = plan().refused

@@ -22,7 +22,7 @@ from railweave.live.reach.telling import opened
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
 from railweave.operations.deploy.changes import DeviceChange, change
-from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.making import Answers, make_plan
 from railweave.systems import system
 from railweave.systems.sonic import transaction
 from railweave.systems.transaction import Given, Pending, RefusedError, Session
@@ -324,7 +324,7 @@ def test_enterprise_sonic_is_refused_with_the_files_to_load_by_hand(tmp_path: Pa
     path = tmp_path / "fabric.yaml"
     path.write_text(of_sonic(SMALL).replace("nos: sonic", "nos: dell_sonic"))
     network = api.load(path)
-    plan = make_plan(path, network, {one.name: {} for one in network.switches}, silent={}, live=True)
+    plan = make_plan(path, network, Answers({one.name: {} for one in network.switches}))
     assert not plan.changed
     assert len(plan.refused) == len(network.switches)
     files = [name for name in system("dell_sonic").files(device_config(network, LEAF)) if name.endswith(".cli")]

@@ -13,7 +13,7 @@ from railweave.model.device.host import host_config
 from railweave.model.network.model import Network
 from railweave.operations.deploy.changes import DeviceChange, Disruptive
 from railweave.operations.deploy.drain import DrainWait
-from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.making import Answers, make_plan
 from railweave.operations.deploy.plan import Plan
 from railweave.operations.deploy.waves import PlanLimits, Wave, waves
 from railweave.outputs.rendering.host.host_json import host_json
@@ -26,7 +26,7 @@ TWICE = {"table": 77, "to": "fc00:77::/64", "dev": "gpu0_eth"}
 def planned(path: Path, running: Network, wanted: Network, servers: dict[str, str]) -> Plan:
     """The plan from a design to another, where servers run given files."""
     hosts = {name: ({"host.json": text}, {"host.json": file(wanted, name)}) for name, text in servers.items()}
-    return make_plan(path, wanted, texts(running), silent={}, live=True, servers=hosts)
+    return make_plan(path, wanted, Answers(texts(running), hosts))
 
 
 def file(network: Network, server: str) -> str:
@@ -88,7 +88,7 @@ def test_ports_whose_mtu_changes_are_out_meanwhile(tmp_path: Path) -> None:
     old, new = designed(tmp_path / "old.yaml", SMALL), designed(path, SMALL)
     running = texts(old)
     running["spine1"] = {file: text.replace("mtu 9216", "mtu 9000") for file, text in running["spine1"].items()}
-    plan = make_plan(path, new, running, silent={}, live=True, limits=PlanLimits(0.4))
+    plan = make_plan(path, new, Answers(running), limits=PlanLimits(0.4))
     (wave,) = plan.waves
     assert wave.risks == (
         "stripe1-leaf1 keeps 50% of its uplink capacity",
@@ -102,7 +102,7 @@ def test_what_moves_nothing_is_called_so_and_is_computed(tmp_path: Path) -> None
     old, new = designed(tmp_path / "old.yaml", SMALL), designed(path, SMALL)
     running = texts(old)
     running["spine1"] = {file: f"{text}\nsnmp {{ location x; }}\n" for file, text in running["spine1"].items()}
-    (wave,) = make_plan(path, new, running, silent={}, live=True).waves
+    (wave,) = make_plan(path, new, Answers(running)).waves
     assert wave.risks == ("no effect on traffic, computed for 1 state of the network",)
 
 
@@ -110,7 +110,7 @@ def test_a_port_that_the_design_does_not_use_any_more_is_said_to_carry_nothing_o
     path = tmp_path / "new.yaml"
     old = designed(tmp_path / "old.yaml", SMALL)
     new = designed(path, SMALL.replace("gpu-[1-2]", "gpu-[1-1]"))
-    plan = make_plan(path, new, texts(old), silent={}, live=True)
+    plan = make_plan(path, new, Answers(texts(old)))
     assert {wave.risks[0] for wave in plan.waves} == {"what it disrupts carries nothing of the design"}
     assert not any(wave.effect.cuts or wave.effect.risks for wave in plan.waves)
     assert all(one.disrupts for one in plan.changed.values())

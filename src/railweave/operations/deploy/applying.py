@@ -15,7 +15,7 @@ from railweave.model.catalog import in_force
 from railweave.operations.deploy.device import Device
 from railweave.operations.deploy.drain import plan_drain, plan_undrain
 from railweave.operations.deploy.gate import Check
-from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.making import Answers, make_plan
 from railweave.operations.deploy.plan import text_of
 from railweave.operations.deploy.recovery import releases, truths, unfinished
 from railweave.operations.deploy.rollout import Rollout, StoppedError
@@ -434,5 +434,5 @@ def _ending(rows: Journal, number: int) -> Generator[None]:
 def _left(fabric: Path, site: Site) -> bool:
     """Return whether any switch runs a configuration that differs from its design, or did not answer."""
     running, silent = site.running(list(site.asked), lambda _: None)
-    plan = make_plan(fabric, site.network, running, silent=silent, live=True, configs=site.configs)
+    plan = make_plan(fabric, site.network, Answers(running, silent=silent), configs=site.configs)
     return bool(plan.changed or silent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.analysis.checks.causes import is_by_itself, statement
@@ -79,11 +79,24 @@ class DeviceChange(JsonObject):
     - ``as_designed``: True if the device runs exactly its design after the change.
     - ``shown``: the statements removed (``-``), added (``+``) and changed (``~``).
     - ``kept``: statements outside the design that stay on the device.
+    - ``pending``: differences from the design that this change leaves alone, as in ``shown``.
     - ``disrupts``: the disruptions that the change causes.
     - ``refused``: the reasons why the device would reject the change or railweave cannot make it.
     """
 
-    JSON = ("system", "before", "commands", "target", "after", "as_designed", "shown", "kept", "disrupts", "refused")
+    JSON = (
+        "system",
+        "before",
+        "commands",
+        "target",
+        "after",
+        "as_designed",
+        "shown",
+        "kept",
+        "disrupts",
+        "refused",
+        "pending",
+    )
 
     device: str
     system: str
@@ -96,6 +109,7 @@ class DeviceChange(JsonObject):
     kept: tuple[str, ...] = ()
     disrupts: tuple[Disruptive, ...] = ()
     refused: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return any(self.commands.values())
@@ -117,6 +131,7 @@ class DeviceChange(JsonObject):
                 Disruptive(**disruption | {"ports": tuple(disruption["ports"])}) for disruption in document["disrupts"]
             ),
             tuple(document["refused"]),
+            tuple(document.get("pending", ())),
         )
 
 
@@ -170,6 +185,74 @@ def change(
         disrupts=tuple(dict.fromkeys(disrupts)),
         refused=tuple(refused),
     )
+
+
+def partial_change(
+    device: str,
+    nos: str,
+    running: Mapping[str, str],
+    designs: tuple[Mapping[str, str], Mapping[str, str]],
+    own_statements: Callable[[Mapping[str, str]], DeviceCheck],
+) -> DeviceChange:
+    """Return the change that carries only the difference of two designs to a device. Its other differences are pending.
+
+    The change is refused if a statement of the difference is different on the device. Raises ``SpecError`` for a text that cannot be
+    read.
+
+    - ``running``, ``designs``: texts by file; ``designs`` are the former and the wanted one.
+    - ``own_statements``: as in ``change``, for the texts after this change.
+    """
+    former, wanted = designs
+    reader = system(nos).reader
+    if reader is None or system(nos).transaction is None:
+        return change(device, nos, running, wanted, None)
+    target, conflicts = dict(wanted), list[str]()
+    for file in [file for file in wanted if file in running]:
+        here, old, new = (tree(nos, device, file, texts[file]) for texts in (running, former, wanted))
+        nodes, clashes = _carried(here.nodes, compare(old, new).steps)
+        conflicts += clashes
+        target[file] = reader.printed(file, nodes)
+    refused = (
+        f"{clash} is different on the device: `deploy plan` first, or take all differences with --also-pending"
+        for clash in conflicts
+    )
+    made = change(device, nos, running, target, None)
+    rest = change(device, nos, target, wanted, lambda: own_statements(target))
+    as_designed = not rest.shown and not rest.kept
+    return replace(made, refused=(*made.refused, *refused), pending=rest.shown, kept=rest.kept, as_designed=as_designed)
+
+
+def _carried(nodes: tuple[Node, ...], steps: Sequence[Step]) -> tuple[tuple[Node, ...], list[str]]:
+    """Return the statements after those steps that are not carried out yet, and the statements whose step does not fit."""
+    clashes: list[str] = []
+    for step in steps:
+        siblings: Sequence[Node] | None = nodes
+        for name in step.above:
+            parent = next((node for node in siblings or () if node.name == name), None)
+            siblings = None if parent is None else parent.children or ()
+        node = next((node for node in siblings or () if node.name == step.node.name), None)
+        done = (
+            node is None
+            if step.kind == "remove"
+            else step.kind != "move" and node is not None and _same(node, step.node)
+        )
+        if done:
+            continue
+        if step.kind == "add":
+            fits = node is None
+        elif step.kind == "replace":
+            fits = node is not None and (step.old is None or node.values == step.old.values)
+        else:
+            fits = node is not None and (not step.before or any(other.name == step.before for other in siblings or ()))
+        if siblings is not None and fits:
+            nodes = apply(nodes, [step])
+        else:
+            clashes.append(f"`{statement(step, step.node)}`")
+    return nodes, clashes
+
+
+def _same(node: Node, other: Node) -> bool:
+    return digest([node]) == digest([other])
 
 
 def server_change(server: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> DeviceChange:

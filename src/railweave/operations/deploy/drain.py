@@ -15,7 +15,7 @@ from railweave.model.config.compare import compare
 from railweave.model.intent.status import with_active, with_drained, without_drained
 from railweave.operations.deploy.changes import transaction
 from railweave.operations.deploy.left import capacity, gone, still_used
-from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.making import Answers, make_plan
 from railweave.operations.deploy.plan import Drain
 from railweave.systems import system
 
@@ -159,10 +159,11 @@ def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:
         yield from (f"{config.name}: type `{line}`" for line in lines)
 
 
-def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool) -> Plan:
+def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool, also_pending: bool = False) -> Plan:
     """Plan a drain: take switches, links, path colors or servers out of use by routing. Raises ``InputError`` for an unknown name.
 
-    ``force``: plan it even if it would otherwise be refused.
+    - ``force``: plan it even if it would otherwise be refused.
+    - ``also_pending``: include the other differences of these switches from the design.
     """
     before = fabric.network()
     targets = [named(before, word) for word in words]
@@ -172,11 +173,23 @@ def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool) -> P
     changed = with_drained(text, wanted)
     after = fabric.designed_as(changed)
     in_use = before if len(wanted) == len(patterns) else fabric.designed_as(without_drained(text, patterns))
-    return _planned(fabric, (before, after), targets, (text, changed), other=in_use, back=False, force=force)
+    return _planned(
+        fabric,
+        (before, after),
+        targets,
+        (text, changed),
+        other=in_use,
+        back=False,
+        force=force,
+        also_pending=also_pending,
+    )
 
 
-def plan_undrain(fabric: RunningFabric, words: Sequence[str], *, again: bool) -> Plan:
-    """Plan the return of drained parts to use. Raises ``InputError`` for an unknown name, and, without ``again``, if none is drained."""
+def plan_undrain(fabric: RunningFabric, words: Sequence[str], *, again: bool, also_pending: bool = False) -> Plan:
+    """Plan the return of drained parts to use. Raises ``InputError`` for an unknown name, and, without ``again``, if none is drained.
+
+    ``also_pending``: include the other differences of these switches from the design.
+    """
     before = fabric.network()
     targets = [named(before, word) for word in words]
     wanted = [pattern for target in targets for pattern in target.patterns if _is_drained(before, pattern)]
@@ -190,7 +203,9 @@ def plan_undrain(fabric: RunningFabric, words: Sequence[str], *, again: bool) ->
     after = fabric.designed_as(changed)
     patterns = [pattern for target in targets for pattern in target.patterns]
     other = before if wanted else fabric.designed_as(with_drained(text, patterns))
-    return _planned(fabric, (before, after), targets, (text, changed), other=other, back=True, force=True)
+    return _planned(
+        fabric, (before, after), targets, (text, changed), other=other, back=True, force=True, also_pending=also_pending
+    )
 
 
 def _is_drained(network: Network, pattern: str) -> bool:
@@ -208,6 +223,7 @@ def _planned(
     other: Network,
     back: bool,
     force: bool,
+    also_pending: bool,
 ) -> Plan:
     """Return the plan for a drain or, with ``back``, an undrain.
 
@@ -226,11 +242,10 @@ def _planned(
         plan = make_plan(
             fabric.path,
             site.network,
-            running,
-            silent=silent_ones,
-            live=True,
+            Answers(running, silent=silent_ones),
             only=affected,
             configs=site.configs,
+            former=None if also_pending else {name: former[name] for name in affected if name in former},
             progress=fabric.say,
         )
         lines, refused = list[str](), [f"{name} did not answer: {why}" for name, why in silent_ones.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from railweave.errors import InputError, Option, Problem, unknown_switches
 from railweave.live.fleet.host_tree import without_amiss
 from railweave.model.catalog import catalog
 from railweave.model.network.status import reachable
-from railweave.operations.deploy.changes import SERVER, DeviceChange, change, server_change
+from railweave.operations.deploy.changes import SERVER, DeviceChange, change, partial_change, server_change
 from railweave.operations.deploy.moments import NOTHING, ROUTES, STAGES, UNKNOWN, Moments, kind_of, stages
 from railweave.operations.deploy.plan import Plan
 from railweave.operations.deploy.waves import NOT_COMPUTED, SERVERS_ONLY, PlanLimits, Wave, waves
@@ -296,31 +296,46 @@ def _named(of: Tenants, server: str) -> str:
     return " and ".join(sorted(set(of.get(server, {}).values()))) or "no tenant"
 
 
+@dataclass(frozen=True)
+class Answers:
+    """What the devices of a network run.
+
+    - ``switches``: the texts of each switch, by file name.
+    - ``servers``: the present and the wanted texts of each server that takes part.
+    - ``silent``: the devices that did not answer, with the reason.
+    - ``live``: True if the texts come from the devices themselves, with their secrets.
+    """
+
+    switches: Mapping[str, Mapping[str, str]]
+    servers: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = field(
+        default_factory=dict[str, "tuple[Mapping[str, str], Mapping[str, str]]"]
+    )
+    silent: Mapping[str, str] = field(default_factory=dict[str, str])
+    live: bool = True
+
+
 def make_plan(
     fabric: Path,
     network: Network,
-    running: Mapping[str, Mapping[str, str]],
+    answers: Answers,
     *,
-    silent: Mapping[str, str],
-    live: bool,
     only: Collection[str] = (),
     limits: PlanLimits = _LIMITS,
     configs: dict[str, DeviceConfig] | None = None,
-    servers: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] | None = None,
+    former: Mapping[str, DeviceConfig] | None = None,
     progress: Callable[[str], None] = silent,
 ) -> Plan:
     """Plan the changes that bring switches to their design. Raises ``InputError`` for unknown names in ``only``, and an unknown step.
 
-    - ``running``: the texts of each switch, by file name; ``silent``: the switches that did not answer, with the
-      reason.
-    - ``live``: True if the texts come from the devices themselves, with their secrets.
     - ``only``: the switches to change; empty: all.
     - ``configs``: the wanted configurations of switches, if they differ from the network's own, for example in a lab.
-    - ``servers``: the present and the wanted texts of the servers to include.
+    - ``former``: configurations of some switches. Such a switch gets only the difference from its former to its wanted
+      configuration; its other differences from the design are pending.
     - ``limits``: the limits of waves, and the step of the design if the plan is for a single step.
     """
+    running, servers = answers.switches, answers.servers
     names = [switch.name for switch in network.switches]
-    if unknown := [name for name in only if name not in names and name not in (servers or silent)]:
+    if unknown := [name for name in only if name not in names and name not in (servers or answers.silent)]:
         raise unknown_switches(unknown, "names are those of cabling.csv; servers take part with --servers")
     designed = Subject.of(network) if configs is None else Subject(network, configs)
     chosen = {name: texts for name, texts in running.items() if name in names and (not only or name in only)}
@@ -328,18 +343,24 @@ def make_plan(
         designed = _stage(designed, running, limits.step)
     progress(f"comparing {counted(len(chosen), 'switch', 'switches')} with the design")
 
+    def own(config: DeviceConfig, texts: Mapping[str, str]) -> DeviceCheck:
+        return saved({config.name: config}, {config.name: dict(texts)})[config.name]
+
     def plan_change(name: str) -> DeviceChange:
         config, texts = designed.configs[name], dict(chosen[name])
-        return change(name, config.nos, texts, _wanted(config), lambda: saved({name: config}, {name: texts})[name])
+        if former and name in former:
+            designs = _wanted(former[name]), _wanted(config)
+            return partial_change(name, config.nos, texts, designs, lambda after: own(config, after))
+        return change(name, config.nos, texts, _wanted(config), lambda: own(config, texts))
 
     changes = dict(zip(chosen, spread(plan_change, list(chosen)), strict=True))
-    for name, (texts, wanted) in (servers or {}).items():
+    for name, (texts, wanted) in servers.items():
         changes[name] = server_change(name, texts, wanted)
     changed = {name: device_change for name, device_change in changes.items() if device_change}
     progress(f"ordering {counted(len(changed), 'device')}")
     ordered = _ordered(designed, running, changed, limits)
-    left_out = {name: why for name, why in silent.items() if not only or name in only}
-    return _plan(fabric, network, changes, ordered, left_out, live=live)
+    left_out = {name: why for name, why in answers.silent.items() if not only or name in only}
+    return _plan(fabric, network, changes, ordered, left_out, live=answers.live)
 
 
 def _stage(designed: Subject, running: Mapping[str, Mapping[str, str]], step: int) -> Subject:

@@ -315,6 +315,7 @@ class Plan:
             ]
         for change in self.devices:
             text += [f"{change.device} keeps its own: {line}" for line in change.kept]
+            text += [f"{change.device} pending, not in this plan: {line}" for line in change.pending]
         told = "\n".join(self.refused)  # a drain is refused for a device without an answer, and names it
         text += [
             f"left out: {name}: {why}" for name, why in self.silent.items() if f"{name} did not answer" not in told

@@ -19,7 +19,7 @@ from railweave.model.intent.reading.source import companion
 from railweave.model.network.status import reachable
 from railweave.model.state.capture import read_capture
 from railweave.operations.deploy import journal
-from railweave.operations.deploy.making import make_plan, plan_back
+from railweave.operations.deploy.making import Answers, make_plan, plan_back
 from railweave.operations.deploy.plan import Replacement, cells, follows, part, text_of
 from railweave.outputs.folder.sources import INVENTORY, designed_as, designed_with, load
 from railweave.progress import silent
@@ -129,15 +129,17 @@ def plan_to_design(
         return make_plan(
             fabric.path,
             site.network,
-            running,
-            silent=silent_switches | silent_ones,
-            live=True,
+            Answers(running, _with_wanted(site, hosts), silent_switches | silent_ones),
             only=only,
             limits=limits,
             configs=site.configs,
-            servers={name: (files, {FILE: site.host_file(name)}) for name, files in hosts.items()},
             progress=fabric.say,
         )
+
+
+def _with_wanted(site: Site, hosts: Texts) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    """Return the present and the wanted files of servers."""
+    return {name: (files, {FILE: site.host_file(name)}) for name, files in hosts.items()}
 
 
 def plan_from_capture(
@@ -162,12 +164,11 @@ def plan_from_capture(
             for name, texts in captured_texts(there, capture).items()
             if texts and name in systems
         }
+        silent_ones = {name: "the capture has no configuration of it" for name in systems if name not in running}
         return make_plan(
             fabric,
             there,
-            running,
-            silent={name: "the capture has no configuration of it" for name in systems if name not in running},
-            live=read_capture(capture).meta.redacted is False,
+            Answers(running, silent=silent_ones, live=read_capture(capture).meta.redacted is False),
             only=only,
             limits=limits,
             progress=say,
@@ -218,10 +219,11 @@ def plan_before(fabric: RunningFabric, number: int, *, only: Sequence[str], most
         )
 
 
-def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str) -> Plan:
+def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str, *, also_pending: bool = False) -> Plan:
     """Plan all changes that follow from replacing a switch, server or NIC. Raises ``InputError`` for an invalid name or value.
 
-    ``serial``, ``mac``: the values of the new part; empty if unchanged.
+    - ``serial``, ``mac``: the values of the new part; empty if unchanged.
+    - ``also_pending``: include the other differences of the switches that change. A replaced switch always gets its whole configuration.
     """
     before = fabric.network()
     file = companion(fabric.path, INVENTORY)
@@ -232,7 +234,7 @@ def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str)
     with in_force(after.catalog):
         fabric.say("working out what follows")
         lines = list(follows(before, after, subject))
-        site = fabric.site_of(after)
+        site, former = fabric.site_of(after), fabric.site_of(before).configs
         switches = [
             name for name in site.asked if name == device or device_config(before, name) != device_config(after, name)
         ]
@@ -240,16 +242,13 @@ def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str)
         running, silent_ones = fabric.running(site, switches)
         texts, silent_hosts = fabric.host_files(site, servers)
         silent_ones |= silent_hosts
-        hosts = {name: (files, {FILE: site.host_file(name)}) for name, files in texts.items()}
         plan = make_plan(
             fabric.path,
             site.network,
-            running,
-            silent=silent_ones,
-            live=True,
-            only=[name for name in (*switches, *servers) if name in running or name in hosts or name in silent_ones],
+            Answers(running, _with_wanted(site, texts), silent_ones),
+            only=[name for name in (*switches, *servers) if name in running or name in texts or name in silent_ones],
             configs=site.configs,
-            servers=hosts,
+            former=None if also_pending else {name: config for name, config in former.items() if name != subject},
             progress=fabric.say,
         )
     refused = [f"{name} did not answer: {why}" for name, why in silent_ones.items() if name != device]

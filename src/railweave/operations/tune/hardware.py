@@ -35,7 +35,7 @@ from railweave.operations.bench.running.carrying import PLANNED
 from railweave.operations.bench.running.pair import RANKS_START_S
 from railweave.operations.deploy.applying import ApplySettings, resume
 from railweave.operations.deploy.journal import at_work
-from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.making import Answers, make_plan
 from railweave.operations.deploy.planning import host_files
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.trial import held
@@ -498,12 +498,9 @@ class HardwareEvaluator:
         plan = make_plan(
             self._fabric,
             site.network,
-            running,
-            silent={},
-            live=True,
+            Answers(running, {name: (texts, {FILE: site.host_file(name)}) for name, texts in serving.items()}),
             limits=PlanLimits(self._study.bench.max_unavailable),
             configs=site.configs,
-            servers={name: (texts, {FILE: site.host_file(name)}) for name, texts in serving.items()},
         )
         return replace(plan, trial=words)
 
@@ -528,7 +525,7 @@ class HardwareEvaluator:
         self._way.say("asking every switch whether it runs the fabric file's own values")
         site = self._site
         running, silent = site.running(list(site.asked), lambda _: None)
-        plan = make_plan(self._fabric, site.network, running, silent=silent, live=True, configs=site.configs)
+        plan = make_plan(self._fabric, site.network, Answers(running, silent=silent), configs=site.configs)
         others = [f"{name} does not answer: {why}" for name, why in silent.items()]
         others += [f"{name} does not run the fabric file's own values" for name in plan.changed]
         if others:

@@ -21,7 +21,7 @@ from railweave.model.catalog import in_force
 from railweave.model.intent.scenario import read_scenario
 from railweave.model.intent.status import with_drained
 from railweave.operations.deploy.left import gone
-from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.making import Answers, make_plan
 from railweave.operations.deploy.waves import PlanLimits
 from railweave.systems import system
 
@@ -468,11 +468,9 @@ def _planned(
     refused += [f"{loss} (--force NAME accepts it)" for loss in unforced(lost, [*force])]
     refused += [f"{name} did not answer: {silent_devices[name]}" for name in reached if name in silent_devices]
     here = {name: running[name] for name in changed if name in running}
-    standing = make_plan(fabric.path, site.network, here, silent={}, live=True, configs=site.configs, limits=_AT_ONCE)
+    standing = make_plan(fabric.path, site.network, Answers(here), configs=site.configs, limits=_AT_ONCE)
     refused += [f"{name} does not run its design: `deploy plan` first" for name in standing.changed]
-    plan = make_plan(
-        fabric.path, site.network, here, silent={}, live=True, configs=site.configs | changed, limits=_AT_ONCE
-    )
+    plan = make_plan(fabric.path, site.network, Answers(here), configs=site.configs | changed, limits=_AT_ONCE)
     refused += [f"{device.device}: {why}" for device in plan.devices for why in device.refused]
     refused += [f"{name} would not change" for name in changed if name in here and name not in plan.changed]
     commands, without = _commands(site, turn)
