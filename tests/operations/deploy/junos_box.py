@@ -130,7 +130,10 @@ class JunosBox:
                 self.candidate = [one for one in self.candidate if not f"{one} ".startswith(f"set {rest} ")]
             elif verb == "set":
                 place = one_value(line)
-                kept = [one for one in self.candidate if not (place and one.startswith(f"{place} "))]
+                other = re.compile(
+                    rf'{re.escape(place)} ("[^"]*"|\S+)'
+                )  # `multihop ttl 1` is none of `multihop no-nexthop-change`
+                kept = [one for one in self.candidate if not (place and other.fullmatch(one))]
                 self.candidate = [*kept, line]
             elif verb == "insert":
                 moved, _, target = rest.partition(" before ")

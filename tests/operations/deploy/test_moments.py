@@ -276,6 +276,32 @@ def test_a_change_of_unknown_disruption_names_its_first_statement(tmp_path: Path
     assert "control-plane-v4" in texts(new)["leaf1"]["eos.conf"].splitlines()[number - 1]
 
 
+def test_a_nic_that_moves_between_tenants_is_named_and_a_server_is_where_all_its_nics_move(tmp_path: Path) -> None:
+    tenants: dict[str, Any] = {
+        "tenant-1": {"members": ["H100-[01-03]"]},
+        "tenant-2": {"members": ["MI300-[01-04]:eth[1-4]", "MI300-01:eth5", "H100-04"]},
+        "tenant-3": {"members": ["MI300-01:eth[6-8]", "MI300-[02-04]:eth[5-8]"]},
+    }
+    plan, _, _ = planned(tmp_path, "evpn-functional", "", f"{BACKEND}.tenants", tenants)
+    moves = [line for wave in plan.waves for line in wave.risks if " moves " in line]
+    assert sorted(moves) == [
+        "H100-04 moves from tenant-1 to tenant-2",
+        "MI300-01:eth5 moves from tenant-3 to tenant-2",
+    ]
+
+
+def test_devices_are_listed_once_in_the_order_of_waves(tmp_path: Path) -> None:
+    plan, _, _ = planned(tmp_path, "multitenancy-lab", "eos", f"{BACKEND}.pools.leaf_asn", "65201-65299")
+    order = [name for wave in plan.waves for name in wave.devices]
+    lines = plan.lines()
+    at = next(number for number, line in enumerate(lines) if line.split()[:2] == ["wave", "device"])
+    assert [line.split()[1] for line in lines[at + 1 : at + 1 + len(order)]] == order
+    assert [int(line.split()[0]) for line in lines[at + 1 : at + 1 + len(order)]] == [
+        number for number, wave in enumerate(plan.waves, 1) for _ in wave.devices
+    ]
+    assert [line.removesuffix(" (eos)") for line in lines if line.endswith(" (eos)")] == order
+
+
 def test_what_frr_does_not_hold_is_named_and_not_called_done(tmp_path: Path) -> None:
     plan, _, _ = planned(tmp_path, "h100-rlb", "frr", f"{BACKEND}.mtu", {"fabric": 9100})
     assert not plan.changed

@@ -173,13 +173,9 @@ class PlanConfigs:
         return f"Plan and apply with {', then '.join(numbers)}, then without it: these steps cut nothing"
 
     def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
-        """Return the leaves on which a server moves from one VRF to a different one."""
-        was, will = old.get(server, {}), new.get(server, {})
-        return {
-            cable.b.device
-            for cable in self.network.cables_of(server)
-            if cable.a.port in was and cable.a.port in will and was[cable.a.port] != will[cable.a.port]
-        }
+        """Return the leaves on which a server, or some of its NICs, move from one VRF to a different one."""
+        nics = _moved(server, old, new)
+        return {cable.b.device for cable in self.network.cables_of(server) if cable.a.port in nics}
 
     def told(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
         """Return the waves with lines about the servers that move between tenants, and the reasons to refuse a wave.
@@ -199,7 +195,7 @@ class PlanConfigs:
             now = tenants(self.network, configs)
             here = [server for server, leaves in moving.items() if leaves & set(wave.devices)]
             lines = [
-                f"{server} moves from {_named(old, server)} to {_named(new, server)}"
+                _moving(server, old, new)
                 + (
                     "; until the last of its leaves has committed it is in both: drain it first"
                     if len(moving[server]) > 1
@@ -290,6 +286,22 @@ def _between(now: Mapping[str, str], old: Mapping[str, str], new: Mapping[str, s
     """Return whether a server is at the same time in a VRF that it leaves and in a VRF that it joins."""
     vrfs = set(now.values())
     return bool(vrfs - set(new.values())) and bool(vrfs - set(old.values()))
+
+
+def _moved(server: str, old: Tenants, new: Tenants) -> list[str]:
+    """Return the NICs of a server that move from one VRF to a different one."""
+    was, will = old.get(server, {}), new.get(server, {})
+    return [nic for nic in was if nic in will and was[nic] != will[nic]]
+
+
+def _moving(server: str, old: Tenants, new: Tenants) -> str:
+    """Return a clause on the move of a server between tenants. It names the NICs unless all of them move."""
+    nics = _moved(server, old, new)
+    if set(nics) == set(old[server]):
+        return f"{server} moves from {_named(old, server)} to {_named(new, server)}"
+    was, will = ({server: {nic: of[server][nic] for nic in nics}} for of in (old, new))
+    names = ", ".join(f"{server}:{nic}" for nic in nics)
+    return f"{names} {'moves' if len(nics) == 1 else 'move'} from {_named(was, server)} to {_named(will, server)}"
 
 
 def _named(of: Tenants, server: str) -> str:

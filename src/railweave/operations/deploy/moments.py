@@ -128,12 +128,16 @@ class WaveEffect(JsonObject):
             *_cut(self.cuts),
             *_at_risk(self.risks),
             *([after.unsettled] if after.unsettled else []),
-            *_prefixes("are no longer reached", after.lost),
-            *_prefixes("take other links", after.moved),
-            *_prefixes("are reached where they were not", after.gained),
+            *_prefixes(("is no longer reached", "are no longer reached"), after.lost),
+            *_prefixes(("takes other links", "take other links"), after.moved),
+            *_prefixes(("is reached where it was not", "are reached where they were not"), after.gained),
             *([f"path colors touched: {', '.join(after.colors)}"] if after.colors else []),
             *_named("treated differently", ("traffic class", "traffic classes"), after.classes),
-            *_named("VRFs change", ("tenant", "tenants"), after.tenants),
+            *_named(
+                "its VRF changes" if len(after.tenants) == 1 else "their VRFs change",
+                ("tenant", "tenants"),
+                after.tenants,
+            ),
             *(
                 f"changes that routes do not show: {subject} on {_some(there)}"
                 for subject, there in self.subjects.items()
@@ -176,10 +180,10 @@ def _until(waves: Iterable[int]) -> str:
     return f"until wave {ends[-1]}" + (f", a part until wave {ends[0]}" if len(ends) > 1 else "")
 
 
-def _prefixes(verb: str, by_prefix: Mapping[str, tuple[str, ...]]) -> list[str]:
+def _prefixes(verbs: tuple[str, str], by_prefix: Mapping[str, tuple[str, ...]]) -> list[str]:
     where = dict.fromkeys(place for places in by_prefix.values() for place in places)
     count = counted(len(by_prefix), "prefix", "prefixes")
-    return [f"{count} {verb} ({_some(by_prefix)}), seen from {_some(where)}"] if by_prefix else []
+    return [f"{count} {verbs[len(by_prefix) > 1]} ({_some(by_prefix)}), seen from {_some(where)}"] if by_prefix else []
 
 
 def _named(verb: str, kinds: tuple[str, str], there: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -18,6 +18,7 @@ from railweave.json_values import JsonObject
 from railweave.model.config.secret_words import REFERENCE
 from railweave.operations.deploy.changes import DeviceChange
 from railweave.operations.deploy.waves import Wave
+from railweave.pages.table import Column, Table
 from railweave.reading import parse_json
 from railweave.systems.installation import Image
 
@@ -283,8 +284,34 @@ class Plan:
         """Return the JSON form of the plan, as in its file."""
         return {**self._body(), "digest": self.digest, "refused": self.refused}
 
+    def _in_order(self) -> list[tuple[int, DeviceChange]]:
+        """Return the devices that change, in the order of waves, each with the number of its wave; 0 if it is in none."""
+        waves = {name: number for number, wave in enumerate(self.waves, 1) for name in wave.devices}
+        return sorted(((waves.get(name, 0), change) for name, change in self.changed.items()), key=lambda pair: pair[0])
+
+    def _table(self) -> Table:
+        """Return the table of the devices that change, in the order of waves."""
+        heads = (
+            Column("wave", "number"),
+            Column("device"),
+            Column("system"),
+            *(Column(title, "number") for title in ("removed", "added", "changed")),
+            Column("disrupts"),
+        )
+        rows = [
+            (
+                number,
+                change.device,
+                change.system,
+                *(sum(line.startswith(sign) for line in change.shown) for sign in "-+~"),
+                ", ".join(dict.fromkeys(row.what for row in change.disrupts)) or None,
+            )
+            for number, change in self._in_order()
+        ]
+        return Table(heads, rows)
+
     def lines(self) -> list[str]:
-        """Return the plan as text lines: waves with their risk, then each device with its changes."""
+        """Return the plan as text lines: a table of devices, the waves with their risk, then each device with its changes."""
         if self.upgrade:
             text = list(self.upgrade.lines)
         elif self.replacement:
@@ -304,10 +331,11 @@ class Plan:
             text = []
         if self.changed:
             text += [f"{counted(len(self.changed), 'device')} in {counted(len(self.waves), 'wave')}"]
+            text += self._table().to_text("  ")
         for number, wave in enumerate(self.waves, 1):
             text.append(f"wave {number}: {', '.join(wave.devices)}  ({wave.why})")
             text += [f"    {line}" for line in wave.risks]
-        for change in self.changed.values():
+        for _, change in self._in_order():
             text.append(f"{change.device} ({change.system})")
             text += [f"  {line}" for line in change.shown]
             text += [
