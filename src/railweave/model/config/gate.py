@@ -299,39 +299,48 @@ def _marked(spans: Sequence[tuple[str, int, int]], above: Sequence[str], *, line
 
 
 def _braces(text: str) -> Iterator[_Secret]:
-    """Yield the secrets of statements in braces."""
+    """Yield the secrets of statements in braces. Only a statement that has a word of ``STEMS``, or whose parent has one, can have any."""
     above: list[list[str]] = []
+    stems: list[bool] = [False]
     statement: list[tuple[str, int, int]] = []
-    ended: tuple[list[tuple[str, int, int]], list[str]] | None = None
+    ended: list[tuple[str, int, int]] = []
+
+    def bears(spans: Sequence[tuple[str, int, int]]) -> bool:
+        return stems[-1] or bool(spans and STEMS.search(text, spans[0][1], spans[-1][2]))
+
+    def parents() -> list[str]:
+        return [part for words in above for part in words]
+
+    def secrets(spans: Sequence[tuple[str, int, int]]) -> Iterable[_Secret]:
+        return _words(spans, parents(), lines=False) if bears(spans) else ()
+
     for token in _TOKEN.finditer(text):
         word = token[0]
         if word[0] == "#" or word.startswith("/*"):
-            if _SECRET_MARK in word and ended is not None:
-                yield from _marked(*ended)
-                ended = None
+            if _SECRET_MARK in word and ended:
+                yield from _marked(ended, parents())
+                ended = []
             continue
-        if ended is not None:
-            yield from _words(*ended, lines=False)
-            ended = None
+        yield from secrets(ended)
+        ended = []
         if word == "{":
-            outside = [word for words in above for word in words]
-            yield from _words([*statement, (word, token.start(), token.end())], outside, lines=False)
-            above.append(_cleaned([*outside, *(part for part, _, _ in statement), word])[len(outside) : -1])
+            yield from secrets([*statement, (word, token.start(), token.end())])
+            stems.append(bears(statement))
+            words = [*(part for part, _, _ in statement), word]
+            outside = parents() if stems[-1] else []
+            above.append((_cleaned([*outside, *words])[len(outside) :] if stems[-1] else words)[:-1])
             statement = []
-        elif word == "}":
-            yield from _words(statement, [word for words in above for word in words], lines=False)
-            statement = []
-            if above:
-                above.pop()
-        elif word == ";":
-            if statement:
-                ended = (statement, [word for words in above for word in words])
+        elif word in {"}", ";"}:
+            if word == ";":
+                ended = statement
+            else:
+                yield from secrets(statement)
+                del above[-1:], stems[max(1, len(stems) - 1) :]
             statement = []
         elif word not in {"[", "]"}:
             statement.append((word, token.start(), token.end()))
-    for left in (ended, (statement, [word for words in above for word in words])):
-        if left is not None:
-            yield from _words(*left, lines=False)
+    yield from secrets(ended)
+    yield from secrets(statement)
 
 
 def _xml(text: str) -> Iterator[_Secret]:
