@@ -21,15 +21,19 @@ from railweave.model.device.model import DeviceConfig
 from railweave.model.network.model import Network
 from railweave.model.network.status import reachable
 from railweave.operations.deploy.making import Answers, make_plan
-from railweave.operations.deploy.moments import UNKNOWN, Moments, kind_of
+from railweave.operations.deploy.moments import UNKNOWN, Moments, kind_of, stages
 from railweave.operations.deploy.plan import Plan, plan_of
 from railweave.operations.deploy.waves import UNDISTURBED, PlanLimits
 from railweave.outputs.folder.designing import design_file
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, example
+from tests.operations.deploy.eos_network import of_eos
+from tests.operations.deploy.test_mixed import designed as load_text
 from tests.operations.deploy.test_mixed import texts
+from tests.operations.deploy.test_rollout import SMALL
 
 NO_EFFECT = UNDISTURBED.partition(" {}")[0]
 BACKEND = "fabrics.backend"
+DSCP = "    qos: {{classes: {{no-loss: {{dscp: [{}]}}}}}}\n"
 ROUTE_TARGET = f"{BACKEND}.overlay.route_target"
 SILENT: list[tuple[str, object]] = [
     ("management.ntp", ["172.20.0.9"]),
@@ -232,14 +236,103 @@ def test_a_cut_is_refused_by_name_and_the_steps_that_cut_nothing_are_offered(tmp
         assert not plan().changed
 
 
-def test_an_mtu_that_both_ends_of_a_link_must_have_is_at_risk_until_the_other_end_has_it(tmp_path: Path) -> None:
-    plan, _, _ = planned(tmp_path, "h100-rlb", "junos", f"{BACKEND}.mtu", {"fabric": 9100})
-    first, last = plan.waves[0], plan.waves[-1]
-    assert any(
-        line.startswith(f"AT RISK until wave {len(plan.waves)}") and "mtu-mismatch" in line for line in first.risks
+ASN = "    pools: {leaf_asn: 4210000000-4210000100}\n"
+STEPPED = [
+    ("junos", ASN, (2, 2, 2)),
+    ("eos", ASN, (2, 2, 2)),
+    ("junos", DSCP.format("24"), (4, 0, 4)),
+    ("eos", DSCP.format("24"), (4, 0, 4)),
+    ("junos", DSCP.format("24, 26"), None),
+]
+"""A new line of a small fabric, with the number of devices that each step changes; None: the direct way loses nothing."""
+
+
+@pytest.mark.parametrize(("nos", "line", "counts"), STEPPED)
+def test_steps_accept_both_then_offer_the_new_and_lose_nothing(
+    tmp_path: Path, nos: str, line: str, counts: tuple[int, ...] | None
+) -> None:
+    """AS numbers and DSCPs, by the texts: what each step leaves is what the next one begins with, and the last is the design."""
+    small = SMALL if nos == "junos" else of_eos(SMALL)
+    path = tmp_path / "new.yaml"
+    old = load_text(tmp_path / "old.yaml", small)
+    new = load_text(path, small.replace("    colors:", f"{line}    colors:"))
+    running = texts(old)
+
+    def plan(step: int) -> Plan:
+        return make_plan(path, new, Answers(running), limits=PlanLimits(allow_cut=frozenset(), step=step))
+
+    with in_force(new.catalog):
+        direct = plan(0)
+        steps = [line for wave in direct.waves for line in (*wave.risks, *wave.refused) if "`--step 1`" in line]
+        if counts is None:
+            assert not steps
+            assert not any(text.startswith("qos-mismatch") for wave in direct.waves for text, _ in wave.effect.risks)
+            return
+        assert steps
+        assert all("these steps cut nothing" in line for line in steps)
+        assert all(("`--step 2`" in line) == bool(counts[1]) for line in steps)
+        for step, count in zip((1, 2, 0), counts, strict=True):
+            made = plan(step)
+            assert not made.refused
+            assert len(made.changed) == count
+            for wave in made.waves:
+                assert not any(cut.until for cut in wave.effect.cuts)
+                assert not any(text.startswith(("qos-mismatch", "mtu-mismatch")) for text, _ in wave.effect.risks)
+            for name, change in made.changed.items():
+                running[name] = {**running[name], **change.target}
+        assert not plan(0).changed
+
+
+def test_configured_neighbors_have_no_steps_to_other_as_numbers_and_the_plan_says_why(tmp_path: Path) -> None:
+    old, new, path = designs(tmp_path, "multitenancy-lab", "junos", f"{BACKEND}.pools.leaf_asn", "65201-65299")
+    with in_force(new.catalog):
+        refused = make_plan(path, new, Answers(texts(old)), limits=PlanLimits(allow_cut=frozenset())).refused
+    assert (
+        "No steps are known that cut nothing, because a configured neighbor is accepted with one AS number only"
+        in (refused[0])
     )
-    assert not last.effect.risks
-    assert "MTU" in first.effect.subjects
+
+
+def sized(config: DeviceConfig, fabric: int, gateway: int) -> DeviceConfig:
+    ports = tuple(dataclasses.replace(port, mtu=fabric) for port in config.interfaces)
+    gateways = tuple(dataclasses.replace(each, mtu=gateway) for each in config.gateways)
+    return dataclasses.replace(config, interfaces=ports, gateways=gateways)
+
+
+@pytest.mark.parametrize(("sizes", "larger"), [(((9100, 9000), (9216, 9170)), 0), (((9216, 9170), (9100, 9000)), 1)])
+def test_larger_packets_are_accepted_before_they_are_sent_and_smaller_sent_before_less_is_accepted(
+    sizes: tuple[tuple[int, int], tuple[int, int]], larger: int
+) -> None:
+    """The direct way has moments at which servers send packets that a link does not take; the steps have none."""
+    network = reachable(example("h100-rlb"))
+    designed = configs_of(network)
+    before, after = ({name: sized(config, *size) for name, config in designed.items()} for size in sizes)
+    leaves = [name for name, config in before.items() if config.gateways]
+    spines = [name for name in before if name not in leaves]
+    order = [leaves, spines] if larger == 0 else [spines, leaves]
+
+    def at_risk(old: dict[str, DeviceConfig], new: dict[str, DeviceConfig]) -> bool:
+        effects = Moments(network, old, new, order).effects(meanwhile=False)
+        return any(text.startswith("mtu-mismatch") for effect in effects for text, _ in effect.risks)
+
+    first, second = stages(before, after)
+    assert {port.mtu for config in first.values() for port in config.interfaces} == {9216}
+    assert {each.mtu for config in first.values() for each in config.gateways} == {sizes[0][1]}
+    assert {each.mtu for config in second.values() for each in config.gateways} == {sizes[1][1]}
+    assert at_risk(before, after)
+    assert not any(at_risk(old, new) for old, new in ((before, first), (first, second), (second, after)))
+
+
+def test_other_mtus_that_every_packet_fits_are_named_and_put_nothing_at_risk(tmp_path: Path) -> None:
+    """The two ends of a link differ between the waves, and servers send no packet that an end does not take."""
+    path = tmp_path / "new.yaml"
+    old = load_text(tmp_path / "old.yaml", SMALL)
+    new = load_text(path, SMALL.replace("    colors:", "    mtu: {fabric: 9100}\n    colors:"))
+    plan = make_plan(path, new, Answers(texts(old)))
+    assert {gateway.mtu for config in configs_of(new).values() for gateway in config.gateways} == {9000}
+    assert all("MTU" in wave.effect.subjects for wave in plan.waves)
+    assert not any(wave.effect.risks for wave in plan.waves)
+    assert not any(NO_EFFECT in line for wave in plan.waves for line in wave.risks)
 
 
 STRANGE = {"junos": "set system foo bar", "eos": "foo bar", "frr": "foo bar", "sonic": '{"FOO": {"x": {"a": "1"}}}'}

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 _OF_THE_HOST = "the Linux host's"
 """The reason in system.yaml for fields of a router that runs on a Linux host which is configured by other means."""
 _LIMITS = PlanLimits()
+AVOIDABLE = ("mtu-mismatch ", "qos-mismatch ")
+"""The beginnings of risks that steps may avoid."""
+STEPS = "Plan and apply with"
+"""The beginning of a clause on steps."""
 Configs = dict[str, "DeviceConfig"]
 Unread = tuple["Mapping[str, ReadStatement]", "Mapping[str, ReadStatement]"]
 Tenants = dict[str, dict[str, str]]
@@ -94,7 +98,15 @@ class PlanConfigs:
             for effect in effects
         ]
         unallowed = {name for cut in cuts for name in cut if allow_cut is not None and name not in allow_cut}
-        other_way = self._other_way(devices) if unallowed else ""
+        at_risk = any(text.startswith(AVOIDABLE) for effect in effects for text, _ in effect.risks)
+        other_way = self._other_way(devices) if unallowed or (at_risk and allow_cut is not None) else ""
+        if at_risk and other_way.startswith(STEPS):
+            first = next(
+                at for at, effect in enumerate(effects) if any(text.startswith(AVOIDABLE) for text, _ in effect.risks)
+            )
+            waves = [
+                replace(wave, risks=(*wave.risks, other_way)) if at == first else wave for at, wave in enumerate(waves)
+            ]
         computed: list[Wave] = []
         for wave, effect, cut in zip(waves, effects, cuts, strict=True):
             if not any(name in self.before for name in wave.devices):
@@ -164,13 +176,23 @@ class PlanConfigs:
         return {f"~ {place}": place}
 
     def _other_way(self, devices: Sequence[Sequence[str]]) -> str:
-        """Return a clause on the intermediate steps that cut nothing, or that none are known."""
+        """Return a clause on the intermediate steps that cut nothing and put no packets at risk, or that none are known."""
         networks = [self.before, *stages(self.before, self.after), self.after]
-        for old, new in pairwise(networks):
-            if any(cut.until for effect in Moments(self.network, old, new, devices).effects() for cut in effect.cuts):
-                return "No steps are known that cut nothing"
-        numbers = [f"`--step {number}`" for number, (old, new) in enumerate(pairwise(networks[:-1]), 1) if old != new]
-        return f"Plan and apply with {', then '.join(numbers)}, then without it: these steps cut nothing"
+        pairs = [(number, old, new) for number, (old, new) in enumerate(pairwise(networks), 1)]
+        for _, old, new in pairs:
+            for effect in Moments(self.network, old, new, devices).effects(meanwhile=False) if old != new else ():
+                risks = [text for text, _ in effect.risks if text.startswith(AVOIDABLE)]
+                if risks or any(cut.until for cut in effect.cuts):
+                    numbered = any(
+                        _renumbered(self.before[name], self.after[name])
+                        for names in devices
+                        for name in names
+                        if name in self.before
+                    )
+                    why = ", because a configured neighbor is accepted with one AS number only" if numbered else ""
+                    return f"No steps are known that cut nothing{why}"
+        numbers = [f"`--step {number}`" for number, old, new in pairs[:-1] if old != new]
+        return f"{STEPS} {', then '.join(numbers)}, then without it: these steps cut nothing"
 
     def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
         """Return the leaves on which a server, or some of its NICs, move from one VRF to a different one."""
@@ -223,6 +245,21 @@ class PlanConfigs:
                 replace(wave, risks=(*wave.risks, *lines), refused=(*wave.refused, *wrong), servers=servers)
             )
         return tuple(annotated)
+
+
+def _renumbered(before: DeviceConfig, after: DeviceConfig) -> bool:
+    """Return whether a session with a configured neighbor expects a different AS number after the plan."""
+    numbers = [
+        {
+            session.link: session.peer_as
+            for group in config.bgp.groups
+            if group.peer_as_list is None
+            for session in group.sessions
+        }
+        for config in (before, after)
+        if config.bgp is not None
+    ]
+    return len(numbers) > 1 and any(numbers[1].get(link, asn) != asn for link, asn in numbers[0].items())
 
 
 def _configs(states: Mapping[str, DeviceCheck]) -> Configs:

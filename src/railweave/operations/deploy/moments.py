@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from railweave.analysis.drift.drift import Effects, effects
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.table import UNREACHABLE
 from railweave.counting import counted
+from railweave.design.limits.devices import ETHERNET_HEADER
 from railweave.errors import UnsettledError
 from railweave.json_values import JsonObject
 from railweave.model.device.fields import differences
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from railweave.analysis.routing.table import Routes
     from railweave.model.device.model import DeviceConfig
+    from railweave.model.device.port_model import Interface
+    from railweave.model.device.qos_model import QosConfig
     from railweave.model.network.model import Network
 
 NOTHING, ROUTES, UNKNOWN = "nothing", "routes", "unknown"
@@ -57,6 +60,7 @@ ALL_HALVES = 64
 _CUTS = {"unreachable"}
 """The findings that say again what ``Cut`` says."""
 _NAMES = 3
+_Each = TypeVar("_Each")
 
 
 def kind_of(name: str) -> str:
@@ -259,7 +263,7 @@ class _State:
 
 
 STAGES = (
-    "every device accepts old and new route targets and prefixes",
+    "every device accepts old and new route targets, prefixes, AS numbers, DSCPs and packet sizes",
     "every device offers the new ones, and still accepts the old",
 )
 """The intermediate steps of ``stages``, in words. After them, the design itself removes the old ones."""
@@ -275,23 +279,67 @@ def stages(
 
 
 def _accepting(config: DeviceConfig, old: DeviceConfig, new: DeviceConfig) -> DeviceConfig:
-    """Return a configuration that accepts the routes that the old and the new one accept: route targets of VRFs, and lists of prefixes."""
+    """Return a configuration that accepts what the old and the new one accept.
+
+    These are routes (route targets of VRFs, lists of prefixes), neighbors (lists of AS numbers), packets of a traffic class (DSCPs), and
+    large packets (the MTU of ports).
+    """
     imports = {
-        vrf.name: tuple(dict.fromkeys((*vrf.import_targets, *other.import_targets)))
+        vrf.name: (*vrf.import_targets, *other.import_targets)
         for vrf in old.vrfs
         for other in new.vrfs
         if other.name == vrf.name
     }
-    vrfs = tuple(replace(vrf, import_targets=imports.get(vrf.name, vrf.import_targets)) for vrf in config.vrfs)
+    sizes = {port.name: max(port.mtu, other.mtu) for port in old.interfaces for other in _named_as(port, new)}
+    config = replace(
+        config,
+        vrfs=tuple(
+            replace(vrf, import_targets=_both(imports.get(vrf.name, ()), vrf.import_targets)) for vrf in config.vrfs
+        ),
+        interfaces=tuple(replace(port, mtu=sizes.get(port.name, port.mtu)) for port in config.interfaces),
+        qos=config.qos and old.qos and new.qos and _classifying(config.qos, old.qos, new.qos),
+    )
     if config.bgp is None or old.bgp is None or new.bgp is None:
-        return replace(config, vrfs=vrfs)
+        return config
     lists = {
-        name: tuple(
-            dict.fromkeys((*old.bgp.prefix_lists.get(name, prefixes), *new.bgp.prefix_lists.get(name, prefixes)))
-        )
+        name: _both(_both(old.bgp.prefix_lists.get(name, ()), new.bgp.prefix_lists.get(name, ())), prefixes)
         for name, prefixes in config.bgp.prefix_lists.items()
     }
-    return replace(config, vrfs=vrfs, bgp=replace(config.bgp, prefix_lists=lists))
+    numbers = {
+        name: _both(_both(old.bgp.as_lists.get(name, ()), new.bgp.as_lists.get(name, ())), ranges)
+        for name, ranges in config.bgp.as_lists.items()
+    }
+    return replace(config, bgp=replace(config.bgp, prefix_lists=lists, as_lists=numbers))
+
+
+def _both(first: Iterable[_Each], second: Iterable[_Each]) -> tuple[_Each, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
+
+
+def _named_as(port: Interface, config: DeviceConfig) -> list[Interface]:
+    return [other for other in config.interfaces if other.name == port.name]
+
+
+def _classifying(qos: QosConfig, old: QosConfig, new: QosConfig) -> QosConfig:
+    """Return classes that also have the DSCPs of the same class in the old and the new configuration, but none of a different class."""
+    owner = {dscp: name for name, traffic in qos.classes.items() for dscp in traffic.dscp}
+    more = {
+        name: {
+            dscp
+            for side in (old, new)
+            if name in side.classes
+            for dscp in side.classes[name].dscp
+            if owner.get(dscp, name) == name
+        }
+        for name in qos.classes
+    }
+    classes = {
+        name: traffic
+        if more[name] <= set(traffic.dscp)
+        else replace(traffic, dscp=tuple(sorted({*traffic.dscp, *more[name]})))
+        for name, traffic in qos.classes.items()
+    }
+    return replace(qos, classes=classes)
 
 
 class Moments:
@@ -311,7 +359,10 @@ class Moments:
         self._network, self._before, self._after = network, before, after
         changed = {name for name in before if before[name] != after[name]}
         self._fields = {name: differences(before[name], after[name]) for name in sorted(changed)}
-        self._waves = [tuple(sorted(changed.intersection(devices))) for devices in waves]
+        moving = {
+            name for name, fields in self._fields.items() if any(kind_of(each.field) != NOTHING for each in fields)
+        }
+        self._waves = [tuple(sorted(moving.intersection(devices))) for devices in waves]
         self._owners: list[str] = []
         self._destinations: list[_Destination] = []
         told: set[str] = set()
@@ -326,8 +377,8 @@ class Moments:
                 self._destinations.append(_Destination(prefix, prefix))
         self._sources = {name for name, config in before.items() if config.gateways or config.vrfs} or set(before)
 
-    def effects(self) -> list[WaveEffect]:
-        """Return the effect of each wave."""
+    def effects(self, *, meanwhile: bool = True) -> list[WaveEffect]:
+        """Return the effect of each wave. ``meanwhile``: also compute states in which only some devices of a wave have changed."""
         states: list[_State] = []
         done: frozenset[str] = frozenset()
         subject = self._subject(done)
@@ -348,9 +399,11 @@ class Moments:
             )
             states.append(_State(done, reached, self._findings(subject), moved))
         cut = self._cuts(states)
-        return [self._effect(wave, states, cut) for wave in range(1, len(states))]
+        return [self._effect(wave, states, cut, meanwhile=meanwhile) for wave in range(1, len(states))]
 
-    def _effect(self, wave: int, states: Sequence[_State], cut_after: Sequence[Sequence[Cut]]) -> WaveEffect:
+    def _effect(
+        self, wave: int, states: Sequence[_State], cut_after: Sequence[Sequence[Cut]], *, meanwhile: bool
+    ) -> WaveEffect:
         devices = self._waves[wave - 1]
         subjects: dict[str, dict[str, None]] = {}
         unknown: dict[tuple[str, str], None] = {}
@@ -362,8 +415,8 @@ class Moments:
                 elif kind not in {NOTHING, ROUTES}:
                     subjects.setdefault(kind, {})[name] = None
         cuts = list(cut_after[wave])
-        meanwhile, count, moved = self._meanwhile(wave, states)
-        cuts += [Cut(meanwhile, 0)] if meanwhile else []
+        brief, count, moved = self._meanwhile(wave, states) if meanwhile else ({}, 0, states[wave].effects)
+        cuts += [Cut(brief, 0)] if brief else []
         cut = {prefix for each in cuts for prefix in each.prefixes}
         back = {prefix for each in cut_after[wave - 1] for prefix in each.prefixes}
         moved = replace(
@@ -447,12 +500,55 @@ class Moments:
             return str(error)
 
     def _findings(self, subject: Subject) -> frozenset[str]:
-        """Return the findings about a network as texts."""
+        """Return the findings about a network as texts, without those that cannot harm the traffic of the network before or after the plan."""
+        harmless = {
+            rule
+            for rule, holds in (
+                ("mtu-mismatch", self._fits(subject.configs)),
+                ("qos-mismatch", self._protected(subject.configs)),
+            )
+            if holds
+        }
         return frozenset(
             f"{finding.id} {finding.where}: {finding.what}"
             for finding in run_checks(subject, slow=False)
-            if finding.severity != "info" and finding.id not in _CUTS
+            if finding.severity != "info" and finding.id not in _CUTS | harmless
         )
+
+    def _fits(self, configs: Mapping[str, DeviceConfig]) -> bool:
+        """Return whether the packets that servers may send fit each fabric link. IS-IS compares the MTU of both ends, so then the answer is False."""
+        largest: dict[str, int] = {}
+        for name, config in configs.items():
+            fabric = self._network.switch(name).fabric
+            largest[fabric] = max([largest.get(fabric, 0), *(gateway.mtu for gateway in config.gateways)])
+        return not any(
+            config.isis is not None
+            or any(
+                port.mtu < largest[self._network.switch(name).fabric] + ETHERNET_HEADER
+                for port in config.fabric_interfaces()
+            )
+            for name, config in configs.items()
+        )
+
+    def _protected(self, configs: Mapping[str, DeviceConfig]) -> bool:
+        """Return whether each switch protects all packets that every switch of its fabric protects before the plan, or after it."""
+        now = _lossless(self._network, configs)
+        return any(
+            all(packets <= now.get(fabric, frozenset()) for fabric, packets in _lossless(self._network, side).items())
+            for side in (self._before, self._after)
+        )
+
+
+def _lossless(network: Network, configs: Mapping[str, DeviceConfig]) -> dict[str, frozenset[tuple[int, int | None]]]:
+    """Return the (DSCP, priority) that are lossless on every switch of a fabric with lossless classes, by fabric."""
+    everywhere: dict[str, frozenset[tuple[int, int | None]]] = {}
+    for name, config in configs.items():
+        classes = config.qos.classes.values() if config.qos else ()
+        here = frozenset((dscp, each.pfc_priority) for each in classes if each.lossless for dscp in each.dscp)
+        if here:
+            fabric = network.switch(name).fabric
+            everywhere[fabric] = everywhere.get(fabric, here) & here
+    return everywhere
 
 
 def _halves(devices: Sequence[str], *, everyone: bool) -> Iterator[frozenset[str]]:
