@@ -347,7 +347,7 @@ def _named(of: Tenants, server: str) -> str:
 
 @dataclass(frozen=True)
 class Answers:
-    """What the devices of a network run.
+    """The texts that the devices of a network run.
 
     - ``switches``: the texts of each switch, by file name.
     - ``servers``: the present and the wanted texts of each server that takes part.
@@ -392,15 +392,15 @@ def make_plan(
         designed = _stage(designed, running, limits.step)
     progress(f"comparing {counted(len(chosen), 'switch', 'switches')} with the design")
 
-    def own(config: DeviceConfig, texts: Mapping[str, str]) -> DeviceCheck:
+    def compared(config: DeviceConfig, texts: Mapping[str, str]) -> DeviceCheck:
         return saved({config.name: config}, {config.name: dict(texts)})[config.name]
 
     def plan_change(name: str) -> DeviceChange:
         config, texts = designed.configs[name], dict(chosen[name])
         if former and name in former:
             designs = _wanted(former[name]), _wanted(config)
-            return partial_change(name, config.nos, texts, designs, lambda after: own(config, after))
-        return change(name, config.nos, texts, _wanted(config), lambda: own(config, texts))
+            return partial_change(name, config.nos, texts, designs, lambda after: compared(config, after))
+        return change(name, config.nos, texts, _wanted(config), lambda: compared(config, texts))
 
     changes = dict(zip(chosen, spread(plan_change, list(chosen)), strict=True))
     for name, (texts, wanted) in servers.items():
