@@ -124,7 +124,7 @@ def _order(problem: Problem) -> tuple[str, int]:
 
 
 class SpecError(InputError):
-    """An input file (fabric file, inventory, lock, scenario, forwarding tables) that cannot be read."""
+    """An input file that cannot be read or is invalid: a fabric file, inventory, lock, scenario, forwarding tables and others."""
 
 
 class DesignError(InputError):

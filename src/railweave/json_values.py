@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class JsonObject:
-    """A value with a JSON form, declared in ``JSON`` or made of its fields."""
+    """The base class of values with a JSON form, which ``JSON`` declares or which has all fields."""
 
     __slots__ = ()
     JSON: ClassVar[Sequence[str]] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object."""
+        """Return the value as a JSON object, in the form that the module's docstring describes."""
         return to_json(self)
 
 

@@ -1,4 +1,4 @@
-"""Registries of folders, such as operating systems and NIC vendors. A misnamed folder or file raises an error instead of being ignored."""
+"""Registries in which each member is a folder, such as operating systems and NIC vendors. A misnamed folder or file raises an error instead of being ignored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
-    """Return a map of folder name to the path of ``file`` in that folder, for every folder of a registry, in alphabetical order.
+    """Return the path of ``file`` in every folder of a registry, by folder name, in alphabetical order.
 
     ``paths`` are the directories to search. Raises ``ImportError`` if a package in them lacks the file.
     """
@@ -33,7 +33,7 @@ def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
 
 
 def check_known(folder: Path, known: Collection[str], where: str) -> None:
-    """Raise ``ImportError`` if a module or file in a folder is not in ``known``. ``where`` is the advice if no known name is similar."""
+    """Raise ``ImportError`` if a module or file in a folder is not in ``known``. ``where`` is the advice that the error gives if no known name is similar."""
     for name in _entries(folder):
         if name not in known:
             meant = nearest(name, known)

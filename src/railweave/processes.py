@@ -59,7 +59,7 @@ class Pool(ProcessPoolExecutor):
             raise
 
     def submit(self, *arguments: Any, **more: Any) -> Future[Any]:  # noqa: ANN401 - as the pool's own
-        """Submit a task. A signal that arrives meanwhile is handled afterwards, so that no lock stays held."""
+        """Submit a task and return its future. A signal that arrives during the call is handled after it, so that no lock stays held."""
         with uninterrupted():
             return super().submit(*arguments, **more)
 
@@ -79,7 +79,7 @@ class Pool(ProcessPoolExecutor):
 
 @contextlib.contextmanager
 def processes(workers: int, begin: Callable[[], None] | None = None) -> Generator[Pool]:
-    """Open a pool for the duration of a ``with`` statement. If an error or interrupt ends the statement, kill the processes."""
+    """Provide a pool inside a ``with`` statement. If an error or interrupt ends the statement, the processes are killed."""
     pool = Pool(workers, begin)
     try:
         yield pool
@@ -109,7 +109,7 @@ def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
 
 @contextlib.contextmanager
 def shared(value: Result) -> Generator[SharedValue[Result]]:
-    """Share a large value with processes that start inside a ``with`` statement. The value is written once, to an unnamed file."""
+    """Provide a large value for processes that start inside a ``with`` statement. The value is written once, to an unnamed file."""
     with tempfile.TemporaryFile() as file:
         pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
         file.flush()

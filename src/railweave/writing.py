@@ -181,7 +181,7 @@ def write_file(path: Path, content: bytes | str, *, private: bool = False) -> No
 
 
 def write_asked(file: Path | str | None, made: Callable[[], str]) -> None:
-    """Write a text to a file if the file is asked for, and make the text only then. Raises ``OutputError`` if writing fails."""
+    """Write the text that ``made`` returns to a file. If ``file`` is None, do nothing. Raises ``OutputError`` if writing fails."""
     if file is not None:
         write_file(Path(file), made())
 

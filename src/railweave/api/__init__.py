@@ -1,8 +1,9 @@
 """The steps of the command line as functions, called as ``railweave.load``, ``railweave.build`` and so on.
 
-Functions that ``railweave`` does not export are called as ``railweave.api.check``. A ``source`` is a fabric file, a ``build`` output
-folder, or a designed network. The inventory and the lock next to a fabric file are read with it. Names of devices, NICs and links are
-those of ``cabling.csv``. A step that needs many other modules imports them when it is called.
+Functions that ``railweave`` does not export are called from this package, for example ``railweave.api.check``. A
+``source`` is a fabric file, a ``build`` output folder, or a designed network. If a fabric file has an inventory and a
+lock next to it, they are read too. Names of devices, NICs and links are those of ``cabling.csv``. A step that needs
+many other modules imports them when it is called.
 
 Imports: ``model``, ``systems``, ``design``, ``analysis``, ``prediction``, ``outputs``, ``live``, ``operations``.
 """

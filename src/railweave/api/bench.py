@@ -42,8 +42,9 @@ def bench_run(options: BenchRun) -> RunSummary:
     - ``fabric``: the planned network, if it is not at the path in the plan.
     - ``meanwhile``: a function that runs alongside the benchmarks, in the same event loop. If it fails, all runs stop and its error is raised.
 
-    A run that fails, is refused or does not end is also a result. Raises ``InputError`` for an invalid argument, or if the design has
-    changed since the plan was made; ``SpecError`` if a file cannot be read; ``OutputError`` if a result cannot be stored.
+    A run that fails, is refused or exceeds its time limit is also stored as a result. Raises ``InputError`` for an
+    invalid argument, or if the design has changed since the plan was made; ``SpecError`` if a file cannot be read;
+    ``OutputError`` if a result cannot be stored.
     """
     from railweave.operations.bench.plan import Plan, read_plan
     from railweave.operations.bench.running import plan_runs
@@ -88,10 +89,10 @@ def bench_plan(options: BenchPlan) -> Plan:
     """Plan the perftest and nccl-tests runs that prove a network, each with its expected result (docs/bench.md).
 
     - ``parts``: the parts of the suite to plan; default: all.
-    - ``progress``: called now and then with the current activity.
+    - ``progress``: called with a short description of the current activity.
 
-    ``Plan.to_json`` returns the text of the plan file. Predictions run in parallel processes. Raises ``InputError`` for an invalid
-    argument, and as ``load`` does.
+    ``Plan.to_json`` returns the text of the plan file. Predictions run in parallel processes. Raises ``InputError`` for
+    an invalid argument. Raises the errors of ``load`` too.
     """
     from railweave.operations.bench.planning.making import plan
     from railweave.operations.bench.planning.places import check_memory
@@ -116,11 +117,11 @@ def bench_plan(options: BenchPlan) -> Plan:
 
 @verb(BenchReport)
 def bench_report(options: BenchReport) -> StoreReport:
-    """Return the content of a store, as ``railweave bench report`` shows it. ``to_html`` of the result makes a page of it.
+    """Return the content of a store of benchmark runs for the page of ``railweave bench report``. ``to_html`` of the result returns the page.
 
     - ``progress``: called with a short description of the current activity.
 
-    Raises ``SpecError`` if there is no store, ``InputError`` for an unknown run, and as ``load`` does.
+    Raises ``SpecError`` if there is no store, ``InputError`` for an unknown run, and the errors of ``load``.
     """
     from railweave.operations.bench.comparing.reported import check_tolerance, of_network, reported
     from railweave.operations.store.store import runs_of
@@ -137,13 +138,13 @@ def bench_report(options: BenchReport) -> StoreReport:
 
 @verb(BenchCompare)
 def bench_compare(options: BenchCompare) -> BenchComparison:
-    """Compare runs with earlier ones (``a`` before, ``b`` now), or with their predictions. Each row gets a verdict.
+    """Compare the runs in ``b`` with the earlier runs in ``a``, or the runs in ``a`` with their predictions. Each row of the result has a verdict.
 
     - ``fabric``, ``tolerance``, ``device``, ``hardware``, ``progress``: see ``bench_report``. With ``fabric``, each row has the
       simulator's explanation of the bottleneck.
 
-    ``good`` of the result is False if a row failed or is worse than allowed. Raises as ``bench_report`` does, and ``InputError`` if
-    neither or both of ``b`` and ``predicted`` are given.
+    ``good`` of the result is False if a row failed or is worse than allowed. Raises ``InputError`` if neither or both
+    of ``b`` and ``predicted`` are given, and the errors of ``bench_report``.
     """
     from railweave.operations.bench.comparing import reported as reports
     from railweave.operations.store.store import runs_of
@@ -170,10 +171,11 @@ def _ran_on(options: BenchReport | BenchCompare | BenchImport | BenchTriage) -> 
 
 @verb(BenchImport)
 def bench_import(options: BenchImport) -> ImportResult:
-    """Read benchmark outputs (docs/bench.md lists the forms) and store their runs, all or none.
+    """Read output files of benchmarks (docs/bench.md lists the formats), and add their runs to a store: all runs or, after an error, none.
 
-    A file that was read before adds nothing. Raises ``SpecError`` if a file cannot be read or is not a benchmark output; nothing is stored
-    in this case. Raises ``InputError`` if ``operation`` is none, and ``OutputError`` if the store cannot be written.
+    A file that was read before adds nothing. Raises ``SpecError`` if a file cannot be read or is not a benchmark
+    output; nothing is stored in this case. Raises ``InputError`` if ``operation`` is not a collective operation, and
+    ``OutputError`` if the store cannot be written.
     """
     from railweave.operations.bench.runs import import_files
 
@@ -186,8 +188,8 @@ def bench_import(options: BenchImport) -> ImportResult:
 def bench_triage(options: BenchTriage) -> list[TriageResult]:
     """Search outputs of runs for faults: plugin, GIDs, GPUDirect, interfaces, affinity, retries and more.
 
-    Returns, for each file, its content and its findings, each with the line that shows it. Files of one job are compared with each
-    other. Raises ``SpecError`` if a file cannot be read.
+    Returns, for each file, its content and its findings. Each finding has the line that shows it. Files of one job are
+    compared with each other. Raises ``SpecError`` if a file cannot be read.
     """
     from railweave.operations.bench.runs import output_text
     from railweave.operations.bench.triage.triage import design_of, triage_job
@@ -198,10 +200,11 @@ def bench_triage(options: BenchTriage) -> list[TriageResult]:
 
 @verb(BenchCheck)
 def bench_check(options: BenchCheck) -> NumberCheck:
-    """Check whether the numbers of outputs are what such servers should get, without a fabric file.
+    """Compare the results in benchmark outputs with the results that the given servers should get, without a fabric file.
 
-    ``good`` of the result is False if a number is wrong, or if it cannot be told. Raises ``SpecError`` if a file cannot be read or is not a
-    benchmark output, and ``InputError`` if there are no such servers.
+    ``good`` of the result is False if a number is outside the expected band, if a run failed, or if a number cannot be
+    predicted. Raises ``SpecError`` if a file cannot be read or is not benchmark output, and ``InputError`` if no
+    network of such servers can be designed or ``nvlink`` is out of range.
     """
     from railweave.operations.bench.comparing.expected import AssumedServers, number_check, with_gpu_link
     from railweave.operations.bench.runs import runs_of_files
@@ -232,9 +235,9 @@ def bench_show(options: BenchShow) -> StoredRuns:
 
 @verb(BenchExport)
 def bench_export(options: BenchExport) -> StoredRuns:
-    """Write the runs of a store into a file, and return them: CSV has a line for each measured number, JSON has all data of each run.
+    """Write the runs of a store into a file, and return them. A CSV file has a line for each measured number; a JSON file has all data of each run.
 
-    Raises ``InputError`` for a file of another ending, and as ``bench_show`` does.
+    Raises ``InputError`` if the file name ends in neither .csv nor .json, and ``SpecError`` if there is no store.
     """
     from railweave.operations.store.export import FORMS, stored_runs
 

@@ -38,11 +38,12 @@ def routes(
 ) -> Routes:
     """Return the forwarding table of every switch after the configured control plane has converged.
 
-    - ``down``: links (``leaf:port--spine:port``, either end first), switches and servers that are down.
+    - ``down``: names of links, switches and servers that are down. A link is ``leaf:port--spine:port``, with either end
+      first.
     - ``device``, ``hardware``: see ``load``.
     - ``configs``: switch configurations that replace the designed ones, as ``running`` returns them.
 
-    Raises ``InputError`` for an unknown name, and as ``load`` does.
+    Raises ``InputError`` for an unknown name, and the errors of ``load``.
     """
     network = network_of(source, device, hardware)
     given = configs or {}
@@ -55,8 +56,9 @@ def routes(
 def paths(options: Paths) -> list[QueuePairPath]:
     """Return the path of each queue pair of a connection: its GIDs, and every link that it crosses, with the link's share.
 
-    Both NICs must be on one fabric. They can also be named by interface or RDMA device. Queue pair i takes path color i mod the number of
-    colors. ``configs`` are switch configurations that replace the designed ones, as ``running`` returns them.
+    Both NICs must be on the same fabric. A NIC can also be named by its interface or RDMA device. Queue pair i uses
+    path color i modulo the number of colors. ``configs`` are switch configurations that replace the designed ones, as
+    ``running`` returns them.
 
     The result has one path per queue pair, in order. ``hops`` is empty if the destination cannot be reached. Raises ``InputError`` for an
     unknown name or a NIC without an address, and as ``load`` does.
@@ -68,7 +70,8 @@ def paths(options: Paths) -> list[QueuePairPath]:
 def connection(options: Connection) -> ConnectionPaths:
     """Return the paths of a connection's queue pairs, as ``paths`` does, with the headers of packets on them (docs/cli/paths.md).
 
-    ``notes`` of the result are sentences on absent parts, and on ports that have no path. Arguments and errors are those of ``paths``.
+    ``notes`` of the result are sentences about parts of the network that are out of service, and about ports without a
+    path. Arguments and errors are those of ``paths``.
     """
     from railweave.analysis.routing.headers import connection as between
 
@@ -103,9 +106,9 @@ def build(options: Build) -> Built:
 def diff(options: Diff) -> NetworkDiff:
     """Return the changes that turn one network into another: switches, servers, files that servers share, cables.
 
-    A new fabric file is designed with the allocations of an old file or folder, so that unchanged parts keep their places. If the old
-    network is a ``Network``, the new file uses its own allocations. ``equal`` of the result is True if nothing changes; ``lines()`` returns
-    the changes as text. Raises as ``load`` does.
+    A new fabric file is designed with the allocations of an old file or folder, so that unchanged parts keep their
+    ports and addresses. If the old network is a ``Network``, the new file uses its own allocations. ``equal`` of the
+    result is True if nothing changes; ``lines()`` returns the changes as text. Raises as ``load`` does.
     """
     from railweave.outputs.folder.differences import diff as differences  # brings every renderer with it
 
@@ -128,8 +131,9 @@ def verify(options: Verify) -> Verified:
     checked as they would be rendered. With ``running`` (docs/capture.md), saved configurations are checked in place of the designed ones.
     ``progress`` is called with a short description of the current activity.
 
-    A validator that is not installed is reported as skipped, with the reason. ``good`` of the result is False if a finding is an error.
-    Iteration over the result yields the findings, errors first (docs/findings.md). Raises as ``load`` does.
+    A validator that is not installed is reported as skipped, with the reason. ``good`` of the result is False if a
+    finding is an error. The result can be iterated: it yields the findings, errors first (docs/findings.md). Raises as
+    ``load`` does.
     """
     from railweave.analysis.drift.running import captured_texts
     from railweave.outputs.folder.verify import verify as run  # brings every check and renderer with it

@@ -65,9 +65,11 @@ def campaign_plan(
 ) -> Campaign:
     """Plan a campaign: the faults of each turn, and the effects that the model predicts. Changes no device.
 
-    - ``scenario``: a scenario file. Its faults are applied one after another; overlapping faults are applied together.
+    - ``scenario``: a scenario file. Its faults are injected in turns, one after another; faults that overlap in time
+      form one turn.
     - ``lab``, ``access``: the access to switches, see ``deploy_plan``.
-    - ``blast_radius``: the number of switches that a turn may affect, or the names of the switches that any turn may affect, with commas.
+    - ``blast_radius``: the largest number of switches that a turn may affect, or the names of the switches that may be
+      affected, separated by commas.
     - ``force``: names of path colors, planes, tenants, NICs and switches that may be lost during a turn.
     - ``hold``: the minimum length of a turn in seconds.
     - ``hardware``: see ``load``.
@@ -110,8 +112,9 @@ def campaign_run(
 ) -> list[Result]:
     """Carry out a campaign, turn by turn. The campaign ends if the network has not recovered after a turn.
 
-    ``limits`` has the rollback timers of switches. For the other arguments, see ``campaign_plan``. Raises ``InputError`` if the campaign is
-    refused, ``StoppedError`` if a switch could not be restored, and ``OutputError`` if another operator is at work.
+    ``limits`` has the rollback timers of switches; None means the defaults of ``Limits``. For the other arguments, see
+    ``campaign_plan``. The list has the result of each turn. Raises ``InputError`` if the campaign is refused,
+    ``StoppedError`` if a switch could not be restored, and ``OutputError`` if another operator is at work.
     """
     from railweave.operations.deploy.campaign.carrying import Limits, run_campaign
 
@@ -130,7 +133,7 @@ def lab_results(file: Path | str | None) -> list[dict[str, Any]]:
 
 
 def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
-    """Play a scenario file in the running lab of a fabric file, and return the measurement of each group of faults as a JSON object.
+    """Inject the faults of a scenario file into the running lab of a fabric file. Return the measurement of each group of faults as a JSON object.
 
     Raises ``InputError`` if the scenario is invalid, and ``LabError`` if the lab is not up.
     """
@@ -141,12 +144,13 @@ def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
 
 @verb(DeployZtp)
 def deploy_ztp(options: DeployZtp) -> FirstBootFiles:
-    """Write the files that new switches load at first boot, by serial number, and configuration for two DHCP servers (ISC Kea, dnsmasq).
+    """Write the files that new switches load at first boot, by serial number, and a configuration for each of two DHCP servers (ISC Kea, dnsmasq).
 
     - ``out``: the folder to write, readable only by its owner.
     - ``url``: the address at which switches find the folder, ``http://ADDRESS:PORT``.
 
-    Serial numbers are those of the inventory. Raises ``InputError`` if no switch has a serial number, or a secret has no value.
+    Serial numbers are those of the inventory. Raises ``InputError`` if no switch has a serial number, or if a secret
+    has no value.
     """
     from railweave.operations.deploy.ztp.making import make, write
     from railweave.outputs.folder.rendering import read_secrets
@@ -175,7 +179,8 @@ def deploy_ztp_serve(
 
     - ``progress``: called when the server is ready, and with a line for each request.
 
-    Raises ``InputError`` if the folder has no first boot, and ``OutputError`` if nothing can be served at the address.
+    Raises ``InputError`` if the folder does not contain first-boot files, and ``OutputError`` if the address cannot be
+    used.
     """
     from railweave.operations.deploy.ztp.serving import Server
 
@@ -187,8 +192,8 @@ def deploy_ztp_serve(
 def deploy_read(plan: Path | str) -> Plan:
     """Return the plan in a plan file.
 
-    Raises ``SpecError`` if the file is not a plan or was edited by hand, and ``InputError`` if the plan has reasons against it
-    (``Plan.refused``).
+    Raises ``SpecError`` if the file is not a plan or was edited by hand, and ``InputError`` if the plan is refused.
+    ``Plan.refused`` has the reasons.
     """
     from railweave.operations.deploy.applying import check_not_refused
     from railweave.operations.deploy.plan import read_plan
@@ -200,7 +205,7 @@ def deploy_read(plan: Path | str) -> Plan:
 
 @verb(DeployPlan)
 def deploy_plan(options: DeployPlan) -> Plan:
-    """Plan the changes that bring switches and servers to the design of a fabric file, in order. Changes no device.
+    """Plan the changes that bring switches and servers to the design of a fabric file, and their order. Changes no device.
 
     Raises ``InputError`` for wrong input, and ``LabError`` if the lab is not up.
     """
@@ -235,7 +240,7 @@ def deploy_plan(options: DeployPlan) -> Plan:
 
 @verb(DeployDrain)
 def deploy_drain(options: DeployDrain) -> Plan:
-    """Plan a drain: routing takes switches, links, path colors or servers out of use. Changes nothing itself.
+    """Plan a drain: routing moves all traffic away from switches, links, path colors or servers. Changes nothing itself.
 
     ``deploy_apply`` carries the plan out, and waits until the drained parts carry no traffic. The plan contains the new ``status:`` of the
     fabric file. Raises ``InputError`` for an unknown name, and ``LabError`` if the lab is not up.
@@ -252,9 +257,10 @@ def deploy_drain(options: DeployDrain) -> Plan:
 
 @verb(DeployUndrain)
 def deploy_undrain(options: DeployUndrain) -> Plan:
-    """Plan the return of drained parts to use. Arguments and errors are those of ``deploy_drain``; a part that is not drained is an error.
+    """Plan the return of drained parts to service. Arguments and errors are those of ``deploy_drain``. Also raises ``InputError`` if none of the parts is drained.
 
-    - ``again``: accept parts that are not drained. Switches that still run a drain, because its end was interrupted, are restored.
+    - ``again``: accept that no part is drained. This restores switches that still have the configuration of a drain
+      because an earlier undrain was interrupted.
     """
     from railweave.operations.deploy.drain import plan_undrain
 
@@ -308,9 +314,9 @@ def deploy_upgrade(options: DeployUpgrade) -> Plan:
 
 @verb(DeployRollback)
 def deploy_rollback(options: DeployRollback) -> Plan:
-    """Plan the changes that restore devices to their state before a revision. The plan is applied like any other.
+    """Plan the changes that restore devices to their configuration before a revision. Changes nothing itself.
 
-    Raises ``InputError`` if there is no such revision, and as ``deploy_plan`` does.
+    Raises ``InputError`` if there is no such revision, and the errors of ``deploy_plan``.
     """
     from railweave.operations.deploy.planning import plan_before
 
@@ -324,13 +330,13 @@ def deploy_rollback(options: DeployRollback) -> Plan:
 
 @verb(DeployApply)
 def deploy_apply(options: DeployApply) -> Revision:
-    """Carry out a plan. Every device tests its change first. Then each wave is changed with a rollback timer, checked and confirmed.
+    """Carry out a plan and return its revision. Every device first tests its change; then each wave is changed with a rollback timer, checked and confirmed.
 
     - ``idle_limit``: the traffic level below which a drained port counts as idle, and the time limit for this.
     - ``upgrade_timeouts``: the time limits for switches to install a release and to restart with it, in an upgrade.
 
-    Raises ``InputError`` if the plan is refused or older than the fabric file, ``StoppedError`` if it stopped early, and ``OutputError`` if
-    another operator is at work.
+    Raises ``InputError`` if the plan is refused or older than the fabric file, ``StoppedError`` if a wave failed, and
+    ``OutputError`` if another operator is at work.
     """
     from railweave.operations.deploy import applying, journal
     from railweave.operations.deploy.plan import read_plan
@@ -347,10 +353,9 @@ def deploy_apply(options: DeployApply) -> Revision:
 
 @verb(DeployResume)
 def deploy_resume(options: DeployResume) -> Revision:
-    """Continue an apply that was interrupted. A wave that had passed its checks is confirmed; any other unfinished wave is repeated.
+    """Continue an interrupted ``deploy_apply``. A wave that had passed its checks is confirmed; any other unfinished wave is repeated.
 
-    The devices of a wave that is repeated are first rolled back. An upgrade continues where it stopped, and repeats the steps that were begun
-    on a switch as far as necessary.
+    The devices of a repeated wave are first rolled back. An upgrade continues with the step at which it stopped.
 
     - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``: see ``deploy_apply``.
     - ``wait_for``, ``wait_for_timeout``, ``idle_limit``, ``upgrade_timeouts``: see ``deploy_apply``.
@@ -381,9 +386,10 @@ def _settings(options: Rollout) -> ApplySettings:
 
 @verb(DeployStatus)
 def deploy_status(options: DeployStatus) -> tuple[Revision | None, list[DeviceCondition]]:
-    """Return the newest revision, and the actual state of the devices in its plan. Changes no device.
+    """Return the newest revision (None if there is none), and the actual state of each device in its plan. Changes no device.
 
-    - ``at_work``: called with the user, host and process that change the network now, if there are any.
+    - ``at_work``: called with a text that names the user, host and process that change the network now, if there are
+      any.
 
     Raises ``InputError`` as ``load`` does, and ``LabError`` if the lab is not up.
     """
@@ -410,7 +416,7 @@ def deploy_history(fabric: Path | str) -> list[Revision]:
 
 
 def deploy_log(fabric: Path | str, revision: int) -> tuple[Revision, list[Line], list[Step]]:
-    """Return a revision of a network, the log of its run, and every step with its result.
+    """Return a revision of a network, the lines of its log, and its steps with their results.
 
     Raises ``SpecError`` if there is no such revision.
     """

@@ -1,4 +1,4 @@
-"""Labs: a network run on this machine as FRR routers, tested, and broken on purpose (docs/lab.md)."""
+"""Labs: run a network on this machine as FRR routers, test it, and inject faults (docs/lab.md)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ def lab_up(options: LabUp) -> LabStart:
     """Start a lab of a network: every switch as an FRR router, every server as a host, each in a network namespace. Needs root.
 
     - ``progress``: called with a short description of the current activity.
-    - ``announce``: called with sentences on absent parts, on parts of ``running`` that a lab cannot have, and before a download.
+    - ``announce``: called with sentences about parts that are out of service, about statements of ``running`` that a
+      lab cannot apply, and about a download before it begins.
 
-    ``settled`` of the result is False if routes do not converge. Raises ``LabError`` if this machine cannot run the lab, or if the lab
-    exists already, and as ``load`` does.
+    ``settled`` of the result is False if routes do not converge. Raises ``LabError`` if this machine cannot run the lab
+    or the lab already exists, and the errors of ``load``.
     """
     from railweave.api.saved import running
     from railweave.live.lab import life
@@ -61,7 +62,7 @@ def lab_up(options: LabUp) -> LabStart:
 
 @verb(LabStatus)
 def lab_status(options: LabStatus) -> list[Status]:
-    """Return the state of a lab, or of all labs on this machine."""
+    """Return the state of the lab of a fabric file, or of all labs on this machine. The list is empty if there is none."""
     from railweave.live.lab.state import labs
 
     return labs(path_of(options.fabric))
@@ -102,8 +103,9 @@ def lab_test(options: LabTest) -> Proof:
 def lab_fault(options: LabFault) -> InjectedFaults:
     """Inject faults into a running lab, and measure their effect. Needs root.
 
-    ``announce`` is called if a part of the scenario is ignored. ``good`` of the result is False if a fault did not go as designed. Raises
-    ``InputError`` for an invalid fault, and ``LabError`` if the lab is not up or without root rights.
+    ``announce`` is called with a sentence if a part of the scenario is ignored. ``good`` of the result is False if the
+    network did not react to a fault as designed. Raises ``InputError`` for an invalid fault, and ``LabError`` if the
+    lab is not up or without root rights.
     """
     from railweave.live.lab.faults.scenario import injected
 

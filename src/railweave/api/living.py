@@ -40,7 +40,8 @@ def questions_of(
 
     - ``only``: query only these devices.
     - ``servers``: query servers too.
-    - ``tables``: query whole tables of routes; None: those of usual size.
+    - ``tables``: True queries complete routing tables, False only example routes and the number of routes. None queries
+      complete tables only of fabrics with at most 512 prefixes.
     - ``device``, ``hardware``: see ``load``.
 
     Raises ``InputError`` for an unknown name, and as ``load`` does.
@@ -58,8 +59,8 @@ def collect(options: Collect) -> CollectResult:
 
     - ``progress``: called with a short description of the current activity.
 
-    A device that does not answer is a row of the result. Raises ``InputError`` for wrong input and if the folder is not a capture,
-    ``OutputError`` if it cannot be written, and as ``load`` does.
+    A device that does not answer is listed in the result. Raises ``InputError`` for wrong input or if the folder
+    contains anything but a capture, ``OutputError`` if the folder cannot be written, and the errors of ``load``.
     """
     from railweave.live.collect.access_file import read_access
     from railweave.live.collect.collect import collect as ask
@@ -116,9 +117,10 @@ def check(options: Check) -> CheckResult:
 
     - ``progress``: called with a short description of the current activity.
 
-    Parts that are planned, drained or failed under ``status:`` of the fabric file are not expected. Servers are expected if they were
-    queried. Findings have lines of the fabric file if ``source`` is one. ``good`` of the result is False if a finding is an error. Raises
-    ``InputError`` if the folder is not a capture or has nothing of this network, for an unknown ID, and as ``load`` does.
+    Parts that are planned, drained or failed under ``status:`` of the fabric file are not expected. Servers are
+    expected if they were queried. If ``source`` is a fabric file, each finding names its line in the file. ``good`` of
+    the result is False if a finding is an error. Raises ``InputError`` if the folder is not a capture, has no device of
+    this network, or if an id is unknown. Raises the errors of ``load`` too.
     """
     capture = options.capture
     from railweave.live.check.check import Criteria
@@ -178,8 +180,9 @@ def check(options: Check) -> CheckResult:
 def fill_inventory(options: FillInventory) -> FilledInventory:
     """Return the inventory of a fabric file, filled in with values that devices report.
 
-    The values are serial numbers, MAC addresses, names of interfaces and RDMA devices, modules and cable lengths. ``difference()`` of the
-    result returns the changes as text. Raises as ``check`` does, and ``OutputError`` if the file cannot be written.
+    The values are serial numbers, MAC addresses, names of interfaces and RDMA devices, modules and cable lengths.
+    ``difference()`` of the result returns the changes as text. Raises ``OutputError`` if the file cannot be written,
+    and the errors of ``check``.
     """
     from railweave.live.check.learnt import fill
     from railweave.model.state.capture import read_capture
@@ -198,8 +201,8 @@ def fleet_check(options: FleetCheck) -> FleetCheckResult:
 
     - ``progress``: called with a short description of the current activity.
 
-    A server that does not answer is a row of the result. Servers that are absent by ``status:`` are not queried. Raises ``InputError`` for
-    wrong input, and as ``load`` does.
+    A server that does not answer is listed in the result. Servers that ``status:`` of the fabric file marks as absent
+    are not queried. Raises ``InputError`` for wrong input, and as ``load`` does.
     """
     from railweave.live.fleet.checked import check_servers
 
@@ -215,7 +218,7 @@ def fleet_check(options: FleetCheck) -> FleetCheckResult:
 
 @verb(FleetMesh)
 def fleet_mesh(options: FleetMesh) -> MeshResult:
-    """Let servers send packets of the designed size to each other on every path color, and summarize which returned (docs/fleet.md).
+    """Let servers send packets of the designed MTU to each other on every path color, and report which packets were answered (docs/fleet.md).
 
     ``hosts`` are the servers that send; the targets may be other servers. Arguments and errors are those of ``fleet_check``.
     """

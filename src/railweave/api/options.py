@@ -28,10 +28,10 @@ Result_co = TypeVar("Result_co", covariant=True)
 class Opt:
     """An option of a verb: its help, and its form on the command line.
 
-    - ``name``: its spelling, if that is not the field's name with hyphens.
-    - ``letter``: a short form.
+    - ``name``: the option's name, if it differs from the field's name with hyphens.
+    - ``letter``: its one-letter form.
     - ``least`` and ``most``: the limits of a number.
-    - ``words``: a function that returns completions.
+    - ``words``: a function that returns values for shell completion.
     - ``kind``: its type on the command line, if different from the field's.
     """
 
@@ -58,7 +58,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class OptionField:
-    """A field of options, for the command line and the references. ``default`` is ``MISSING`` if the field is required."""
+    """A field of a class of options, as the command line and the references use it. ``default`` is ``MISSING`` if the field is required."""
 
     field: str
     type: Any

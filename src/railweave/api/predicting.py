@@ -35,16 +35,17 @@ if TYPE_CHECKING:
 def simulate(options: Simulate) -> JobPrediction:
     """Predict the speed of a collective, or of the job of a scenario file, on a network (docs/predict.md).
 
-    ``nccl`` and ``settings`` may be mappings by name; ``size`` may be a number of bytes. With a scenario file that has traffic,
-    ``collective``, ``size`` and ``qps`` are refused; other arguments override the file. With ``seeds``, ``band`` of a collective or
-    ``seeds_ps`` of a job shows the effect of chance. ``configs`` are switch configurations that replace the designed ones, as ``running``
-    returns them. ``watch`` collects ``series``, ``queues`` and ``rates`` over time, which changes no result. ``progress`` is called now and
-    then with the running collective, the number of messages that arrived, and their total number.
+    ``nccl`` and ``settings`` may be mappings by name; ``size`` may be a number of bytes. With a scenario file that has
+    traffic, ``collective``, ``size`` and ``qps`` are refused; other arguments override the file. With several
+    ``seeds``, ``band`` of a collective or ``seeds_ps`` of a job shows the spread over the seeds. ``configs`` are switch
+    configurations that replace the designed ones, as ``running`` returns them. With ``watch``, ``series``, ``queues``
+    and ``rates`` of the result have values over time; other results are the same without. ``progress`` is called with
+    the running collective, the number of messages that arrived, and their total number.
 
-    Times end in ``_ps`` (10^-12 s) or ``_us``, sizes in ``_bytes``, rates in ``_gbps`` (10^9 bit/s) or ``_gbytes`` (10^9
-    byte/s). ``links``, ``flows``, ``series``, ``queues`` and ``rates`` of the result are columns for
-    ``polars.DataFrame`` or ``pandas.DataFrame``. Raises ``InputError`` for an invalid argument or scenario or for several sizes, and as
-    ``load`` does.
+    Times end in ``_ps`` (10^-12 s) or ``_us``, sizes in ``_bytes``, rates in ``_gbps`` (10^9 bit/s) or ``_gbytes``
+    (10^9 byte/s). ``links``, ``flows``, ``series``, ``queues`` and ``rates`` of the result are columns for
+    ``polars.DataFrame`` or ``pandas.DataFrame``. Raises ``InputError`` for an invalid argument or scenario, or for
+    several sizes. Raises the errors of ``load`` too.
     """
     from railweave.prediction.collectives.program import sizes
 
@@ -58,7 +59,7 @@ def simulate(options: Simulate) -> JobPrediction:
 def simulate_sizes(options: SimulateSizes) -> list[JobPrediction]:
     """Predict the speed of a collective with each of several sizes, one after the other.
 
-    - ``each``: called with each prediction as soon as it is there.
+    - ``each``: called with each prediction as soon as it is finished.
     - ``say``: called with a short description of the current activity.
     - ``announce``: called with the expected time and memory of a long run before it begins.
 
@@ -129,9 +130,10 @@ def simulate_grid(options: SimulateGrid) -> Grid:
     servers may contain commas. ``varied`` can also be text, as for ``--compare``: ``"size=1M,1G per-host=1,8"``. Other arguments are those of ``simulate``. ``measured`` is a CSV file of measured points to compare with
     predictions. ``progress`` is called with the number of finished predictions.
 
-    ``cells`` of the result has each combination and its prediction, ``to_text`` returns a table, and ``fit`` the rate that a line over sizes
-    approaches. Scripts that call this function need ``if __name__ == "__main__":``, because the processes import the script again. Raises
-    ``InputError`` for an invalid value, for more than 400 combinations, and as ``load`` does.
+    ``cells`` of the result has each combination with its prediction. ``to_text`` returns a table. ``fit`` is the rate
+    that a straight line through the times over sizes approaches. Scripts that call this function need
+    ``if __name__ == "__main__":``, because the processes import the script again. Raises ``InputError`` for an invalid
+    value or for more than 400 combinations, and the errors of ``load``.
     """
     from railweave.prediction.simulation.grid import dimensions, dimensions_of, grid
 
@@ -159,9 +161,10 @@ def simulate_grid(options: SimulateGrid) -> Grid:
 def simulate_training(options: SimulateTraining) -> TrainingPrediction:
     """Predict the step time of each training job of a file on a network, and the waiting times of GPUs (docs/jobs.md).
 
-    ``job`` is a job file (docs/job-file.md). ``changes`` are values that replace fields of its jobs, by path, such as ``parallel.tensor``.
-    ``background`` is that of ``simulate``, with ``to=intra-stripe``, ``inter-stripe`` or NICs. ``progress`` is called with the current
-    activity. With ``seeds``, ``seeds_ps`` of each job shows the effect of chance.
+    ``job`` is a job file (docs/job-file.md). ``changes`` are values that replace fields of its jobs, by path, such as
+    ``parallel.tensor``. ``background`` is that of ``simulate``, with ``to=intra-stripe``, ``inter-stripe`` or NICs.
+    ``progress`` is called with the current activity. With several ``seeds``, ``seeds_ps`` of each job has the time of
+    each seed.
 
     Times end in ``_ps`` (10^-12 s). Raises ``InputError`` for invalid input, with lines of the files, and as ``load`` does.
     """
@@ -188,11 +191,11 @@ def simulate_training(options: SimulateTraining) -> TrainingPrediction:
 
 @verb(SimulateTrainingVariants)
 def simulate_training_variants(options: SimulateTrainingVariants) -> Variants:
-    """Predict training jobs with each value of one setting or of several, and show what each choice costs (docs/jobs.md).
+    """Predict training jobs with each value of one or more settings, and show how much slower each value is than the best (docs/jobs.md).
 
     ``compare`` has the settings with their values, as for ``--compare``: ``"parallel.tensor=2,4"``. ``designed`` is the
-    network that ``source`` gives, if it is at hand. Other arguments and errors are those of ``simulate_training``; ``seeds`` and
-    ``chakra_out`` are of one prediction.
+    network of ``source``, if it has already been designed. Other arguments and errors are those of
+    ``simulate_training``. ``seeds`` and ``chakra_out`` are ignored, because they apply only to a single prediction.
     """
     from railweave.prediction.simulation.job import job_network
     from railweave.prediction.simulation.training.variants import compare_training

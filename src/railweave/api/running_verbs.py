@@ -24,7 +24,7 @@ FABRIC_FILE = Argument("Fabric file (YAML) of the network.")
 ONE_SWITCH = Opt("Include only this switch; default: all switches. May be repeated.")
 ONE_DEVICE = Opt("Include only this device; default: all devices. May be repeated.")
 APPLY = Opt(
-    "Write the proposed values into the fabric file. Default: show them as a patch, and leave the fabric file unchanged."
+    "Write the proposed values into the fabric file. Default: show the values as a patch, and leave the fabric file unchanged."
 )
 RAN_ON = Opt(
     "Fabric file or build folder of the network that was benchmarked. With it, the outputs are also compared with the design. Default: no such comparison."
@@ -33,7 +33,7 @@ SECRETS = Opt(
     "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in the plan. Required if the plan contains such references; only you may have read access to the file."
 )
 WHAT = Argument(
-    "Parts of the network, one or more, separated by spaces: a switch, a server, a link (A--B or SERVER:NIC, with the names of cabling.csv), or a path color (a class of uplinks; docs/path-colors.md).",
+    "One or more parts of the network, separated by spaces. A part is a switch, a server, a link (A--B or SERVER:NIC, with the names in cabling.csv), or a path color (a class of uplinks; docs/path-colors.md).",
     kind=list[str],
 )
 WAVE_SHARE = Opt(
@@ -51,14 +51,14 @@ CONFIRM = Opt(
 )
 SETTLE = Opt("Longest time to wait, after each wave, until the network has converged, in seconds.", least=0)
 WAIT_FOR = Opt(
-    "Command to run before each wave in which servers change or lose NICs, for example to move jobs away. The wave starts only if the command exits with 0. Default: no command."
+    "Command to run before each wave that changes servers or cuts off NICs, for example to move jobs away. The wave starts only if the command exits with 0. Default: no command."
 )
 WAIT_FOR_S = Opt("Time limit of the command of --wait-for, in seconds.", least=0)
 PREDICTED_WITH = Opt(
-    "Fabric file or build folder of the network that was benchmarked. It is used to predict runs that have no stored prediction, and to find NIC names by GID. Default: only stored predictions."
+    "Fabric file or build folder of the network that was benchmarked. It is used to predict runs that have no stored prediction, and to find the names of NICs from their GIDs. Default: only stored predictions are used."
 )
 TOLERANCE = Opt(
-    "Fraction by which a result may be worse than expected, for example 0.05 for 5%. Default: for comparison with predictions, the tolerance in the plan of the run; else 0.05."
+    "Fraction by which a result may be worse than expected, for example 0.05 for 5%. Default: 0.05; in a comparison with predictions, the tolerance that the plan of the run states."
 )
 STORE = Opt(
     "Store of benchmark runs: an SQLite file (created if missing), or a database postgresql://USER@HOST/NAME.", kind=str
@@ -100,7 +100,7 @@ class TuneRun:
     take: Annotated[
         int | None,
         Opt(
-            "Number of the trial whose values the patch contains, for example a trial on the Pareto frontier. Default: the best trial.",
+            "Number of the trial whose values are proposed, for example another trial on the Pareto frontier. Default: the best trial.",
             least=0,
         ),
     ] = None
@@ -119,7 +119,7 @@ class TuneRun:
     lab: Annotated[
         bool,
         Opt(
-            "For trials on hardware: use the lab that `railweave lab up` started for the study's fabric file, instead of the real devices."
+            "For trials on hardware: use the lab that `railweave lab up` started for the study's fabric file, instead of the real devices. Needs root."
         ),
     ] = False
     secrets: Annotated[
@@ -151,7 +151,7 @@ class TuneDiagnose:
     rehearse: Annotated[
         bool,
         Opt(
-            "Simulate the network with the present values and with the proposed step, and compare the two.",
+            "Simulate the network with the present values and with the proposed change, and compare the results.",
             name="--rehearse/--no-rehearse",
         ),
     ] = True
@@ -166,7 +166,7 @@ class TuneDiagnose:
     servers: Annotated[
         int | None,
         Opt(
-            "Number of servers that --rehearse simulates. Default: as many as have at most 64 GPUs together, but at least 2 servers.",
+            "Number of servers that --rehearse simulates. Default: the most servers with together at most 64 GPUs, but at least 2.",
             least=2,
         ),
     ] = None
@@ -176,13 +176,13 @@ class TuneDiagnose:
     apply: Annotated[
         bool,
         Opt(
-            "Write the proposed step into the fabric file, unless --rehearse predicts a worse result. Default: show it as a patch, and leave the fabric file unchanged."
+            "Write the proposed change into the fabric file, unless --rehearse predicts a worse result. Default: show the change as a patch, and leave the fabric file unchanged."
         ),
     ] = False
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that devices do not show this kind of counter, such as counters-marks (docs/check.md). Default: a counter that was not seen makes the exit code 1. May be repeated."
+            "Accept that devices do not show this kind of counter, for example counters-marks (docs/check.md). Default: if a device does not show a counter, the exit code is 1. May be repeated."
         ),
     ] = ()
     device: Annotated[Sequence[str], DEVICE] = ()
@@ -213,13 +213,15 @@ class BenchRun:
     only: Annotated[
         Sequence[str],
         Opt(
-            "Name of a run or of a part of the plan, for example mesh or 'pairs/*'; only these runs are run. May be repeated. Default: all runs, except those before which you must change settings of switches or NICs by hand."
+            "Run only the runs with this name, or of this part of the plan, for example mesh or 'pairs/*'. Default: all runs, except runs before which you must change settings of switches or NICs by hand. May be repeated."
         ),
     ] = ()
     again: Annotated[bool, Opt("Also repeat runs that are already in the store. Default: these runs are skipped.")] = (
         False
     )
-    failed: Annotated[bool, Opt("Also repeat runs that are in the store as failed.")] = False
+    failed: Annotated[
+        bool, Opt("Also repeat runs that are in the store as failed. Default: these runs are skipped.")
+    ] = False
     launcher: Annotated[
         Launcher, Opt("Program that starts the processes of collectives on the servers: mpirun or srun.", kind=str)
     ] = "mpirun"
@@ -232,7 +234,7 @@ class BenchRun:
     ranks: Annotated[
         str | None,
         Opt(
-            "Command that starts the benchmark program on each rank, and gets the program's command line as arguments. Default: `railweave host env`."
+            "Command that starts the benchmark program for each rank; the program's command line is added to it as arguments. Default: `railweave host env`."
         ),
     ] = None
     mpi_script: Annotated[
@@ -326,14 +328,14 @@ class BenchPlan(Source):
 
 @dataclass(frozen=True, kw_only=True)
 class Reaching:
-    """Options for reaching the devices of a network that is changed."""
+    """Options of verbs that connect to the devices of a network: its lab or access file, and hardware models."""
 
     lab: Annotated[bool, LAB] = False
     access: Annotated[Path | str | None, DEVICE_ACCESS] = None
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
     def running(self, fabric: Path | str, progress: Callable[[str], None] = silent) -> RunningFabric:
-        """Return a fabric file with the access to its network."""
+        """Return the network of a fabric file together with the access to its devices. Raises as ``running_fabric`` does."""
         from railweave.api.sites import running_fabric
 
         return running_fabric(fabric, lab=self.lab, access=self.access, hardware=self.hardware, progress=progress)
@@ -411,13 +413,13 @@ class DeployUpgrade(Reaching):
 
     fabric: Annotated[Path | str, FABRIC_FILE]
     release: Annotated[
-        str, Opt("Release to install, for example 25.4R1. Switches that run this release already are left out.")
+        str, Opt("Release to install, for example 25.4R1. Switches that already run this release are left out.")
     ]
     _: KW_ONLY
     image: Annotated[
         str,
         Opt(
-            "Image to install: a file on this machine, which is copied to each switch, or a URL that the switches can reach. Required, except for FRR on real switches. With --lab: root folder of a different FRR version."
+            "Image to install: a file on this machine, which is copied to each switch, or a URL that the switches can reach. Required, except for real switches with FRR. With --lab: root folder of a file tree with another FRR version."
         ),
     ] = ""
     only: Annotated[Sequence[str], ONE_SWITCH] = ()
@@ -457,7 +459,7 @@ class DeployZtp:
     whole: Annotated[
         bool,
         Opt(
-            "Give switches their full configuration. Default: only the part with which `deploy apply` can reach a switch."
+            "Give switches their full configuration. Default: only the part that `deploy apply` needs to reach a switch."
         ),
     ] = False
     image: Annotated[
@@ -497,19 +499,19 @@ class DeployPlan(Reaching):
     live: Annotated[
         bool,
         Opt(
-            "Query the configuration of every switch now. `deploy apply` accepts such a plan; it refuses a plan from a CAPTURE without secrets."
+            "Query the configuration of every switch now, instead of reading CAPTURE. `deploy apply` accepts a plan made with --live or --lab; it refuses a plan made from a CAPTURE from which secrets were removed."
         ),
     ] = False
     only: Annotated[Sequence[str], ONE_DEVICE] = ()
     max_unavailable: Annotated[float, WAVE_SHARE] = 0.5
     canary: Annotated[
         bool,
-        Opt("Change a single switch in the first wave, to limit the effect of a mistake.", name="--canary/--no-canary"),
+        Opt("Change only one switch in the first wave, to limit the effect of a mistake.", name="--canary/--no-canary"),
     ] = True
     allow_cut: Annotated[
         Sequence[str],
         Opt(
-            "Accept that this tenant, VNI ('VNI 100') or fabric is cut between waves. Default: such a plan is refused, with the steps that cut nothing. May be repeated."
+            "Accept that this tenant, VNI ('VNI 100') or fabric loses connections between waves (groups of devices that change together), until a later wave restores them. Default: such a plan is refused, and the output names the steps (--step) that avoid the loss. May be repeated."
         ),
     ] = ()
     step: Annotated[
@@ -523,7 +525,7 @@ class DeployPlan(Reaching):
     servers: Annotated[
         bool,
         Opt(
-            "Also plan the changes of servers: the new host.json of each, compared with the installed one. Needs --live or --lab, and root on the servers.",
+            "Also plan the changes of servers: compare the host.json (the plan of a server) that each server should have with the file installed there. Needs --live or --lab, and root on the servers.",
             name="--servers/--no-servers",
         ),
     ] = False
@@ -543,7 +545,7 @@ class DeployApply(Rollout):
     dry_run: Annotated[
         bool,
         Opt(
-            "Stop after every device has tested and discarded its change. Nothing is committed, and no digest is needed."
+            "Stop after the test, in which every device checks and discards its change. Nothing is committed, and no digest is needed."
         ),
     ] = False
 
@@ -566,7 +568,7 @@ class DeployResume(Rollout):
     back: Annotated[
         bool,
         Opt(
-            "End the unfinished wave and start no other. The wave is rolled back, unless it had passed its checks; in an upgrade, the upgrade of the unfinished batch is finished instead. Confirmed waves stay in place."
+            "Start no further wave. The unfinished wave is confirmed if it had passed its checks, else rolled back; an unfinished batch of an upgrade is finished. Confirmed waves stay in place."
         ),
     ] = False
 
@@ -579,7 +581,7 @@ class DeployRollback(Reaching):
     revision: Annotated[
         int,
         Argument(
-            "Number of the revision to undo, as listed by `deploy history`. Later changes of the devices in that revision are undone too."
+            "Number of the revision to undo, as listed by `deploy history`. Changes that later revisions made to the same devices are undone too."
         ),
     ]
     _: KW_ONLY
@@ -688,7 +690,7 @@ class BenchImport:
     operation: Annotated[
         str | None,
         Opt(
-            "Operation of nccl-tests outputs that do not name theirs, such as all-reduce or alltoall. Default: such runs have no operation."
+            "Collective operation, such as all-reduce or alltoall, of nccl-tests outputs that do not name their operation. Default: such runs are stored without an operation."
         ),
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
@@ -722,26 +724,28 @@ class BenchCheck:
             "One or more output files of nccl-tests, rccl-tests or perftest, or folders of such files.", kind=list[Path]
         ),
     ]
-    gpus: Annotated[int, Opt("GPUs per server.", least=1, most=64)]
+    gpus: Annotated[int, Opt("Number of GPUs per server.", least=1, most=64)]
     _: KW_ONLY
     nic: Annotated[
         str,
         Opt(
-            "Server model, or model of its NICs: a name in `railweave hardware list`, or part of the name; the first match is taken."
+            "Model of the servers, or of their NICs: a name in `railweave hardware list`, or part of the name; the first match is taken."
         ),
     ] = "cx7"
     nics: Annotated[
-        int | None, Opt("NICs per server that carry GPU traffic. Default: one per GPU.", least=1, most=64)
+        int | None, Opt("Number of NICs per server that carry GPU traffic. Default: one per GPU.", least=1, most=64)
     ] = None
     nvlink: Annotated[
         float | None,
         Opt(
-            "Rate of a GPU's link to the other GPUs of its server (NVLink, xGMI), in GB/s for each direction. Default: that of the server model."
+            "Rate of a GPU's link to the other GPUs of its server (NVLink, xGMI), in GB/s for each direction. Default: the rate of the server model."
         ),
     ] = None
     operation: Annotated[
         str | None,
-        Opt("Operation of nccl-tests outputs that do not name theirs, such as all-reduce or alltoall."),
+        Opt(
+            "Collective operation, such as all-reduce or alltoall, of nccl-tests outputs that do not name their operation. Default: such outputs cannot be compared."
+        ),
     ] = None
     hardware: Annotated[Path | str | None, HARDWARE] = None
 

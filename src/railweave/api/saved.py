@@ -31,9 +31,10 @@ def drift(options: DriftOptions) -> Drift:
 
     - ``progress``: called with a short description of the current activity.
 
-    ``equal`` of the result is True if no captured switch differs; ``proven`` is True if, in addition, all switches were captured.
-    ``lines()`` returns the differences as text. ``adopted`` says what ``adopt`` has changed in the fabric file. Secrets that devices show redacted or hashed are not compared. Raises ``InputError`` if
-    the folder is not a capture, for ``adopt`` without a fabric file, and as ``load`` does.
+    ``equal`` of the result is True if no captured switch differs; ``proven`` is True if, in addition, all switches were
+    captured. ``lines()`` returns the differences as text. ``adopted`` lists the changes that ``adopt`` made in the
+    fabric file. Secrets that devices show redacted or hashed are not compared. Raises ``InputError`` if the folder is
+    not a capture, or if ``adopt`` is given and ``source`` is not a fabric file. Raises the errors of ``load`` too.
     """
     from railweave.analysis.drift.drift import drift as differences  # brings every reader with it
     from railweave.analysis.drift.running import captured_texts
@@ -65,12 +66,13 @@ def running(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> dict[str, DeviceConfig]:
-    """Return the saved configuration of every switch, or the designed one if none was saved.
+    """Return the configuration of every switch by name: the saved one, or the designed one if none was saved.
 
     - ``capture``: a folder of saved configurations (docs/capture.md).
     - ``device``, ``hardware``: see ``load``.
 
-    Raises ``InputError`` if the folder is not a capture, with file and line if a configuration cannot be read, and as ``load`` does.
+    Raises ``InputError`` if the folder is not a capture or, with file and line, if a configuration cannot be read.
+    Raises the errors of ``load`` too.
     """
     from railweave.analysis.drift.running import captured_texts, running_configs
 
@@ -91,7 +93,7 @@ def running(
 def configs_of(
     network: Network, capture: Path | str | None, configs: Mapping[str, DeviceConfig] | None
 ) -> Mapping[str, DeviceConfig] | None:
-    """Return the configurations that replace the designed ones: those saved in a capture, or else those given, which may be None."""
+    """Return the switch configurations that replace the designed ones: those saved in ``capture``, or ``configs`` (which may be None) if ``capture`` is None."""
     return configs if capture is None else running(network, capture)
 
 
@@ -107,17 +109,20 @@ def adopt(
 ) -> ImportedNetwork:
     """Return an existing network as a fabric file, from configurations saved from its switches.
 
-    - ``folder``: a folder of saved configurations (docs/capture.md), with ``DEVICE/lldp.json`` next to them if available.
+    - ``folder``: a folder of saved configurations (docs/capture.md), with ``DEVICE/lldp.json`` next to them if
+      available.
     - ``name``: the name of the network.
     - ``device``: switch models by role, ``leaf=MODEL``, if names of ports do not show the models.
     - ``hardware``: a folder of hardware files with models of your own (docs/hardware.md).
-    - ``draft``: the path for the fabric file if it cannot be designed, so that you can fix it by hand.
-    - ``force``: False refuses to begin if there is a fabric file, lock or inventory at ``draft``.
+    - ``draft``: the path of the new fabric file. If no network can be designed from it, the file is written there
+      anyway, to be fixed by hand.
+    - ``force``: if False, an existing fabric file, lock or inventory at ``draft`` is an error.
     - ``progress``: called with a short description of the current activity.
 
-    ``write`` of the result writes the fabric file with its lock and inventory. ``scores`` compares the design of the file with the saved
-    configurations, statement by statement. ``notes`` list facts that the file cannot express. Raises ``InputError`` if the folder is not a
-    capture, with file and line if a configuration cannot be read, and if the resulting fabric file cannot be designed.
+    ``write`` of the result writes the fabric file with its lock and inventory. ``scores`` compares the design of the
+    file with the saved configurations, statement by statement. ``notes`` list facts that the file cannot express.
+    Raises ``InputError`` if the folder is not a capture, if a configuration cannot be read (with file and line), or if
+    no network can be designed from the fabric file.
     """
     from railweave.analysis.adopt.adopt import imported_folder, refuse_to_replace  # brings every reader with it
     from railweave.analysis.adopt.equipment import asked_models
@@ -129,7 +134,11 @@ def adopt(
 
 
 def designed_for(network: Network, capture: Path | str) -> tuple[Network, dict[str, DeviceConfig] | None]:
-    """Return the reference for a capture: a network, and None or, for a captured lab, the lab's configurations."""
+    """Return the network to compare a capture with, and the configurations of its switches.
+
+    The configurations are those of the lab if the capture was made of a lab, else None, which means the designed
+    configurations.
+    """
     from railweave.model.state.capture import read_capture
 
     saved = read_capture(Path(capture))

@@ -26,14 +26,14 @@ class LabUp:
     part: Annotated[
         str,
         Opt(
-            "Part of the network to start, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B takes items A to B, a number N the first N. Default: the whole network.",
+            "Part of the network to start, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. Default: the whole network.",
             name="--slice",
         ),
     ] = ""
     design_timers: Annotated[
         bool,
         Opt(
-            "Use the designed timers of BFD and router advertisements. Default: timers of the lab: 100 ms for BFD (longer in a lab with more than 128 links between switches), 4 s for router advertisements."
+            "Use the designed timers of BFD and router advertisements. Default: 100 ms for BFD (longer if more than 128 links connect switches), and 4 s for router advertisements."
         ),
     ] = False
     running: Annotated[Path | str | None, RUNNING] = None
@@ -93,10 +93,12 @@ class LabTest:
     sweep: Annotated[
         bool,
         Opt(
-            "Also take down each link, one at a time, and compare the forwarding tables of the routers with the computed ones."
+            "Also take down each link, one at a time, and compare the forwarding tables of the routers with the computed tables."
         ),
     ] = False
-    retry_for: Annotated[float, Opt("Time for which a failed assertion is tried again, in seconds.", least=0)] = 15.0
+    retry_for: Annotated[
+        float, Opt("Longest time to repeat a failed assertion until it passes, in seconds.", least=0)
+    ] = 15.0
     junit: Annotated[Path | str | None, Opt("Also write the results of the assertions as a JUnit file (XML).")] = None
     progress: Callable[[str], None] = silent
 
@@ -116,7 +118,7 @@ class LabFault:
     faults: Annotated[
         Sequence[str],
         Opt(
-            'Fault to inject, in the words of a scenario file, for example "link-down link=A--B for=2s". May be repeated; the faults are injected one after another.',
+            'Fault to inject, written as in a scenario file (docs/scenario-file.md), for example "link-down link=A--B for=2s". May be repeated; the faults are injected one after another.',
             name="--fault",
         ),
     ] = ()
@@ -158,7 +160,7 @@ class LabExport:
     part: Annotated[
         str,
         Opt(
-            "Part of the network, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B takes items A to B, a number N the first N. Default: the whole network.",
+            "Part of the network to write, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B selects items A to B; a number N selects the first N items. Default: the whole network.",
             name="--slice",
         ),
     ] = ""
@@ -194,7 +196,7 @@ class Watch:
     store: Annotated[
         Path | str | None,
         Opt(
-            "SQLite file in which samples are kept for 48 hours. Default: samples are not kept, so the console shows no history."
+            "SQLite file in which samples of the last 48 hours are kept. Default: samples are not kept, so the console shows no history."
         ),
     ] = None
     interval: Annotated[float, Opt("Time between two samples of a switch, in seconds.", least=1, most=300)] = 10.0
@@ -213,7 +215,7 @@ class Watch:
     syslog: Annotated[
         str | None,
         Opt(
-            "Address and port of this machine on which to receive syslog of the devices, by UDP and TCP, for example 10.0.0.5:514. Default: syslog is not received."
+            "Address and port of this machine on which to receive syslog messages of the devices, by UDP and TCP, for example 10.0.0.5:514. Default: syslog is not received."
         ),
     ] = None
     webhook: Annotated[
@@ -228,13 +230,13 @@ class Watch:
     password: Annotated[
         str | None,
         Opt(
-            "Place of the password that readers of the web server must give: env:NAME (environment variable) or file:PATH. If --listen is not a loopback address, --password or --proxy is required."
+            "Where to read the password that users of the web server must enter: env:NAME (an environment variable) or file:PATH. If --listen is not a loopback address, --password or --proxy is required."
         ),
     ] = None
     proxy: Annotated[
         str | None,
         Opt(
-            "Web proxy that authenticates readers, as ADDRESS=HEADER: requests from ADDRESS are accepted, and HTTP header HEADER names the user. Can replace --password."
+            "Web proxy that authenticates users, as ADDRESS=HEADER: requests from ADDRESS are accepted without --password, and HTTP header HEADER names the user. Default: no proxy."
         ),
     ] = None
     runs: Annotated[

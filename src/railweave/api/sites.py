@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | None) -> Site:
-    """Return the site of a network, through which its devices are queried and changed. Raises as ``read_access`` does, and ``LabError``."""
+    """Return the access to the devices of a network, through which they are queried and changed: those of a lab, or real devices.
+
+    Raises ``LabError`` if ``lab`` is given and the lab is not up, and the errors of ``read_access`` for the access
+    file.
+    """
     from railweave.live.collect.access_file import read_access
 
     if lab:
@@ -38,7 +42,10 @@ def running_fabric(
     hardware: Path | str | None,
     progress: Callable[[str], None] = silent,
 ) -> RunningFabric:
-    """Return a fabric file with the access to its network, real or in a lab."""
+    """Return the network of a fabric file together with the access to its devices, real or in a lab.
+
+    Raises ``InputError`` as ``load`` does, and ``LabError`` if ``lab`` is given and the lab is not up.
+    """
     from railweave.operations.deploy.planning import RunningFabric
 
     path = Path(fabric)
@@ -56,9 +63,9 @@ def asking_of(
     hardware: Path | str | None,
     progress: Callable[[str], None],
 ) -> RunningDevices:
-    """Return the site of a fabric file, through which devices are queried. For a lab, this is the lab as started.
+    """Return the devices of a network together with the access to them, for queries. With ``lab``, the network is the lab as started.
 
-    Raises as ``load`` and ``collect`` do, and ``LabError``.
+    Raises ``InputError`` as ``load`` and ``collect`` do, and ``LabError`` if ``lab`` is given and the lab is not up.
     """
     from railweave.live.collect.access_file import read_access
 

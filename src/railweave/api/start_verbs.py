@@ -1,4 +1,4 @@
-"""Options of verbs with which a network begins: hardware models, and a first fabric file. See ``api.options``."""
+"""Options of the verbs for the first steps: listing hardware models, and creating a fabric file. See ``api.options``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class HardwareShow:
 
 @dataclass(frozen=True)
 class Init:
-    """Options of ``init_sized``, and the name of an example."""
+    """Options of ``init_sized`` and of ``init_example``."""
 
     folder: Annotated[
         Path | str | None,
@@ -83,7 +83,7 @@ class Init:
     nic: Annotated[
         str,
         Opt(
-            f"{_OF_GPUS}server model, or model of its NICs: a name in `railweave hardware list`, or part of the name; the first match is taken.",
+            f"{_OF_GPUS}model of the servers, or of their NICs: a name in `railweave hardware list`, or part of the name; the first match is taken.",
             words=_servers,
         ),
     ] = "cx7"
@@ -115,12 +115,13 @@ class Init:
         ),
     ] = None
     gpus_per_server: Annotated[
-        int | None, Opt("With --gpus: GPUs per server; default: as many as the server model has.", least=1, most=64)
+        int | None,
+        Opt("With --gpus: number of GPUs per server; default: as many as the server model has.", least=1, most=64),
     ] = None
     nics_per_server: Annotated[
         int | None,
         Opt(
-            "With --gpus: NICs per server that carry GPU traffic; default: as many as the server model has.",
+            "With --gpus: number of NICs per server that carry GPU traffic; default: as many as the server model has.",
             least=1,
             most=64,
         ),

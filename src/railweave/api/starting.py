@@ -1,4 +1,4 @@
-"""First steps: hardware models, the form of a fabric file, and a first fabric file."""
+"""First steps: hardware models, the schema of the fabric file, and a first fabric file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hardware_list(options: HardwareList) -> list[Row]:
 
 @verb(HardwareShow)
 def hardware_show(options: HardwareShow) -> list[ShownModel]:
-    """Return the models of a name, each in the form of a hardware file. Raises ``InputError`` if there is none."""
+    """Return the models with a name, each in the form of a hardware file (docs/hardware.md). Raises ``InputError`` if there is none."""
     from railweave.model.catalog.words import shown
 
     known, local = _known(options)
@@ -99,4 +99,4 @@ def init_sized(options: Init) -> StartedFabric:
 
 
 PREDICT = "predict"
-"""The word that replaces a number of queue pairs, to have the number predicted."""
+"""The word to give instead of a number of queue pairs, so that the number is predicted."""

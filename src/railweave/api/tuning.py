@@ -36,7 +36,7 @@ def way_of(
     secrets: Path | str | None,
     progress: Callable[[str], None],
 ) -> NetworkAccess:
-    """Return the access to the hardware of a network, and the functions that measure it."""
+    """Return the access to the devices of a study's network, with the function that runs its benchmarks, and the secrets of its configurations."""
     from railweave.api.bench import bench_run
     from railweave.api.sites import site_of
     from railweave.operations.bench.running.pair import RANKS
@@ -76,9 +76,10 @@ def tune_run(options: TuneRun) -> Result:
 
     The study selects the evaluator: the simulator, the network itself (each trial is undone), or both.
 
-    Writes ``result.json``, ``journal.jsonl``, ``report.html`` and ``fabric.patch``, which is empty if there is no proposal. Raises ``InputError`` for invalid
-    input, with lines of the study file; ``OutputError``; ``StoppedError`` if the search is interrupted; and the errors of deploy if a trial
-    could not be undone.
+    Writes ``result.json``, ``journal.jsonl``, ``report.html`` and ``fabric.patch``, which is empty if there is no
+    proposal. Raises ``InputError`` for invalid input, with lines of the study file; ``OutputError`` if a file cannot be
+    written; ``StoppedError`` if the search is interrupted; and the errors of ``deploy_apply`` if a trial could not be
+    undone.
     """
     from railweave.model.intent.reading.source import read_source
     from railweave.model.intent.study import read_study
@@ -117,7 +118,8 @@ def tune_run(options: TuneRun) -> Result:
 def tune_headroom(options: TuneByRule) -> RuleResult:
     """Return PFC headroom, ingress thresholds and XON offsets derived from a design by rule, with each calculation (docs/tune.md).
 
-    Raises ``InputError`` and ``SpecError`` as ``load`` does, and ``OutputError`` if the file cannot be written.
+    Raises ``InputError`` and ``SpecError`` as ``load`` does, and ``OutputError`` if ``apply`` cannot write the fabric
+    file.
     """
     from railweave.operations.tune.by_rule import by_rule, headroom
 
@@ -142,10 +144,11 @@ REHEARSED_SEEDS = 3
 
 @verb(TuneDiagnose)
 def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
-    """Return the next step for buffers and ECN, as a patch, derived from counters that rose between two captures (docs/tune.md).
+    """Return the proposed change of a buffer or ECN field, as a patch, derived from the counters that increased between two captures (docs/tune.md).
 
-    ``good`` of the result is False if there is a symptom, or a counter that was not seen and is not among ``allow_unseen``.
-    Raises ``InputError`` if a capture is not of this network or the later capture is given first, and ``OutputError``.
+    ``good`` of the result is False if there is a symptom, or if a counter was not seen and ``allow_unseen`` does not
+    name its kind. Raises ``InputError`` if a capture is not of this network or if ``capture`` is older than ``since``,
+    and ``OutputError`` if the fabric file cannot be written.
     """
     from railweave.api.living import check
     from railweave.live.check.counting import NOT_SEEN

@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction
 
 DEVICE = Opt(
-    "Replace switch models and operating systems: [[FABRIC/]ROLE=][MODEL][:NOS][:RELEASE], with at least one of MODEL and NOS. ROLE is leaf, spine, super-spine or dci; default: all fabrics and roles. NOS is junos, eos, sonic, dell_sonic or frr. For example, leaf=:eos changes only the system; a model that cannot run it is replaced by the most similar model that can. May be repeated."
+    "Use a different switch model or operating system than the fabric file: [[FABRIC/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NOS is junos, eos, sonic, dell_sonic or frr. If only NOS is given and the present model cannot run it, the most similar model that can is used. May be repeated."
 )
 HARDWARE = Opt(
-    "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Without it, only models of the catalog and of `hardware:` in the fabric file are known."
+    "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Default: only the models of `railweave hardware list` and of the section `hardware:` in the fabric file can be used."
 )
 RUNNING = Opt(
-    "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/capture.md). They replace the designed configurations; a switch without a subfolder keeps its designed configuration."
+    "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/capture.md). Each replaces the designed configuration of its switch. Default: the designed configurations of all switches are used."
 )
 PRICES = Opt(
-    "YAML file with the price of each item in the bill of materials (docs/hardware.md). With it, the output includes the cost of the design."
+    "YAML file with the price of each item in the bill of materials (docs/hardware.md). The output then includes the cost of the design. Default: no costs."
 )
 COLLECTIVE = Opt(
     "Collective to simulate: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv. Default: the traffic of --scenario, else all-reduce."
 )
 SIZE = Opt(
-    "Size of the collective in bytes, counted as in nccl-tests: one size (8G), a list (1M,16M,1G) or a range (8..16G). 16M, 16MB and 16MiB are all 16 x 2^20 bytes; in `railweave flows`, 16MB means 16 x 10^6 bytes. Default: 1G.",
+    "Size of the collective in bytes, counted as in nccl-tests: one size (8G), a list (1M,16M,1G) or a range (8..16G). 16M, 16MB and 16MiB all mean 16 x 2^20 bytes. (In `railweave flows`, 16MB means 16 x 10^6 bytes.) Default: 1G.",
     kind=str | None,
 )
 MEASURED = Opt(
-    "With --compare: CSV file of measured results, to show next to the predictions. It has a column for each compared setting, and a column time_us (microseconds) or bus_bandwidth_GBps (GB/s)."
+    "With --compare: CSV file of measured results, to show next to the predictions. Its columns are the names of the compared settings, and time_us (microseconds) or bus_bandwidth_GBps (GB/s). Default: no measured results."
 )
 LB = Opt(
-    "Load balancing of the switches: ecmp, dlb, spray or rlb, optionally with parameters (MODE:name=value,...; docs/sim.md). Default: as designed."
+    "Load balancing of the switches: ecmp, dlb, spray or rlb, optionally with parameters (MODE:name=value,...; docs/sim.md). Default: the load balancing of the design."
 )
 SET = Opt(
     "Parameter of the simulation engine, NAME=VALUE, for example host.post-cost=750ns; `railweave flows --help-parameters` lists the names. May be repeated.",
@@ -47,20 +47,20 @@ SET = Opt(
     kind=list[str],
 )
 BACKGROUND = Opt(
-    "Other traffic during the simulation, as NAME=VALUE pairs (docs/scenario-file.md); default: none. For example, with share=30%,ports=*:gpu0_eth,qps=4,packet=9000,to=intra-stripe, port gpu0_eth of every server sends 30% of its line rate to a server of the same stripe. Join several ports with +."
+    "Other traffic during the simulation, as NAME=VALUE pairs (docs/scenario-file.md). For example, share=30%,ports=*:gpu0_eth,to=intra-stripe: port gpu0_eth of every server sends 30% of its line rate to a server of the same stripe (a group of leaves with its servers). Join several ports with +. Default: no other traffic."
 )
 ON = Opt(
     "Name of the fabric to use, if several fabrics of the network connect GPUs; default: the fabric of the NICs that belong to GPUs."
 )
 HOSTS = Opt(
-    "Servers that take part, in the order of their ranks: names (A,B,C-[1-4]), a number N for the first N, or stripes-alternate. The word stripes-alternate takes one server of each stripe in turn; a stripe is a group of leaves with its servers. Default: all servers."
+    "Servers that take part, in the order of their ranks: names (A,B,C-[1-4]), a number N for the first N servers, or stripes-alternate. The word stripes-alternate means all servers, one of each stripe in turn; a stripe is a group of leaves with its servers. Default: all servers."
 )
 LAB = Opt("Use the lab that `railweave lab up` started for this fabric file, instead of the real devices. Needs root.")
 SERVER_ACCESS = Opt(
     "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: connect as the current user with ssh-agent, to servers by name."
 )
 SUDO = Opt(
-    "Run the program on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run it as the login user."
+    "Run railweave's program on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run the program as the login user."
 )
 SERVERS = Opt(
     "Query servers too, by SSH. Default: if access.yaml has a login for servers (under `roles: server`, or a server's name under `devices`), and in labs.",
@@ -76,7 +76,7 @@ HTML = Opt("Also write the result as a page to this file (.html).", letter="-o")
 
 @dataclass(frozen=True)
 class Source:
-    """The network to work on: a fabric file, a build folder or a designed network, with optional replacements of its hardware."""
+    """The network to work on: a fabric file, a build folder or a designed network, optionally with other switch models, operating systems or hardware files."""
 
     source: Annotated[
         Network | Path | str, Argument("Fabric file (YAML), or a folder that `railweave build` wrote.", "fabric")
@@ -86,7 +86,7 @@ class Source:
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
     def network(self) -> Network:
-        """Return the designed network. Raises as ``load`` does."""
+        """Return the designed network. Raises the errors of ``load``."""
         from railweave.outputs.folder.sources import network_of
 
         return network_of(self.source, self.device, self.hardware)
@@ -143,17 +143,17 @@ class Diff:
     device: Annotated[
         Sequence[str],
         Opt(
-            "Replace switch models or operating systems in both fabric files, to show the change on these switches: [[FABRIC/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=:eos. May be repeated."
+            "Use a different switch model or operating system in both fabric files: [[FABRIC/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. Default: the models and systems of the fabric files. May be repeated."
         ),
     ] = ()
     old_device: Annotated[
         Sequence[str],
-        Opt("Replace switch models or operating systems in OLD only; form as for --device. May be repeated."),
+        Opt("Like --device, for OLD only. May be repeated."),
     ] = ()
     new_device: Annotated[
         Sequence[str],
         Opt(
-            "Replace switch models or operating systems in NEW only; form as for --device. NEW may then be the same file as OLD. May be repeated."
+            "Like --device, for NEW only. NEW may be the same file as OLD, to see the effect of the replacement. May be repeated."
         ),
     ] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
@@ -177,7 +177,7 @@ class Paths(Source):
     down: Annotated[
         Sequence[str],
         Opt(
-            "Link or device to treat as down: a link as leaf:port--spine:port, a switch or server by name. May be repeated."
+            "Link or device to treat as down: leaf:port--spine:port for a link, or the name of a switch or server. Default: nothing is down. May be repeated."
         ),
     ] = ()
     _: KW_ONLY
@@ -217,28 +217,28 @@ class Verify(Source):
     frr_root: Annotated[
         Path | str | None,
         Opt(
-            "Root folder of a file tree with FRR, as `make validators` creates it. Needed only if vtysh is not installed on this machine; without both, FRR files are not checked by vtysh.",
+            "Root folder of a file tree with FRR, which `make validators` creates. Needed only if vtysh is not installed on this machine. Default: vtysh of this machine; if it is not installed, FRR files are not checked by vtysh.",
             envvar="RAILWEAVE_FRR_ROOT",
         ),
     ] = None
     netplan_root: Annotated[
         Path | str | None,
         Opt(
-            "Root folder of a file tree with netplan, as `make validators` creates it. Needed only if netplan is not installed on this machine; without both, netplan files are not checked by netplan.",
+            "Root folder of a file tree with netplan, which `make validators` creates. Needed only if netplan is not installed on this machine. Default: netplan of this machine; if it is not installed, netplan files are not checked by netplan.",
             envvar="RAILWEAVE_NETPLAN_ROOT",
         ),
     ] = None
     sonic_yang: Annotated[
         Path | str | None,
         Opt(
-            "Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage). It contains either a subfolder for each branch (202505, master), or the models of a single branch.",
+            "Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage). It contains either a subfolder for each branch (202505, master), or the models of a single branch. Default: SONiC files are not checked against YANG models.",
             envvar="RAILWEAVE_SONIC_YANG",
         ),
     ] = None
     every: Annotated[
         bool,
         Opt(
-            "Validate every file. Default: a slow third-party validator with more than 64 files gets a sample of 64, which includes every kind of file."
+            "Check every file with every third-party validator. Default: if a slow validator has more than 64 files to check, it checks 64 of them, at least one of each kind."
         ),
     ] = False
     running: Annotated[Path | str | None, RUNNING] = None
@@ -278,7 +278,7 @@ class Traffic(Source):
     scenario: Annotated[
         Path | str | None,
         Opt(
-            "Scenario file: the collectives to run, background traffic, changed parameters and faults (docs/scenario-file.md)."
+            "Scenario file: the collectives to run, background traffic, changed parameters and faults (docs/scenario-file.md). Default: no scenario, and no faults."
         ),
     ] = None
     hosts: Annotated[
@@ -288,7 +288,7 @@ class Traffic(Source):
     per_host: Annotated[
         int | None,
         Opt(
-            "Processes (ranks) per server; the server's GPUs are divided among them. Default: one process per GPU.",
+            "Number of processes (ranks) per server, which share the server's GPUs equally. Default: one process per GPU.",
             least=1,
         ),
     ] = None
@@ -297,7 +297,7 @@ class Traffic(Source):
         Opt("File of forwarding tables that `railweave lab fib` wrote, to use instead of the computed tables."),
     ] = None
     tenant: Annotated[
-        str | None, Opt("Tenant whose servers run the job. Required if the network has several tenants.")
+        str | None, Opt("Name of the tenant whose servers take part. Required if the network has several tenants.")
     ] = None
     fabric: Annotated[
         str | None,
@@ -306,14 +306,14 @@ class Traffic(Source):
     engine: Annotated[
         Literal["auto", "packet", "flow"],
         Opt(
-            "Simulation engine: `packet` simulates each packet, `flow` only rates, which is faster. `auto` simulates packets up to an estimated 200 million packet hops, and flows above.",
+            "Simulation engine: `packet` simulates each packet; `flow` simulates only the rates of flows, and is faster; `auto` selects `packet` if the simulation has at most 200 million packet hops (estimated), else `flow`.",
             kind=str,
         ),
     ] = "auto"
     exact: Annotated[
         bool,
         Opt(
-            "Simulate a collective to its end. Default: as soon as the rounds of a long collective repeat, the simulation stops and extrapolates the remaining time."
+            "Simulate every round of a collective. Default: as soon as the rounds of a long collective have equal times, the simulation stops and extrapolates the remaining time."
         ),
     ] = False
     running: Annotated[Path | str | None, RUNNING] = None
@@ -322,7 +322,7 @@ class Traffic(Source):
     csv: Annotated[Path | str | None, CSV] = None
 
     def asked(self, network: Network, collective: str | None, size: int | str | None) -> dict[str, Any]:
-        """Return the options as ``questions`` and ``answer`` take them (``given``). Raises ``InputError`` if a setting is not KEY=VALUE."""
+        """Return the options as keyword arguments for the simulation. ``network`` is the designed network. Raises ``InputError`` if a setting is not KEY=VALUE."""
         from railweave.outputs.folder.sources import path_of
         from railweave.prediction.simulation.settings import by_name
 
@@ -360,7 +360,7 @@ class Simulate(Traffic):
     seeds: Annotated[
         int,
         Opt(
-            "Number of random seeds. With more than one, the simulation runs once per seed, in parallel, and the result shows the median and the range.",
+            "Number of random seeds. With several seeds, the simulation runs once per seed, in parallel, and the result shows the median and the range.",
             least=1,
         ),
     ] = 1
@@ -416,7 +416,7 @@ class SimulateTraining(Source):
     scenario: Annotated[
         Path | str | None,
         Opt(
-            "Scenario file. Its background traffic and its faults apply; forwarding is that after routing has converged."
+            "Scenario file. Its background traffic and its faults apply, with the forwarding after routing has converged."
         ),
     ] = None
     others: Annotated[Path | str | None, Opt("File of other jobs that run at the same time.")] = None
@@ -424,7 +424,7 @@ class SimulateTraining(Source):
     engine: Annotated[
         str,
         Opt(
-            "Simulation engine: `flow`, or `packet`, in which each transfer takes the time of its packets without other transfers."
+            "Simulation engine: `flow`, or `packet`, which simulates the packets of each transfer without other transfers."
         ),
     ] = "flow"
     check_packets: Annotated[bool, Opt("Simulate packets as well as flows (``checked``).")] = False
@@ -441,7 +441,7 @@ class SimulateTraining(Source):
     progress: Callable[[str], None] = silent
 
     def asked(self, whole: Network) -> dict[str, Any]:
-        """Return the options as ``predict_training`` takes them. Raises ``InputError`` if a setting is not KEY=VALUE."""
+        """Return the options as keyword arguments of ``predict_training``. ``whole`` is the designed network. Raises ``InputError`` if a setting is not KEY=VALUE."""
         from railweave.outputs.folder.sources import path_of
         from railweave.prediction.simulation.question import background
         from railweave.prediction.simulation.settings import by_name
@@ -486,7 +486,7 @@ class Check(Source):
         ),
     ] = None
     ask: Annotated[
-        Sequence[str], Opt("With --live: query only this device; default: all switches. May be repeated.")
+        Sequence[str], Opt("With --live: query only this switch or server; default: all switches. May be repeated.")
     ] = ()
     servers: Annotated[bool | None, SERVERS] = None
     output: Annotated[
@@ -509,22 +509,25 @@ class Check(Source):
     since: Annotated[
         Path | str | None,
         Opt(
-            "Earlier folder of `railweave collect`, to find counters that have increased since. Default: counters are not compared."
+            "Folder that `railweave collect` wrote earlier. Counters that have increased since then are reported. Default: counters are not compared."
         ),
     ] = None
     only: Annotated[
-        Sequence[str], Opt("Report only findings with this id (docs/check.md); default: all findings. May be repeated.")
+        Sequence[str],
+        Opt(
+            "Report only findings with this id, for example device-silent (docs/findings.md); default: all findings. May be repeated."
+        ),
     ] = ()
     all_routes: Annotated[
         bool,
         Opt(
-            "Compare every route, however many there are. Default: every route of fabrics with at most 512 prefixes; of larger ones example routes and the number of routes. With --live or --lab, also query the complete routing tables."
+            "Compare every route, whatever their number; with --live or --lab, also query complete routing tables. Default: in fabrics with more than 512 prefixes, compare only example routes and the number of routes."
         ),
     ] = False
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that the devices do not show this subject (docs/check.md). Default: a subject that was not seen is an error. May be repeated."
+            "Accept that devices do not show this subject, for example bfd-sessions (docs/check.md). Default: a device that does not show the expected state of a subject is an error. May be repeated."
         ),
     ] = ()
     progress: Callable[[str], None] = silent
@@ -551,7 +554,7 @@ class Collect(Source):
     tables: Annotated[
         bool,
         Opt(
-            "Query complete routing tables, however large. Default: those of fabrics with at most 512 prefixes; of larger ones example routes and the number of routes.",
+            "Query complete routing tables, whatever their size. Default: in fabrics with more than 512 prefixes, query only example routes and the number of routes.",
             name="--all-routes",
         ),
     ] = False
@@ -583,8 +586,8 @@ class DriftOptions(Source):
     adopt: Annotated[
         bool,
         Opt(
-            "Change the fabric file: add the statements that switches have and the design lacks. A statement of all switches of a role goes under `extra:` of the role, "
-            "any other under `overrides:`."
+            "Add the statements that switches have and the design lacks to the fabric file. A statement that all switches of a role have is added under `extra:` of the role, "
+            "any other under `overrides:`. Default: the fabric file is not changed."
         ),
     ] = False
     progress: Callable[[str], None] = silent
@@ -624,7 +627,7 @@ class FleetCheck(Source):
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that this check, or the checks of this subject, cannot see what they check. Default: that is an error. May be repeated."
+            "Accept that this check, or the checks of this subject, cannot read the values that they check. Default: such a check fails. May be repeated."
         ),
     ] = ()
     sudo: Annotated[bool, SUDO] = False
@@ -639,9 +642,7 @@ class FleetMesh(Source):
     _: KW_ONLY
     hosts: Annotated[
         str | None,
-        Opt(
-            "Servers that send probes, for example H100-[01-04]; the probes may go to other servers. Default: all servers."
-        ),
+        Opt("Servers that send probes, for example H100-[01-04]. Probes may go to any server. Default: all servers."),
     ] = None
     access: Annotated[Path | str | None, SERVER_ACCESS] = None
     lab: Annotated[

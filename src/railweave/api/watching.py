@@ -1,4 +1,4 @@
-"""Running networks over time: the watch with its console, and files for other tools that watch (docs/watch.md)."""
+"""Monitoring of running networks: ``watch`` with its web console, and files for other monitoring tools (docs/watch.md)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 @verb(Watch)
 def watch(options: Watch) -> None:
-    """Sample the state of every switch until SIGINT or SIGTERM, and serve it. Changes no device.
+    """Sample the state of every switch until SIGINT or SIGTERM, and serve it as web pages, metrics and JSON. Changes no device.
 
-    - ``ready``: called with the watched network before the first sample. Functions in its ``heard`` are called with changed anomalies.
+    - ``ready``: called with the watched network before the first sample. Each function in its list ``heard`` is called
+      with the anomalies that change.
     - ``progress``: called with a short description of the current activity.
 
     Raises ``InputError`` for wrong input, ``OutputError`` if the store cannot be written, and as ``load`` and ``collect`` do.
@@ -51,7 +52,7 @@ def watch(options: Watch) -> None:
 
 @verb(ExportPrometheus)
 def export_prometheus(options: ExportPrometheus) -> Sequence[str]:
-    """Write files for Prometheus, Grafana and gnmic into a folder, and return their names. Raises as ``load`` does, and ``OutputError``."""
+    """Write files for Prometheus, Grafana and gnmic into a folder, and return their names. Raises ``OutputError`` if a file cannot be written, and the errors of ``load``."""
     from railweave.operations.exports.prometheus import prometheus
 
     network = load(options.fabric, device=options.device, hardware=options.hardware)

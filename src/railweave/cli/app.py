@@ -41,7 +41,7 @@ VERBS = {
 }
 """The verbs with their short help, in workflow order. Each verb's module has the same name."""
 PARSED_ELSEWHERE = {"flows", "host"}
-"""Verbs with their own parser, which get their arguments unparsed."""
+"""The verbs that have their own parser. They receive their arguments unparsed."""
 
 
 class Verbatim(TyperCommand):

@@ -43,7 +43,7 @@ class BenchReportShown(BenchReport):
 
 @command(BenchReportShown)
 def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
-    """Write a page about the runs in a store: bandwidth by message size next to its prediction, slow pairs of NICs with likely causes, job completion times.
+    """Write a page about the runs in a store: measured and predicted bandwidth by message size, slow pairs of NICs with likely causes, and job completion times.
 
     With --baseline, the page also lists results that became worse; the exit status is 0 nevertheless. For an exit status of 1, use
     `railweave bench compare`.
@@ -128,7 +128,7 @@ class BenchPlanShown(BenchPlan):
 
 @command(BenchPlanShown)
 def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan benchmark runs that verify a network: perftest between NICs, and nccl-tests or rccl-tests on servers. Each run has its predicted result.
+    """Plan benchmark runs that verify a network: perftest between NICs, and nccl-tests or rccl-tests on servers. The plan contains the predicted result of each run.
 
     Pairs of NICs run in rounds; within a round, no two pairs share a NIC or a link. If planning fails, no file is written.
     """
@@ -260,10 +260,9 @@ def _line(run: Run) -> str:
 @app.command("check", short_help="Say whether a result is good for such servers, without a fabric file.")
 @command(BenchCheck)
 def check(options: BenchCheck, *, as_json: bool, quiet: bool) -> None:
-    """Say whether the numbers of outputs are good: what servers with these GPUs and NICs should get, and what binds.
+    """Compare the results in output files of benchmarks with the results that servers with these GPUs and NICs should get, without a fabric file.
 
-    The band is that of the prediction, on a network without oversubscription. Exits 0 if all numbers are in their band, 1 if a number is
-    below it or if it cannot be told, and 2 if a file is not benchmark output.
+    The expected results are simulated on a network without oversubscription. Each is a range, the band, as wide as the errors of earlier predictions. The output also names the bottleneck. Exits 0 if all numbers are in their band. Exits 1 if a number is outside its band, if a run failed, or if a number cannot be predicted. Exits 2 if a file is not benchmark output.
     """
     from railweave.api.bench import bench_check
 
@@ -280,7 +279,7 @@ def check(options: BenchCheck, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Show the runs of a store.")
 @command(BenchShow)
 def show(options: BenchShow, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """List the runs of a store. For runs that --run selects, show every number, the settings, the versions and the failures instead."""
+    """List the runs of a store. With --run, show the selected runs in full: every number, the settings, the versions and the failures."""
     from railweave.api.bench import bench_show
 
     stored = bench_show.of(options)
@@ -319,7 +318,7 @@ def _shown(run: Run, numbers: Table) -> None:
 @app.command(short_help="Write the runs of a store as CSV or JSON.")
 @command(BenchExport)
 def export(options: BenchExport, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """Write the runs of a store into a file: CSV has a line for each measured number, JSON has all data of each run."""
+    """Write the runs of a store into a file. A CSV file has a line for each measured number; a JSON file has all data of each run."""
     from railweave.api.bench import bench_export
 
     stored = bench_export.of(options)

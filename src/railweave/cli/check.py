@@ -29,14 +29,14 @@ class CheckShown(Check):
     all_: Annotated[
         bool,
         Opt(
-            "Also print findings of severity info, and findings that are consequences of other findings. Default: only errors and warnings."
+            "Also print findings of severity info, and findings that another finding explains. Default: only errors and warnings."
         ),
     ] = False
 
 
 @command(CheckShown)
 def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
-    """Compare the state that the devices of a running network report with the design. The state comes from a folder (CAPTURE), the devices (--live) or a lab (--lab). Exits 1 if a finding is an error."""
+    """Compare the state of a running network, as its devices report it, with the design. The state comes from a folder (CAPTURE), from the devices (--live) or from a lab (--lab). Exits 1 if a finding is an error."""
     from railweave.api import check as run
     from railweave.writing import write_asked
 

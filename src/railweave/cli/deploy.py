@@ -121,8 +121,7 @@ class DeployUpgradeShown(DeployUpgrade, PlanFile):
 def upgrade(options: DeployUpgradeShown, *, as_json: bool, quiet: bool) -> None:
     """Plan the upgrade of switches to a release, in batches whose switches can be out of service together. No device is changed; `deploy apply` carries out the plan.
 
-    Each batch is drained until its switches carry no traffic, upgraded and restarted. Then the releases are checked, sessions and routes are
-    compared with those before, and the batch is returned to service. The upgrade stops at the first switch that does not return to its
+    The switches of a batch are drained until they carry no traffic, then upgraded and restarted. After the restart, their releases are checked, their sessions and routes are compared with those before the upgrade, and the batch returns to service. The upgrade stops at the first switch that does not return to its
     earlier state. Exits 1 if the plan is refused, for example because a switch did not answer; the output lists the reasons.
     """
     from railweave.api.deploying import deploy_upgrade
@@ -137,7 +136,7 @@ class DeployZtpShown(DeployZtp):
     url: Annotated[
         str,
         Opt(
-            "URL at which switches find the output folder: http://ADDRESS:PORT. Required without --serve; with --serve, default: http:// and its address."
+            "URL at which switches find the output folder: http://ADDRESS:PORT. Required without --serve. Default with --serve: http://, followed by the address of --serve."
         ),
     ] = ""
     serve: Annotated[
@@ -150,9 +149,9 @@ class DeployZtpShown(DeployZtp):
 
 @command(DeployZtpShown)
 def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the files that new switches fetch from a web server at first boot (zero-touch provisioning), and a DHCP server configuration in two forms: for ISC Kea, or for dnsmasq.
+    """Write the files that new switches fetch from a web server at first boot (zero-touch provisioning), and the configuration of a DHCP server, once for ISC Kea and once for dnsmasq.
 
-    After their first boot, `deploy apply` can reach the switches. Switches are left out and reported if they have no serial number in the inventory, an IPv6 management address, or a system without first-boot support.
+    After the first boot, `deploy apply` can reach the switches. A switch is left out and reported if the inventory has no serial number for it, if its management address is IPv6, or if its operating system has no first-boot support.
     """
     from railweave.api.deploying import deploy_ztp, deploy_ztp_serve
 
@@ -191,12 +190,12 @@ app = typer.Typer(
 
 @dataclass(frozen=True, kw_only=True)
 class TimeLimits:
-    """Time limits: for traffic to end after a drain, and for a switch to return in an upgrade."""
+    """Time limits for traffic to end after a drain, and for a switch to be reachable after its upgrade."""
 
     traffic_below: Annotated[
         float,
         Opt(
-            "After a drain: a port counts as idle if it carries less than this rate in each direction, in Mb/s.",
+            "After a drain: rate in Mb/s below which a port counts as idle, in each direction.",
             least=0,
         ),
     ] = 1.0
@@ -212,7 +211,7 @@ class TimeLimits:
     ] = 1800.0
 
     def waits(self, settle: float) -> dict[str, Any]:
-        """Return the time limits as keyword arguments of ``deploy_apply``."""
+        """Return the time limits as keyword arguments of ``deploy_apply``. ``settle``: the value of --settle, in seconds."""
         from railweave.api.deploying import IdleLimit, UpgradeTimeouts
 
         timeouts = UpgradeTimeouts(restart_s=self.restart_within, settle_s=max(settle, UpgradeTimeouts().settle_s))
@@ -272,12 +271,11 @@ class DeployApplyShown(DeployApply, TimeLimits):
 @app.command(short_help="Carry out a plan wave by wave, with rollback.")
 @command(DeployApplyShown)
 def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
-    """Carry out a plan on the devices. First, every device loads its change, checks it and discards it.
+    """Carry out a plan on the devices. First, as a test, every device loads its change, checks it and discards it.
 
     Then the devices change wave by wave. A wave commits its changes with a rollback timer; railweave checks the network, and confirms the wave.
 
-    If a wave fails, it is rolled back, later waves do not start, and the exit status is 1. Confirmed waves stay in place. The applied plan is
-    a revision with a number (`deploy history`).
+    If a wave fails, it is rolled back, later waves do not start, and the exit status is 1. Confirmed waves stay in place. `deploy history` lists the applied plan as a revision with a number.
     """
     from railweave.api.deploying import deploy_apply
 
@@ -290,7 +288,7 @@ def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Show the result of the last apply, and the state of switches.")
 @command(DeployStatus)
 def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
-    """Show the result of the last `deploy apply`, and whether its devices now run the configuration from before or after it. No device is changed. Exits 1 if the apply is still running or was interrupted."""
+    """Show the result of the last `deploy apply`, and for each of its devices whether the configuration is now the old one, the new one or a different one. No device is changed. Exits 1 if the apply is still running or was interrupted."""
     from railweave.api.deploying import deploy_status
 
     busy: list[str] = []
@@ -330,7 +328,7 @@ class History:
 @app.command(short_help="List every `deploy apply`, or show the log of one.")
 @command(History)
 def history(options: History, *, as_json: bool, quiet: bool) -> None:
-    """List the revisions of a network (every `deploy apply`, trial, campaign turn, and drain of an upgrade), newest first: number, result, time, operator and plan. With REVISION, show the full log of that revision."""
+    """List the revisions of a network, newest first: number, result, time, operator and plan. With REVISION, show the full log of that revision. A revision is a set of changes that railweave applied to devices: by `deploy apply`, by the drain in an upgrade, by a turn of `deploy campaign`, or by a trial of `tune run`."""
     del quiet  # it says nothing while it works
     from railweave.api.deploying import deploy_history, deploy_log
 
@@ -367,7 +365,7 @@ def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
     """Resume a `deploy apply` that was interrupted, for example by a power failure of this machine.
 
     The plan and the steps so far are read from the journal, the folder NAME.state next to the fabric file NAME.yaml. An unfinished wave that had passed its checks is confirmed; any other unfinished wave is rolled back and started again. Then the later
-    waves follow. A trial of `tune` or a turn of `deploy campaign` is rolled back, never continued. Exits 1 if a wave fails, and 2 if nothing was interrupted.
+    waves follow. A trial of `tune run` or a turn of `deploy campaign` is rolled back, never continued. Exits 1 if a wave fails, and 2 if nothing was interrupted.
     """
     from railweave.api.deploying import deploy_resume
 
@@ -384,7 +382,7 @@ class DeployRollbackShown(DeployRollback, PlanFile):
 @app.command(short_help="Plan the return to the state before a `deploy apply`.")
 @command(DeployRollbackShown)
 def rollback(options: DeployRollbackShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan the return of the devices that a revision changed to their configuration before it. No device is changed; `deploy apply` carries out the plan. Exits 1 if the plan is refused; the output lists the reasons."""
+    """Plan to undo a revision: the devices that it changed return to the configuration that they had before. No device is changed; `deploy apply` carries out the plan. Exits 1 if the plan is refused; the output lists the reasons."""
     from railweave.api.deploying import deploy_rollback
 
     _plan(deploy_rollback, options, as_json=as_json, quiet=quiet)

@@ -26,26 +26,26 @@ class Campaign:
     scenario: Annotated[
         Path,
         Argument(
-            "Scenario file with the faults (docs/scenario-file.md). They are injected in turns, one after another; faults that overlap in the file are one turn."
+            "Scenario file with the faults (docs/scenario-file.md). They are injected in turns, one after another. Faults that overlap in time in the file form one turn."
         ),
     ]
     access: Annotated[Path | None, DEVICE_ACCESS] = None
     rehearse: Annotated[
         bool,
         Opt(
-            "Inject the faults into the lab that `railweave lab up` started for FABRIC, instead of the real network. The result is compared with what `railweave lab fault` measures. Needs root."
+            "Inject the faults into the lab that `railweave lab up` started for FABRIC, instead of the real network, and compare the result with the measurements of `railweave lab fault`. Needs root."
         ),
     ] = False
     blast_radius: Annotated[
         str,
         Opt(
-            "Largest number of switches that a turn may affect, or the names of the switches that may be affected (A,B). A campaign beyond this is refused."
+            "Largest number of switches that a turn may affect, or the names of the switches that may be affected (A,B). A campaign that affects more switches, or others, is refused."
         ),
     ] = "1"
     force: Annotated[
         Sequence[str],
         Opt(
-            "Path color (class of uplinks), plane (fabric of one NIC port), tenant, NIC or switch that may lose all its paths during a turn. May be repeated. Default: none; such a campaign is refused."
+            "Name of a path color (class of uplinks), plane (fabric of one NIC port), tenant, NIC or switch that may lose all its paths during a turn. Default: a campaign in which one of them would lose all its paths is refused. May be repeated."
         ),
     ] = ()
     hold: Annotated[float, Opt("Shortest duration of each turn, in seconds.", least=1)] = 20.0
@@ -75,9 +75,7 @@ class Campaign:
 def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
     """Inject the faults of a scenario file into a running network, and measure their effect.
 
-    First run the command without --digest: it shows the changes, losses and prediction of each turn, and injects nothing. Faults that are
-    configuration changes or shut ports have a rollback timer on the switch, which removes them if railweave fails; from a restart or an
-    ended process, the switch recovers by itself. Ctrl-C removes the present faults at once.
+    The faults are injected in turns, one after another. First run the command without --digest: it injects nothing, and shows for each turn the changes, the lost paths and the predicted effect. The switch itself removes a changed configuration or shut port by a rollback timer if railweave fails, and recovers from a restart or an ended process without help. Ctrl-C removes the present faults at once.
 
     Exits 1 if the campaign is refused, or if the network does not return to its earlier state.
     """

@@ -31,7 +31,7 @@ HOW_TO_END = (
 
 
 def planned(plan: Plan, output: Path, *, lab: bool, access: Path | str | None, as_json: bool) -> None:
-    """Write a plan to its file, and show it with the command that applies it. Exits 1 if the plan is refused."""
+    """Write a plan to the file ``output``, and print the plan with the command that applies it. Exits 1 if the plan is refused."""
     from railweave.writing import write_file
 
     idle = bool(plan.devices) and not (plan.changed or plan.drain or plan.upgrade or plan.replacement or plan.refused)
@@ -72,7 +72,8 @@ def _apply(plan: Plan, output: Path, *, lab: bool, access: Path | str | None) ->
 def confirmed(path: Path | str, digest: str, *, agreed: bool, as_json: bool) -> None:
     """Check by digest that the operator has read a plan, and prompt for the digest if it is missing.
 
-    Raises ``InputError`` if the digest is missing or wrong, or if the plan is refused. If ``agreed``, no digest is needed.
+    ``path`` is the plan file, ``agreed`` the value of --yes: if True, no digest is needed. Raises ``InputError`` if the
+    digest is missing or wrong, or if the plan is refused.
     """
     from railweave.api.deploying import deploy_read
 
@@ -93,7 +94,7 @@ def confirmed(path: Path | str, digest: str, *, agreed: bool, as_json: bool) -> 
 
 
 def show_revision(revision: Revision, *, as_json: bool) -> None:
-    """Print the result of an apply."""
+    """Print the result of a ``deploy_apply``."""
     if as_json:
         print_json(vars(revision))
     else:
@@ -106,7 +107,7 @@ def when(seconds: float) -> str:
 
 
 def revision_table(revisions: Sequence[Revision]) -> Table:
-    """Return the table of applies, the newest first."""
+    """Return the table of revisions, the newest first."""
     heads = (
         Column("revision", "number", "number"),
         Column("state"),

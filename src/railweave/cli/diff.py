@@ -36,7 +36,7 @@ class DiffShown(Diff):
     form: Annotated[
         Form,
         Opt(
-            "Form of the output. text: all changes, to read. junos-set, eos, frr, dell-sonic: commands for each device of that system. sonic-patch: a JSON patch (RFC 6902) for each SONiC device. cables: a CSV list of the cables to lay, remove, move or replace.",
+            "Form of the output. text: all changes, for a person to read. junos-set, eos, frr, dell-sonic: commands for each device of that system. sonic-patch: a JSON patch (RFC 6902) for each SONiC device. cables: a CSV list of the cables to lay, remove, move or replace.",
             name="--as",
         ),
     ] = Form.text

@@ -59,7 +59,7 @@ def run(app: typer.Typer, words: Sequence[str]) -> int:
 
 
 def wants_json(words: Sequence[str]) -> bool:
-    """Return whether ``--json`` is among the words of a command line before ``--``."""
+    """Return True if ``--json`` is among the words of a command line before ``--``."""
     end = list(words).index("--") if "--" in words else len(words)
     return "--json" in words[:end]
 

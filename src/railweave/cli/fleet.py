@@ -40,9 +40,9 @@ class FleetCheckShown(FleetCheck):
 @app.command(short_help="Run `host check` on every server.")
 @command(FleetCheckShown)
 def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
-    """Run the checks of `railweave host check` on every server over SSH. Each failure is shown with the servers that have it, and with the leaf, rail or server that they share.
+    """Run the checks of `railweave host check` on every server over SSH. The output lists each failure with the servers on which it occurs, and with the leaf, rail or server that these have in common.
 
-    The program is copied to a temporary folder on each server, which is removed afterwards; nothing else on a server is changed.
+    railweave copies the check program to a temporary folder on each server, and removes the folder afterwards; nothing else on a server is changed.
     Exits 0 if every server answered and all checks passed, 1 if not, and 2 on wrong input.
     """
     from railweave.api import fleet_check
@@ -64,10 +64,9 @@ class FleetMeshShown(FleetMesh):
 @app.command(short_help="Send packets between servers on every path color.")
 @command(FleetMeshShown)
 def mesh(options: FleetMeshShown, *, as_json: bool, quiet: bool) -> None:
-    """Send test packets of the designed MTU from every NIC to NICs of its rail, on its own leaf and on other leaves, over every path color.
+    """Send test packets of the designed MTU from every NIC to other NICs of its rail, on the same leaf and on other leaves, over every path color (a class of uplinks).
 
-    Each NIC sends at most 16 probes, each to one address of another NIC. The probes of all NICs are chosen to cross every leaf, spine and path color (a class of
-    uplinks). Without path colors, switches choose the spines by hash, and may leave some out.
+    Each NIC sends at most 16 packets, called probes, each to one address of another NIC. Together, the probes of all NICs cross every leaf, spine and path color. In a network without path colors, switches choose the spine of each probe by hash, so that some spines may get no probe.
 
     If probes fail, the output names the devices and links that all failed probes cross. Nothing on a server is changed. Exits 0 if every
     server answered and every packet came back, else 1.

@@ -25,7 +25,7 @@ def flows(ctx: typer.Context) -> None:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run the engine's command and return its exit code. With ``--json``, raises ``InputError`` for input that the engine refuses."""
+    """Run the engine's command with the arguments ``words``, and return its exit code. With ``--json``, raise ``InputError`` for input that the engine refuses."""
     given = list(words) or ["--help"]
     return _as_json(given) if "--json" in given else _command(given)
 

@@ -48,7 +48,7 @@ def list_(options: HardwareListShown, *, as_json: bool, quiet: bool) -> None:  #
 @app.command(short_help="Show one model as a hardware file, with its sources.")
 @command(HardwareShow)
 def show(options: HardwareShow, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """Show one model in the form of a hardware file, with the source of each value."""
+    """Show one model as YAML, as in a hardware file (docs/hardware.md), with the source of each value."""
     from railweave.api.starting import hardware_show
 
     models = hardware_show.of(options)

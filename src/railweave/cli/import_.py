@@ -50,14 +50,16 @@ class Import:
     force: Annotated[
         bool, Opt("Replace an existing fabric file, lock file and inventory. Default: refuse to replace them.")
     ] = False
-    name: Annotated[str, Opt("Name of the network; default: the name of the fabric file without its ending.")] = ""
+    name: Annotated[
+        str, Opt("Name of the network in the fabric file; default: the name of the file without .yaml.")
+    ] = ""
 
 
 @command(Import)
 def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
     """Create a fabric file from the configurations of an existing network, and report how completely the file reproduces them.
 
-    If no design can be computed from the new file, it is written anyway, with the reason, so that you can correct it by hand.
+    The file is written even if no network can be designed from it. It then contains the reason, so that you can correct the file by hand.
 
     Exits 0 if a build from the new file has the same statements as the saved configurations, 1 if statements are lost, added or in a
     different order, 2 if the folder contains no network.

@@ -25,8 +25,7 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
 
     Next to the fabric file, `init` writes fabric.schema.json, with which editors validate and complete the file, and an inventory to fill in.
 
-    With --gpus, the output compares the chosen topology with its alternatives: switches, optics, cables, spare ports, cost of growth, limits
-    reached. It also lists the errors and warnings that `build` will report. Exits 1 if one of these is an error.
+    With --gpus, the output compares the chosen topology with its alternatives: switches, optics, cables, spare ports, cost of growth, limits reached. The output also lists the findings that `build` will report; exits 1 if a finding is an error.
     """
     if (options.example is None) == (options.gpus is None):
         raise InputError(

@@ -187,7 +187,7 @@ def export(options: LabExport, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Make the lab's devices reachable by SSH.")
 @command(LabAccess)
 def access(options: LabAccess, *, as_json: bool, quiet: bool) -> None:
-    """Start an SSH server on the loopback address of this machine for every switch and server of a running lab. The command prints the path of an access.yaml with their ports and key. Needs root."""
+    """Make the switches and servers of a running lab reachable by SSH: start an SSH server for each of them on the loopback address of this machine. The command prints the path of the file access.yaml, which has their ports and key. Needs root."""
     del quiet  # it says nothing while it works
     from railweave.api.labs import lab_access
 

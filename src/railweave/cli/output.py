@@ -53,7 +53,7 @@ def waiting(text: str, *, quiet: bool, after_s: float | None = None) -> Generato
 
 @contextlib.contextmanager
 def telling(*, quiet: bool) -> Generator[Callable[[str], None]]:
-    """Provide the function of ``progress`` inside a ``with`` block, and end its line when the block ends, even after an error."""
+    """Provide the function that ``progress`` returns inside a ``with`` block. Its line ends when the block ends, even after an error."""
     try:
         yield progress(quiet=quiet)
     finally:

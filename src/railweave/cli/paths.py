@@ -11,7 +11,7 @@ from railweave.cli.output import print_json, waiting
 
 @command(Connection)
 def paths(options: Connection, *, as_json: bool, quiet: bool) -> None:
-    """Show the path of each queue pair between two NICs: its GIDs (RDMA addresses), each link, and the share of its packets on the link. Exits 1 if a queue pair has no path."""
+    """Show the path of each queue pair (RDMA connection) between two NICs: its GIDs (RDMA addresses), and each link with the share of packets that cross it. Exits 1 if a queue pair has no path."""
     from railweave.api import connection
 
     with waiting(f"reading and designing {options.source}, and working out routes", quiet=quiet or as_json):

@@ -48,7 +48,7 @@ OF_COLLECTIVES = (
     "running",
     "nccl",
 )
-"""Options that cannot be combined with ``--job``: a job file has fields for them, or they do not apply to jobs."""
+"""Options that cannot be combined with ``--job``, because a job file has fields for them or because they do not apply to jobs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Sim(Simulate):
     job: Annotated[
         Path | None,
         Opt(
-            "Job file (docs/jobs.md) that describes a training job. Instead of a collective, predict the time of a training step and how long its GPUs wait."
+            "Job file (docs/jobs.md) that describes a training job. Predict the time of one training step, and the time for which its GPUs wait, instead of the time of a collective."
         ),
     ] = None
     chakra_out: Annotated[
@@ -73,7 +73,7 @@ class Sim(Simulate):
     compare: Annotated[
         str | None,
         Opt(
-            "Simulate with each value of a setting, NAME=a,b,c, and explain which value is best. NAME is lb, qps, size, hosts, per-host, or an NCCL (NCCL_…) or engine (host.…) parameter. "
+            "Simulate with each value of a setting, NAME=a,b,c, and explain which value is best. NAME is lb, qps, size, hosts, per-host, or a parameter of NCCL (NCCL_…) or of the engine (host.…). "
             "If values contain commas, separate the values with semicolons. Several names make a grid of all combinations, for example 'size=4G..16G hosts=2,4'; "
             "with --job, one setting is changed at a time (docs/jobs.md)."
         ),

@@ -37,7 +37,7 @@ class TuneRunShown(TuneRun):
 @app.command(short_help="Search for better values by simulation or on hardware.")
 @command(TuneRunShown)
 def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
-    """Search for values of fabric file fields with which collectives or jobs are faster. The result is a patch of the fabric file.
+    """Search for values of fields in the fabric file that make collectives or jobs faster. The result is a patch of the fabric file.
 
     A trial tries one combination of values. The field `evaluator` of the study file selects where trials run: in the simulator, on the
     network itself, or both. On the network, each trial is applied with a rollback timer on every device, benchmarked, and rolled back.
@@ -105,8 +105,7 @@ def diagnose(options: TuneDiagnose, *, as_json: bool, quiet: bool) -> None:
     """Compare the counters of lossless traffic in two captures, and propose a change of one buffer or ECN field in the fabric file.
 
     The change is for the first symptom in this order: dropped packets, PFC pauses, ECN marks. After the change, capture and diagnose again.
-    Exits 1 if devices do not show a counter that --allow-unseen does not name. Exits 1 too if --apply was given and a change was proposed but not written, because
-    the simulator predicts a worse result or no network can be designed with it.
+    Exits 1 if devices do not show a counter and --allow-unseen does not name its kind. Also exits 1 if --apply cannot write the proposed change, because the simulator predicts a worse result or no network can be designed with the change.
     """
     from railweave.api.tuning import tune_diagnose
 

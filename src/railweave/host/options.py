@@ -91,12 +91,14 @@ def parser() -> ArgumentParser:
     )
     _host_file(apply)
     _state(apply)
-    apply.add_argument("--dry-run", action="store_true", help="print the changes without making them, like `plan`")
+    apply.add_argument(
+        "--dry-run", action="store_true", help="like `plan`: only print the changes (default: make them)"
+    )
     apply.add_argument("--json", action="store_true", help="print JSON")
     apply.add_argument(
         "--partial",
         action="store_true",
-        help="configure the NICs that are ready, even if others are not; list those and exit 1 (default: if a NIC is not ready, change nothing)",
+        help="configure the NICs that are ready, even if other NICs are not; list the NICs that are not, and exit 1 (default: if a NIC is not ready, change nothing)",
     )
     _wait(apply)
     apply.add_argument(
@@ -148,7 +150,7 @@ def parser() -> ArgumentParser:
     check = verb(
         "check",
         "check whether this server is ready for a job: compare its state with host.json, and show a fix for each difference",
-        "Changes nothing.\nExit code 1: a check failed, or could not read its values (no root, no tool); --allow-unseen accepts the latter.\nWith --slurm and --nhc it counts only with --strict.",
+        "Changes nothing.\nExit code 1: a check failed, or could not read its values (no root, no tool).\nA check that could not read its values does not count if --allow-unseen names it, or with --slurm or --nhc, unless --strict is given.",
         "check",
         "check --only link --only rdma-gids",
         "check --json > before.json     ... later: check --since before.json",
@@ -179,31 +181,33 @@ def parser() -> ArgumentParser:
         check,
         "repeat the checks until they pass, for at most this time (default: 0, check once); no effect with --capture",
     )
-    check.add_argument("--all", action="store_true", help="also print checks that passed (default: only the others)")
+    check.add_argument(
+        "--all", action="store_true", help="also print checks that passed (default: print only the other checks)"
+    )
     check.add_argument("--list", action="store_true", help="list all checks without running them")
     check.add_argument(
         "--allow-unseen",
         action="append",
         default=[],
         metavar="ID",
-        help="do not fail if the check with this id, or a check of this subject, cannot read its values; may be repeated (default: exit 1 if any check cannot)",
+        help="do not fail if the check with this id, or a check of this subject, cannot read its values; may be repeated (default: exit 1 if a check cannot read its values)",
     )
     check.add_argument(
         "--strict",
         action="store_true",
-        help="with --slurm or --nhc: also report, and exit 1, if a check cannot read its values (default: only write that to stderr)",
+        help="with --slurm or --nhc: a check that cannot read its values counts as failed (default: only a message on stderr)",
     )
     form = check.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument(
         "--slurm",
         action="store_true",
-        help="print one line with the first failures, or nothing if no check failed; for Slurm's Prolog or HealthCheckProgram",
+        help="print one line with the first failed checks, or nothing if no check failed; for Slurm's Prolog or HealthCheckProgram",
     )
     form.add_argument(
         "--nhc",
         action="store_true",
-        help="like --slurm, in the format of LBNL Node Health Check",
+        help="like --slurm, but the line has the format of LBNL Node Health Check",
     )
 
     capture = verb(
@@ -230,7 +234,7 @@ def parser() -> ArgumentParser:
     env = verb(
         "env",
         "print the environment variables of a job, or run a command with them",
-        "The values come from host.json; GID indexes are looked up now.\nA variable that is already set keeps its value, unless --override is given or the planned value contains it (PATH=/opt/bin:$PATH).",
+        "The values come from host.json; GID indexes are looked up now.\nA variable that is already set keeps its value, unless --override is given or the planned value refers to the variable (PATH=/opt/bin:$PATH).",
         "env > job.env     then: . ./job.env",
         "env -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1",
         "env --json",
@@ -267,13 +271,15 @@ def parser() -> ArgumentParser:
     plugin = verb(
         "plugin",
         "show statistics of railweave's net plugin for NCCL on this server (stats), or check its setup (doctor)",
-        "stats: totals of running processes,\nby direction, NIC, path color and remote leaf. doctor: compares speed, MTU, addresses, GPU memory,\n"
-        "timeouts and variables with host.json; exit code 1: an error was found.",
+        "stats: bytes, rates\nand resends of the running processes, by direction, NIC, path color (a class of uplinks) and remote leaf.\ndoctor: "
+        "compares speed, MTU, addresses, GPU memory, timeouts and variables with host.json. Exit code 1: an error was found.",
         "plugin stats --interval 2",
         "plugin stats --prometheus > /var/lib/node_exporter/textfile/railweave.prom",
         "env -- railweave host plugin doctor",
     )
-    plugin.add_argument("what", choices=("stats", "doctor"), help="totals of running processes, or checks")
+    plugin.add_argument(
+        "what", choices=("stats", "doctor"), help="stats: statistics of running processes; doctor: checks of the setup"
+    )
     _host_file(plugin)
     _sysfs(plugin)
     plugin.add_argument(
@@ -319,7 +325,7 @@ def parser() -> ArgumentParser:
         type=_seconds,
         default=0.0,
         metavar="SECONDS",
-        help="with --out: write again after this time, until SIGTERM, which also removes the file (default: write once)",
+        help="with --out: write the file again after each interval of this length; on SIGTERM, remove the file and exit (default: write once)",
     )
     metrics.add_argument(
         "--shm",
@@ -348,7 +354,7 @@ def _host_file(verb: ArgumentParser) -> None:
         type=Path,
         default=Path(given) if given else HOST_FILE,
         metavar="FILE",
-        help=f"the plan of this server, host.json (default: $RAILWEAVE_HOST_FILE, else {HOST_FILE})",
+        help=f"file host.json, the plan of this server, which `railweave build` wrote (default: $RAILWEAVE_HOST_FILE, else {HOST_FILE})",
     )
 
 
@@ -377,7 +383,7 @@ def _state_file(verb: ArgumentParser) -> None:
 
 def _wait(
     verb: ArgumentParser,
-    words: str = "longest time to wait for links and addresses (default: 0); exit 1 if any is missing afterwards",
+    words: str = "longest time to wait until links are up and addresses exist (default: 0); exit 1 if any is still missing then",
 ) -> None:
     verb.add_argument(
         "--wait",
