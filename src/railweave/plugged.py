@@ -1,4 +1,7 @@
-"""Registries in which each member is a folder, such as operating systems and NIC vendors. A misnamed folder or file raises an error instead of being ignored."""
+"""Registries in which each member is a folder, such as operating systems and NIC vendors.
+
+A misnamed folder or file raises an error instead of being ignored.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
 
 
 def check_known(folder: Path, known: Collection[str], where: str) -> None:
-    """Raise ``ImportError`` if a module or file in a folder is not in ``known``. ``where`` is the advice that the error gives if no known name is similar."""
+    """Raise ``ImportError`` if a module or file in a folder is not in ``known``.
+
+    ``where`` is the advice that the error gives if no known name is similar.
+    """
     for name in _entries(folder):
         if name not in known:
             meant = nearest(name, known)

@@ -257,7 +257,9 @@ def deploy_drain(options: DeployDrain) -> Plan:
 
 @verb(DeployUndrain)
 def deploy_undrain(options: DeployUndrain) -> Plan:
-    """Plan the return of drained parts to service. Arguments and errors are those of ``deploy_drain``. Also raises ``InputError`` if none of the parts is drained.
+    """Plan the return of drained parts to service. Arguments and errors are those of ``deploy_drain``.
+
+    Also raises ``InputError`` if none of the parts is drained.
 
     - ``again``: accept that no part is drained. This restores switches that still have the configuration of a drain
       because an earlier undrain was interrupted.
@@ -330,7 +332,9 @@ def deploy_rollback(options: DeployRollback) -> Plan:
 
 @verb(DeployApply)
 def deploy_apply(options: DeployApply) -> Revision:
-    """Carry out a plan and return its revision. Every device first tests its change; then each wave is changed with a rollback timer, checked and confirmed.
+    """Carry out a plan and return its revision.
+
+    Every device first tests its change; then each wave is changed with a rollback timer, checked and confirmed.
 
     - ``idle_limit``: the traffic level below which a drained port counts as idle, and the time limit for this.
     - ``upgrade_timeouts``: the time limits for switches to install a release and to restart with it, in an upgrade.

@@ -322,7 +322,10 @@ class Traffic(Source):
     csv: Annotated[Path | str | None, CSV] = None
 
     def asked(self, network: Network, collective: str | None, size: int | str | None) -> dict[str, Any]:
-        """Return the options as keyword arguments for the simulation. ``network`` is the designed network. Raises ``InputError`` if a setting is not KEY=VALUE."""
+        """Return the options as keyword arguments for the simulation. ``network`` is the designed network.
+
+        Raises ``InputError`` if a setting is not KEY=VALUE.
+        """
         from railweave.outputs.folder.sources import path_of
         from railweave.prediction.simulation.settings import by_name
 
@@ -441,7 +444,10 @@ class SimulateTraining(Source):
     progress: Callable[[str], None] = silent
 
     def asked(self, whole: Network) -> dict[str, Any]:
-        """Return the options as keyword arguments of ``predict_training``. ``whole`` is the designed network. Raises ``InputError`` if a setting is not KEY=VALUE."""
+        """Return the options as keyword arguments of ``predict_training``. ``whole`` is the designed network.
+
+        Raises ``InputError`` if a setting is not KEY=VALUE.
+        """
         from railweave.outputs.folder.sources import path_of
         from railweave.prediction.simulation.question import background
         from railweave.prediction.simulation.settings import by_name

@@ -52,7 +52,10 @@ def watch(options: Watch) -> None:
 
 @verb(ExportPrometheus)
 def export_prometheus(options: ExportPrometheus) -> Sequence[str]:
-    """Write files for Prometheus, Grafana and gnmic into a folder, and return their names. Raises ``OutputError`` if a file cannot be written, and the errors of ``load``."""
+    """Write files for Prometheus, Grafana and gnmic into a folder, and return their names.
+
+    Raises ``OutputError`` if a file cannot be written, and the errors of ``load``.
+    """
     from railweave.operations.exports.prometheus import prometheus
 
     network = load(options.fabric, device=options.device, hardware=options.hardware)

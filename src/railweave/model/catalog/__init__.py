@@ -31,7 +31,7 @@ _IN_FORCE: ContextVar[Catalog | None] = ContextVar("railweave_catalog", default=
 
 
 def catalog() -> Catalog:
-    """Return the current catalog: that of the network at hand, or the package's if none is set."""
+    """Return the current catalog: the one that ``in_force`` has set, else the package's own."""
     return _IN_FORCE.get() or packaged()
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VENDOR_FILES = ("nics.yaml", "servers.yaml", "nic_qos.sh", "nic_nvm.sh")
-"""Files of a vendor's folder, beside its modules."""
+"""The data files that a vendor's folder may contain besides its modules."""
 
 
 @lru_cache(maxsize=1)

@@ -26,7 +26,7 @@ class Breakout(Model):
 
 
 class PortGroup(Model):
-    """Physical ports ``first`` to ``first + count - 1`` of one kind."""
+    """Physical ports of the same kind, numbered ``first`` to ``first + count - 1``."""
 
     first: int
     count: int
@@ -42,7 +42,7 @@ class PortGroup(Model):
         return self.first + self.count - 1
 
     def modes(self) -> list[Breakout]:
-        """Return every breakout mode of a port, with the unsplit port first."""
+        """Return every breakout mode of a port of the group. The first is the port without a breakout."""
         return [Breakout(channels=1, speed_gbps=self.speed_gbps, source=self.source), *self.breakouts]
 
 
@@ -84,7 +84,7 @@ class Buffer(Model):
 
     - ``cell_bytes``: the allocation unit.
     - ``pipeline_ns``: the time that the chip takes to notice congestion and send a pause.
-    - ``headroom``: the headroom table of SONiC's platform for the chip, if that is public.
+    - ``headroom``: the headroom table that SONiC's platform files have for the chip; None if no table is public.
     """
 
     shared_mb: float
@@ -131,7 +131,7 @@ class Limits(Model):
 
 
 class SonicPlatform(Model):
-    """The SONiC platform of a switch model: its folder, and the values that configurations must state themselves.
+    """The SONiC platform of a switch model: its folder, and the platform values that SONiC configurations must repeat.
 
     ``first_lanes`` holds the first serdes lane of every port, in order; the other lanes of a port follow it.
     ``pause_reserve_frames`` and ``xon_offset_bytes`` are taken from the platform's own lossless profiles.
@@ -156,9 +156,10 @@ class FirstRelease(Model):
 
 
 Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "pfc-headroom", "dlb", "dscp-ipv6"]
-"""Statements that some platforms do not have. The configuration of such a platform leaves them out.
+"""Statement kinds that a platform may lack. The configuration of such a platform leaves these statements out.
 
-- ``pfc-headroom``: cable lengths, MRUs, lossless classes and paused output queues. Such a platform uses PFC accounts instead.
+- ``pfc-headroom``: cable lengths, MRUs, lossless classes and paused output queues. Such a platform uses PFC accounts
+  instead.
 - ``dscp-ipv6``: classifiers and rewrite rules for IPv6. Such a platform applies its IPv4 ones to IPv6 packets.
 """
 
@@ -167,9 +168,10 @@ Ability = Literal["random-spray", "payload-filter", "macsec"]
 
 
 class Platform(Model):
-    """The differences between a model and the QFX switches that the rest of the catalog describes.
+    """The differences between a Junos switch model and the usual QFX switch, which the rest of the catalog assumes.
 
-    - ``ecn_min_fill``: the fill level, in percent, at which the model starts to mark if the fabric file gives none.
+    - ``ecn_min_fill``: the queue fill level, in percent, above which the model marks packets with ECN if the fabric
+      file gives none.
     - ``dscp_ipv6_since``: the first release with documented IPv6 classifiers; empty if every release has them.
     """
 
@@ -229,8 +231,8 @@ class SwitchModel(Model):
 class FirmwareSetting(Model):
     """A setting that an adapter stores in its flash memory.
 
-    - ``value``: the value in the form that the vendor's tool takes. If empty, the setting is reported but never changed. The placeholders
-      ``{cnp_dscp}`` and ``{cnp_priority}`` become the designed values.
+    - ``value``: the value as the vendor's tool accepts it. If empty, the setting is reported but never changed. The
+      placeholders ``{cnp_dscp}`` and ``{cnp_priority}`` become the designed values.
     - ``per_function``: True if each PCI function has its own copy of the setting.
     - ``spraying``: True if the setting is needed only in fabrics that spray packets.
     """
@@ -314,7 +316,7 @@ class NicGroup(Model):
         return len(self.names) // self.ports
 
     def gpu_of(self, rail: int, gpus: int) -> int:
-        """Return the index, from 0, of the GPU next to the NIC with a port on this rail. ``gpus`` is the number of GPUs in the server."""
+        """Return the index, from 0, of the GPU that uses the NIC with a port on this rail. ``gpus`` is the number of GPUs in the server."""
         return (rail - 1) % self.adapters * gpus // self.adapters
 
 
@@ -360,7 +362,7 @@ class ServerModel(Model):
     source: str
 
     def card(self, kind: str, rail: int) -> tuple[str, int]:
-        """Return the card of the NIC or port that set ``kind`` has on a rail: (set with the card's first ports, index of the card from 0).
+        """Return the card of a NIC or port of set ``kind`` on a rail: (the set that has the card's first ports, index of the card from 0).
 
         ``rail`` counts from 1.
         """
@@ -417,7 +419,7 @@ class Hardware(Model):
         return not (self.switches or self.nics or self.servers or self.optics)
 
     def with_more(self, other: Hardware) -> Hardware:
-        """Return the models of both. If both have a model of the same name, the one of ``other`` wins."""
+        """Return the models of this value and of ``other``. If both have a model of the same name, the one of ``other`` is used."""
         return Hardware.model_construct(
             switches={**self.switches, **other.switches},
             nics={**self.nics, **other.nics},

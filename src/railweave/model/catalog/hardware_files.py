@@ -1,8 +1,8 @@
 """Hardware files: users' own models in the catalog's form. Reports every error with file and line, and gives the JSON Schema.
 
-A hardware file has the sections ``switches``, ``nics``, ``servers`` and ``optics``, each with models by name. The section
-``hardware:`` of a fabric file has the same form. A model with a known name replaces the known model. ``extends: MODEL``
-takes all fields that are not given from that other model.
+A hardware file has the sections ``switches``, ``nics``, ``servers`` and ``optics``, each with models by name. The
+section ``hardware:`` of a fabric file has the same form. A model with a known name replaces the known model. A model
+with ``extends: MODEL`` takes the fields that it does not state from that model.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Contradiction = tuple[tuple[str | int, ...], str, str]
-"""A contradiction: (its place: section, name and the keys inside; the error message; the fix)."""
+"""A contradiction as (place, error message, fix). The place is the section, the model's name, and the keys inside the model."""
 
 
 def contradictions(hardware: Hardware, known: Catalog) -> Iterator[Contradiction]:

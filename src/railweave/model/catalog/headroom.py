@@ -52,12 +52,12 @@ class PortHeadroom:
 
     @property
     def wire_bytes(self) -> float:
-        """Bytes that arrive at line rate between XOFF and silence: those on the cable, of the peer's response and of the pipeline."""
+        """Bytes that arrive at line rate between XOFF and silence: the bytes on the cable, of the peer's response and of the pipeline."""
         return self.flight_bytes + self.response_bytes + self.pipeline_bytes
 
     @property
     def packet_bytes(self) -> int:
-        """Bytes of buffer that a packet of the MTU takes, in whole cells."""
+        """Bytes of buffer that an MTU-sized packet occupies, in whole cells."""
         return -(-self.mtu_bytes // self.cell_bytes) * self.cell_bytes
 
     @property
@@ -73,7 +73,7 @@ class PortHeadroom:
 
     @property
     def smallest_bytes(self) -> int:
-        """Bytes of buffer needed if only 64-byte packets arrive, each in its own cells.
+        """Bytes of buffer needed if only 64-byte packets arrive, each of which occupies whole cells.
 
         This includes two delays. The switch may have to finish an MTU-sized packet before it can send XOFF, and small packets
         arrive meanwhile. The peer finishes the packet that it is sending.
@@ -84,7 +84,7 @@ class PortHeadroom:
 
     @property
     def cells_of_smallest(self) -> int:
-        """Cells that a packet of 64 bytes takes."""
+        """The number of cells that a packet of 64 bytes occupies."""
         return -(-SMALLEST_BYTES // self.cell_bytes)
 
     @cached_property
@@ -110,7 +110,7 @@ class PortHeadroom:
 def port_headroom(
     catalog: Catalog, model: SwitchModel, length_m: float, speed_gbps: int, mtu_bytes: int
 ) -> PortHeadroom:
-    """Calculate the headroom of a port from speed, cable length and MTU, and from the chip's cell size, pipeline and public table."""
+    """Return the headroom of a port, calculated from speed, cable length and MTU, and from the chip's cell size, pipeline delay and public table."""
     physics, buffer = catalog.physics, model.buffer
     per_s = speed_gbps * 1e9 / 8
     metre = 2 * per_s / (physics.velocity_factor * physics.light_m_per_s)

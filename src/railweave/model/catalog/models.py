@@ -45,8 +45,8 @@ class Physics(Model):
     def response_bytes(self, speed_gbps: int) -> float:
         """Return the bytes that a peer still sends after it receives PFC XOFF.
 
-        A speed without an entry uses the quanta of the next higher speed. Above the highest listed speed, the peer takes as much
-        time as at that speed.
+        A speed without an entry uses the quanta of the next higher speed. Above the highest listed speed, the response
+        time of the highest listed speed is used.
         """
         speeds = sorted(self.response_quanta)
         speed = next((speed for speed in speeds if speed >= speed_gbps), speeds[-1])
@@ -54,7 +54,7 @@ class Physics(Model):
 
 
 class Catalog(Model):
-    """The whole catalog, by name. ``own_hardware`` holds the models that do not come with the package."""
+    """The whole catalog, by name. ``own_hardware`` holds the models that users describe in their own files."""
 
     switches: dict[str, SwitchModel]
     systems: dict[str, System]

@@ -1,4 +1,4 @@
-"""Optics that fit a port, both ends of a link, or a shared module; and the breakout that gives a port speed."""
+"""Choice of optics that fit a port, both ends of a link, or a shared module; and of the breakout that gives a port speed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ def parse_breakout(text: str) -> tuple[int, int] | None:
 
 
 def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """Return the breakout that gives the speed on a range's ports, or None if there is none.
+    """Return the breakout with which the ports of a range have a speed, or None if there is none.
 
-    If the range asks for a breakout, only that one is considered. Otherwise the mode with the fewest channels is returned.
+    If the range names a breakout, only that breakout is considered. Otherwise the mode with the fewest channels is
+    returned.
     """
     group = model.group_of(ports.first or model.ports[0].first)
     modes = group.modes() if group else []
@@ -33,9 +34,11 @@ def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breako
 
 
 def link_breakout(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """Return the breakout for links of a speed. If no mode gives this speed, return the one for the port's next lower speed, else None.
+    """Return the breakout for links of a speed.
 
-    If the range asks for a breakout, no lower speed is tried: a breakout that does not give the speed is an error.
+    If no breakout gives this speed, return the breakout for the next lower speed of the port, else None.
+
+    If the range names a breakout, no lower speed is tried: a named breakout that does not give the speed is an error.
     """
     mode = breakout_of(model, ports, speed_gbps)
     if mode is not None or ports.breakout is not None:
@@ -64,7 +67,7 @@ def fitting(
 ) -> list[tuple[float, str]]:
     """Return the optics that fit a port and reach at least ``length_m``, as (reach in metres, name in the catalog).
 
-    ``copper`` tells whether copper cables are included.
+    ``copper``: True includes copper cables.
     """
     return [
         (optic.reach_m, name)
@@ -78,14 +81,14 @@ def _fits(optic: Optic, cage: str, channels: int, speed_gbps: int) -> bool:
 
 
 def joins(optic: Optic | None, other: Optic | None) -> bool:
-    """Return whether a link can have these optics at its two ends. Returns True if an optic is None (not in the catalog)."""
+    """Return True if a link can have these optics at its two ends, or if an optic is None (not in the catalog)."""
     if optic is None or other is None:
         return True
     return _kind(optic) == _kind(other) if optic.pmd and other.pmd else optic.media == other.media
 
 
 def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, OpticRequirement]]) -> dict[Module, str]:
-    """Return an optic for each module, such that all have the same kind (PMD or media). Empty if no kind fits all modules.
+    """Return an optic for each module, such that all have the same kind (PMD or media). The result is empty if no kind fits all modules.
 
     Of several possible kinds, the one with the shortest total reach is used.
     """

@@ -10,8 +10,8 @@ QUEUE_PAIRS, SPLIT = "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"
 POST_COST_PS = 670_000
 """Picoseconds that NCCL's network proxy takes, per NIC, to post a message.
 
-A message is a part of the data on one queue pair, or a receiver's credit message that a buffer is free.
-The value is fitted: docs/validation.md, "What was fitted".
+A message is a part of the data on one queue pair, or the message by which a receiver grants a free buffer. The value is
+fitted: docs/validation.md, "What was fitted".
 """
 
 POINT_TO_POINT_BYTES = 128 << 10
@@ -35,7 +35,7 @@ def split_cost(port_gbps: float, ports: int, queue_pairs: int) -> float:
 
 
 RDMA_MTUS = (256, 512, 1024, 2048, 4096)
-"""RDMA MTUs that InfiniBand defines, in bytes of payload."""
+"""The RDMA MTUs that InfiniBand defines, in bytes of payload."""
 
 ADAPTIVE_WINDOW = 512
 """Packets that a queue pair may have outstanding on a NIC with adaptive routing.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 DOMAIN = 72
-"""GPUs of a rack that is one NVLink domain, unless the name gives a different number, for example NVL36."""
+"""The number of GPUs in a rack that is one NVLink domain, unless the rack's name gives the number, for example NVL36."""
 
 _RACKS = re.compile(r"(?<![a-z0-9])(gb200|gb300|vr200|rubin)(?![0-9])", re.IGNORECASE)
 _NUMBER = re.compile(r"nvl[ -]?(\d+)", re.IGNORECASE)
@@ -23,7 +23,7 @@ _DIES = re.compile(r"(?<![a-z0-9])(hgx|dgx)[ -]?b300", re.IGNORECASE)
 """A pattern of HGX and DGX B300 names. HGX B300 NVL16 is one board: 16 counts dies, two per GPU."""
 
 BOARDS = {"B200": 8, "B300": 8}
-"""GPUs per board, by GPU model. These GPUs are also sold in trays of a rack."""
+"""The number of GPUs per board, by GPU model. These GPUs are also sold in trays of a rack."""
 
 NOT_MODELLED = "NVLink between servers is not modelled, and what goes over it is predicted to go over NICs"
 
@@ -59,12 +59,12 @@ def wider_domains(known: Catalog, servers: Iterable[str]) -> dict[str, str]:
 
 
 def domain_remarks(known: Catalog, servers: Iterable[str]) -> list[str]:
-    """Return the remarks of a prediction about server models whose NVLink domain is or may be wider than the server."""
+    """Return a remark, to be shown with a prediction, for each server model whose NVLink domain is or may be wider than the server."""
     return [f"{name}: {why}; {NOT_MODELLED}" for name, why in wider_domains(known, servers).items()]
 
 
 GROUP = "gpu"
-"""The NIC set of a server model that belongs to its GPUs."""
+"""The name of the NIC set of a server model that belongs to its GPUs."""
 
 
 def shaped(spec: FabricFile, known: Catalog) -> tuple[FabricFile, Hardware]:

@@ -1,4 +1,4 @@
-"""Shares of a switch's packet buffer: one port's share, and the share that users of a dynamic threshold hold together."""
+"""Shares of a switch's packet buffer: the share of one port, and the share that the queues or ports with a dynamic threshold occupy together."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ports_at(model: SwitchModel, speed_gbps: int) -> int:
 
 
 def held_share(index: int, users: int = 1) -> float:
-    """Return the share (0 to 1) of a pool that ``users`` equal users hold together when each has reached its dynamic threshold.
+    """Return the share (0 to 1) of a pool that ``users`` equal users (queues or ports) occupy together when each has reached its dynamic threshold.
 
     A threshold is ``alpha`` times the free part of the pool.
     """

@@ -31,7 +31,7 @@ class Marking(Model):
 
 
 class WatchdogTimes(Model):
-    """Timers of the PFC watchdog that a system accepts: minimum and maximum of each, in milliseconds.
+    """The timer values of the PFC watchdog that a system accepts: the minimum and maximum of each timer, in milliseconds.
 
     - ``step_ms``: the finest step of timeout and recovery.
     - ``polls``: the minimum number of polling intervals in the timeout and in the recovery time.
@@ -128,7 +128,7 @@ class Reads(Model):
 
 
 class NotRendered(Model):
-    """The reason why a system has no statement for a field of the fabric file.
+    """A field of the fabric file for which a system has no statement, and the reason.
 
     - ``only``: the values without a statement; empty means all values.
     - ``but``: the values that need no statement, because the system behaves that way by default.
@@ -173,7 +173,7 @@ class Image(Model):
 
 
 class VrfNames(Model):
-    """The limits on VRF names. A VRF has the name of its tenant."""
+    """A system's limits on VRF names. A VRF has the name of its tenant."""
 
     most: int = Field(default=31, description="characters of the longest name")
     reserved: dict[str, str] = Field(

@@ -77,7 +77,7 @@ class ShownModel:
 
 
 def shown(catalog: Catalog, name: str, places: Mapping[tuple[str, str], FileLine]) -> list[ShownModel]:
-    """Return the models of a name, one for each section that has it."""
+    """Return the models with a name, one for each section that has such a model."""
     return [
         ShownModel(section, to_json(catalog, section, name), text(catalog, section, name, places))
         for section in SECTIONS
@@ -130,7 +130,7 @@ def servers_named(catalog: Catalog, word: str) -> list[str]:
 
 
 def switches_named(catalog: Catalog, word: str) -> list[str]:
-    """Return the switch models that match a word: the exact name, else names that begin with the word, else all models of that vendor."""
+    """Return the switch models that match a word: the model with exactly this name, else the models whose names begin with the word, else all models of the vendor with this name."""
     word = word.lower()
     if word in catalog.switches:
         return [word]

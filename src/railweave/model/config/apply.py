@@ -1,4 +1,4 @@
-"""Apply a change to a tree, to get the new configuration. Extract single statements from a tree, and merge them again."""
+"""Functions that apply a change to a configuration tree, extract single statements from a tree, and merge such statements into a tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def apply(nodes: Sequence[Node], steps: Sequence[Step]) -> tuple[Node, ...]:
-    """Return the top-level statements after the steps. Raises ``KeyError`` if a step names a statement that does not exist."""
+    """Return the top-level statements of a tree after the steps of a change.
+
+    Raises ``KeyError`` if a step names a statement that does not exist.
+    """
     result = tuple(nodes)
     for step in steps:
         result = _below(result, step.above, step)

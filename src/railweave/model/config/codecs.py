@@ -1,4 +1,4 @@
-"""Codecs that several systems use: numbers with limits, keywords for values, and names. A codec reads and writes one value."""
+"""Codecs that several systems use, for numbers with limits, keywords and names. A codec reads one value from text and writes the value as text."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def _of_length(length: int, low: int, high: int) -> list[str]:
 
 
 def number(low: int, high: int, *, unit: int = 1) -> Codec:
-    """Return the codec of a whole number from ``low`` to ``high`` in the text. The value is the number times ``unit``."""
+    """Return the codec of a whole number that is ``low`` to ``high`` in the text. The value is the number in the text times ``unit``."""
     return Codec(in_range(low, high), partial(whole, unit=unit), partial(_times, unit=unit), says=f"{low}-{high}")
 
 
 def needed(text: str, read: Callable[[str], T | None]) -> T:
-    """Return ``read(text)``. Raises ``ValueError`` if that is None."""
+    """Return the result of ``read(text)``. Raises ``ValueError`` if the result is None."""
     value = read(text)
     if value is None:
         raise ValueError(text)

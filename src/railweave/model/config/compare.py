@@ -39,7 +39,7 @@ class Change:
 
     @property
     def inverse(self) -> Change:
-        """The change that undoes this one."""
+        """The change that undoes this change."""
         return Change(self.before or self.tree, self.back, self.steps, self.not_compared, self.tree)
 
     @property

@@ -1,4 +1,4 @@
-"""The gate that replaces secrets in device text. All device text passes it before it enters a file that is shared.
+"""The gate that replaces secrets in device text. All text from devices passes this gate before it enters a file that is shared.
 
 A device's text is a JSON or XML document, statements in braces, or plain lines. ``secret_words`` finds the secret words of a
 statement. Each secret is replaced by ``<hidden>``, or by ``<hidden:NAME>``, where equal secrets get equal names. No reader
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     Replace = Callable[[Sequence[str], str], str]
-    """The text that replaces a secret, by the words before it and its value."""
+    """A function that returns the text to replace a secret with. Its arguments are the words before the secret, and the secret's value."""
     Find = Callable[[str], Iterator["_Secret"]]
-    """The secrets of a text of one form."""
+    """A function that finds the secrets in a text of one form (JSON, XML, braces or lines)."""
 
 _HIDDEN_NAME = re.compile(r"<hidden:([^<>\s]+)>")
 _STANDS_FOR = re.compile(r'"?(?:<secret:[^<>]*>|<hidden(?:[-:][^<>\s]*)?>|&lt;(?:secret|hidden)[^<>]*&gt;)"?')
@@ -118,8 +118,8 @@ def hidden(statement: str) -> str:
 class Gate:
     """The gate for the devices of one network. Equal secrets in the same place of their configurations get the same name on all devices.
 
-    A value that a capture has already hidden is assumed to be the same on every device. The operator sees its name and supplies
-    the value.
+    A secret that a capture has already hidden is assumed to have the same value on every device. The operator sees its
+    name and supplies the value.
     """
 
     _names: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])

@@ -14,7 +14,9 @@ _SUM = re.compile(rf"-?{_TERM}(?:[+-]{_TERM})*")
 
 
 def named(pattern: str, **fields: str | int) -> str:
-    """Return the name that a pattern gives. Braces hold a field or a sum, for example ``leaf{stripe_number*2+leaf-2:02d}``.
+    """Return the name that a pattern gives with the values of its fields.
+
+    Braces contain a field or a sum, for example ``leaf{stripe_number*2+leaf-2:02d}``.
 
     Raises ``KeyError`` for an unknown field, and ``ValueError`` for an expression that is neither a field nor a sum.
     """

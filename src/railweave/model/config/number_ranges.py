@@ -31,10 +31,10 @@ def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
 
 
 def of_list(entries: Iterable[tuple[Prefix, Lengths, bool]]) -> tuple[bool, Lengths | None] | None:
-    """Return the matching rule that all entries of a prefix list share: (whether longer prefixes match, the lengths or None for any).
+    """Return the matching rule that all entries of a prefix list share: (True if longer prefixes match, their lengths or None for any length).
 
-    Each entry is (prefix, its lengths, whether words such as ``ge`` follow the prefix). A host prefix without such words is
-    compatible with any other entry. Returns None if the entries have different rules.
+    Each entry is (prefix, its lengths, True if words such as ``ge`` follow the prefix). A host prefix without such
+    words is compatible with any other entry. Returns None if the entries have different rules.
     """
     known = list(entries)
     told = {

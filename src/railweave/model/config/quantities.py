@@ -1,8 +1,8 @@
 """Quantities as text, parsed the same way everywhere: ``400G``, ``30m``, ``128us``, ``8M``.
 
-A quantity is a number with a unit; blanks may surround either. A ``Quantity`` object defines the units of one kind and their
-factors; this module defines the project's kinds. The reader of an option, file or cell checks the limits of the number. If a bare
-number is accepted, ``factors`` has the empty unit.
+A quantity is a number with a unit; blanks may surround either. A ``Quantity`` object defines the units of one kind of
+quantity and their factors; this module defines all kinds that railweave uses. If a number without a unit is accepted,
+``factors`` has the empty unit. The limits of a number are checked by the reader of its option, file or cell.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Quantity(Generic[N]):
     example: str
     kind: type[N]
     counts: str = ""
-    """The noun for error messages if ``unit`` only names a kind, such as ``a size``."""
+    """The noun for error messages, such as ``a size``, if ``unit`` is not such a noun."""
     also: Mapping[str, float] = field(default_factory=dict[str, float])
     """Further spellings of units, which error messages do not list."""
     any_case: bool = False

@@ -1,4 +1,4 @@
-"""The changes of lines, from the rows of statement tables: lines that new ones replace, and the disruptions of changes."""
+"""The rules of how lines change, derived from the rows of statement tables: lines that a new line replaces, and the disruptions of changes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import Disruption
 
 PORT = "port"
-"""The kind of names that ports have. A change of a line below the header of a port disrupts only this port."""
+"""The kind of the names of ports. A changed line below the header of a port disrupts only this port."""
 
 
 def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
-    """Return the rules with those of the tables' rows. Patterns of ``rules`` come first."""
+    """Return ``rules`` with the rules of the tables' rows added. The patterns of ``rules`` come first."""
     patterns = dict(pattern for table in tables for pattern in _patterns(table))
     replaced = (pattern for pattern, changed in patterns.items() if changed != "removed")
     cut = (pattern for pattern, changed in patterns.items() if changed == "cut")
@@ -28,7 +28,7 @@ def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
 
 
 def with_disruptions(rules: LineRules, tables: Iterable[Statements[Any]]) -> LineRules:
-    """Return the rules with the disruptions of the tables' rows."""
+    """Return ``rules`` with the disruptions of the tables' rows added."""
     rows = (row for table in tables for row in _disruptions(table, rules, "", table.disrupts or ()))
     return replace(rules, disruptions=(*rows, *rules.disruptions))
 

@@ -47,12 +47,15 @@ class Secret:
 
 
 def secrets(text: str) -> tuple[Secret, ...]:
-    """Return the secrets that a text refers to, in order."""
+    """Return the secrets whose references are in a text, in order."""
     return tuple(Secret(name) for name in REFERENCE.findall(text)) if "<secret:" in text else ()
 
 
 def alike(text: str, other: str) -> bool | None:
-    """Return whether two texts are equal. Returns None if they differ only in that one has a reference where the other has a value."""
+    """Return True if two texts are equal, and None if their only difference is that one has a reference where the other has a value.
+
+    Else return False.
+    """
     if text == other:
         return True
     return None if filled(text, other) or filled(other, text) else False
@@ -156,7 +159,7 @@ SHAPE = re.compile(
     r"\$(?:\d{1,2}|2[aby]|y|gy|8[aA]|sha\d*|md5|apr1)\$[^\s;\"'<>]+"  # crypt(3) and Junos
     r"|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"  # a JSON web token
 )
-"""A pattern of texts that are secret in any place."""
+"""A pattern of texts that are secrets wherever they occur."""
 INSIDE = re.compile(
     r"(?i)(?:(?<![a-z0-9])(?:[a-z0-9]+[-_.])*(?:password|passwd|pwd|secret|token|apikey|api[-_]key|access[-_]key|[a-z]*auth)=(?:(?:key|token|token-secure),)?+"
     r"|[a-z][a-z0-9+.-]*://[^\s:/@\"]*:|\bbearer\s+|\bauthorization:\s*\w+\s+)(?P<value>(?!<)[^\s,;\"'&@<>]+)"

@@ -40,13 +40,19 @@ class LineRules:
     defined_inside: tuple[str, ...] = ()
     """Patterns of whole lines in a section that define a name for other lines of that section. They too are removed last."""
     taken_with: tuple[tuple[str, str], ...] = ()
-    """Pairs of patterns of lines in a section. When the first line is removed, the system also removes the second, which is set again."""
+    """Pairs of patterns of lines in a section.
+
+    When the first line is removed, the system also removes the second line, which must then be set again.
+    """
     ended_by: tuple[tuple[str, str], ...] = ()
-    """Pairs of patterns of lines in a section. When the first line is removed, the second disappears with it and needs no command."""
+    """Pairs of patterns of lines in a section.
+
+    When the first line is removed, the system also removes the second line, which therefore needs no command.
+    """
     anew_with: tuple[str, ...] = ()
     """First words of lines whose change empties their section. The section is removed and set again with the new lines."""
     removed_as: tuple[tuple[str, str], ...] = ()
-    """Patterns of lines for which a plain ``no`` would leave a different line in effect, each with the words to use after ``no``."""
+    """Pairs of the pattern of a line and the words that must follow ``no``, because ``no`` with the line itself would leave a different line in effect."""
     removed_by: tuple[tuple[str, str], ...] = ()
     """First words of lines, each with the word that removes them, for example ``default`` instead of ``no``."""
     narrowing: tuple[str, ...] = ("match ",)
@@ -54,7 +60,7 @@ class LineRules:
     without: tuple[str, ...] = ()
     """Lines that state a default. No command is needed to remove them."""
     texts: tuple[tuple[str, str], ...] = ()
-    """The first line of a multi-line text and the line that ends it. The whole text is one statement."""
+    """Pairs of the first and the last line of a text of several lines. The whole text is one statement."""
     undo_no: str = ""
     """The word before a line that cancels its ``no`` form. If empty, typing the line itself cancels it."""
     indent: str = " "
@@ -271,7 +277,10 @@ def _header(section: Section, rules: LineRules) -> Name:
 
 
 def name_of_line(line: str, rules: LineRules) -> Name:
-    """Return the words that identify a line among its siblings. ``no LINE`` has the same name as ``LINE``: it is a different value."""
+    """Return the words that identify a line among its siblings.
+
+    ``no LINE`` has the same name as ``LINE``, because it is a different value of the same statement.
+    """
     opens, _, text = line.partition("\n")
     if text:
         return (opens, "")

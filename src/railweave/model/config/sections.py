@@ -1,6 +1,7 @@
 """Configuration as lines and indented sections, as in FRR, EOS and systems with a similar syntax.
 
-A system's own ``tree`` module defines how they are printed. ``select`` finds lines by a pattern, called their form.
+The module ``tree`` of a system's folder prints its configuration. ``select`` finds lines by a pattern, called their
+form.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class SelectedLine:
     """A line found by ``select``.
 
     - ``below``: the lines below it.
-    - ``words``: the words that filled the named slots of the form, in this line and its parents.
+    - ``words``: the words in the named slots of the form, by slot, in this line and its parents.
     - ``path``: the parent lines and the line, joined by `` / ``.
     - ``chain``: the sections of the parent lines, then the section of the line itself.
     """
@@ -216,7 +217,7 @@ def flat(sections: Iterable[Section], above: str = "") -> list[str]:
 
 
 Known = Literal["understood", "irrelevant", ""]
-"""The knowledge of a reader about a line: part of what was read, without effect, or nothing (an empty string)."""
+"""The reader's knowledge of a line: the line was read, it has no effect, or (empty string) it was not understood."""
 
 
 class SectionReader:
@@ -228,13 +229,13 @@ class SectionReader:
         self._passed: set[int] = set()
 
     def each(self, *forms: str, below: SelectedLine | None = None) -> Iterator[SelectedLine]:
-        """Take and yield every line that matches these forms (see ``select``), at the top or below a line taken before."""
+        """Mark as understood and yield every line that matches these forms (see ``select``), at the top level or below the line ``below``."""
         for selected in select(self.sections if below is None else below.below, *forms):
             self._understood.update(id(section) for section in selected.chain)
             yield selected
 
     def last(self, *forms: str, below: SelectedLine | None = None) -> SelectedLine | None:
-        """Take every line that matches these forms, and return the last, which overrides earlier ones; None if no line matches."""
+        """Mark every line that matches these forms as understood. Return the last, which overrides earlier ones, or None if no line matches."""
         lines = list(self.each(*forms, below=below))
         return lines[-1] if lines else None
 
@@ -256,7 +257,7 @@ class SectionReader:
         self.give_back(selected.chain[-1])
 
     def untaken(self, lines: Iterable[Section], above: str, irrelevant: Callable[[str], bool]) -> tuple[str, ...]:
-        """Return the lines that are not understood. Lines for whose path ``irrelevant`` returns True are left out.
+        """Return the paths of the lines that are not understood. A line is left out if ``irrelevant`` returns True for its path.
 
         ``above`` is the path of the section that contains ``lines``.
         """
@@ -267,7 +268,7 @@ class SectionReader:
         )
 
     def lines(self) -> Iterator[tuple[Section, str, Known]]:
-        """Yield every line, its path of parent lines joined by `` / ``, and whether it was understood, as what."""
+        """Yield every line with its path of parent lines, joined by `` / ``, and the reader's knowledge of the line."""
         return self._lines(self.sections, "")
 
     def _lines(self, sections: Sequence[Section], above: str) -> Iterator[tuple[Section, str, Known]]:
@@ -278,7 +279,7 @@ class SectionReader:
                 yield from self._lines(block.body, f"{here} / ")
 
     def known(self, section: Section) -> Known:
-        """Return if a line was understood, and as what."""
+        """Return the reader's knowledge of a line: read, without effect, or (empty string) not understood."""
         if id(section) not in self._understood:
             return ""
         return "irrelevant" if id(section) in self._passed else "understood"

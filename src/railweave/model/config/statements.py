@@ -34,15 +34,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REST = "rest_"
-"""The part of a flat statement behind the form of its element."""
+"""The slot for the part of a flat statement that follows the form of its element."""
 IT = "it"
 """The slot of an element that is itself the value, for example an address in a list of addresses."""
 KEPT = 4096
-"""The number of lines of which a table keeps the row and the values."""
+"""The number of lines for which a table caches the row and the values."""
 SECTION = "section"
 """The field of an element that holds the section that it was read from, in classes that have such a field.
 
-A configuration may not be able to hold what an element says. Its section can then be given back (``SectionReader.give_back``).
+If ``DeviceConfig`` cannot hold an element, a reader can mark its section as not understood
+(``SectionReader.give_back``).
 """
 
 
@@ -50,10 +51,10 @@ A configuration may not be able to hold what an element says. Its section can th
 class Codec:
     """The conversion between a value and its words.
 
-    - ``accepts``: a regular expression for the words that the device takes.
-    - ``word``: a regular expression by which the reader finds a slot. The reader may understand more than the device takes.
-    - ``read``: the value of words; raises ``ValueError`` or ``KeyError`` for words without a value.
-    - ``write``: the words of a value.
+    - ``accepts``: a regular expression for the words that the device accepts.
+    - ``word``: a regular expression by which the reader finds a slot. It may match more words than the device accepts.
+    - ``read``: a function that returns the value of words; it raises ``ValueError`` or ``KeyError`` for invalid words.
+    - ``write``: a function that returns the words of a value.
     - ``defines`` and ``refers``: the kind of object whose name the words define or use.
     """
 
@@ -70,7 +71,7 @@ class Codec:
 
 
 class Name(NamedTuple):
-    """A name in a line. ``kind`` is what the name is of; ``refers`` is True if the line uses the name, False if the line defines it.
+    """A name in a line. ``kind`` is the kind of the named object; ``refers`` is True if the line uses the name, False if the line defines the name.
 
     ``path`` is the line after the lines above it, joined by `` / ``.
     """
@@ -110,9 +111,9 @@ class Row:
     flat: bool = False
     prints: bool = True
     since: str = ""
-    """The first release that has the statement. If empty, every release that is supported has it."""
+    """The first release that has the statement. If empty, every supported release has the statement."""
     disrupts: tuple[Disruption, ...] | None = None
-    """The disruptions that a change of the statement causes. None: those of the table."""
+    """The disruptions that a change of the statement causes. None means the disruptions of the table."""
     changed: Changed = "cut"
     """The way in which a statement of one value changes."""
 
@@ -140,7 +141,8 @@ def line(
     - Every field of ``sets`` has the given constant.
     - ``when`` returns true.
 
-    Of several forms, the first that fits is printed. The forms in ``also`` mean the same, but are only read.
+    Of several forms, the first whose slots all have values is printed. The forms in ``also`` mean the same, but are
+    only read.
     """
     return Row(
         _forms(form), tuple(also), codecs, source, sets=sets or {}, usual=usual, when=when, prints=prints, since=since, disrupts=disrupts,
@@ -166,14 +168,15 @@ def each(
     changed: Changed = "cut",
     **codecs: Codec,
 ) -> Row:
-    """Return a statement for each element of ``field``. It sets the fields of the element that are in ``sets``.
+    """Return a row whose statement is printed for each element of ``field``. The statement sets the element's fields in ``sets`` to constants.
 
-    - ``made``: the class of the elements; None if an element is the value of the slot ``it`` itself.
-    - ``rows``: if given, each element is a section with these statements inside. Without ``made``, one of them has the slot ``it``.
-    - ``flat``: with ``rows``, each statement of an element has the form in front of it, such as ``neighbor <name> timers 3 9``, and there
-      is no section.
-    - ``by``: if given, the field is a mapping. The first of these slots that a line has is the key; lines with equal keys describe one
-      element. Without ``by``, the field is a tuple.
+    - ``made``: the class of the elements; None if the element itself is the value of the slot ``it``.
+    - ``rows``: if given, each element is a section that contains these statements. Without ``made``, one of these has
+      the slot ``it``.
+    - ``flat``: with ``rows``, each statement of an element has the form in front of it, such as
+      ``neighbor <name> timers 3 9``, and there is no section.
+    - ``by``: if given, the field is a mapping. The first of these slots that a line has is the key; lines with equal
+      keys describe one element. Without ``by``, the field is a tuple.
 
     Slots that are not fields of the element are fields of the value that contains it.
     """
@@ -196,7 +199,9 @@ def part(
     when: Callable[[Any], bool] | None = None,
     disrupts: tuple[Disruption, ...] | None = None,
 ) -> Row:
-    """Return the statements of a part of the value. They are below the header ``form`` or, without one, among the other statements.
+    """Return a row for the statements of a part of the value.
+
+    The statements are below the header ``form`` or, without a header, among the other statements.
 
     The part is None if no statement is present. It is printed if ``when`` returns true for the value that contains it.
     """
@@ -207,9 +212,10 @@ def part(
 def under(
     form: str, source: str, *rows: Row, when: Callable[[Any], bool] | None = None, since: str = "", **codecs: Codec
 ) -> Row:
-    """Return a header with statements about the value itself below it.
+    """Return a row for a header with statements about the value itself below it.
 
-    It is printed if ``when`` returns true, and if its slots have values or, without slots, one of the statements is printed.
+    The header is printed if ``when`` returns true and all its slots have values. A header without slots is printed if
+    one of the statements is printed.
     """
     return Row((form,), codecs=codecs, source=source, rows=rows, when=when, since=since)
 
@@ -217,12 +223,12 @@ def under(
 def fixed(
     form: str, source: str, when: Callable[[Any], bool] | None = None, disrupts: tuple[Disruption, ...] | None = None
 ) -> Row:
-    """Return a constant statement that sets no field. It is printed with the value if ``when`` returns true."""
+    """Return a row for a constant statement that sets no field. It is printed with the value if ``when`` returns true."""
     return Row((form,), source=source, when=when, disrupts=disrupts)
 
 
 def passed(form: str, reason: str, source: str = "", **codecs: Codec) -> Row:
-    """Return a statement that is only read and does not affect the network, with the ``reason``."""
+    """Return a row for a statement that is only read, because it does not affect the network, with the ``reason``."""
     return Row((form,), codecs=codecs, source=source, reason=reason, prints=False)
 
 
@@ -247,7 +253,7 @@ def _told(piece: str, codecs: Mapping[str, Codec]) -> str:
 class Form:
     """A compiled form: its text for printing, and the patterns for reading and checking lines.
 
-    - ``<slot>``: a value. A value whose slot name begins with ``_`` is read and dropped.
+    - ``<slot>``: a value. A value whose slot name begins with ``_`` is read and ignored.
     - ``[ port <port>]``: an optional part.
     - ``{ port <port>| vrf <_vrf>}``: options in any order, only in forms that are never printed.
     """
@@ -287,12 +293,12 @@ class Form:
 
     @cached_property
     def text(self) -> str:
-        """The form for people: slots as their limits or words."""
+        """The form as text for people, with the limits or words of each slot."""
         return _PIECES.sub(lambda piece: _told(piece[0], self.codecs), self.raw)
 
     @cached_property
     def accepts(self) -> re.Pattern[str]:
-        """The lines of the form that the device takes. Only the grammar wants it, so it is compiled when first used."""
+        """The pattern of lines that the device accepts. Only the grammar uses this pattern, so it is compiled when first used."""
         return re.compile(
             "".join(
                 f"(?:{self.codecs[piece[1:-1]].accepts})"
@@ -303,7 +309,7 @@ class Form:
         )
 
     def filled(self, texts: Mapping[str, str]) -> str:
-        """Return a line of the form with these texts by slot, its optional parts included."""
+        """Return a line of the form with the given text in each slot, including the optional parts."""
         return self.printed([texts[slot] for slot in self.slots])
 
     def printed(self, words: Sequence[str | None]) -> str:
@@ -345,7 +351,8 @@ class _Entry:
 class Statements(Generic[T]):
     """A table of rows that describe values of the class ``made``.
 
-    ``disrupts`` are the disruptions that changes of rows cause which name none. None: it is not known what they do.
+    ``disrupts`` are the disruptions of changes of those rows that state no disruptions themselves. None means that
+    their disruptions are unknown.
     """
 
     def __init__(
@@ -494,13 +501,16 @@ class Statements(Generic[T]):
     # Reading
 
     def read(self, sections: Iterable[Section], reader: SectionReader) -> T:
-        """Return the value that sections describe. The understood lines are marked in ``reader``."""
+        """Return the value that sections describe. ``reader`` records the understood lines."""
         return self.build(self.collect(sections, reader))
 
     def collect(
         self, sections: Iterable[Section], reader: SectionReader, into: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Return the fields that sections describe, by name, in the form that ``build`` takes. ``into`` holds fields of earlier sections."""
+        """Return the fields that sections describe, by name, in the form that ``build`` takes.
+
+        ``into`` holds the fields of sections that were read before.
+        """
         collected: dict[str, Any] = {} if into is None else into
         for section in sections:
             self._take(section, reader, collected)
@@ -595,7 +605,7 @@ class Statements(Generic[T]):
         return None, {}
 
     def build(self, values: dict[str, Any]) -> T:
-        """Return the value built from collected fields. Fields that no statement gave keep their default."""
+        """Return the value built from collected fields. Fields without a statement keep their default."""
         assert self.made is not None  # noqa: S101 - only values of a class are built
         return self.made(**self._built(self.rows, dict(values)))
 
@@ -628,7 +638,9 @@ class Statements(Generic[T]):
     # Checking
 
     def statements(self, *, also: bool = False) -> Iterator[tuple[Row, list[Form], Statements[Any] | None]]:
-        """Yield each row with its forms, and the table for the lines below. Behind a flat element's forms come those of its rows.
+        """Yield each row with its forms, and the table for the lines below (None if no lines can be below).
+
+        The forms of a flat element are followed by the forms of its rows.
 
         With ``also``, forms that are only read are included.
         """
@@ -648,7 +660,7 @@ class Statements(Generic[T]):
                 yield below, list(map(Form, joined, codecs)), deeper
 
     def commands(self) -> Iterator[tuple[Row, Form, Statements[Any] | None]]:
-        """Yield the forms that the device takes, each with its row and the table for the lines below: the grammar of the command line.
+        """Yield the grammar of the command line: the forms that the device accepts, each with its row and the table for the lines below.
 
         Rows without a source, and forms that are only read, are left out.
         """
@@ -658,19 +670,19 @@ class Statements(Generic[T]):
 
     @cached_property
     def begins(self) -> frozenset[str]:
-        """The first words of the lines at the top, except of forms that begin with a slot."""
+        """The first words of the table's top-level lines. Forms that begin with a slot are left out."""
         return frozenset(self._entries)
 
     @cached_property
     def releases(self) -> frozenset[str]:
-        """The releases before which a row of the table, or one below, is not accepted."""
+        """The releases in which a row of this table, or of a table below it, was introduced."""
         here = frozenset(row.since for row in self.rows if row.since)
         return here.union(*(table.releases for table in self._tables.values()))
 
     def since(
         self, sections: Iterable[Section], releases: Collection[str], above: str = ""
     ) -> Iterator[tuple[str, str]]:
-        """Yield the lines whose statement comes with one of ``releases``, each with its path and that release."""
+        """Yield (path, release) for each line whose statement was introduced in one of ``releases``."""
         for section in sections:
             entry, values = self._entry(section.line)
             while entry is not None:

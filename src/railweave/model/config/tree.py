@@ -27,11 +27,11 @@ class Node:
 
     - ``values``: the words after the name. They are replaced together.
     - ``listed``: True if the values are a list, even with one value.
-    - ``children``: the statements below; None if the statement cannot hold any. If the members of a list can change one by one,
-      they are children, each with only a name.
+    - ``children``: the statements below; None if the statement cannot hold any. If the members of a list can change one
+      by one, they are children, each with only a name.
     - ``ordered``: True if the position among ordered siblings matters.
-    - ``anew``: True if the system can only append values or children. If values change, or appending cannot give the right order
-      of the children, the statement is removed and set again.
+    - ``anew``: True if the system can only append values or children. The statement is removed and set again if its
+      values change, or if appending would give the wrong order of children.
     - ``at``: the line number in the source text, from 1; 0 if not read from a text. It is ignored in comparisons.
     """
 
@@ -49,9 +49,10 @@ class Step:
     """One step of a change to a tree.
 
     - ``above``: the names from the top down to the parent.
-    - ``node``: the statement that is removed, added after its siblings, set in place of ``old``, or moved before the sibling ``before``.
-    - ``place``: the indexes from the top, in the old tree for removals and in the new tree otherwise. Systems that take commands
-      one after another sort by it.
+    - ``node``: the statement that is removed, added after its siblings, set in place of ``old``, or moved before the
+      sibling ``before``.
+    - ``place``: the indexes from the top, in the old tree for removals and in the new tree otherwise. Systems that
+      execute commands one after another sort the steps by it.
     """
 
     kind: Literal["remove", "add", "replace", "move"]
@@ -71,7 +72,8 @@ class Step:
 class Disruption:
     """The disruption that a change of a statement causes.
 
-    In a row of a statement table, ``statement`` is empty or a lookahead with one of the groups: the row says which statement it is.
+    In a row of a statement table, ``statement`` only captures a group or is empty, because the row determines the
+    statement.
 
     - ``statement``: a regular expression for the start of ``Step.path``, or of the path of any statement below. The group ``of``
       captures the disrupted object; if no statement has this object before the change, nothing is disrupted. The group ``port``
@@ -116,7 +118,7 @@ class ConfigTree(Protocol):
 
     @property
     def disruptions(self) -> tuple[Disruption, ...]:
-        """The disruptions that changes of this file cause."""
+        """The disruptions that changes of this file can cause."""
         ...
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
@@ -124,7 +126,7 @@ class ConfigTree(Protocol):
         ...
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """Return the steps that the system would refuse."""
+        """Return the steps that the system would refuse as commands."""
         ...
 
 
@@ -142,7 +144,10 @@ def paths(node: Node, above: tuple[Name, ...]) -> Iterator[str]:
 
 
 def disrupted(step: Step, table: Sequence[Disruption], before: Sequence[Node] = ()) -> list[Disruption]:
-    """Return the rows of a table that apply to a step, those of one disruption once. ``before`` is the tree before the change."""
+    """Return the rows of a table that apply to a step. Rows that describe the same disruption are returned once.
+
+    ``before`` is the tree before the change.
+    """
     rows = [row for row in table if step.kind in row.when and row.value in {"", " ".join(step.node.values)}]
     if not rows:
         return []

@@ -48,7 +48,7 @@ class Dlb:
 
 @dataclass(frozen=True, slots=True)
 class Hash:
-    """Fields of the static hash, and its seed. If ``seed`` is None, each switch uses a seed of its own."""
+    """Fields of the static hash, and its seed. If ``seed`` is None, each switch uses its own default seed."""
 
     layer3: bool = True
     layer4: bool = True

@@ -51,8 +51,9 @@ def bgp_config(
 ) -> Bgp | None:
     """Return the BGP configuration of a switch, or None if no link needs a session.
 
-    ``ports`` holds the switch's cabled ports, with the result of ``ends_of`` for each. ``form`` is the form in which colors are
-    announced.
+    ``ports`` holds the switch's cabled ports, with the result of ``ends_of`` for each. ``form`` is the form of BGP
+    attributes in which colors are announced. ``large`` is True if every switch of the fabric supports large
+    communities.
     """
     links = [(port, both) for port, both in ports if port.kind == "fabric"]
     if not links:
@@ -191,9 +192,9 @@ def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, col
 
 
 def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
-    """Return the ECMP width: that of the fabric file, else the smallest value that the system accepts and that is at least ``width``.
+    """Return the maximum number of ECMP paths to configure: the value of the fabric file, else the smallest value of at least ``width`` that the system accepts.
 
-    If no accepted value is large enough, return the largest.
+    If no accepted value is large enough, return the largest accepted value.
     """
     asked = fabric.underlay.maximum_ecmp
     if asked is not None:
@@ -217,7 +218,7 @@ def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int 
 
 
 def routed_families(network: Network, switch: Switch) -> tuple[Family, ...]:
-    """Return the address families that a switch's underlay routes: that of the tunnels with an overlay, else those of the servers."""
+    """Return the address families that a switch's underlay routes: with an overlay, the family of the tunnels; else the families of the servers."""
     overlay = network.fabric(switch.fabric).overlay
     if overlay is not None:
         return (overlay.vtep,)

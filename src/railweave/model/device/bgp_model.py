@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 NOTHING = "(nothing)"
-"""The name that readers give to the policy of a session that passes no route. No policy of a device can have it."""
+"""The name that readers give to the policy of a session that passes no route. No policy on a device can have this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class BgpGroup:
 
 
 def with_bfd(groups: Iterable[BgpGroup], watched: Sequence[Bfd | None]) -> tuple[tuple[BgpGroup, ...], Bfd | None]:
-    """Return (the groups, the most frequent BFD settings). A group with other settings gets them in its ``bfd``.
+    """Return (the groups, the most frequent BFD settings). A group with other settings has these in its ``bfd``.
 
     ``watched`` holds the settings of each group, in the same order; None means no BFD.
     """
@@ -83,11 +83,11 @@ def with_bfd(groups: Iterable[BgpGroup], watched: Sequence[Bfd | None]) -> tuple
 class Match:
     """Conditions of a policy term. All conditions that are set must hold.
 
-    - ``community``: the name of a community that the route must carry.
-    - ``lengths``: with ``orlonger``, the minimum and maximum length of a route inside a listed prefix; None means any length.
-      They are only read from configurations: no design sets them, and nothing renders them.
-    - ``family``: the address family of matching routes. If there is a prefix list, only its prefixes of this family count.
-      Route-maps of a switch that routes both families have a term for each.
+    - ``community``: the name of a community that the route must have.
+    - ``lengths``: with ``orlonger``, the minimum and maximum length of a route inside a listed prefix; None means any
+      length. They are only read from configurations: no design sets them, and nothing renders them.
+    - ``family``: the address family of matching routes. If there is a prefix list, only its prefixes of this family
+      count. Route-maps of a switch that routes both families have a term for each.
     """
 
     protocol: Literal["direct", "bgp"] | None = None
@@ -118,8 +118,9 @@ class Action:
 class Term:
     """One term of a policy.
 
-    - ``unknown``: statements of the term that are not understood. They may narrow the condition, change the route or lead to another
-      term, so the fate of a route that reaches this term is not known. Only read from configurations.
+    - ``unknown``: statements of the term that are not understood. They may narrow the condition, change the route or
+      lead to another term, so the decision on a route that reaches this term is unknown. The field is only read from
+      configurations.
     """
 
     name: str
@@ -206,14 +207,14 @@ class Bgp:
         return any(session.peer_address is None for group in self.groups for session in group.sessions)
 
     def values(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the values of communities by name. Names that are used but not defined are left out."""
+        """Return the values of communities by name. Names of undefined communities are left out."""
         by_name = {community.name: community.value for community in self.communities}
         return {name: by_name[name] for name in names if name in by_name}
 
     def family_of(self, match: Match) -> Family:
         """Return the address family of a condition: its own, else the first family that the device routes.
 
-        If the device's text has lost its address families, use the family of the first prefix in the condition's list.
+        If the configuration lacks address families, return the family of the first prefix in the condition's list.
         """
         listed = self.prefix_lists.get(match.prefix_list or "", ())
         known: tuple[Family, ...] = (*self.families, *(prefix.family for prefix in listed), "ipv6")
@@ -248,11 +249,11 @@ def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tup
 
 
 WELL_KNOWN = frozenset({*range(10), 666, *range(65281, 65285)})
-"""The second numbers of communities 65535:N that are assigned (IANA, "BGP Well-known Communities"), such as 0, graceful shutdown."""
+"""The assigned values of N in communities 65535:N (IANA, "BGP Well-known Communities"), for example 0 for graceful shutdown."""
 
 
 def is_well_known(community: str) -> bool:
-    """Return whether routers act on a standard community without a policy (RFC 1997)."""
+    """Return True if routers act on a standard community without a policy (RFC 1997)."""
     first, _, second = community.partition(":")
     return first == "65535" and second.isdigit() and int(second) in WELL_KNOWN
 
@@ -316,7 +317,10 @@ class JointPolicies:
     families: dict[str, Mapping[Family, str | None]] = field(default_factory=dict[str, "Mapping[Family, str | None]"])
 
     def name(self, names: Mapping[Family, str | None]) -> str | None:
-        """Return the name of the policy that replaces one policy per address family; None if no family has a policy. Record it for ``policies`` if it must be added."""
+        """Return the name of the policy that replaces one policy per address family, or None if no family has a policy.
+
+        A new policy is recorded for ``policies``.
+        """
         joined, more = of_families(names, ())
         if more and joined:
             self.families[joined] = names

@@ -91,8 +91,8 @@ def lowered_balancing(
 ) -> tuple[BalancingConfig, list[str]]:
     """Return load balancing adapted to the platform, and descriptions of the features left out.
 
-    ``entering`` holds the ports where traffic enters the fabric. If only some opcodes are to be sprayed and the platform cannot
-    match packet contents, nothing is sprayed.
+    ``entering`` holds the names of the ports where traffic enters the fabric. If only some opcodes are to be sprayed
+    and the platform cannot match packet contents, nothing is sprayed.
     """
     lacks = platform.lacks
     if balancing.group_mode == "spray" and "random-spray" in platform.has:
@@ -108,7 +108,7 @@ def lowered_balancing(
 
 
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
-    """Return the configuration of one switch for its own operating system, or for ``nos`` as if every switch ran that.
+    """Return the configuration of one switch for its own operating system, or for ``nos`` as if every switch ran that system.
 
     If any switch of the fabric runs FRR, the policies have a form that all of the fabric's switches read, because the lab runs
     FRR's configuration unchanged. Raises ``KeyError`` if there is no such switch.

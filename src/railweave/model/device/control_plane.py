@@ -16,7 +16,7 @@ PortRange = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Policer:
-    """The rate limit that some rules share, in bits per second, and the burst size in bytes."""
+    """A rate limit that several rules share: the rate in bits per second, and the burst size in bytes."""
 
     name: str
     rate_bps: int
@@ -25,7 +25,7 @@ class Policer:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Permitted sources of packets.
+    """The senders and ingress interfaces from which a rule accepts packets.
 
     - ``prefixes``: the source prefixes; empty means any.
     - ``interfaces``: the ingress interfaces, for systems that can match them; empty means any.
@@ -39,7 +39,9 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class ControlRule:
-    """A rule that accepts packets. All conditions that are set must hold. If a condition has several values, one of them must match.
+    """A rule that accepts packets. A packet must meet all conditions that are set.
+
+    If a condition has several values, the packet must match one of the values.
 
     - ``plane``: the ports on which the packets arrive: those of the fabric and of servers, or the management port.
     - ``sources`` and ``policer``: names of a ``Sources`` and a ``Policer``.
@@ -94,7 +96,7 @@ class ControlPlane:
         return (*self.of("network", family), *management)
 
     def source(self, rule: ControlRule) -> Sources:
-        """Return the permitted sources of the packets that a rule accepts."""
+        """Return the sources from which a rule accepts packets."""
         anywhere = Sources("", rule.family, ())
         return (
             next((source for source in self.sources if source.name == rule.sources), anywhere)

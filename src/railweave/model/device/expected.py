@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from railweave.model.device.timers import Bfd, RouterAdvertisements
 
 Keys = tuple[str, ...]
-"""A key path in the fabric file, for example ``("fabrics", "backend", "underlay")``."""
+"""The path of keys to a value in the fabric file, for example ``("fabrics", "backend", "underlay")``."""
 
 PAM4_GBPS = (200, 400, 800)
 """Port speeds that use RS(544,514) forward error correction (IEEE 802.3, clause 119)."""
@@ -41,7 +41,7 @@ class Identity(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Port(Expectation):
-    """A cabled port that is up. LLDP shows ``peer_port`` of ``peer`` at the other end of its cable.
+    """The expectation that a cabled port is up, and that LLDP shows ``peer_port`` of ``peer`` at the other end of its cable.
 
     A port to an external router (``external``) has no cable in the design. Servers do not have to run LLDP.
 
@@ -73,15 +73,15 @@ class Port(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session(Expectation):
-    """An established BGP session with the expected numbers of prefixes.
+    """The expectation that a BGP session is established, with these numbers of prefixes.
 
-    - ``received`` and ``sent``: prefixes before the receiver's policy. A switch's own prefixes are not included: Junos does not send them
-      back, and FRR does not count them.
+    - ``received`` and ``sent``: prefixes before the receiver's policy. A switch's own prefixes are not included: Junos
+      does not send them back, and FRR does not count them.
     - ``accepted``: received prefixes that remain after the policy.
     - ``used``: received prefixes for which the session's link is a next hop.
     - ``shared``: True if any used prefix also has other next hops.
     - ``echoed``: the receiver's own prefixes, which FRR sends back and counts as sent.
-    - ``color``: the path color of the link; empty if it is not colored.
+    - ``color``: the path color of the link; empty if the link has none.
     """
 
     group: BgpGroup
@@ -98,7 +98,7 @@ class Session(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlaySession(Expectation):
-    """An established EVPN session between loopbacks."""
+    """The expectation that an EVPN session between loopbacks is established."""
 
     session: BgpSession
     bfd: Bfd | None
@@ -106,7 +106,7 @@ class OverlaySession(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adjacency(Expectation):
-    """A level-2 IS-IS adjacency that is up."""
+    """The expectation that a level-2 IS-IS adjacency is up."""
 
     interface: str
     link: str
@@ -117,7 +117,10 @@ class Adjacency(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route(Expectation):
-    """A route to a prefix of a different switch, ``leaf``. ``ports`` are the local ports toward it. ``color`` is empty if not colored."""
+    """The expectation of a route to a prefix of a different switch, ``leaf``. ``ports`` are the local ports toward this switch.
+
+    ``color`` is the path color of the prefix; empty if it has none.
+    """
 
     prefix: Prefix
     color: str
@@ -146,7 +149,10 @@ class ColorPath(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gateway(Expectation):
-    """A server-facing interface with its addresses. ``advertisements`` are the router advertisements it sends, or None."""
+    """A server-facing interface with its addresses.
+
+    ``advertisements`` are the router advertisements that the interface sends; None if it sends none.
+    """
 
     name: str
     addresses: tuple[InterfaceAddress, ...]
@@ -170,7 +176,7 @@ class Tenant(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedPrefix(Expectation):
-    """A prefix that a VRF shares with other leaves and that has no gateway on this switch. ``leaves`` are the leaves that lead to it."""
+    """A prefix of a VRF that other leaves announce and that has no gateway on this switch. ``leaves`` are the leaves that announce the prefix."""
 
     vrf: str
     prefix: Prefix
@@ -195,7 +201,7 @@ class Queues(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock(Expectation):
-    """A clock that is synchronised with one of ``servers``."""
+    """The expectation that the clock is synchronized with one of the NTP servers ``servers``."""
 
     servers: tuple[Address | str, ...]
 
@@ -206,7 +212,8 @@ class ExpectedRouting:
 
     - ``sessions``: BGP sessions on links.
     - ``examples``: routes to the server prefixes of one other leaf.
-    - ``underlay``: the same in the default VRF. With an overlay, these are routes to tunnel endpoints instead of tenants' prefixes.
+    - ``underlay``: routes in the default VRF, as examples. With an overlay, these are routes to tunnel endpoints
+      instead of tenants' prefixes.
     - ``tenants``: VRFs with the prefixes that they must hold.
     - ``shared``: shared prefixes that have no gateway on this switch.
     - ``bridged``: the leaves of each layer-2 network, by VNI.

@@ -1,4 +1,4 @@
-"""Two device configurations compared or merged field by field; and fields that a system's text cannot express.
+"""Comparison and merging of two device configurations, field by field, including fields that a system's text cannot express.
 
 A field is named by its path, with dots between names, for example ``bgp.groups.sessions.peer_as``. A place also includes the names of
 entries: ``("bgp", "groups", "spines", "sessions", "et-0/0/0", "peer_as")``.

@@ -162,13 +162,13 @@ def host_configs(network: Network) -> dict[str, HostConfig]:
 
 
 def host_config(network: Network, name: str) -> HostConfig:
-    """Return the configuration of one server. Raises ``KeyError`` if there is no such server."""
+    """Return the configuration of the server ``name``. Raises ``KeyError`` if there is no such server."""
     with in_force(network.catalog):
         return config_of(host_scope(network, name))
 
 
 def config_of(scope: HostScope) -> HostConfig:
-    """Build the configuration of a server from its part of the network."""
+    """Return the configuration of a server, built from its part of the network."""
     model, fabrics = scope.model, scope.fabrics
     qos = tuple(_qos(scope, fabric) for fabric in fabrics.values())
     nics = tuple(nic for fabric_qos in qos for nic in _nics(scope, fabrics[fabric_qos.fabric], fabric_qos))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def address_range(pools: Iterable[str], addresses: Iterable[HostAddress]) -> str:
     """Return the first pool that contains all addresses, or else the longest prefix that contains them.
 
-    The latter is needed for layer-2 networks and for servers with a different link type.
+    The longest prefix is needed for layer-2 networks, and for servers with a different link type.
     """
     prefixes = list(dict.fromkeys(str(address.prefix) for address in addresses))
     networks = [_network(prefix) for prefix in prefixes]
@@ -141,7 +141,7 @@ def used_addresses(nic: HostNic, family: Family | None) -> list[HostAddress]:
 
 
 def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:
-    """Return whether jobs load railweave's NCCL net plugin and its tuner. They do if the library is NCCL and paths are colored."""
+    """Return True if jobs load railweave's NCCL net plugin and its tuner: if the library is NCCL and the design has path colors."""
     return _colored(nics) and scope.library == "NCCL" and scope.hosts.job.net_plugin in {None, PLUGIN}
 
 
@@ -151,7 +151,7 @@ def _colored(nics: Sequence[HostNic]) -> bool:
 
 
 def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
-    """Return the folder of Open MPI, or None to use PATH."""
+    """Return the folder of Open MPI on the servers, or None if Open MPI is found by PATH."""
     return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
 
 

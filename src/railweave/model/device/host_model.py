@@ -50,7 +50,7 @@ class FirmwareOption:
 
 @dataclass(frozen=True, slots=True)
 class BiosOption:
-    """A setting in the server's firmware menu. ``verify`` is how to check it from Linux; empty if no way is known."""
+    """A setting in the server's firmware menu. ``verify`` explains how to check the setting from Linux; empty if no method is known."""
 
     area: str
     setting: str
@@ -99,7 +99,7 @@ class HostNic:
 
 @dataclass(frozen=True, slots=True)
 class HostRoute:
-    """A route of a table: to ``default`` through ``via``, or to a prefix on the link (``via`` is None)."""
+    """A route of a routing table: to ``default`` or a prefix through the gateway ``via``, or to a prefix on the link if ``via`` is None."""
 
     table: int
     to: Prefix | Literal["default"]
@@ -110,7 +110,10 @@ class HostRoute:
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """A policy routing rule that selects a table by source (``from_``) or destination (``to``). ``priority`` None: the kernel chooses."""
+    """A policy routing rule that selects a table by source (``from_``) or destination (``to``).
+
+    If ``priority`` is None, the kernel chooses the priority.
+    """
 
     dev: str
     table: int
@@ -140,7 +143,8 @@ class HostQos:
     - ``traffic_class``: the IPv4 TOS or IPv6 traffic class byte of RDMA data, which is DSCP x 4, plus ECT(0).
     - ``bandwidth_percent``: the share of the lossless traffic class in the NIC's own scheduler.
     - ``ecn``: true if switches mark the data, so that NICs slow down in response.
-    - ``clear_to_send_traffic_class``: None if it is the same as for the data.
+    - ``clear_to_send_traffic_class``: the IPv4 TOS or IPv6 traffic class byte of clear-to-send messages; None if it is
+      the same as that of the data.
     - ``priorities``: the NIC's priority of every DSCP, 0 to 63.
     - ``other_lossless``: classes that switches pause besides the class of the data.
     """

@@ -24,13 +24,13 @@ PAYLOAD = 4096
 """Payload bytes of a full RDMA packet (long-haul article: "4096 worth of data")."""
 
 BESIDE_THE_WAY = 0.03
-"""The maximum delay added by routers and NICs, as a fraction of the propagation delay (long-haul article, Delay Impact)."""
+"""The maximum delay that routers and NICs add to a long link, as a fraction of the propagation delay (long-haul article, Delay Impact)."""
 
 CHANNELS_PER_NIC = 2
 """Channels per NIC between sites. In the article, NCCL used four channels with two NICs."""
 
 BUFFER_FACTOR = 8
-"""The factor between the buffer that the bandwidth-delay product requires and the buffer that is set.
+"""The factor by which the buffer that is set exceeds the buffer that the bandwidth-delay product requires.
 
 The value is fitted: the article found near-maximum throughput with 128 MB, although the calculation gives 12.6 MB per channel.
 """
@@ -40,8 +40,8 @@ The value is fitted: the article found near-maximum throughput with 128 MB, alth
 class LongHaul:
     """The settings that a fabric's longest link requires of a job, with the intermediate results.
 
-    - ``queue_pairs``: the number of queue pairs that fill a NIC. None without adaptive routing, because no window limits a queue
-      pair then.
+    - ``queue_pairs``: the number of queue pairs with which a NIC sends at its full rate. None without adaptive routing,
+      because a queue pair then has no limit on outstanding packets.
     - ``buffer_floor_bytes``: the buffer that a channel needs according to the bandwidth-delay product.
     """
 
@@ -63,7 +63,7 @@ def one_way_us(length_m: float, delay_us: int | None) -> float:
 
 
 def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
-    """Return the job settings that the longest link of a fabric between sites requires. None for a fabric in one site or without NICs."""
+    """Return the job settings that the longest link of a fabric between sites requires. Return None for a fabric in one site or without NICs."""
     far = [one_way_us(long_link.length_m, long_link.delay_us) for long_link in network.long_links(fabric.name)]
     if fabric.interconnect is None or not far or fabric.name not in network.most_nics:
         return None
@@ -117,7 +117,7 @@ def _power_of_two(least: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class HostScope:
-    """A server, its model, and the parts of the network that affect it.
+    """A server, its model, and the parts of the network that affect the server's configuration.
 
     - ``fabrics``: its fabrics, by name.
     - ``segments``: the segment of each NIC, by NIC name.
@@ -156,12 +156,12 @@ class HostScope:
 
     @property
     def library(self) -> Literal["NCCL", "RCCL"]:
-        """The library that runs its collectives."""
+        """The library that runs the server's collectives, which depends on the GPU vendor."""
         return "RCCL" if self.model.gpu_vendor == "AMD" else "NCCL"
 
     @property
     def job_fabric(self) -> str:
-        """The fabric that connects its GPU NICs, over which multi-server jobs run. Empty if it has none."""
+        """The name of the fabric that connects the server's GPU NICs, over which jobs on several servers run. Empty if there is none."""
         groups = self.model.nics
         return next((name for name, fabric in self.fabrics.items() if groups[fabric.nics].per_gpu), "")
 

@@ -137,8 +137,9 @@ LLDP = ("lldp", "lldp_interval", "lldp_hold")
 class Management:
     """The management plane. ``dns``, ``ntp`` and the hosts of ``syslog`` are addresses or names.
 
-    - ``lldp_interval``: the seconds between messages of LLDP; None: as the device has it.
-    - ``lldp_hold``: the intervals for which neighbors keep what a message says; None: as the device has it.
+    - ``lldp_interval``: the seconds between LLDP messages; None means the device's default.
+    - ``lldp_hold``: the number of intervals for which neighbors keep the content of a message; None means the device's
+      default.
     """
 
     domain: str = ""
@@ -158,11 +159,11 @@ class Management:
 
     @staticmethod
     def lldp_of(value: object) -> dict[str, Any]:
-        """Return the settings of LLDP by field name, of a ``Management`` or of a value that has the same fields."""
+        """Return the LLDP settings of a value by field name. The value is a ``Management``, or has the same fields."""
         return {name: getattr(value, name) for name in LLDP}
 
     def login(self) -> Login | None:
-        """Return the limits of logins, or None if there are none."""
+        """Return the limits of logins, or None if none are set."""
         return self.security.login if self.security else None
 
     def aaa(self) -> Aaa | None:

@@ -1,7 +1,7 @@
 """``DeviceConfig``: the typed, vendor-neutral configuration of one switch, resolved per port.
 
-Renderers print it, ``routes`` computes its effect, ``verify`` checks it. It leaves no decision to a renderer. For example, path colors
-already have the form of the device's operating system (``fabric_color`` or policies).
+Renderers print it, ``routes`` computes its effect, ``verify`` checks it. A renderer makes no decisions. For example,
+path colors already have the form of the device's operating system (``fabric_color`` or policies).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ NO_LOOPBACK = Prefix("0.0.0.0/0")
 def loopback_among(addresses: Iterable[Prefix], router_id: Address) -> Prefix:
     """Return the main address of a loopback interface that has these addresses.
 
-    It is the address of the router ID if the interface has it, otherwise the first one, and ``NO_LOOPBACK`` if there is none.
+    The main address is the router ID's address if the interface has this address, otherwise the first address. Return
+    ``NO_LOOPBACK`` if the interface has no address.
     """
     present = list(addresses)
     return router_id.prefix if router_id.prefix in present else next(iter(present), NO_LOOPBACK)
@@ -88,7 +89,7 @@ class OspfPort:
 
 @dataclass(frozen=True, slots=True)
 class Ospf:
-    """OSPF version 2 of the default VRF (RFC 2328). It is only read from configurations: no design has it, and nothing renders it.
+    """OSPF version 2 of the default VRF (RFC 2328). OSPF is only read from configurations: no design uses it, and nothing renders it.
 
     ``passive`` are interfaces whose prefixes are advertised.
     """
@@ -120,7 +121,7 @@ class Vrf:
     - ``prefixes``: the prefixes of its gateways. ``Gateway.vrf`` has the name of the VRF.
     - ``external``: its sessions with routers outside the fabric.
     - ``loopbacks``: the addresses of its loopback interface.
-    - ``unit``: the number of the loopback interface; None if there is none.
+    - ``unit``: the unit number of the loopback interface; None if the VRF has no loopback interface.
     """
 
     name: str
@@ -145,7 +146,7 @@ class Vrf:
 
 @dataclass(frozen=True, slots=True)
 class BridgedVlan:
-    """A VLAN that EVPN extends to other leaves, with MAC and IP routes (type 2) that carry its VNI and route target."""
+    """A VLAN that EVPN extends to other leaves, by MAC and IP routes (type 2) with the VNI and route target of the VLAN."""
 
     vlan: int
     name: str
@@ -180,8 +181,8 @@ class OverlayConfig:
     - ``reflects``: True on spines, which pass routes on with the next hop unchanged.
     - ``from_spine``: the community that spines add, so that leaves do not send these routes back.
     - ``tunnel_dscp``: True if the switch model needs statements that copy the inner packet's DSCP to the tunnel header.
-    - ``links``: ports whose sessions of the underlay carry EVPN's routes too. They are only read from configurations: no design has
-      them, and nothing renders them.
+    - ``links``: ports whose underlay sessions also carry EVPN routes. The field is only read from configurations: no
+      design sets it, and nothing renders it.
     """
 
     loopback: Address
@@ -295,7 +296,7 @@ class DeviceConfig:
         )
 
     def bpdu_guard(self) -> bool:
-        """Return whether a layer-2 server port is shut down when it detects a bridge."""
+        """Return True if a layer-2 server port is shut down when it receives a bridge's BPDU."""
         wanted = self.management.security.edge_ports if self.management.security else None
         return wanted is not None and wanted.bpdu_guard and bool(self.edge_ports())
 

@@ -38,13 +38,13 @@ PRIVATE_AS = 64512
 
 
 def all_large(fabric: Fabric) -> bool:
-    """Return whether every switch of a fabric supports large BGP communities (RFC 8092)."""
+    """Return True if every switch of a fabric supports large BGP communities (RFC 8092)."""
     roles = (fabric.leaf, fabric.spine, *([fabric.super_spine] if fabric.super_spine else []))
     return all(catalog().systems[role.nos].large_communities for role in roles)
 
 
 def in_form(communities: Iterable[Community], *, large: bool) -> tuple[Community, ...]:
-    """Return the communities unchanged if ``large``, else with large ones converted to standard ones (RFC 1997)."""
+    """Return the communities unchanged if ``large`` is True, else with large communities converted to standard communities (RFC 1997)."""
     if large:
         return tuple(communities)
     return tuple(
@@ -204,7 +204,11 @@ def external_ports(fabric: Fabric, switch: Switch, system: System, model: Switch
 def edge_interfaces(
     fabric: Fabric, switch: Switch, system: System, model: SwitchModel, *, pauses: bool
 ) -> tuple[Interface, ...]:
-    """Return the edge ports of a leaf. They are configured like server ports, but the attached device is not a server of the file."""
+    """Return the edge ports of a leaf.
+
+    They are configured like server ports, but the attached device is not a server of the fabric file. ``pauses`` is
+    True if PFC is on.
+    """
     return tuple(
         Interface(
             name=_external_name(system, model, edge_port),
@@ -249,7 +253,7 @@ def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence
 
 
 def forwards_leaks(config: DeviceConfig) -> bool:
-    """Return whether a device can forward along routes that a VRF imports from another VRF (route leaking).
+    """Return True if a device can forward along routes that a VRF imports from another VRF (route leaking).
 
     FRR, and systems that run FRR, do not install a route in the kernel if its VNI is not the VRF's own. They also import no
     routes from VRFs on the same device.

@@ -4,14 +4,15 @@ There are three forms. All prefer the uplink of a prefix's color and keep the ot
 
 - ``dpf``: BGP deterministic path forwarding, with ``fabric-color`` on groups and ``fabric-advertise`` on leaves
   (docs/path-colors.md).
-- ``local-preference``: the origin leaf tags each prefix with a large community of its color. A spine or leaf that receives the
-  prefix on the session of that color raises local preference.
-- ``aigp``: the same tag. The receiver sets AIGP 1 on the session of that color and 100 on others (FRR, RFC 7311).
+- ``local-preference``: the origin leaf tags each prefix with a large community of its color. A spine or leaf that
+  receives the prefix on the session of that color raises local preference.
+- ``aigp``: the origin leaf tags prefixes likewise. The receiver sets AIGP 1 on the session of that color and 100 on
+  others (FRR, RFC 7311).
 
-In every form, leaves do not re-advertise learned routes. Spines add the community ``local`` to routes that they send to leaves,
-and reject routes that carry it, in case a leaf re-advertises them anyway. Super-spines do the same with routes to spines. A spine
-sends no route with that community up, so routes that came down stay down. Super-spines ignore colors: a prefix keeps its color
-community and its AIGP on the way through them.
+In every form, leaves do not re-advertise learned routes. Spines add the community ``local`` to routes that they send to
+leaves, and reject routes that carry it, in case a leaf re-advertises them anyway. Super-spines do the same with routes
+to spines. A spine sends no route with that community to super-spines, so that routes from super-spines do not return
+there. Super-spines ignore colors: they pass on prefixes with unchanged color community and AIGP.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ PREFERRED_AIGP, OTHER_AIGP = 1, 100
 
 @dataclass(frozen=True)
 class RoutingPolicy:
-    """The policy part of a device's BGP configuration. ``imports`` and ``exports`` map a color index (None: no color) to a policy name."""
+    """The policy part of a device's BGP configuration.
+
+    ``imports`` and ``exports`` map the index of a path color (None: no color) to a policy name.
+    """
 
     imports: dict[int | None, str]
     exports: dict[int | None, str]
@@ -162,8 +166,8 @@ def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
 def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
     """Return the policy of an interconnect router: the routes that it advertises and accepts, independent of colors.
 
-    The router marks the routes of its own spines with ``local`` and passes them to other sites. Routes from other sites go only
-    down to the spines. So no site carries traffic between two others, and no router uses one site to reach the next.
+    The router marks the routes of its own spines with ``local`` and passes them to other sites. Routes from other sites
+    go only down to the spines. So no site carries traffic between two other sites.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
@@ -280,7 +284,7 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
 
 
 TIMES = 4
-"""The number of times that a drained device prepends its AS number. It exceeds the extra length of any detour.
+"""The number of times that a drained device prepends its AS number. This number exceeds the extra AS path length of any detour.
 
 A detour up to a super-spine and down again is two AS numbers longer.
 """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def described(far: End) -> str:
-    """Return the description of a port, used in every switch's configuration: the device and port at the far end of its cable."""
+    """Return the description of a port in the configuration of every system: the device and port at the far end of its cable."""
     return f"{far.device} {far.port}"
 
 
@@ -40,7 +40,7 @@ def router_of(description: str) -> str:
 
 
 def neighbor_of(description: str) -> str:
-    """Return the device that a session's description names: the whole text is a device name, or has the form of ``described``.
+    """Return the device that a session's description names. The description is a device name, or has the form of ``described``.
 
     Returns an empty string for other descriptions.
     """
@@ -159,7 +159,7 @@ class Interface:
 
 
 def with_parts(ports: Iterable[Interface]) -> tuple[Interface, ...]:
-    """Return the ports, with the entries of one port (one per VLAN tag) merged into one. The order of first appearance is kept."""
+    """Return the ports, with the entries of a port (one per VLAN tag) merged into one entry. Ports keep the order in which they first appear."""
     by_name: dict[str, Interface] = {}
     for port in ports:
         first = by_name.get(port.name)

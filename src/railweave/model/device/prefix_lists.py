@@ -1,4 +1,4 @@
-"""Prefix lists as configuration texts define them, entry by entry, and the conditions of terms that refer to them."""
+"""Prefix lists that are defined entry by entry, as in configuration texts, and the conditions of terms that refer to these lists."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Entry = tuple[PrefixEntry, bool]
 class PrefixLists:
     """The prefix lists of a device, by name and address family. An ``ip`` and an ``ipv6`` list of the same name are two lists.
 
-    ``strange`` holds the lists with an entry that is not understood.
+    ``strange`` holds the lists that have an entry that is not understood.
     """
 
     _entries: dict[tuple[str, Family], dict[int, _Entry]] = field(
@@ -68,16 +68,16 @@ class PrefixLists:
         return Match(prefix_list=name, orlonger=orlonger, lengths=between, family=family)
 
     def is_plain(self, name: str) -> bool:
-        """Return whether a list is fully described by the prefixes that it permits.
+        """Return True if a list is fully described by the prefixes that it permits.
 
         The result is False if an entry denies, matches different lengths than the other entries, or is not understood.
         """
         return all(name != strange for strange, _ in self.strange) and not self.entry_lists((name,))
 
     def passed(self, terms: Sequence[Term]) -> tuple[Prefix, ...]:
-        """Return the prefixes that the terms of a route-map permit by their lists.
+        """Return the prefixes in the prefix lists of a route-map's terms.
 
-        Empty if these prefixes do not fully describe the lists, or if a term is not fully understood.
+        The result is empty if these prefixes do not fully describe the lists, or if a term is not fully understood.
         """
         lists = [term.match.prefix_list for term in terms if term.action.accept and term.match.prefix_list]
         if any(term.unknown for term in terms) or not all(map(self.is_plain, lists)):

@@ -51,7 +51,7 @@ POLICERS = (
 """The policers for ICMP and for traceroute.
 
 BGP, BFD and discovery have no policer. All ports would share it, so one port could cut the sessions of the others.
-Management services have none either, because software is copied over them.
+Management services have no policer either, because software is copied over these connections.
 """
 
 REPLIES = {"dns": (53, 53), "ntp": (123, 123), "radius": (1812, 1813)}
@@ -78,8 +78,8 @@ def control_plane(
     - ``management``: the prefixes from which the device is managed.
     - ``sees_interfaces``: True if the system's rules can match the interface on which a packet arrived.
     - ``holds_sessions``: True if the system's rules can protect routing sessions at all.
-    - ``in_kernel``: True if the rules also see packets of VXLAN tunnels before decapsulation, so that these need rules of their
-      own.
+    - ``in_kernel``: True if the rules also see packets of VXLAN tunnels before decapsulation, so that separate rules
+      must accept these packets.
     """
     peers = list(_peers(config))
     managers = list(_sources("management", management, ()))

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ecn:
-    """The ECN marking of a queue: linear between two fill levels (percent), up to ``max_probability`` percent.
+    """The ECN marking of a queue.
+
+    The marking probability rises linearly between two fill levels (in percent of the queue), up to ``max_probability``
+    percent.
 
     ``min_bytes`` and ``max_bytes`` are the thresholds on systems that use bytes. None selects the system's own thresholds.
     """
@@ -31,7 +34,7 @@ class TrafficClass:
     None selects the system's default in these fields:
 
     - ``transmit_percent``: the weight of the queue, or the rate cap of a strict class, in percent of the port's rate.
-    - ``buffer_percent``: the queue's dedicated buffer, percent.
+    - ``buffer_percent``: the queue's dedicated buffer, in percent.
     - ``dynamic_threshold``: an index; alpha = 2^(index - 7).
     """
 
@@ -115,7 +118,7 @@ def pfc_profiles(ports: Mapping[tuple[int, int, int], tuple[int, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """The byte thresholds of ECN marking: it starts at queue length ``first`` and reaches ``probability`` percent at ``last``."""
+    """The byte thresholds of ECN marking, which starts at the queue length ``first`` and reaches ``probability`` percent at ``last``."""
 
     first: int
     last: int
@@ -126,12 +129,14 @@ class Marking:
 class QosConfig:
     """The QoS configuration of a device.
 
-    - ``ports``: the ports that QoS is bound to. There is no wildcard, so unused ports take no headroom.
+    - ``ports``: the ports that QoS is bound to. There is no wildcard, so unused ports reserve no headroom.
     - ``default_class``: the class of every DSCP that no class lists.
-    - ``marking``: byte thresholds by class, on systems that use bytes. On other systems, the fill levels of each class apply.
-    - ``moved``: classes whose queue in the fabric file had to change, each with the file's queue and the system's queue.
-    - ``shared_buffer``: False if the platform has no partitions to set. ``buffers`` then holds the fabric file's values, which
-      only other platforms use.
+    - ``marking``: byte thresholds by class, on systems that use bytes. On other systems, the fill levels of each class
+      apply.
+    - ``moved``: classes whose queue in the fabric file had to change, each with the file's queue and the system's
+      queue.
+    - ``shared_buffer``: False if the platform has no partitions to set. ``buffers`` then holds the fabric file's
+      values, which only other platforms use.
     - ``ipv6_classifiers``: False if the IPv4 classifier applies to packets of both families.
     """
 

@@ -1,8 +1,9 @@
-"""The number of queue pairs that NCCL uses per connection, and whether NCCL splits each message over all of them.
+"""The number of queue pairs that NCCL uses per connection, and the decision if NCCL splits each message over all of them.
 
-NCCL's proxy posts the parts of a split message one after the other, at 0.67 us each (``model.catalog.rdma``). Whole messages use
-the queue pairs in turn, so several messages in flight also fill all paths. Splitting therefore helps only if one queue pair
-cannot send fast enough. ``tests/prediction/simulation/test_splitting.py`` compares this rule with predictions.
+NCCL's proxy posts the parts of a split message one after the other, at 0.67 us each (``model.catalog.rdma``). Without
+splitting, successive messages use the queue pairs in turn, so that several messages in flight also use all paths.
+Splitting therefore helps only if one queue pair cannot send fast enough.
+``tests/prediction/simulation/test_splitting.py`` compares this rule with predictions.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str,
 
 
 def splits(network: Network, colors: int) -> bool:
-    """Return whether the design makes NCCL split messages. Variables that the fabric file sets by name are ignored.
+    """Return True if the design makes NCCL split each message over all queue pairs. Variables that the fabric file sets by name are ignored.
 
     ``colors`` is the number of path colors of a NIC.
     """

@@ -59,11 +59,11 @@ def _adapter(kind: type[T]) -> TypeAdapter[T]:
 
 
 UNSAID_ADDRESS = InterfaceAddress("0.0.0.0/0")
-"""An address that a text does not have."""
+"""The placeholder for an address that a configuration text lacks."""
 
 
 def blank_config(nos: str) -> DeviceConfig:
-    """Return the configuration that an empty text of a system holds. Readers put in what theirs says."""
+    """Return the configuration that an empty text of a system describes. Readers fill in the fields that their text states."""
     return DeviceConfig(
         name="",
         role="leaf",
@@ -105,7 +105,7 @@ class ReadStatement:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The number of understood, irrelevant and unknown statements in a part of a configuration."""
+    """The numbers of understood, irrelevant and unknown statements in a part of a configuration."""
 
     understood: int = 0
     irrelevant: int = 0
@@ -122,7 +122,7 @@ class Share:
 class Reading:
     """A device's configuration, as read from its text.
 
-    Fields that the system's configuration language cannot express are empty or guessed (``unsaid``).
+    ``unsaid`` names the fields that the system's configuration language cannot express. They are empty or guessed.
     ``port_aliases`` holds the alternative port names that LLDP announces.
     """
 
@@ -149,8 +149,9 @@ def classify_statements(
 ) -> Iterator[ReadStatement]:
     """Yield each statement, classified as understood, irrelevant or unknown.
 
-    ``lines`` holds tuples of (line number, hierarchy, path, whether the statement was understood, or as what). The keys of
-    ``irrelevant`` are patterns that match from the start of a path.
+    ``lines`` holds tuples of (line number, hierarchy, path, knowledge). The knowledge is True or False for an
+    understood or unknown statement, or a ``Known``. The keys of ``irrelevant`` are patterns that match from the start
+    of a path.
     """
     patterns = tuple(irrelevant)
     for line, hierarchy, path, understood in lines:
@@ -160,7 +161,7 @@ def classify_statements(
 
 
 def is_irrelevant(nos: str) -> Callable[[str], bool]:
-    """Return a function that takes a statement's path and tells whether the statement is irrelevant on a system.
+    """Return a function that returns True for the path of a statement that is irrelevant on a system.
 
     See ``classify_statements``.
     """

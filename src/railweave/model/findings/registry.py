@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     Look = Callable[[Any], Iterable["str | FindingPlace | Finding"]]
-    """A function that looks: for a sentence, where the place is known; for what it found; for findings of other rules."""
+    """A check function.
+
+    It returns or yields descriptions of faults (if the place is known), ``FindingPlace`` values, or findings of other
+    rules.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ class Rule:
         )
 
     def run(self, read: object, where: str = "", file: str = "") -> Iterator[Finding]:
-        """Yield the findings of the rule's check on ``read``. A fault without a place of its own gets ``where`` and ``file``."""
+        """Yield the findings of the rule's check on ``read``. A fault without a place gets ``where`` and ``file``."""
         for fault in self.check(read) if self.check else ():
             if isinstance(fault, Finding):
                 yield fault
@@ -123,7 +127,10 @@ def check(
     sometimes: Severity | None = None,
     slow: bool = False,
 ) -> Callable[[Look], Rule]:
-    """Turn a check function into a rule. The first paragraph of the function's docstring becomes ``holds``."""
+    """Return a decorator that turns a check function into a rule. The arguments are the fields of ``Rule``.
+
+    The first paragraph of the function's docstring becomes ``holds``.
+    """
 
     def made(function: Look) -> Rule:
         holds = " ".join((function.__doc__ or "").partition("\n\n")[0].split())

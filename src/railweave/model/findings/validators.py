@@ -21,7 +21,8 @@ Item = TypeVar("Item")
 MOST_VALIDATED = 64
 """The largest number of files that are validated without sampling.
 
-If there are more files, a sample of this size is validated: one file of each shape, and an even selection of the others.
+If there are more files, a sample of this size is validated: one file of each structure, and an even selection of the
+others.
 """
 
 
@@ -49,12 +50,12 @@ def sample_note(chosen: int, count: int, noun: str) -> str:
 
 if TYPE_CHECKING:
     Files = Mapping[str, Mapping[str, str]]
-    """Device to file name to text."""
+    """The files of each device: a map of device name to file name to text."""
 
 
 @dataclass
 class ValidatorReport:
-    """The result of one validator: the number of ``validated`` files, and the ``findings``.
+    """The result of a validator: the number of ``validated`` files, and the ``findings`` about them.
 
     ``reason`` explains why the validator did not run. If it ``ran``, ``reason`` gives the tool's version and what was left out.
     """

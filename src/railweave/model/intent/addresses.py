@@ -97,7 +97,7 @@ AddressList = Annotated[
     BeforeValidator(_addresses),
     WithJsonSchema({"type": ["array", "string"], "items": {"type": "string"}, "examples": ["10.0.0.[1-4]"]}),
 ]
-"""A list of addresses, given one by one or as host lists."""
+"""A list of addresses, given one by one or as host lists such as 10.0.0.[1-4]."""
 
 
 class AddressLists(Model):
@@ -119,7 +119,7 @@ class RouterIdLists(AddressLists):
 
 
 class Pools(Model):
-    """The number pools. The lock records each allocation, which never changes."""
+    """The pools of numbers and addresses. The lock records each allocation, which then never changes."""
 
     leaf_asn: NumberRange = Field(
         default=(4200001001, 4200099999), description="AS numbers of leaves (RFC 6996 private range)"

@@ -1,4 +1,4 @@
-"""The addressing intent: how server prefixes are assigned."""
+"""The addressing section of the fabric file: how server prefixes are assigned."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ServerList = Annotated[
     BeforeValidator(_servers),
     WithJsonSchema({"type": ["array", "string"], "items": {"type": "string"}, "examples": ["storage-[01-04]"]}),
 ]
-"""A list of servers, given one by one or as host lists."""
+"""A list of servers, given one by one or as host lists such as H100-[01-04]."""
 
 
 class FieldBits(Model):
-    """The number of bits that each number (stripe, rail, color and so on) takes in a server prefix, after the bits of the pool."""
+    """The number of bits that each number (stripe, rail, color and so on) occupies in a server prefix, after the bits of the pool."""
 
     stripe: int = Field(ge=0, le=32, description="bits of the stripe number")
     rail: int = Field(ge=0, le=32, description="bits of the rail number")

@@ -1,4 +1,4 @@
-"""The load-balancing intent.
+"""The load-balancing section of the fabric file.
 
 The defaults of the DLB settings are the switches' own (EVPN test report, "DLB values (default)"). The report's
 "egress-quantization min 10 … min 90" means min 10, max 90 (facts/errata-and-limits.md).

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class WrongValueError(ValueError):
     """An invalid value that a validator found. ``what`` is the fault, and ``fix`` is the correction.
 
-    - ``parts``: the places inside the value that may hold the mistake, the likeliest first. The error points at the first
-      part that is present in the file, because the others may be defaults.
-    - ``earlier``: the place whose value this one repeats.
+    - ``parts``: the places inside the value that may hold the mistake, the likeliest first. The error points at the
+      first part that is present in the file, because the others may be defaults.
+    - ``earlier``: the place of the same value earlier in the file, if the fault is a repetition.
     """
 
     def __init__(

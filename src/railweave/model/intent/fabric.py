@@ -130,16 +130,19 @@ class Fabric(base.Model):
         return self.overlay or (Overlay() if self.tenants else None)
 
     def spine_role(self) -> Role:
-        """Return the spines' role. The default is the leaves' device, operating system and release, without their other settings."""
+        """Return the role of the spines. Its default has the leaves' device, operating system and release, without their other settings."""
         return self.spine or Role(device=self.leaf.device, nos=self.leaf.nos, release=self.leaf.release)
 
     def super_spine_role(self) -> Role:
-        """Return the super-spines' role. The default is the spines' device, operating system and release, without their other settings."""
+        """Return the role of the super-spines. Its default has the spines' device, operating system and release, without their other settings."""
         spine = self.spine_role()
         return self.super_spine or Role(device=spine.device, nos=spine.nos, release=spine.release)
 
     def dci_role(self) -> Role:
-        """Return the role of the interconnect routers. The default is the spines' device, operating system and release only."""
+        """Return the role of the interconnect routers.
+
+        Its default has the spines' device, operating system and release, without their other settings.
+        """
         spine = self.spine_role()
         return self.dci or Role(device=spine.device, nos=spine.nos, release=spine.release)
 

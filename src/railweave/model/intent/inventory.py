@@ -1,7 +1,7 @@
 """The file NAME.inventory.csv, with facts that are known only after the hardware is delivered.
 
-Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. An empty cell is a fact that is not known yet.
-A row has one of these forms:
+Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. An empty cell means that the fact is not known
+yet. A row has one of these forms:
 
 - Without ``interface``, a row gives a device's serial number.
 - A row for a server's NIC gives its MAC address, Linux interface name and RDMA device name.

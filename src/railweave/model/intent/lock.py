@@ -1,8 +1,9 @@
 """The file NAME.lock, which records all allocations.
 
-Every numbered item takes a slot in a named pool: stripes, spines, servers in a stripe, path colors of uplinks.
-A name keeps its slot as long as it is in the lock, even while it is absent from the fabric file. A new name takes
-the lowest slot that the lock has not assigned. So adding or removing any item never changes the slots of others.
+Every item with a number (a stripe, a spine, a server in a stripe, a path color of an uplink) has a slot, its number, in
+a named pool. A name keeps its slot as long as it is in the lock, even while it is absent from the fabric file. A new
+name takes the lowest slot that the lock has not assigned. So adding or removing any item never changes the slots of
+others.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class Lock:
     def move(self, name: str, home: str, family: str) -> None:
         """Move a name's slot to the pool ``home``, so that it has a slot in no other pool whose name starts with ``family``.
 
-        Its slots in other pools stay reserved under a different name. So no other server takes the slot of a server that moves to
-        a different stripe. If the server returns, it gets its slot back.
+        The slots of the name in other pools stay reserved. So if a server moves to a different stripe, no other server
+        gets its old slot. If the server returns, it gets its old slot back.
         """
         for pool, slots in self.pools.items():
             if pool != home and name in slots and pool.startswith(family):

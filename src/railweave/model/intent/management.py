@@ -1,4 +1,4 @@
-"""The management-plane intent: the operators' access to the switches, and the protection of switches and logins."""
+"""The management section of the fabric file: the operators' access to the switches, and the protection of switches and logins."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LoginServers = Annotated[tuple[LoginServer, ...], AfterValidator(_each_once)]
 
 
 class Aaa(Model):
-    """The authentication servers, in the order in which switches ask them: TACACS+ (RFC 8907), then RADIUS (RFC 2865).
+    """The authentication servers, in the order in which switches query them: TACACS+ (RFC 8907), then RADIUS (RFC 2865).
 
     If no server answers, the users in the fabric file can log in. A user whom a server rejects cannot log in.
     """

@@ -31,7 +31,7 @@ class Rack(Model):
 
 
 class Racks(Model):
-    """The racks of a room. Cables between racks run over the tops of the racks, lengthwise along a row and crosswise between rows."""
+    """The racks of a room. Cable lengths assume that cables between racks run above the racks, along the rows and across them."""
 
     slack: Metres = Field(default=2, description="added to every cable, for both its ends together")
     step: Metres = Field(default=1, gt=0, description="lengths are rounded up to whole multiples of it")
@@ -189,7 +189,7 @@ class Overrides(Model):
         return {name: key for key in self.devices for name in expand(key)}
 
     def of_device(self, name: str) -> tuple[str, DeviceOverride | None]:
-        """Return (the key in the file that covers a switch, its override or None). The key is a switch name or a host list."""
+        """Return (the key in the file that includes a switch, the switch's override or None). The key is a switch name or a host list."""
         key = self._key_of.get(name, name)
         return key, self.devices.get(key)
 

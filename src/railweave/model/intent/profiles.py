@@ -1,8 +1,8 @@
 """The named profiles of settings from test reports, for load balancing and for buffers with ECN.
 
-A profile holds the values in the report's table, and the report's defaults for the others. Fields next to ``profile:`` in
-the fabric file override the profile. "Egress-quantization min 10 … min 90" in a report means min 10, max 90, and
-"flowlet-table-size" is the flowset table.
+A profile holds the values in the report's table, and the report's default for every other setting. Fields next to
+``profile:`` in the fabric file override the profile. "Egress-quantization min 10 … min 90" in a report means min 10,
+max 90, and "flowlet-table-size" is the flowset table.
 """
 
 from __future__ import annotations
@@ -88,7 +88,10 @@ QOS: dict[str, Profile] = {
 
 
 def with_profile(known: dict[str, Profile], given: object) -> object:
-    """Return the profile's values with the file's own values merged over them. Return ``given`` unchanged if it names no known profile."""
+    """Return the profile's values, overridden by the values that ``given`` (the part of the fabric file) states itself.
+
+    Return ``given`` unchanged if it names no known profile.
+    """
     if not isinstance(given, dict):
         return given
     whole = cast("dict[str, Any]", given)

@@ -1,4 +1,4 @@
-"""The QoS intent of each role: traffic classes, buffers, ECN and PFC.
+"""The QoS section of the fabric file, for each role: traffic classes, buffers, ECN and PFC.
 
 The defaults are the values on which the sources agree:
 
@@ -180,7 +180,7 @@ class Pfc(Model):
     )
 
     def pauses(self, kind: Literal["server", "fabric"]) -> bool:
-        """Return whether PFC pauses traffic on ports of this kind: ports to servers, or ports between switches."""
+        """Return True if PFC pauses traffic on ports of this kind: ports to servers, or ports between switches."""
         return self.ports in {"all", kind}
 
 
@@ -351,8 +351,9 @@ class Qos(Model):
     def nic_shares(self, data: int | None = None) -> dict[str, int]:
         """Return the percentage of bandwidth that a NIC's scheduler gives to each lossless class, by class name.
 
-        A class gets its ``nic_share``. Classes without one and the lossy traffic divide the rest evenly, with at least 1 for each
-        class. ``data``, if given, replaces the share of the class of RDMA data, if that class is lossless.
+        A class gets its ``nic_share``. The other lossless classes and the lossy traffic divide the rest evenly, with at
+        least 1 percent for each. ``data``, if given, replaces the share of the class of RDMA data, if that class is
+        lossless.
         """
         given = {
             name: traffic_class.nic_share for name, traffic_class in self.classes.items() if traffic_class.lossless

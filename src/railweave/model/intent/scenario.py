@@ -41,9 +41,10 @@ FaultKind = Literal[
 class Kind:
     """A kind of fault.
 
-    - ``needs``: the fields of ``Fault`` that this kind requires in addition to ``at``. Other target fields are not allowed.
+    - ``needs``: the fields of ``Fault`` that this kind requires in addition to ``at``. Other target fields are not
+      allowed.
     - ``lasts``: True if a fault of this kind can end, by ``until`` or ``for``.
-    - ``sim``, ``lab``, ``campaign``: the reason why this runner cannot produce the fault. Empty if it can.
+    - ``sim``, ``lab``, ``campaign``: for each runner, the reason why it cannot produce the fault; empty if it can.
     """
 
     meaning: str

@@ -113,7 +113,10 @@ class ExternalRouter(base.Model):
 
 
 class EdgePort(base.Model):
-    """A routed port without BGP. The leaf has the first address of each prefix and advertises the prefixes."""
+    """A routed port of a leaf to equipment without BGP.
+
+    The leaf has the first address of each prefix of the port, and advertises these prefixes.
+    """
 
     leaf: str = Field(description="the leaf that it is on")
     port: str = Field(description="the leaf's port, for example et-0/0/31")
@@ -295,7 +298,7 @@ class Tenant(base.Model):
 
 
 class TenantSlices(base.Model):
-    """Tenants that each own a slice of every server. The first tenant has the NICs of each server's first GPUs, and so on."""
+    """Tenants that each own a part of every server. The first tenant has the NICs of each server's first GPUs, and so on."""
 
     servers: Members = Field(description="servers, as a tenant's members; NICs cannot be listed")
     gpus: int = Field(

@@ -1,4 +1,4 @@
-"""The topology intent: stripes, rails, spines, device roles, port layout, cabling and links between sites."""
+"""The topology section of the fabric file: stripes, rails, spines, device roles, port layout, cabling and links between sites."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ MOST_EXTRA = 1 << 18
 """The greatest length of the operator's own statements for a role, in characters: a few thousand lines."""
 
 MOST_PLANES = 4
-"""The largest number of NIC ports that NCCL merges into one device with version 11 or older of its net interface."""
+"""The largest number of NIC ports that NCCL merges into one device, if the version of its net plugin interface is 11 or older."""
 
 DEFAULT_SYSTEM = "junos"
 """The system that switches run if a fabric file does not name one."""
@@ -266,11 +266,11 @@ class Topology(base.Model):
         return self.planes if isinstance(self.planes, int) else 1
 
     def stripe_names(self) -> list[str]:
-        """Return the stripe names in file order. A count gives stripe1, stripe2, and so on."""
+        """Return the stripe names in file order. If the file has only a count, the names are stripe1, stripe2, and so on."""
         return _names(self.stripes, "stripe")
 
     def spine_names(self) -> list[str]:
-        """Return the spine names in file order. A count gives spine1, spine2, and so on."""
+        """Return the spine names in file order. If the file has only a count, the names are spine1, spine2, and so on."""
         return _names(self.spines, "spine")
 
 

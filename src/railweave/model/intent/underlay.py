@@ -1,4 +1,4 @@
-"""The underlay intent: routing protocols, BFD and router advertisements."""
+"""The underlay section of the fabric file: routing protocols, BFD and router advertisements."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def alternating(stripes: Mapping[str, str]) -> list[str]:
-    """Return the servers in an order that alternates between the stripes. Stripes that run out of servers are skipped."""
+    """Return the servers in an order that alternates between the stripes. A stripe without further servers is skipped."""
     by_stripe: dict[str, list[str]] = {}
     for name, stripe in stripes.items():
         by_stripe.setdefault(stripe, []).append(name)
@@ -29,15 +29,18 @@ def alternating(stripes: Mapping[str, str]) -> list[str]:
 
 
 def crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
-    """Return the number of hops between servers of different stripes, in a ring over the servers in this order."""
+    """Return the number of hops between servers of different stripes in a ring of the servers in this order.
+
+    ``stripes`` maps each server to its stripe.
+    """
     return sum(stripes[server] != stripes[other] for server, other in zip(order, [*order[1:], *order[:1]], strict=True))
 
 
 def fewest_crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
     """Return the smallest possible number of hops between stripes in a ring over these servers.
 
-    With several stripes, this is their number: one hop out of each, if its servers are adjacent in the ring. With one stripe it
-    is 0.
+    With several stripes, the result is their number: one hop leaves each stripe if its servers are adjacent in the
+    ring. With one stripe, the result is 0.
     """
     count = len({stripes[server] for server in order})
     return count if count > 1 else 0
@@ -70,7 +73,7 @@ class RoleIntent:
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """One fabric, and the intent that all of its devices share."""
+    """One fabric, and the settings that all of its devices share."""
 
     name: str
     site: str
@@ -135,7 +138,7 @@ class Fabric:
         return pools or self.server_pools
 
     def apart(self, name: str, other: str) -> bool:
-        """Return whether traffic between two tenants must be blocked: they differ, and the file lets no prefixes leak between them."""
+        """Return True if traffic between two tenants must be blocked: if they differ, and the fabric file lets no prefixes leak between them."""
         first_tenant = next((tenant for tenant in self.tenants if tenant.name == name), None)
         return name != other and (first_tenant is None or other not in first_tenant.leaks)
 
@@ -145,7 +148,7 @@ class Fabric:
         return self.server_link in {"routed", "proxy-arp"}
 
     def role(self, name: RoleName) -> RoleIntent:
-        """Return the intent of one role. The default for super-spines and interconnect routers is the spines' intent."""
+        """Return the settings of one role. Super-spines and interconnect routers without settings have those of the spines."""
         if name == "super-spine":
             return self.super_spine or self.spine
         if name == "dci":
@@ -153,7 +156,7 @@ class Fabric:
         return self.leaf if name == "leaf" else self.spine
 
     def intent(self, switch: Switch) -> RoleIntent:
-        """Return the intent of one switch: its role's intent with the switch's own model, system, buffers and marking applied."""
+        """Return the settings of one switch: those of its role, with the switch's own model, system, buffers and marking applied."""
         role = self.role(switch.role)
         qos = role.qos if switch.buffers is None else role.qos.model_copy(update={"buffers": switch.buffers})
         if switch.marking:
@@ -188,15 +191,19 @@ class InactivePart:
 
     name: str
     status: Status | Literal["draining"]
-    """The status of the part. ``draining`` is a drained device during a change: it is present, but its configuration diverts traffic."""
+    """The status of the part.
+
+    ``draining`` is a drained device during a change of the network: the device is present, but its configuration
+    diverts traffic.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class PortQos:
     """An exception to the QoS of one port.
 
-    ``pauses`` tells whether PFC pauses traffic on the port (None: as on other ports). ``bound`` is False if the port has no QoS
-    at all.
+    ``pauses`` is True if PFC pauses traffic on the port, False if not, and None if the port is like other ports.
+    ``bound`` is False if the port has no QoS at all.
     """
 
     port: str
@@ -247,8 +254,9 @@ class Switch:
 class Subnet:
     """A server prefix, and the leaf's address in it. ``color`` is a ``Color.index``, or None if paths are not colored.
 
-    ``tunnel`` is the address of the leaf's tunnel endpoint for packets to its servers. It is set only on a layer-2 network that
-    several leaves share, because the prefix does not identify the leaf there. Otherwise ``tunnel`` is empty.
+    ``tunnel`` is the address of the leaf's tunnel endpoint for packets to its servers. It is set only on a layer-2
+    network that several leaves share, because such a network's prefix does not identify a leaf. Otherwise ``tunnel`` is
+    empty.
     """
 
     prefix: str
@@ -313,7 +321,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class NicAddress:
-    """An address of a NIC. ``origin`` tells how it is assigned: by SLAAC, statically by the design, or statically by a user's override."""
+    """An address of a NIC. ``origin`` is the method of assignment: SLAAC, statically by the design, or statically by a user's override."""
 
     address: str
     prefix_length: int
@@ -421,7 +429,7 @@ class Cable:
 
     @property
     def labels(self) -> tuple[str, str]:
-        """The label texts for the two ends, each with the near end, the far end and the length."""
+        """The label texts for the two ends of the cable. Each text has the near end, the far end and the length."""
         a, b = (f"{end.device} {end.port}" for end in (self.a, self.b))
         return f"{a} > {b}, {self.length_m:g} m", f"{b} > {a}, {self.length_m:g} m"
 

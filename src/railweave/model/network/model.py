@@ -158,7 +158,7 @@ class Network:
 
     @cached_property
     def absent(self) -> frozenset[str]:
-        """The names of absent switches, servers and cables: those that are inactive, and every cable of an inactive device."""
+        """The names of absent switches, servers and cables: those that are planned, drained or failed, and every cable of such a device."""
         named = {inactive.name for inactive in self.not_active if inactive.status != "draining"}
         cables = (cable.name for cable in self.cables if cable.a.device in named or cable.b.device in named)
         return frozenset(named.union(cables)) if named else frozenset()
@@ -255,7 +255,7 @@ class Network:
         return self._cable_by_name[name]
 
     def between_sites(self, cable: Cable) -> bool:
-        """Return whether a cable joins switches at different sites."""
+        """Return True if a cable joins switches at different sites."""
         return bool(self._far_apart) and cable.name in self._far_apart
 
     def long_links(self, fabric: str) -> list[Cable]:
@@ -272,16 +272,16 @@ class Network:
         return both.intersection(*self._of_tenants.get((fabric, tenant), ()))
 
     def job_family(self, fabric: str, tenant: str) -> Family | None:
-        """Return the address family that jobs of a tenant use, or None: then each NIC uses the family of its first address.
+        """Return the address family that jobs of a tenant use. None means that each NIC uses the family of its first address.
 
-        This is the family that the file requests. If the NICs of the tenant have only one family in common, that family is used
-        instead.
+        The family is the one that the fabric file requests. If the NICs of the tenant have only one family in common,
+        the result is that family.
         """
         wanted, every = self.hosts.job.address_family, self.families_of_tenant(fabric, tenant)
         return wanted if wanted in every or len(every) != 1 else next(iter(every))
 
     def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
-        """Return (operating system, release) of every switch in a fabric that uses path colors, which are all switches but super-spines."""
+        """Return (operating system, release) of every switch of a fabric that uses path colors: of all switches except super-spines."""
         return self._systems.get(fabric, frozenset())
 
     def cables_of(self, device: str) -> list[Cable]:

@@ -45,7 +45,7 @@ class ExternalLink:
 
 
 EDGE = "edge-port"
-"""The device name that stands for the unknown equipment at the far end of an edge port."""
+"""The device name of the unknown equipment at the far end of an edge port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class EdgePort:
 
     @property
     def nic(self) -> str:
-        """The value of the segment's field ``nic`` for an edge port, in place of ``server:nic``."""
+        """The value of the field ``nic`` in the edge port's segment, in place of ``server:nic``."""
         return f"{self.name}:{EDGE}"
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def present(network: Network) -> Network:
-    """Return the network without absent switches, servers, NICs and cables. If nothing is absent, return the same object.
+    """Return the network without absent switches, servers, NICs and cables. If nothing is absent, the same object is returned.
 
     A NIC is removed with its cable or its leaf, and a server with its last NIC. Names, numbers and addresses stay the same.
     """
@@ -45,7 +45,9 @@ def present(network: Network) -> Network:
 
 
 def reachable(network: Network) -> Network:
-    """Return the network with ``draining`` in place of ``drained``: these devices are present, and their configuration diverts traffic.
+    """Return the network with the status ``draining`` in place of ``drained``.
+
+    Devices with this status are present, and their configuration diverts traffic.
 
     A change of the running network needs this view, because it also changes drained devices. If nothing is drained, the same
     object is returned.
@@ -62,7 +64,7 @@ def reachable(network: Network) -> Network:
 
 
 def lost_nics(network: Network) -> dict[str, list[str]]:
-    """Return the absent NICs of each present server, by server name. A NIC is absent if its cable or its leaf is."""
+    """Return the absent NICs of each present server, by server name. A NIC is absent if its cable or its leaf is absent."""
     there = {server.name: {nic.name for nic in server.nics} for server in present(network).servers}
     return {
         server.name: lost

@@ -1,1 +1,1 @@
-"""The state of devices: their answers, and the folders (captures) that hold them."""
+"""The state of devices: values read from their answers, and the folders of answers (captures)."""

@@ -1,10 +1,10 @@
 """A capture: a folder with the unmodified answers of devices.
 
-``DEVICE/QUESTION.json`` or ``.txt`` holds one device's answer to one question. The question ``configuration`` is for the
-running configuration. ``meta.json`` may give the time of the capture, the design, and the versions of the devices.
-Any tool that saves configurations can make such a folder. A file ``DEVICE.txt`` (``.conf``, ``.cfg``, ``.set``, ``.json``,
-``.xml``) next to the device folders is that device's configuration. So are the files that ``railweave build`` writes
-(docs/capture.md).
+``DEVICE/QUESTION.json`` or ``.txt`` holds one device's answer to one question. The question ``configuration`` is for
+the running configuration. ``meta.json`` may give the time of the capture, the design, and the versions of the devices.
+Any tool that saves configurations can make such a folder. A file ``DEVICE.txt`` (``.conf``, ``.cfg``, ``.set``,
+``.json``, ``.xml``) next to the device folders is that device's configuration. The files that ``railweave build``
+writes are read as configurations too (docs/capture.md).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_BYTES = 64 << 20
 
 
 class CaptureEntry(BaseModel):
-    """The entry in ``meta.json`` for a device that ``railweave collect`` asked, with the result."""
+    """The entry in ``meta.json`` for a device that ``railweave collect`` queried, with the result."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -136,7 +136,7 @@ def read_capture(folder: Path) -> Capture:
 
 
 def is_collected(folder: Path) -> bool:
-    """Return whether ``railweave collect`` wrote this folder and may therefore replace it."""
+    """Return True if ``railweave collect`` wrote this folder, and may therefore replace it."""
     try:
         return bool(_meta(folder / META).devices)
     except InputError:

@@ -55,7 +55,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The device's clock at the time of the question. ``synchronized`` is true if it follows a different clock."""
+    """The device's clock at the time of the question. ``synchronized`` is true if the clock follows a time server."""
 
     time: float | None = None
     synchronized: bool | None = None
@@ -107,10 +107,11 @@ class DeviceState:
 
     - ``answered``: the questions that have an answer.
     - ``queues``: by port. ``pfc``: by port and priority. ``watchdog``: by port and queue. ``neighbors``: by local port.
-    - ``routes``: the routes that were asked for, those of whole tables, and static routes.
+    - ``routes``: the routes to prefixes that were queried one by one, the routes of complete tables, and static routes.
     - ``route_counts``: the number of routes of BGP and IS-IS that the device forwards by, by VRF and address family.
-    - ``filters``: the packet filters in force; of nftables, those that can drop packets.
-    - ``not_forwarding``: the ports that forward no packets, by address family (``ipv4``, ``ipv6``). ``all`` means all ports.
+    - ``filters``: the packet filters in force. Chains of nftables are included only if they can drop packets.
+    - ``not_forwarding``: the ports that forward no packets, by address family (``ipv4``, ``ipv6``). ``all`` means all
+      ports.
     - ``notes``: the parts of the answers that could not be read.
     """
 

@@ -1,16 +1,16 @@
-"""Field maps: which field of a state is where in an answer.
+"""Field maps, which state where in an answer the fields of a state are.
 
-A map is a text with a word for each field. ``field=place`` names the field and its place in the answer; ``field`` is short for a
-place of the same name. In a place
+A field map is a text with one word for each field. ``field=place`` gives the field and its place in the answer;
+``field`` alone means a place of the same name. A place has these forms:
 
-- ``a/b`` is the value under ``b`` in the value under ``a``, and ``.`` is the row itself;
-- ``$0``, ``$1`` … are the keys on the way to the row (``rows``);
-- ``a|b`` is the first of two places that the answer has, ``a||b`` the first that can be read;
-- ``:reader`` at the end says how it is read (``READERS``, or a function that is given with the map). Without it the type of the
-  field decides.
+- ``a/b``: the value under ``b`` in the value under ``a``. ``.`` is the row itself.
+- ``$0``, ``$1`` …: the keys on the path to the row (see ``rows``).
+- ``a|b``: the first of two places that the answer contains. ``a||b``: the first that can be read.
+- ``:reader`` at the end: the name of the reader (in ``READERS``, or a function given with the map). Without it, the
+  type of the field selects the reader.
 
-``field!`` is necessary: a row without it is left out. A function that is given with the map by the name of a field reads that field;
-a field that has a function and no word is read from the row itself.
+``field!`` marks a required field: a row without it is left out. If a function is given with the map under the name of a
+field, it reads that field. A field that has a function and no word is read from the row itself.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ def texts(value: Value) -> tuple[str, ...]:
 
 
 def texts_if_there(value: Value) -> tuple[str, ...] | None:
-    """Return the texts of a list, or None if it is absent."""
+    """Return the texts of a list, or None if the list is absent."""
     return texts(value) if value.there else None
 
 
 def column(path: str) -> Reader:
-    """Return the reader of the texts of the rows under a path."""
+    """Return a reader of the texts of all rows under a path (see ``rows``)."""
     return lambda value: tuple(text for row, _ in rows(value, path) if (text := row.text()))
 
 
 def digits(value: Value, most: int = 9) -> int | None:
-    """Return a number of at most ``most`` digits. Words in its place, for example for no limit, give None without a note."""
+    """Return a number of at most ``most`` digits. A word instead of a number, for example for no limit, gives None without a note."""
     text = value.text()
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) <= most else None
 
 
 def choice(words: Mapping[str, Any]) -> Reader:
-    """Return the reader of a word, in lower case, that stands for a value. Any other word gives None."""
+    """Return a reader that maps a word, converted to lower case, to a value by ``words``. Any other word gives None."""
     return lambda value: words.get(value.lower() or "")
 
 
@@ -80,7 +80,7 @@ _OF_TYPE: dict[str, Reader] = {
 
 
 class Fields(Generic[T]):
-    """A class of states with the places of its fields."""
+    """A class of state values, with the place of each of its fields in an answer."""
 
     def __init__(self, made: Callable[..., T], words: str = "", /, **readers: Reader) -> None:
         types = {field.name: str(field.type) for field in dataclasses.fields(made)}  # pyright: ignore[reportArgumentType]
@@ -111,7 +111,7 @@ class Fields(Generic[T]):
         return self._made(**fields, **given)
 
     def maybe(self, row: Value, *keys: str, **given: Any) -> T | None:  # noqa: ANN401
-        """Return the same, or None if a necessary field is absent."""
+        """Return the state value of a row, or None if a required field is absent. ``keys``: the keys on the path to the row."""
         for name, necessary, read in self._fields:
             if necessary and name not in given:
                 given[name] = read(row, keys)
@@ -120,7 +120,7 @@ class Fields(Generic[T]):
         return self(row, *keys, **given)
 
     def onto(self, known: T, row: Value, *keys: str) -> T:
-        """Return a known value with the fields that a row has besides; what the row lacks stays."""
+        """Return ``known`` with the fields that a row has. Fields that the row lacks keep their values."""
         fields = {name: value for name, _, read in self._fields if (value := read(row, keys)) is not None}
         return cast("Any", dataclasses.replace)(known, **fields)
 
@@ -160,10 +160,10 @@ def _steps(path: str) -> tuple[str, ...]:
 
 
 def rows(answer: Value, path: str) -> list[tuple[Value, tuple[str, ...]]]:
-    """Return the rows of an answer, each with the keys on the way to it.
+    """Return the rows of an answer, each with the keys on the path to the row.
 
-    The steps of a path are joined by ``/``: ``name`` is the value under a name, ``*`` every value of a map with its key, ``name[]`` every
-    entry of a list, ``..name`` every value under a name at any depth.
+    The steps of ``path`` are joined by ``/``. The step ``name`` is the value under a name, ``*`` every value of a map
+    with its key, ``name[]`` every entry of a list, and ``..name`` every value under a name at any depth.
     """
     reached: list[tuple[Value, tuple[str, ...]]] = [(answer, ())]
     for step in _steps(path):
@@ -180,14 +180,14 @@ def rows(answer: Value, path: str) -> list[tuple[Value, tuple[str, ...]]]:
 
 
 def listed(path: str, fields: Fields[T]) -> Callable[[Value], tuple[T, ...]]:
-    """Return the reader of a list of states: those of the rows under a path."""
+    """Return a reader that gives the state values of the rows under a path, as a tuple."""
     return lambda answer: tuple(
         made for row, keys in rows(answer, path) if (made := fields.maybe(row, *keys)) is not None
     )
 
 
 def keyed(path: str, fields: Fields[T], key: str = "name") -> Callable[[Value], dict[str, T]]:
-    """Return the reader of a table of states by a field of theirs, or by a key on the way to the row (``$0``)."""
+    """Return a reader that gives the state values of the rows under a path by key: a field of the value, or a key on the path to the row (``$0``)."""
 
     def read(answer: Value) -> dict[str, T]:
         states: dict[str, T] = {}
@@ -200,7 +200,7 @@ def keyed(path: str, fields: Fields[T], key: str = "name") -> Callable[[Value], 
 
 
 def numbered(path: str, fields: Fields[T], prefix: str = "") -> Callable[[Value], dict[str, dict[int, T]]]:
-    """Return the reader of a table of states by the first key and by the number that is the last key on the way to each row."""
+    """Return a reader that gives the state values of the rows under a path, by the first key on the path to the row and by the number in the last key, after ``prefix``."""
 
     def read(answer: Value) -> dict[str, dict[int, T]]:
         states: dict[str, dict[int, T]] = {}

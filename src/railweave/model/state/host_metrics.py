@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HOST_METRICS = Question("host-metrics", "json", {"ssh": "railweave-host metrics --json"})
 """The question for a server's metrics, separate from ``HOST``.
 
-The program on the server reads ``host.json`` for the NICs of the design and the priority whose counters it reports.
+The program on the server takes the designed NICs, and the priority whose counters it reports, from ``host.json``.
 """
 _GAUGES = {
     "up": "nic_up",

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
-    """Return the neighbors from ``lldpcli -f json show neighbors``, by port; None without an answer. The form ``json0``, with lists throughout, is read too."""
+    """Return the LLDP neighbors in the answer of ``lldpcli -f json show neighbors`` by port, or None if there is no answer.
+
+    Answers in lldpcli's format ``json0`` are read too.
+    """
     if answer is None:
         return None
     neighbors: dict[str, tuple[LldpNeighbor, ...]] = {}

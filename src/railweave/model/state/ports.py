@@ -77,7 +77,7 @@ class Lane:
 class Optic:
     """An optic: its type, temperature, voltage, alarms and lanes.
 
-    - ``present``: whether an optic is plugged in.
+    - ``present``: True if an optic is plugged in.
     - ``alarms``: the names of its active alarms.
     - ``cable_m``: the length in metres of a cable that is fixed to the optic (copper, active optical).
     - ``rx_low_dbm``, ``tx_low_dbm``: the light levels below which the device raises an alarm.

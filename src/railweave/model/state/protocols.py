@@ -60,7 +60,7 @@ class HeardAdvertisement:
 
 @dataclass(frozen=True, slots=True)
 class RouterAdvertising:
-    """The router advertisements on an interface: how many were sent and received, their contents, and the last one of each neighbor.
+    """The router advertisements on an interface: the numbers sent and received, their contents, and the last advertisement of each neighbor.
 
     ``interval_s`` is the longest time between two advertisements, and ``lifetime_s`` is the router lifetime, both in seconds. The
     other fields are those of RFC 4861, section 4.2.
@@ -78,7 +78,7 @@ class RouterAdvertising:
 
 @dataclass(frozen=True, slots=True)
 class FamilyState:
-    """The number of prefixes of one address family in a session: received before policy, accepted, sent, and in use."""
+    """The numbers of prefixes of one address family in a session: received (before the policy), accepted, sent, and in use."""
 
     received: int | None = None
     accepted: int | None = None
@@ -156,7 +156,7 @@ class IsisAdjacency:
 class NextHop:
     """A next hop.
 
-    - ``active``: whether the device forwards packets to it.
+    - ``active``: True if the device forwards packets to the next hop.
     - ``vtep``: the far end of a VXLAN tunnel.
     - ``weight``: its share of the packets, relative to the other next hops of the route.
     """
@@ -193,10 +193,10 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route that the capture asked for.
+    """A route in an answer of the device.
 
     - ``next_hops``: the next hops of the selected route. Empty if the device has no route to the prefix.
-    - ``installed``: whether the device reports that it forwards by this route.
+    - ``installed``: True if the device reports that it forwards by this route.
     - ``drops``: the device's term for a next hop that drops every packet.
     """
 
@@ -213,7 +213,8 @@ class Route:
 class PacketFilter:
     """A filter of packets that is in force on a device: a chain of nftables, an access list, a firewall filter.
 
-    ``ports`` are those that it names or is bound to; empty if it applies to all, or if the device does not show them.
+    ``ports`` are the ports that the filter names or is bound to. Empty if the filter applies to all ports, or if the
+    device does not show the ports.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A question about a device's state, with the command or request for each protocol."""
+"""Questions about a device's state, each with the command or request for each protocol."""
 
 from __future__ import annotations
 
@@ -73,12 +73,15 @@ def asked_about(name: str) -> tuple[str, str, str] | None:
 
 
 FROZEN = "is frozen"
-"""The text after the name of a daemon that runs and answers nothing."""
+"""The text that follows the name of a daemon in an error message if the daemon runs and does not answer."""
 _NOT_RUNNING = re.compile(r"\b(\w+)(?: subsystem)? is (?:not running|frozen)\b")
 
 
 def not_running(why: str) -> str:
-    """Return the daemon that is not running, or frozen, according to an error message (``bgpd``, or Junos' ``routing``), or an empty string."""
+    """Return the name of the daemon that, according to an error message, is not running or does not answer (``bgpd``, or Junos' ``routing``).
+
+    Empty if the message names none.
+    """
     match = _NOT_RUNNING.search(why)
     return match[1] if match else ""
 
@@ -105,7 +108,7 @@ _READS: dict[Protocol, re.Pattern[str]] = {
 
 
 def reads_only(protocol: Protocol, words: str) -> bool:
-    """Return whether a request only reads: it matches a read-only form such as ``show``, without a second command or redirection.
+    """Return True if a request only reads: if it has a read-only form such as ``show``, and no second command or redirection.
 
     Callers check this before they send any question, regardless of its source.
     """

@@ -74,7 +74,8 @@ class Sample:
 class Subscription:
     """A telemetry path to subscribe to.
 
-    ``by`` is the mode: on change or sampled. ``least_s`` is the system's shortest sample interval, in seconds.
+    ``by`` is the mode: at each change, or at intervals (sampled). ``least_s`` is the system's shortest sample interval,
+    in seconds.
     """
 
     path: str
@@ -91,7 +92,7 @@ class Subscription:
 class Column:
     """A column of an SNMP table that provides a metric. Rows are numbered by ifIndex, then by the metric's index if it has one.
 
-    ``words`` maps the column's numbers to the metric's values, if the two differ.
+    ``words`` maps the column's numbers to the metric's values, if the numbers and the values differ.
     """
 
     oid: str
@@ -209,7 +210,7 @@ _WORDS: Mapping[str, Mapping[str, int]] = {"bgp_state": _BGP, "storming": {"stor
 
 
 def number_of(metric: str, word: str) -> float | None:
-    """Return the number that a device's text means for this metric, or None for a text that is no value, such as ``N/A``."""
+    """Return the value of a metric as a number, from the device's text. Return None for a text that is no value, such as ``N/A``."""
     word = word.strip()
     try:
         number = float(word.removesuffix("dBm").removesuffix("%"))

@@ -165,7 +165,7 @@ class Value:
         return Value(self._answers, self._question, raw, self, key)
 
     def made(self, raw: object) -> Value:
-        """Return another value with the place of this one, such as a key on the way to it."""
+        """Return a value with the content ``raw`` and the place of this value, for example for a key on the path to this value."""
         return Value(self._answers, self._question, raw, self._above, self._key)
 
     def _map(self) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class Value:
         return None
 
     def lower(self) -> str | None:
-        """Return the value as lower-case text; None if it is missing or no text."""
+        """Return the value as lower-case text, or None if it is absent or not text."""
         text = self.text()
         return None if text is None else text.lower()
 

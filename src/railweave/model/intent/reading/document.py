@@ -64,8 +64,8 @@ class Mistake:
 def mistakes(model: type[BaseModel], value: Any, errors: Iterable[ErrorDetails]) -> list[Mistake]:  # noqa: ANN401 - plain YAML
     """Return the mistakes in ``value``, from pydantic's errors for ``model``, in words for the file's author.
 
-    If a value matches none of several permitted types, pydantic reports one error for each type. These errors become one mistake.
-    They are dropped if the value has one of these types and the real mistake is deeper inside it.
+    If a value matches none of several permitted types, pydantic reports one error for each type. These errors become
+    one mistake. They are dropped if the value has one of these types and the real mistake is inside the value.
     """
     located = [(_present(value, detail["loc"]), detail) for detail in errors]
     inside = {path[:depth] for path, _ in located for depth in range(len(path))}
@@ -140,7 +140,11 @@ def _plain_words(detail: ErrorDetails) -> str:
 
 
 def wrong_value(detail: ErrorDetails) -> WrongValueError:
-    """Return the error that a validator raised. Any other pydantic error becomes one with a plain message, or with pydantic's message."""
+    """Return the error that a validator raised.
+
+    Any other pydantic error is converted to such an error, with a plain message if railweave has one, else with
+    pydantic's.
+    """
     error = detail.get("ctx", {}).get("error")
     if isinstance(error, WrongValueError):
         return error
@@ -259,7 +263,7 @@ M = TypeVar("M", bound=BaseModel)
 MOST_BYTES = 16 << 20
 """The largest size of a YAML file, in bytes."""
 LARGEST = 1 << 63
-"""The bound that numbers in a file must stay below, because engines and tables use 64-bit integers."""
+"""The limit below which numbers in a file must stay, because engines and tables use 64-bit integers."""
 MOST_TOLD = 100
 """The largest number of mistakes that are reported for one file."""
 

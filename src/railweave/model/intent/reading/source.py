@@ -52,7 +52,10 @@ class Source:
     inventory: Inventory
     lock: Lock
     as_written: Mapping[tuple[str, str], Role] = field(default_factory=dict[tuple[str, str], "Role"])
-    """The roles as the fabric file defines them, by (fabric, role), if ``--device`` has replaced their switches in this source."""
+    """The roles, by (fabric, role), as the fabric file defines them.
+
+    Only roles whose switches ``--device`` has replaced in this source are included.
+    """
 
 
 def companion(path: Path, suffix: str) -> Path:
@@ -69,7 +72,7 @@ def read_source(
 ) -> Source:
     """Read ``NAME.yaml``, ``NAME.inventory.csv`` and ``NAME.lock``. A ``lock`` argument replaces the lock file.
 
-    - ``inventory_of``: a different fabric file, whose inventory is read if this one has none.
+    - ``inventory_of``: a different fabric file, whose inventory is read if there is no inventory next to ``path``.
     - ``changes``: new values for fields of the fabric file, by path (``fabrics.backend.topology.spines``).
 
     Raises ``SpecError`` with the file and line of every fault.
