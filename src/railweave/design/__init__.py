@@ -1,4 +1,4 @@
-"""From a fabric file to a ``Network``: one module per decision.
+"""Design of a ``Network`` from a fabric file, with one module per decision.
 
 ``design(source)`` is a pure function of fabric file, inventory and lock: the same inputs give an identical ``design.json``.
 
@@ -52,7 +52,7 @@ __all__ = ["Network", "design"]
 
 
 def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None = None) -> tuple[Network, Lock]:
-    """Design the network that a source describes. Return it with the lock that holds every allocation.
+    """Design the network that a source describes. Return the network, and the lock that holds every allocation.
 
     The hardware comes from the current catalog. ``described`` gives the file and line of models that are not in the packaged
     catalog. The source's own lock does not change. Raises ``DesignError`` with file and line of every problem that prevents the
@@ -267,7 +267,7 @@ def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
 
 
 def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, ...]:
-    """Return every server, in file order, with its NICs on all fabrics. Notes a problem for each override of an unknown NIC.
+    """Return every server, in file order, with its NICs on all fabrics. Records a problem for each override of an unknown NIC.
 
     ``nics_of`` holds the NICs by server name.
     """

@@ -27,9 +27,9 @@ COLORS_UNBALANCED = Rule(
 def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tuple[str, int], int]]:
     """Return (the path colors of a fabric, the color index of each uplink by (spine name, link)).
 
-    Without path colors both are empty. With one color per uplink, the color index is the uplink's slot, so adding or removing a
-    spine changes no other color. With fewer colors, uplinks get them in rotation. A name keeps its color even if an earlier name
-    is removed.
+    Without path colors both are empty. With one color per uplink, the color index is the uplink's slot, so adding or
+    removing a spine changes no other color. With fewer colors, uplinks get them in rotation. A color name keeps its
+    number even if an earlier name is removed.
     """
     spec, name = layout.spec, layout.name
     if spec.load_balancing.mode != "rlb":

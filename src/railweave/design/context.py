@@ -30,13 +30,13 @@ class Context:
     findings: list[Finding] = field(default_factory=list[Finding])
 
     def problem(self, location: Iterable[Key], message: str, fix: str) -> None:
-        """Note a requirement that cannot be met. The next call of ``check`` raises it."""
+        """Record a requirement that cannot be met as a problem. The next call of ``check`` raises an error with it."""
         problem = self.source.document.problem(location, message, fix)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def inventory_problem(self, line: int, message: str, fix: str) -> None:
-        """Note an inventory line that contradicts the design. The next call of ``check`` raises it."""
+        """Record an inventory line that contradicts the design as a problem. The next call of ``check`` raises an error with it."""
         problem = Problem(FileLine(self.source.inventory.file, line), message, fix)
         if problem not in self.problems:
             self.problems.append(problem)
@@ -57,6 +57,6 @@ class Context:
         why: str | None = None,
         fix: str | None = None,
     ) -> None:
-        """Note a finding, which does not stop the design. Omitted arguments take the rule's defaults."""
+        """Record a finding, which does not stop the design. Omitted arguments take the rule's defaults."""
         file, line = self.source.path.name, self.source.document.line(location)
         self.findings.append(rule.finding(where, message, file=file, line=line, severity=severity, why=why, fix=fix))

@@ -1,4 +1,4 @@
-"""The targets of a scenario's faults on a designed network."""
+"""The parts of a designed network that the faults of a scenario refer to."""
 
 from __future__ import annotations
 

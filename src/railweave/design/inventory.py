@@ -84,8 +84,8 @@ def _heights(context: Context, layouts: Iterable[Layout]) -> dict[str, int]:
 def cable_length(spec: Racks, places: Mapping[str, Position], device: str, other: str) -> float | None:
     """Return the length of a cable between two devices in metres, or None if either device has no position.
 
-    In one rack the cable runs from unit to unit. Between racks it rises to the top of each rack, and runs along and across the
-    rows.
+    Between devices in the same rack, the cable runs from rack unit to rack unit. Between racks, it runs up to the top
+    of both racks, and along and across the rows.
     """
     near, far = places.get(device), places.get(other)
     if near is None or far is None:
@@ -116,7 +116,7 @@ INVENTORY_UNUSED = Rule(
 def check_inventory(
     context: Context, servers: Sequence[Server], switches: Sequence[Switch], cables: Sequence[Cable]
 ) -> None:
-    """Note a problem or finding for inventory rows of unknown devices or interfaces, and for interface names that Linux would refuse."""
+    """Record a problem or finding for inventory rows of unknown devices or interfaces, and for interface names that Linux would reject."""
     if not context.source.inventory.items:
         return
     models = {server.name: context.catalog.servers[server.model] for server in servers}
@@ -152,7 +152,7 @@ def check_inventory(
 
 
 def _check_apart(context: Context, server: Server) -> None:
-    """Note a problem if two NICs of a server have the same interface or RDMA device name, from the inventory or the server model."""
+    """Record a problem if two NICs of a server have the same interface or RDMA device name, from the inventory or the server model."""
     for column in ("netdev", "rdma"):
         owners: dict[str, str] = {}
         for nic in server.nics:

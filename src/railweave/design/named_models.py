@@ -1,4 +1,4 @@
-"""Short names for models in the fabric file: ``device: qfx5240-64`` means the same model as ``init --switch qfx5240-64``."""
+"""Short names of hardware models in the fabric file: ``device: qfx5240-64`` means the same model as ``init --switch qfx5240-64``."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ _ROLES = ("leaf", "spine", "super_spine", "dci")
 
 
 def with_catalog_names(spec: FabricFile, catalog: Catalog) -> FabricFile:
-    """Return the fabric file with short names replaced by the models that they mean. A word that matches no model stays.
+    """Return the fabric file with short names replaced by the names of the models that they match. A word that matches no model stays unchanged.
 
-    A role without ``nos`` in the file gets the default system or, if its model does not run that, the model's first system.
-    ``init --switch`` and ``--device`` choose in the same way.
+    A role without ``nos`` in the file gets the default system or, if its model does not run that system, the first
+    system of its model. ``init --switch`` and ``--device`` choose in the same way.
     """
     chosen = {at: means[0] for at, _, means in _words(spec, catalog)}
     fabrics = {

@@ -23,7 +23,7 @@ def check_references(context: Context) -> None:
 
 
 def _check_sites(context: Context) -> None:
-    """Note a problem if there are several sites and a fabric or server group does not name its site."""
+    """Record a problem if there are several sites and a fabric or server group does not name its site."""
     spec = context.source.spec
     items: list[tuple[Location, str, str | None]] = [
         (("fabrics", name), f"fabric {name!r}", fabric.site)
@@ -44,7 +44,7 @@ def _check_sites(context: Context) -> None:
 
 
 def _check_servers(context: Context) -> None:
-    """Note a problem for each server that is defined twice, and for each missing fabric that a group refers to."""
+    """Record a problem for each server that is defined twice, and for each missing fabric that a group refers to."""
     spec = context.source.spec
     seen: dict[str, int] = {}
     for index, group in enumerate(spec.servers):
@@ -68,7 +68,7 @@ def _check_servers(context: Context) -> None:
 
 
 def check_color_names(context: Context, fabrics: Iterable[Fabric]) -> None:
-    """Note a problem for each path color under ``color_dscp`` that does not exist."""
+    """Record a problem for each name under ``color_dscp`` that is not a path color."""
     known = sorted({color.name for fabric in fabrics for color in fabric.colors})
     for name in context.source.spec.hosts.job.color_dscp:
         if name not in known:
@@ -77,7 +77,7 @@ def check_color_names(context: Context, fabrics: Iterable[Fabric]) -> None:
 
 
 def _check_versions(context: Context) -> None:
-    """Note a problem for each NIC model and driver with a required version that is not in the catalog."""
+    """Record a problem for each NIC model and driver with a required version that is not in the catalog."""
     versions, nics = context.source.spec.hosts.versions, context.catalog.nics
     drivers = {nic.driver for nic in nics.values()}
     for key, asked, known in (
@@ -91,7 +91,7 @@ def _check_versions(context: Context) -> None:
 
 
 def _check_nic_groups(context: Context) -> None:
-    """Note a problem if a NIC would be on two fabrics: fabrics that connect the same NIC group must have different servers."""
+    """Record a problem if a NIC would be on two fabrics: fabrics that connect the same NIC group must have different servers."""
     spec = context.source.spec
     for (name, first), (other, second) in combinations(spec.fabrics.items(), 2):
         if first.nics != second.nics or first.site != second.site:

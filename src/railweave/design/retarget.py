@@ -1,4 +1,4 @@
-"""Design of a fabric file with different switches from those that it names: ``--device leaf=MODEL:NOS``.
+"""Design of a fabric file with other switches than it names: ``--device leaf=MODEL:NOS``.
 
 The file's port ranges, overrides and inventory refer to its own switches. Ports are matched by position: the third port stays the
 third port, whatever its name on the new switch.
@@ -41,8 +41,8 @@ HOW = "write [[FABRIC/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-6
 class Target:
     """The new model and system for the switches of a role.
 
-    An empty ``fabric`` or ``role`` means every fabric or every role. An empty ``model`` or ``nos`` keeps the present one if the
-    combination is possible, or else changes to one that fits.
+    An empty ``fabric`` or ``role`` means every fabric or every role. If ``model`` or ``nos`` is empty, the present
+    model or system is kept if it fits the new system or model. Otherwise it is replaced by a fitting one.
     """
 
     text: str
@@ -180,7 +180,7 @@ def _shape(model: SwitchModel) -> tuple[int, int]:
 def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
     """Translate the port names in overrides, external links and the inventory for switches that ``--device`` replaced.
 
-    Returns the layouts with the new names. The source in ``context`` is changed, too.
+    Returns the layouts with the new names. The source in ``context`` is changed too.
     """
     source = context.source
     overrides = source.spec.overrides

@@ -31,8 +31,8 @@ def not_active(
 ) -> tuple[InactivePart, ...]:
     """Return every switch, server and link whose status is not ``active``: switches first, then servers, then links.
 
-    Later lines override earlier ones. Notes a problem for a line that matches nothing, and a finding for each line that makes
-    something absent.
+    Later lines override earlier ones. Records a problem for a line that matches nothing, and a finding for each line that
+    makes a part absent.
     """
     if not context.source.spec.status:
         return ()

@@ -28,7 +28,7 @@ MANAGEMENT_ADDRESS_TAKEN = Rule(
 )
 
 FIRST_MANAGEMENT_HOST = 10
-"""The first host number of the management pool that a switch can get. Lower ones are for the gateway and for servers (NTP, DNS)."""
+"""The first host number of the management pool that a switch can get. Lower numbers are for the gateway and for servers (NTP, DNS)."""
 
 
 class _Entry(NamedTuple):
@@ -44,7 +44,10 @@ class _Entry(NamedTuple):
 
 
 def switches(context: Context, layout: Layout) -> list[Switch]:
-    """Return the switches of a fabric, leaves first, with their numbers and addresses. Notes a problem for each pool that is too small."""
+    """Return the switches of a fabric, leaves first, with their AS numbers, router IDs and management addresses.
+
+    Records a problem for each pool that is too small.
+    """
     spec, name = layout.spec, layout.name
     management = context.source.spec.management
     site = spec.site or next(iter(context.source.spec.sites))
@@ -160,9 +163,9 @@ def listed(
     number: int,
     device: str,
 ) -> str:
-    """Return the address that a list gives to the ``number``-th switch of a role (from 1). Empty if there is no list for the role.
+    """Return the address that a list gives to the ``number``-th switch of a role (from 1). Return an empty string if there is no list for the role.
 
-    ``part`` is the key path of the lists in the fabric's section. Notes a problem if the list is too short, or if the address is
+    ``part`` is the key path of the lists in the fabric's section. Records a problem if the list is too short, or if the address is
     not in its pool.
     """
     addresses, at = lists.of(role), ("fabrics", layout.name, *part, role.replace("-", "_"))
@@ -190,7 +193,7 @@ def _loopbacks(layout: Layout) -> str:
 
 
 def _check_management(context: Context, pool: ipaddress.IPv4Network | ipaddress.IPv6Network) -> None:
-    """Note a problem for each management address in an override that is not in the management pool."""
+    """Record a problem for each management address in an override that is not in the management pool."""
     for device, override in context.source.spec.overrides.devices.items():
         address = override.management_address
         if address is not None and ipaddress.ip_address(address) not in pool:
@@ -217,10 +220,10 @@ def _host(
 
 
 def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
-    """Note a problem for each AS number, router ID or management address that two switches share, and for overrides of unknown switches.
+    """Record a problem for each AS number, router ID or management address that two switches share, and for overrides of unknown switches.
 
-    AS numbers need to be distinct only within a fabric. Switches of its top tier may share one, because no path leads through two
-    of them (RFC 7938, section 5.2.1).
+    AS numbers need to be distinct only within a fabric. Switches of the top tier may share an AS number, because no
+    path leads through two of them (RFC 7938, section 5.2.1).
     """
     middle = {(switch.fabric, "spine") for switch in all_switches if switch.role == "super-spine"}
     by_name = {switch.name: switch for switch in all_switches}
@@ -275,7 +278,7 @@ def _both_on_top(switch: Switch, other: Switch, middle: set[tuple[str, str]]) ->
 
 
 def check_management(context: Context, all_switches: Sequence[Switch], servers: Sequence[Server]) -> None:
-    """Note a problem for each switch whose management address belongs to a gateway, a management server or a server's NIC, too."""
+    """Record a problem for each switch whose management address is also the address of a gateway, a management server or a server's NIC."""
     wanted = context.source.spec.management
     taken: dict[str, tuple[str, Location]] = {}
     named: list[tuple[str, str, str]] = [

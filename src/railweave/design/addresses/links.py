@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def edge_segments(context: Context, layout: Layout) -> list[Segment]:
-    """Return a segment for each edge port, in which the leaf has the first address. Notes a problem for each unknown leaf or tenant."""
+    """Return a segment for each edge port, in which the leaf has the first address. Records a problem for each unknown leaf or tenant."""
     leaves = {leaf.name: leaf for leaf in layout.leaves}
     overlay = layout.spec.evpn() is not None
     segments: list[Segment] = []
@@ -65,7 +65,7 @@ def edge_length(layout: Layout, intent: EdgePortIntent) -> float:
 
 
 def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tuple[EdgePort, ...]:
-    """Return the edge ports of a fabric. Notes a problem for each port that is in use or does not exist."""
+    """Return the edge ports of a fabric. Records a problem for each port that is in use or does not exist."""
     if not layout.spec.edge_ports:
         return ()
     panels = panels_of(layout, cables)
@@ -95,10 +95,10 @@ ENDPOINTS_PER_LEAF = 64
 def with_endpoints(
     context: Context, layout: Layout, switches: Sequence[Switch], colors: Sequence[Color]
 ) -> list[Switch]:
-    """Return the switches with the addresses of their overlay sessions and, for leaves, their tunnel endpoints.
+    """Return the switches with their loopback addresses for overlay sessions and, on leaves, the addresses of their tunnel endpoints.
 
     Without path colors, a leaf's only endpoint is its loopback. With path colors, a leaf also has one endpoint address per color, so
-    that a tunnel follows the path of its color. Notes a problem for each pool that is too small.
+    that a tunnel follows the path of its color. Records a problem for each pool that is too small.
     """
     overlay = layout.spec.evpn()
     if overlay is None:
@@ -144,7 +144,7 @@ def with_endpoints(
 
 
 def with_tunnels(segments: Sequence[Segment], switches: Sequence[Switch]) -> tuple[Segment, ...]:
-    """Return the segments. In those of layer-2 networks, the subnets get the tunnel endpoint of their leaf."""
+    """Return the segments, with the leaf's tunnel endpoint added to the subnets of layer-2 networks."""
     endpoint = {switch.name: switch.endpoints[0].address for switch in switches if switch.endpoints}
     return tuple(
         replace(segment, subnets=tuple(replace(subnet, tunnel=endpoint[segment.leaf]) for subnet in segment.subnets))
@@ -172,8 +172,8 @@ class _Numbered(NamedTuple):
 def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> list[Cable]:
     """Return the cables, where every cable between switches has an address pair for numbered peering (RFC 3021, RFC 6164).
 
-    Addresses in ``overrides.cables`` come first. The other cables get addresses from the pool as ``pools`` specifies. Notes a
-    problem if a pool is too small.
+    A cable in ``overrides.cables`` has the addresses given there. The other cables get addresses from the pool that
+    ``pools`` specifies. Records a problem if a pool is too small.
     """
     fixed = {
         (*cable.between, cable.link): cable.addresses

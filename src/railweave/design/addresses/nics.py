@@ -43,7 +43,7 @@ RESERVED = range(253, 256)
 
 
 def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequence[Server]) -> None:
-    """Note a problem if routing tables of a server would share a number or a name, or if its rules would be in the wrong order."""
+    """Record a problem if two routing tables of a server would have the same number or name, or if its rules would be in the wrong order."""
     for designed_fabric in fabrics:
         _check_priority(context, designed_fabric)
     used: dict[str, int] = {}
@@ -93,7 +93,7 @@ def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequ
 
 
 def _check_priority(context: Context, fabric: Fabric) -> None:
-    """Note a problem if ``rule_priority`` leaves no room for a second rule on routed links, which must follow all other rules.
+    """Record a problem if ``rule_priority`` leaves no room for a second rule on routed links, which must follow all other rules.
 
     The second rule, whose priority is one higher, sends traffic that is not bound to an address into the fabric.
     """
@@ -109,7 +109,7 @@ def _check_priority(context: Context, fabric: Fabric) -> None:
 
 
 def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
-    """Return the routing table names of a fabric's NICs on a server. Notes a problem for each invalid or duplicate name."""
+    """Return the routing table names of a fabric's NICs on a server. Records a problem for each invalid or duplicate name."""
     names: set[str] = set()
     for nic in server.nics:
         if nic.fabric != fabric.name:
@@ -364,7 +364,10 @@ def _static(subnet: Subnet, number: int) -> str | None:
 
 
 def check_addresses(context: Context, servers: Sequence[Server]) -> None:
-    """Note a problem for each address that two NICs share. Only overrides cause this: other addresses are numbered or derived from MACs."""
+    """Record a problem for each address that two NICs share.
+
+    Only overrides can cause this, because other addresses are numbered or derived from MAC addresses.
+    """
     overrides = context.source.spec.overrides.nics
     owners: dict[str, str] = {}
     for server in servers if overrides else ():

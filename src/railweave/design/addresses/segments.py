@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
     Held = tuple[Prefix, str, Location]
-    """A prefix that is allotted, to whom, and where the file says from what."""
+    """An allocated prefix, its owner, and the place in the fabric file from which the prefix follows."""
 
 BLOCKS = 8
 """The number of parts into which a shared pool is divided. It is a power of two, so that each part is a prefix."""
@@ -35,7 +35,7 @@ BLOCKS = 8
 def with_own_pools(context: Context) -> dict[str, FabricSpec]:
     """Return the fabrics by name, each with its own part of every pool that several fabrics use.
 
-    Notes a problem for each pool that cannot be divided.
+    Records a problem for each pool that cannot be divided.
     """
     fabrics = dict(context.source.spec.fabrics)
     if len(fabrics) < 2 and "fabrics" not in context.lock.pools:
@@ -115,7 +115,7 @@ def check_apart(
     segments: Sequence[Segment],
     cables: Sequence[Cable],
 ) -> None:
-    """Note a problem for each prefix that overlaps another or is allocated twice, across all fabrics and the management network."""
+    """Record a problem for each prefix that is allocated twice or overlaps another prefix, across all fabrics and the management network."""
     held = sorted(
         _held(context, fabrics, switches, segments, cables),
         key=lambda holding: (holding[0].version, int(holding[0].network_address), holding[0].prefixlen),
@@ -197,7 +197,7 @@ def _of_tenants(fabrics: Sequence[Fabric]) -> Iterator[Held]:
 
 
 def check_tagged(context: Context, layout: Layout, all_segments: Iterable[Segment]) -> None:
-    """Note a problem for each tagged VLAN that is also a segment's VLAN. Trunk ports would carry it both tagged and untagged."""
+    """Record a problem for each tagged VLAN that is also a segment's VLAN. Trunk ports would carry it both tagged and untagged."""
     tagged = layout.spec.addressing.tagged_vlans
     if not tagged:
         return
@@ -220,7 +220,7 @@ def check_tagged(context: Context, layout: Layout, all_segments: Iterable[Segmen
 
 if TYPE_CHECKING:
     Cutters = tuple[Callable[[Place], Subnet], ...]
-    """What cuts a prefix of each address family."""
+    """The functions that return the prefixes for a place, one for each address family."""
 
 
 def segments(
@@ -234,7 +234,7 @@ def segments(
     - In a fabric with an overlay, NICs without a tenant are in a segment without subnets.
     - With dual stack, prefixes of the first address family come before those of the second.
 
-    Notes a problem if a pool is too small.
+    Records a problem if a pool is too small.
     """
     of_fabric, of_tenants = _cutters(context, layout, colors)
     of_others = _other_cutters(context, layout, colors)
@@ -311,7 +311,7 @@ def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
 def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> dict[str, Cutters]:
     """Return the functions that cut prefixes for servers with a different link type, by the name of their entry in ``other_links``.
 
-    Notes a problem if a fabric has both such servers and tenants, and for each unknown server.
+    Records a problem if a fabric has both such servers and tenants, and for each unknown server.
     """
     others = layout.spec.addressing.other_links
     at = ("fabrics", layout.name, "addressing", "other_links")
@@ -411,7 +411,7 @@ def _check_gateway(context: Context, layout: Layout, all_segments: Sequence[Segm
 
 
 def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
-    """Note a problem if a NIC would get the network or broadcast address of a pool with proxy ARP, which NICs see as one subnet."""
+    """Record a problem if a NIC would get the network or broadcast address of a pool with proxy ARP, which NICs see as one subnet."""
     addressing = layout.spec.addressing
     if addressing.server_link != "proxy-arp":
         return
@@ -429,7 +429,7 @@ def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segmen
 
 
 def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segments: Iterable[Segment]) -> None:
-    """Note a problem if prefixes of a formula overlap. They do if the formula omits a number that distinguishes segments."""
+    """Record a problem if prefixes of a formula overlap. They do if the formula omits a number that distinguishes segments."""
     version = pool.network.version
     nets = sorted(
         (
@@ -456,7 +456,7 @@ def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segment
 
 
 def _check_local_prefixes(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
-    """Note a problem if a server prefix is not in the local prefixes, because a leaf originates nothing outside them."""
+    """Record a problem if a server prefix is not in the local prefixes, because a leaf originates nothing outside them."""
     local = [ipaddress.ip_network(prefix) for prefix in layout.spec.addressing.local_prefixes]
     if layout.spec.evpn() is not None or not local:
         return  # tenants' prefixes go by EVPN, the underlay has loopbacks only

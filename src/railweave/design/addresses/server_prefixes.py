@@ -1,4 +1,4 @@
-"""Server pools, and the prefixes that are cut from them by bit fields or by the file's formula."""
+"""Server pools, and the server prefixes that are formed from them by bit fields or by the fabric file's formula."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 
 LENGTHS = {4: 24, 6: 64}
-"""The prefix lengths, by IP version, in a tenant's own pool if the fabric has no pool of this family. Routed IPv4 links use /31."""
+"""The prefix lengths, by IP version, of server prefixes in a tenant's pool if the fabric has no pool of this address family.
+
+Routed IPv4 links use /31.
+"""
 
 
 class ServerPool(NamedTuple):
     """A server pool.
 
-    - ``addressing``: the addressing that specifies how prefixes are cut from the pool.
+    - ``addressing``: the section of the fabric file that specifies how prefixes are formed from the pool.
     - ``at``: the place of the pool in the file.
     - ``tenant``: the tenant that owns the pool; empty for the fabric's pools.
     """
@@ -95,7 +98,7 @@ def tenant_pools(layout: Layout, tenant: str) -> tuple[ServerPool, ...]:
 
 
 def check_slaac(context: Context, layout: Layout) -> None:
-    """Note a problem if SLAAC is requested but the pools have no IPv6 prefixes of length 64."""
+    """Record a problem if SLAAC is requested but the pools have no IPv6 prefixes of length 64."""
     pools = fabric_pools(layout)
     if pools[0].addressing.server_mode != "slaac":
         return
@@ -113,7 +116,7 @@ def check_slaac(context: Context, layout: Layout) -> None:
 
 
 def check_own_pools(context: Context, layout: Layout) -> None:
-    """Note a problem for each tenant pool that overlaps the fabric's pools or another tenant's, because prefixes could then be equal."""
+    """Record a problem for each tenant pool that overlaps the fabric's pools or another tenant's, because prefixes could then be equal."""
     known = [(fabric_pool, "the fabric's server pool") for fabric_pool in fabric_pools(layout)]
     for pool in _own(layout):
         for other, whose in known:
@@ -133,7 +136,7 @@ def _own(layout: Layout) -> Iterator[ServerPool]:
 if TYPE_CHECKING:
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
     Place = tuple[Leaf, int, int, int, int | None]
-    """What numbers a prefix: leaf, tenant slot (0: none), rail, server slot (0 on a shared VLAN), color index."""
+    """The numbers that determine a prefix: the leaf, the tenant's slot (0: no tenant), the rail, the server's slot (0 on a shared VLAN), and the color index."""
 
 
 MOST_BITS = 32
@@ -141,9 +144,9 @@ MOST_BITS = 32
 
 
 def cutter(context: Context, layout: Layout, colors: Sequence[Color], pool: ServerPool) -> Callable[[Place], Subnet]:
-    """Return the function that cuts a prefix from a pool for a place (stripe, rail, color and so on).
+    """Return a function that returns the prefix in a pool for a place (stripe, rail, color and so on).
 
-    Notes a problem if the pool is too small.
+    Records a problem if the pool is too small.
     """
     if pool.addressing.server_prefix:
         return _formula(context, pool)
@@ -158,10 +161,11 @@ def _subnet(addressing: Addressing, prefix: str, color: int | None) -> Subnet:
 
 
 def is_host(network: Prefix, host: int) -> bool:
-    """Return whether an interface can have the ``host``-th address of a prefix.
+    """Return True if an interface can have the ``host``-th address of a prefix.
 
-    Both addresses of a /31 or /127 can be an interface's (RFC 3021, RFC 6164). In other prefixes the first address cannot: it is
-    the network's, or the subnet-router anycast address (RFC 4291 section 2.6.1). In IPv4 the last cannot either (broadcast).
+    An interface can have either address of a /31 or /127 (RFC 3021, RFC 6164). In other prefixes, the first address is
+    the network's or the subnet-router anycast address (RFC 4291, section 2.6.1), and in IPv4 the last is the broadcast
+    address.
     """
     if network.num_addresses <= 2:
         return 0 <= host < network.num_addresses
@@ -241,7 +245,7 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerP
 
 
 def usual_bits(free: int, *, routed: bool, tenants: bool) -> FieldBits:
-    """Return the default widths of the bit fields, which divide ``free`` bits between the pool's prefix and the server prefixes."""
+    """Return the default widths of the bit fields, which share the ``free`` bits between the end of the pool's prefix and the end of the server prefixes."""
     return _routed_bits(free) if routed else _tenant_bits(free) if tenants else _default_bits(free)
 
 
@@ -324,7 +328,7 @@ def _tenants(context: Context, layout: Layout) -> int:
 
 
 def inside(inner: Prefix, outer: Prefix) -> bool:
-    """Return whether the prefix ``inner`` is inside ``outer`` or equal to it."""
+    """Return True if the prefix ``inner`` is inside ``outer`` or equal to it."""
     return inner.version == outer.version and inner.prefixlen >= outer.prefixlen and inner.network_address in outer
 
 

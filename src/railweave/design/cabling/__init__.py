@@ -1,1 +1,1 @@
-"""Cabling: the pairs of ports that are connected, with their cables and optics."""
+"""Cabling: the choice of the ports that each cable connects, and of cables and optics."""

@@ -1,4 +1,4 @@
-"""Every cable of a fabric with its two ports, speed, optics and length."""
+"""Creation of every cable of a fabric, with its two ports, speed, optics and length."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def choose(
     - ``measured_on``: the inventory line with the measured length, or 0 if the length is planned.
     - ``copper``: True if copper assemblies may be chosen. They connect a switch and a NIC, not two switches.
 
-    Notes a problem if ``asked`` does not fit, and a finding if the catalog has no optic that fits.
+    Records a problem if ``asked`` does not fit, and a finding if the catalog has no optic that fits.
     """
     fits = fitting(context.catalog, cage, channels, speed_gbps, length_m, copper=copper)
     if asked is not None:
@@ -82,7 +82,7 @@ def _check(
     length_m: float,
     measured_on: int,
 ) -> None:
-    """Note a problem if the requested optic is unknown, does not fit its port, or does not reach."""
+    """Record a problem if the requested optic is unknown, does not fit its port, or does not reach."""
     optics = context.catalog.optics
     optic = optics.get(asked)
     if optic is None:
@@ -119,7 +119,7 @@ OPTIC_MISMATCH = Rule(
 def settled(
     context: Context, fabric: str, cables: list[Cable], needs: Mapping[tuple[str, str], OpticRequirement]
 ) -> list[Cable]:
-    """Return the cables with optics that interoperate. Report a finding if the catalog has none.
+    """Return the cables with optics that interoperate. Report a finding if the catalog has no such optics.
 
     ``needs`` holds the requirements of each cable end by (device, port).
     """
@@ -252,7 +252,7 @@ def cable(
     """Return every cable of a fabric: servers first in file order, then leaf by leaf, then spine by spine.
 
     ``colors`` gives the path-color index of a leaf-spine link by (spine name, link). ``places`` gives the rack positions of devices.
-    Notes problems in the context.
+    Records problems in the context.
     """
     return _Cabler(context, layout, colors, overrides, places).run()
 

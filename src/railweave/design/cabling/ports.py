@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 PortKind = Literal["server_ports", "uplink_ports", "leaf_ports"]
-"""The kinds of port ranges: a leaf's ports to servers, ports to the tier above, and ports down to the next lower switches."""
+"""The kinds of port ranges: a leaf's ports to servers, ports to the tier above, and ports to the tier below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Port:
 class Range:
     """A resolved port range: physical ports ``first`` to ``last``, each split into ``channels`` of ``speed_gbps``.
 
-    ``spread``: True if each neighbor gets physical ports of its own, even if channels of its last port stay unused.
+    ``spread``: True if no two neighbors share a physical port, even if channels of a port then stay unused.
     """
 
     group: PortGroup
@@ -69,8 +69,8 @@ class Range:
     def port(self, slot: int, link: int, links: int) -> Port | None:
         """Return the port of a parallel link to a neighbor, or None if the range is too small.
 
-        ``link`` is the number of the link, from 0, and ``links`` is how many there are to each neighbor. ``slot`` is the
-        neighbor's number, from 1.
+        ``link`` is the number of the link, from 0, and ``links`` is the number of links to each neighbor. ``slot`` is
+        the neighbor's number, from 1.
         """
         if self.spread:
             ports_each = -(-links // self.channels)
@@ -85,7 +85,7 @@ class Range:
 
 
 def slowed(port: Port, speed_gbps: int) -> Port | None:
-    """Return the port in the breakout mode of a speed, for a link slower than the port range. None if the port has no such mode."""
+    """Return the port in the breakout mode of a speed, for a link that is slower than the port range. Return None if the port has no such mode."""
     mode = next((mode for mode in port.group.modes() if mode.speed_gbps == speed_gbps), None)
     if mode is None:
         return None
@@ -116,7 +116,7 @@ def resolve(
 
 
 def capacity(model: SwitchModel, ports: PortRange, breakout: Breakout, topology: Topology) -> int:
-    """Return the number of server links that a leaf's server ports can take."""
+    """Return the number of server links that a leaf's server ports can hold."""
     server_range = resolve(model, ports, breakout, default_server_first(model, topology))
     return server_range.size if server_range else 0
 
@@ -133,7 +133,7 @@ class Owner(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """The reason why a port cannot be taken, and the port's owner."""
+    """The reason why a port cannot be reserved, and the owner that it already has."""
 
     text: str
     other: Owner
@@ -165,7 +165,7 @@ class Panel:
 def port_named(
     context: Context, at: Location, device: str, model: SwitchModel, system: System, name: str, speed_gbps: int
 ) -> Port | None:
-    """Return the port with this name on a device model at a link speed. Notes a problem and returns None if there is none.
+    """Return the port with this name on a device model at a link speed. Records a problem and returns None if there is none.
 
     ``at`` is the place in the file to report.
     """
@@ -202,7 +202,7 @@ def ports_of(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, in
 
 
 def panels_of(layout: Layout, cables: Sequence[Cable]) -> dict[str, Panel]:
-    """Return the ports that cables take on each leaf, by leaf name."""
+    """Return the ports that cables use on each leaf, by leaf name."""
     panels = {leaf.name: Panel(leaf.name, layout.equipment[leaf.name].model) for leaf in layout.leaves}
     for cable in cables:
         for end, far in ((cable.a, cable.b), (cable.b, cable.a)):

@@ -1,4 +1,4 @@
-"""The switch ports that cables take: each from its range or from an override, none used twice."""
+"""Allocation of switch ports to cables, from port ranges or overrides. No port is allocated twice."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CableOverrides:
         return self._left.pop((a, b, link), None) if self._left else None
 
     def check_all_taken(self, context: Context) -> None:
-        """Note a problem for each override whose cable does not exist."""
+        """Record a problem for each override whose cable does not exist."""
         for (a, b, link), fixed in self._left.items():
             context.problem(
                 fixed.at,
@@ -73,7 +73,7 @@ LINK_SLOWER = Rule(
 def port_ranges(context: Context, layout: Layout) -> dict[tuple[Equipment, PortKind], Range]:
     """Return the port range for each kind of equipment and each kind of port that it needs.
 
-    Raises ``DesignError`` if a device has no such ports.
+    Raises ``DesignError`` if a device lacks such ports.
     """
     ranges: dict[tuple[Equipment, PortKind], Range] = {}
     for equipment in layout.kinds():
@@ -95,7 +95,7 @@ def _kinds(layout: Layout, equipment: Equipment) -> tuple[PortKind, ...]:
 
 
 def _check_common_speed(context: Context, layout: Layout) -> None:
-    """Note a problem if a kind of switch has no link speed in common with a kind in the tier above."""
+    """Record a problem if a kind of switch has no link speed in common with a kind in the tier above."""
     wanted, tiers = layout.spec.topology.link_speed, layout.tiers
     for lower in layout.kinds():
         for upper in layout.kinds():
@@ -133,7 +133,7 @@ def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment,
 
 
 def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: PortKind) -> Range | None:
-    """Return the port range for one kind of link. Notes a problem if the device has no such ports or cannot split them as needed.
+    """Return the port range for one kind of link. Records a problem if the device has no such ports or cannot split them as needed.
 
     If ports between switches cannot do the requested speed, and other switches of the role can, they use the next lower speed.
     """
@@ -176,7 +176,7 @@ def _halves(model: SwitchModel, role: Role, kind: PortKind, breakout: Breakout) 
 
 
 def _exist(context: Context, at: Location, device: str, model: SwitchModel, ports: PortRange) -> bool:
-    """Return whether the device has the first and the last port of a range. Notes a problem at ``at`` if not."""
+    """Return whether the device has the first and the last port of a range. Records a problem at ``at`` if not."""
     for key, port in (("first", ports.first), ("last", ports.last)):
         if port is not None and model.group_of(port) is None:
             known = ", ".join(f"{group.first} to {group.last}" for group in model.ports)
@@ -188,7 +188,7 @@ def _exist(context: Context, at: Location, device: str, model: SwitchModel, port
 def _cannot_split(
     context: Context, at: Location, device: str, model: SwitchModel, ports: PortRange, speed: int
 ) -> None:
-    """Note a problem that gives the reason why the ports of a range cannot provide a link speed."""
+    """Record a problem that gives the reason why the ports of a range cannot provide a link speed."""
     group = model.group_of(ports.first or model.ports[0].first)
     can = [str(mode) for mode in group.modes()] if group else []
     message, fix = (
@@ -216,7 +216,7 @@ _KINDS: tuple[PortKind, ...] = ("server_ports", "leaf_ports", "uplink_ports")
 
 
 class PortPosition(NamedTuple):
-    """A port of a range, with its name and electrical lanes. It is the same on all switches of one kind."""
+    """A port of a range, with its name and electrical lanes. All switches with the same equipment share the value."""
 
     port: Port
     name: str
@@ -224,7 +224,7 @@ class PortPosition(NamedTuple):
 
 
 class SwitchPorts:
-    """The port allocation of a fabric's switches. Notes problems in the context."""
+    """The port allocation of a fabric's switches. Records problems in the context."""
 
     def __init__(self, context: Context, layout: Layout) -> None:
         self.context = context
@@ -236,7 +236,7 @@ class SwitchPorts:
         self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], PortPosition] = {}
 
     def check(self) -> None:
-        """Note a problem for ports that belong to two ranges, and for switches that use more ports than their silicon supports."""
+        """Record a problem for ports that belong to two ranges, and for switches that use more ports than their silicon supports."""
         self._check_overlaps()
         self._check_silicon()
 
@@ -290,7 +290,7 @@ class SwitchPorts:
     def take(
         self, device: str, kind: PortKind, spot: PortPosition | None, owner: str, fixed: FixedCable | None, speed: int
     ) -> PortPosition | None:
-        """Reserve the switch port of a cable and return it. Notes a problem and returns None if no port is available.
+        """Reserve the switch port of a cable and return it. Records a problem and returns None if no port is available.
 
         ``fixed`` is the cable's override, whose port replaces ``spot``.
         """
@@ -322,7 +322,7 @@ class SwitchPorts:
         return None
 
     def too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int) -> None:
-        """Note a problem, once per kind of switch: a range has too few ports for ``links`` links to each of ``neighbors`` neighbors."""
+        """Record a problem, once per kind of switch: a range has too few ports for ``links`` links to each of ``neighbors`` neighbors."""
         equipment = self.layout.equipment[device]
         if (equipment, kind) in self.short:
             return

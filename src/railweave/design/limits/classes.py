@@ -1,4 +1,4 @@
-"""Checks of traffic classes, of QoS exceptions on ports, and of ECN levels as queue lengths.
+"""Checks of traffic classes and of QoS exceptions on ports, and the conversion of ECN fill levels to queue lengths.
 
 Lossless classes are checked for traffic, bandwidth share, marking and buffers.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch], cables: Sequence[Cable]) -> None:
-    """Note a problem for a QoS exception on a port without a link, or on only one end of a link between switches."""
+    """Record a problem for a QoS exception on a port without a link, or on only one end of a link between switches."""
     qos_by_port = {(switch.name, each.port): each for switch in switches for each in switch.port_qos}
     if not qos_by_port:
         return
@@ -149,7 +149,7 @@ def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -
 
 
 def check_roles(context: Context, layout: Layout, roles: Mapping[RoleName, RoleIntent]) -> None:
-    """Report roles with different settings for a lossless class than the leaves, and buffer settings without effect."""
+    """Report each role whose settings of a lossless class differ from those of the leaves, and buffer settings without effect."""
     at = ("fabrics", layout.name)
     able: list[RoleName] = [name for name in layout.tiers if context.catalog.systems[roles[name].nos].queues]
     leaf = roles["leaf"].qos if "leaf" in able else None

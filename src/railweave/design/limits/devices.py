@@ -1,4 +1,4 @@
-"""Limits of switches, hosts and protocols that a design must keep, and values that an operating system rejects."""
+"""Checks of a design against the limits of switches, hosts and protocols, and against the values that operating systems accept."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def check_strict_queues(context: Context, system: System, qos: Qos, base: Location) -> None:
-    """Note a problem if a strict-priority class cannot have a higher queue than all weighted classes, but the system requires it.
+    """Record a problem if a strict-priority class cannot have a higher queue than all weighted classes, but the system requires it.
 
-    It is required on systems that serve queues by number.
+    Systems that serve queues in the order of their numbers require it.
     """
     if not (system.pfc_by_queue and system.strict_on_top):
         return
@@ -64,7 +64,7 @@ def _these(strict: Sequence[str]) -> str:
 
 
 def check_flowsets(context: Context, layout: Layout) -> None:
-    """Note a problem if the flowset table of DLB is larger than a system of the fabric supports."""
+    """Record a problem if the flowset table of DLB is larger than a switch system in the fabric supports."""
     wanted = layout.spec.load_balancing
     if wanted.group_mode() != "dlb-flowlet":
         return
@@ -80,7 +80,7 @@ def check_flowsets(context: Context, layout: Layout) -> None:
 
 
 def check_ranges(context: Context, layout: Layout) -> None:
-    """Note a problem for each number in a fabric's settings that is out of range for a system of its switches.
+    """Record a problem for each number in a fabric's settings that is out of range for the operating system of one of its switches.
 
     QoS settings are checked for each role instead. BFD timers count only if BFD is enabled, and those of the overlay only if the
     fabric has tenants.
@@ -99,7 +99,7 @@ def check_ranges(context: Context, layout: Layout) -> None:
 
 
 def check_qos_ranges(context: Context, system: System, qos: Qos, base: Location) -> None:
-    """Note a problem for each number in a role's QoS that is out of range for its system."""
+    """Record a problem for each number in a role's QoS that is out of range for its system."""
     for field, takes in system.ranges.items():
         part, _, rest = field.partition(".")
         if part == "qos":
@@ -134,7 +134,7 @@ def _numbers(part: object, field: list[str]) -> Iterator[tuple[tuple[str, ...], 
 
 
 def check_watchdog(context: Context, system: System, qos: Qos, base: Location, release: str | None) -> None:
-    """Note a problem for each timer of the PFC watchdog that a system rejects."""
+    """Record a problem for each timer of the PFC watchdog that a system rejects."""
     dog, takes = qos.pfc.watchdog, system.watchdog_times
     lossless = any(traffic_class.lossless for traffic_class in qos.classes.values())
     if dog is None or takes is None or not lossless or not system.has("pfc-watchdog", release):
@@ -226,7 +226,7 @@ def ecmp_width(layout: Layout) -> int:
 
 
 def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colors: Sequence[Color]) -> None:
-    """Note a problem for each exceeded limit of the catalog, and findings for limits that are near and defaults that interfere."""
+    """Record a problem for each exceeded limit of the catalog, and a finding for each limit that is nearly reached and for each default that interferes."""
     _check_ecmp(context, layout)
     check_flowsets(context, layout)
     check_ranges(context, layout)
@@ -298,7 +298,7 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
 
 
 def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool) -> None:
-    """Note a problem for each QoS setting that a kind of switch does not support.
+    """Record a problem for each QoS setting that a kind of switch does not support.
 
     ``again`` is True if the role's classes were already checked for a different kind of switch.
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def size_of(catalog: Catalog, layout: Layout) -> Size | None:
-    """Return the size of a two- or three-tier fabric as sizing counts it, or None if the fabric has a feature that sizing does not support.
+    """Return the size of a two- or three-tier fabric (``design.sizing``), or None if the fabric has a feature that sizing does not support.
 
     These features are not supported:
 
@@ -94,7 +94,10 @@ RANK_ORDER_CROSSES = Rule(
 
 
 def note_rank_order(context: Context, layout: Layout) -> None:
-    """Report a server order in which a ring crosses the spines more often than necessary. Jobs of tenants have their own order."""
+    """Report a server order in which a ring of all servers crosses the spines more often than necessary.
+
+    Fabrics with tenants are not checked, because each tenant's jobs have their own order.
+    """
     if layout.spec.tenants or layout.rails < 2:  # rings run where servers have a NIC for each GPU, or for a few of them
         return
     stripes = {server.name: server.stripe for server in layout.servers}
@@ -161,8 +164,8 @@ class Growth:
     - ``top``: the role of the top tier.
     - ``ports`` and ``used``: all ports (at link speed) and used ports of the fullest switch in the top tier.
     - ``free_stripes``: the number of further stripes that can be added without moving a cable.
-    - ``pinned``: the part of the path that a queue pair is pinned to: one ``link`` in each hop, the uplinks of its ``color``, or
-      the path up to the ``spine``, if the path down is not fixed.
+    - ``pinned``: the extent to which a queue pair's path is fixed. ``link``: one link in each hop. ``color``: the
+      uplinks of its color. ``spine``: the path up to the spine only.
     """
 
     fabric: str
@@ -286,7 +289,7 @@ def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None
 
 
 def ways_out(layout: Layout, fabric_growth: Growth) -> str:
-    """Return the possible ways to extend a full fabric, as text: the growth steps for twice the servers, or else general advice."""
+    """Return the possibilities to extend a full fabric, as text: the growth steps for twice the servers, or general advice if these cannot be computed."""
     counted = size_of(catalog(), layout)
     if counted is not None:
         return "; or ".join(growth_lines(growth_steps(catalog(), counted, 2.0, every=True), 2.0))

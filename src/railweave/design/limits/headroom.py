@@ -1,4 +1,4 @@
-"""PFC headroom: the need of each port, whether a switch's buffer suffices for all ports, and the cost of pausing long links."""
+"""Checks of PFC headroom: the need of each port compared with the switch's buffer, and the cost of pausing long links."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -
 THIN_HEADROOM = 0.75
 """The used share of the headroom partition above which headroom counts as scarce.
 
-It applies to models without public figures on dedicated buffers. Partitions here are shares of the whole packet buffer, but the
-switch takes them only from the part that is not dedicated to ports.
+It applies to models without public figures on dedicated buffers. The design calculates partitions as shares of the
+whole packet buffer, but the switch divides only the part that is not dedicated to ports.
 """
 
 
@@ -101,8 +101,8 @@ def check_headroom(
 ) -> None:
     """Report a kind of switch whose ports need more headroom than the switch has, or almost all of it.
 
-    ``ports`` are the cabled ports, as (switch name, cable). Edge ports are added. ``qos_at`` is the place of their QoS in the
-    file.
+    ``ports`` are the cabled ports, as (switch name, cable); the function adds the edge ports. ``qos_at`` is the place
+    of the role's QoS in the fabric file.
     """
     model, qos = kind.model, kind.role.qos or layout.spec.qos
     priorities = sum(1 for traffic_class in qos.classes.values() if traffic_class.lossless)

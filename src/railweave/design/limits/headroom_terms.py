@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A group of ports of a device that need the same headroom: their number, and the need of one port per lossless priority."""
+    """A group of ports of a device that need the same headroom: the number of ports, and the headroom of one port for one lossless priority."""
 
     kind: str
     ports: int
@@ -34,7 +34,8 @@ class Headroom:
     """The headroom that a switch needs, and the headroom that it has.
 
     - ``partition_bytes``: the headroom partition of the switch's buffer, as ``buffers`` divides it.
-    - ``published_bytes``: the same without the dedicated buffers, by published figures; None if no figures are published.
+    - ``published_bytes``: the headroom partition without the dedicated buffers, by published figures; None if no
+      figures are published.
     - ``taken_first``: a description of the part that the system reserves before it partitions the buffer.
     """
 
@@ -56,7 +57,7 @@ class Headroom:
 
     @property
     def fits(self) -> bool:
-        """True if every port can be paused without loss."""
+        """True if all ports can be paused at the same time without loss."""
         return self.need_bytes <= self.partition_bytes
 
     @property
@@ -68,7 +69,8 @@ class Headroom:
     def is_thin(self) -> bool:
         """True if the headroom may not suffice once the dedicated buffers are subtracted.
 
-        With published figures, this is computed. Without them, it is True if the used share exceeds ``THIN_HEADROOM``.
+        The answer is computed if figures are published. Otherwise, it is True if the used share exceeds
+        ``THIN_HEADROOM``.
         """
         if self.published_bytes is not None:
             return self.need_bytes > self.published_bytes
@@ -95,7 +97,7 @@ class Headroom:
 
 
 def headrooms(network: Network, fabric: Fabric, role: RoleName) -> list[Headroom]:
-    """Return the headroom of every switch of a role; empty if there is no lossless class or the model is unknown."""
+    """Return the headroom of every switch of a role. The list is empty if there is no lossless class, or if the model is unknown."""
     switch_headrooms: list[Headroom] = []
     for switch in network.switches:
         if switch.fabric != fabric.name or switch.role != role:
@@ -129,7 +131,7 @@ def _published(model: SwitchModel, buffers: Buffers, nos: str) -> int | None:
 
 
 def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | None:
-    """Return the headroom of the switch that uses the greatest part of its partition, among those of a role, or None.
+    """Return the headroom of the switch of a role that uses the greatest share of its headroom partition.
 
     The result is None if no switch of the role needs headroom.
     """

@@ -33,7 +33,10 @@ BY_NAME = Rule(
 
 
 def check_reach(context: Context) -> None:
-    """Report each host that the control-plane filter blocks. The filter admits its own prefixes or, if it has none, the management pool."""
+    """Report each host that the control-plane filter blocks.
+
+    The filter admits the prefixes that it lists or, if it lists none, the management pool.
+    """
     management = context.source.spec.management
     control_plane = management.security.control_plane if management.security else None
     if control_plane is None:

@@ -99,7 +99,7 @@ PORTS_UNUSED = Rule(
 
 
 def note_unused_ports(context: Context, layout: Layout) -> None:
-    """Report port ranges, of roles and of single switches, that no link uses."""
+    """Report each port range of a role or of a switch that no link uses."""
     document = cast("dict[str, Any]", context.source.document.value)
     fabric = cast("dict[str, Any]", document["fabrics"][layout.name])
     for key, role in ROLES.items():
@@ -134,7 +134,7 @@ def _taken(layout: Layout, role: RoleName) -> set[str]:
 
 
 def with_platform_defaults(qos: Qos, device: str) -> Qos:
-    """Return a role's QoS with the platform's own ECN fill level filled in if the fabric file gives none."""
+    """Return a role's QoS with the ECN fill level of the switch model ``device`` filled in if the fabric file gives none."""
     model = catalog().switches.get(device)
     fill = model.platform.ecn_min_fill if model else None
     if fill is None:

@@ -158,7 +158,7 @@ def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
 
 
 def _check_family(context: Context, used: Sequence[Fabric]) -> None:
-    """Note a problem if NICs have no address of the family that jobs are set to use."""
+    """Record a problem if NICs have no address of the family that jobs are set to use."""
     wanted = context.source.spec.hosts.job.address_family
     for fabric in used if wanted else ():
         owners = [tenant.name for tenant in fabric.tenants] or [""]
@@ -185,7 +185,7 @@ MOST_LEAVES = 64
 """The largest number of leaves in a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""
 
 NIC_ADAPTIVE_ROUTING = "nic-adaptive-routing"
-"""The name of a switch feature: a document describes the switch model together with NICs that use adaptive routing."""
+"""The name of the feature of switch models that a document describes together with NICs that use adaptive routing."""
 
 SPRAYING = ("dlb-per-packet", "spray")
 """The modes that send packets of one queue pair over several paths. They require adaptive routing on NICs."""
@@ -240,7 +240,7 @@ SHORTEST_TRIED_US = 128
 
 
 def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Report switches that lack a requested kind of load balancing, and topologies in which it cannot work."""
+    """Report switches that lack a requested kind of load balancing, and topologies in which that load balancing cannot work."""
     wanted = layout.spec.load_balancing
     at = ("fabrics", layout.name, "load_balancing")
     if wanted.global_balancing:

@@ -1,4 +1,4 @@
-"""The model, software and ports of each switch: those of its role, unless ``overrides.devices`` gives others."""
+"""The model, software and ports of each switch. They are those of its role, unless ``overrides.devices`` gives different ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OVERRIDE_LEFT_OUT = Rule(
 
 @dataclass(frozen=True, eq=False)
 class Equipment:
-    """The equipment that one or more switches of a role have: model, software and settings.
+    """The equipment of one or more switches of a role: model, software and settings.
 
     ``own_keys`` are the keys that an override sets, and ``at`` is the place of that override. Switches with the same equipment
     share one object, so that each kind of equipment is processed once and its problems are reported once.
@@ -54,7 +54,7 @@ class Equipment:
         return (*(self.at if key in self.own_keys or ports_of_another else self.role_at), key)
 
     def link_speeds(self, kind: PortKind, wanted_gbps: int) -> set[int]:
-        """Return the speeds in Gb/s, up to ``wanted_gbps``, that links between switches can have on ports of a kind."""
+        """Return the speeds of at most ``wanted_gbps``, in Gb/s, that links between switches can have on ports of a kind."""
         ports: PortRange = getattr(self.role, kind)
         mode = link_breakout(self.model, ports, wanted_gbps)
         group = self.model.group_of(ports.first or self.model.ports[0].first)
@@ -96,7 +96,7 @@ def equipment_of(
     roles: dict[RoleName, Equipment],
     switches: Iterable[tuple[RoleName, str]],
 ) -> dict[str, Equipment]:
-    """Return the equipment of each switch by name, with overrides applied, and note problems.
+    """Return the equipment of each switch by name, with overrides applied, and record problems.
 
     If ``--device`` replaces the switches of a role, their overrides are ignored, except for a release if the system stays the same.
     """

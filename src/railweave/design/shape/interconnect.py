@@ -1,7 +1,7 @@
 """The switches that connect sites, and the links of each to its peers.
 
-At every site they are either dedicated routers above the site's spines, or the site's only leaf. Each has parallel links to every
-such switch of the other sites.
+At every site, these switches are either dedicated routers above the site's spines, or the site's only leaf. Each of
+them has parallel links to every such switch of the other sites.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class Border:
 
 
 def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf]) -> tuple[Border, ...]:
-    """Return the routers of the interconnect, or the leaves if it has no dedicated routers. Empty without an interconnect."""
+    """Return the routers of the interconnect, or the leaves if the interconnect has no dedicated routers.
+
+    The result is empty without an interconnect.
+    """
     wanted = fabric.topology.interconnect
     if wanted is None:
         return ()
@@ -73,7 +76,7 @@ def peers(borders: Sequence[Border], router: Border) -> list[tuple[Border, int]]
 
 
 def check_sites(context: Context, name: str, fabric: Fabric) -> None:
-    """Note a problem for stripes without a site, for unknown stripes, and for sites that are not defined."""
+    """Record a problem for stripes without a site, for unknown stripes, and for sites that are not defined."""
     wanted = fabric.topology.interconnect
     if wanted is None:
         return

@@ -33,7 +33,7 @@ class PlacedServer:
 def room_of(
     fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return the number of servers that fit in each stripe: ``servers_per_stripe``, or as many as its leaf with the fewest ports allows."""
+    """Return the number of servers that fit in each stripe: ``servers_per_stripe``, or the number that fits on the stripe's leaf with the fewest ports."""
     asked = fabric.topology.servers_per_stripe
     room: dict[str, int] = {}
     for leaf in leaves:
@@ -63,8 +63,9 @@ def place(
 ) -> list[PlacedServer]:
     """Return the servers, each with a stripe and a slot in it. ``room`` is the number of servers that fit in each stripe.
 
-    The stripe is the one that the server's group names, or else the one in the lock. The remaining servers are spread evenly, in
-    order. If the file sets ``servers_per_stripe``, they fill one stripe after another up to that number instead.
+    The stripe is the one that the server's group names, or else the one in the lock. The remaining servers are spread
+    evenly over the stripes, in order. If the file sets ``servers_per_stripe``, they instead fill one stripe after
+    another up to that number.
     """
     members: dict[str, list[tuple[str, ServerGroup, NicGroup]]] = {stripe: [] for stripe in stripes}
     floating: list[tuple[int, str, ServerGroup, NicGroup]] = []
@@ -141,7 +142,7 @@ def _check_lock(
     members: Mapping[str, list[tuple[str, ServerGroup, NicGroup]]],
     homes: Mapping[str, str],
 ) -> None:
-    """Note a problem if the lock assigns more servers to a stripe than ``servers_per_stripe`` allows.
+    """Record a problem if the lock assigns more servers to a stripe than ``servers_per_stripe`` allows.
 
     ``homes`` gives the stripe in the lock by server name.
     """

@@ -5,8 +5,8 @@ There are four shapes:
 - One set of spines connects all leaves.
 - Each rail has its own spines (``planes: rail``). Then rails are connected only inside a server.
 - Each NIC port has its own spines (``planes: 2``), and every set of spines connects all rails.
-- Each pod of stripes has its own spines. Super-spines connect the spines with the same number in all pods; the super-spines of
-  one such number are a plane.
+- Each pod of stripes has its own spines. Super-spines connect the spines that have the same number in all pods; the
+  super-spines of one number form a plane.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{s
 def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fields: str | int) -> str:
     """Return the name of a switch: its individual name in the file, or else the name by the pattern of its role.
 
-    Notes a problem if the pattern gives no valid name.
+    Records a problem if the pattern gives no valid name.
     """
     try:
         return naming.name_of(named(getattr(naming, role), fabric=fabric, **fields))
@@ -48,7 +48,7 @@ def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fiel
 
 
 def check_names(context: Context, layouts: Sequence[Layout]) -> None:
-    """Note a problem for each naming pattern that gives two devices the same name; only the first such name is reported."""
+    """Record a problem for each naming pattern that gives two devices the same name; only the first such name is reported."""
     groups = enumerate(context.source.spec.servers)
     servers = {name.casefold(): index for index, group in groups for name in group.names}
     owners: dict[str, str] = {}
@@ -71,7 +71,7 @@ def check_names(context: Context, layouts: Sequence[Layout]) -> None:
 
 
 def _check_renamed(context: Context, layout: Layout) -> None:
-    """Note a problem for each switch with an individual name that does not exist."""
+    """Record a problem for each switch with an individual name that does not exist."""
     there = set(layout.equipment)
     for patterned, name in layout.spec.naming.switches.items():
         if name not in there:
@@ -90,7 +90,7 @@ def _check_servers(context: Context, servers: dict[str, int], names: Sequence[st
 
 
 def _check_length(context: Context, fabric: str, role: str, names: Sequence[str]) -> None:
-    """Note a problem if a host name is too long. A pattern can give longer names than the example with which it was validated."""
+    """Record a problem if a host name is too long. A pattern can give longer names than the example with which it was validated."""
     longest = max(names, key=len, default="")
     if len(longest) > LONGEST:
         context.problem(
@@ -118,7 +118,8 @@ def _note(context: Context, fabric: str, role: str, name: str, other: str) -> No
 class Leaf:
     """A leaf before addresses are allocated.
 
-    ``number`` counts the leaves of all stripes by slot, so it never changes. ``place`` counts the leaves that share its spines.
+    ``number`` counts the leaves of all stripes by slot, so it never changes. ``place`` counts the leaves that share the
+    same spines.
     """
 
     name: str
@@ -167,10 +168,11 @@ class SuperSpine:
 def block_of(
     topology: Topology, stripe: str, slot: int, position: int, rails_per_leaf: int, leaves_of_plane: int
 ) -> tuple[str, str]:
-    """Return (pod, plane) of the leaf at ``position`` (from 1) in the stripe with this ``slot``. Either is empty if it does not apply.
+    """Return (pod, plane) of the leaf at ``position`` (from 1) in the stripe with this ``slot``. A value that does not apply is empty.
 
-    If each leaf of a stripe has spines of its own, the plane is the leaf's rail if the leaf has only one. In a fabric that spans sites, each site is a pod. Each plane of NIC ports has
-    ``leaves_of_plane`` leaves in every stripe; leaves of the first plane come first.
+    If each rail has its own spines, the plane is the leaf's rail, if the leaf has only one rail. In a fabric that spans
+    sites, each site is a pod. Each plane of NIC ports has ``leaves_of_plane`` leaves in every stripe; leaves of the
+    first plane come first.
     """
     if topology.interconnect:
         return topology.interconnect.site_of(stripe), ""
@@ -182,7 +184,7 @@ def block_of(
 
 
 def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int) -> int:
-    """Return the place of a leaf among those that share its spines, from 1. The place determines the spine ports that it uses.
+    """Return the place of a leaf among the leaves that share its spines, from 1. The place determines the spine ports that it uses.
 
     ``leaves_of_plane`` is the number of leaves in a stripe or, if NIC ports are divided into planes, the number per plane in a
     stripe.

@@ -56,7 +56,7 @@ LINKS_AMONG_SERVERS = Rule(
 
 
 def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
-    """Note a problem for path colors, tenants or addresses that IS-IS or an interconnect of leaves does not support."""
+    """Record a problem for path colors, tenants or addresses that IS-IS or an interconnect of leaves does not support."""
     at = ("fabrics", name)
     colored = fabric.load_balancing.mode == "rlb"
     if fabric.underlay.protocol == "isis":
@@ -97,7 +97,7 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
 
 
 def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
-    """Report switches whose operating system lacks the underlay's protocol, or is not documented to support its path colors."""
+    """Report switches whose operating system lacks the underlay's protocol, or for which no document says that it supports the fabric's form of path colors."""
     equipment = list(equipment)
     if fabric.underlay.path_color == "dpf" and fabric.load_balancing.mode == "rlb":
         _note_dpf(context, name, equipment)
@@ -195,7 +195,7 @@ def _blocks(topology: Topology, leaves: int) -> int:
 def check_ports(
     context: Context, name: str, fabric: Fabric, groups: Sequence[tuple[int, ServerGroup, NicGroup]]
 ) -> None:
-    """Note a problem if NICs lack a port for each plane, or differ in their number of ports.
+    """Record a problem if NICs lack a port for each plane, or differ in their number of ports.
 
     ``groups`` are the server groups that the fabric connects, each with its place in the file.
     """
@@ -232,7 +232,7 @@ def _ports(nics: NicGroup) -> str:
 
 
 def check_oversubscription(context: Context, layout: Layout) -> None:
-    """Note a problem if a leaf's or spine's downlinks exceed its uplinks by more than ``oversubscription:`` accepts."""
+    """Record a problem if a leaf's or spine's downlinks exceed its uplinks by more than ``oversubscription:`` accepts."""
     if not layout.spines:
         return
     at = ("fabrics", layout.name, "topology", "oversubscription")
@@ -288,7 +288,11 @@ def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Layout:
-    """The skeleton of a fabric. ``roles`` holds the equipment of switches without overrides by role; ``equipment`` that of each switch."""
+    """The skeleton of a fabric.
+
+    ``roles`` holds the equipment of switches without overrides, by role; ``equipment`` holds the equipment of each
+    switch, by name.
+    """
 
     name: str
     spec: Fabric
@@ -323,7 +327,10 @@ class Layout:
         return kinds if self.leaves else [self.roles["leaf"], *kinds]
 
     def link_speed(self, lower: str, upper: str) -> int:
-        """Return the speed of links between two switches in Gb/s: the highest, up to the requested one, that both support; 0 if none."""
+        """Return the speed of links between two switches in Gb/s: the highest speed of at most the requested speed that both switches support.
+
+        Return 0 if there is none.
+        """
         below, above = self.equipment[lower], self.equipment[upper]
         speed = self._speeds.get((below, above))
         if speed is None:
@@ -337,7 +344,10 @@ class Layout:
         return {}
 
     def server_speed(self, equipment: Equipment) -> int:
-        """Return the speed of links between servers and leaves with this equipment. Each speed has separate equipment (``_by_speed``)."""
+        """Return the speed of links between servers and leaves with this equipment.
+
+        Leaves with different server speeds have different equipment (``_by_speed``).
+        """
         stripes = (leaf.stripe for leaf in self.leaves if self.equipment[leaf.name] is equipment)
         return self.nic_speeds[next(stripes, next(iter(self.nic_speeds)))]
 
@@ -366,7 +376,7 @@ class Layout:
 
 
 def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
-    """Place the stripes, leaves, spines and servers of a fabric. Notes problems in the context."""
+    """Place the stripes, leaves, spines and servers of a fabric. Records problems in the context."""
     check_underlay(context, name, fabric)
     check_sites(context, name, fabric)
     groups = _served_groups(context, name, fabric)
@@ -524,7 +534,7 @@ def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, Nic
 def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> dict[str, int]:
     """Return the NIC speed in Gb/s of each stripe to which the file assigns servers.
 
-    Notes a problem if a stripe would have two speeds.
+    Records a problem if a stripe would have two speeds.
     """
     speeds: dict[str, int] = {}
     for index, group, nics in groups:
@@ -556,7 +566,7 @@ def _by_speed(
 
 
 def _check_speeds(context: Context, layout: Layout) -> None:
-    """Note a problem for servers that the design placed in a stripe with a different NIC speed."""
+    """Record a problem for servers that the design placed in a stripe with a different NIC speed."""
     for server in layout.servers:
         speed, wanted = context.catalog.nics[server.nics.nic].speed_gbps, layout.nic_speeds[server.stripe]
         if speed != wanted:

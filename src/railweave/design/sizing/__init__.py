@@ -1,1 +1,4 @@
-"""Sizing: from a number of GPUs to a fabric file. It compares all shapes, before there is a design, and computes the cost of growth."""
+"""Sizing: the creation of a fabric file for a number of GPUs.
+
+Compares all shapes (topologies) without designing them, and computes the cost of growth.
+"""

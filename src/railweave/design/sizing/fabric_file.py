@@ -1,4 +1,4 @@
-"""A sized fabric as a fabric file, with the PFC thresholds and headroom that it needs."""
+"""Writing of a sized fabric as a fabric file, with the PFC thresholds and headroom that the fabric needs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 
 LEAST_SHARED = 0.5
-"""The assumed shared part of the packet buffer, as a fraction, if no source tells how much a model dedicates to its ports.
+"""The assumed shared part of the packet buffer, as a fraction, if no source documents the part that a model dedicates to its ports.
 
-Of the models with public figures, the QFX5240 shares least: 86 of 165 MB (``dedicated`` in the catalog).
+Of the models with public figures, the QFX5240 has the smallest shared part: 86 of 165 MB (``dedicated`` in the
+catalog).
 """
 
 
@@ -59,9 +60,9 @@ LOWEST = 1
 def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
     """Return the highest ingress threshold with which all other ports pause before a queue with ``MOST_THRESHOLD`` is full.
 
-    ``ports`` is the number of links that a switch can have, so that the value holds when all are in use. The shares of lossless
-    classes (``lossless`` at ingress, ``egress_lossless``) are percentages of the packet buffer. The check ``lossless-queue-full``
-    makes the same comparison.
+    ``ports`` is the number of links that a switch can have, so that the value is valid if all of them are in use. The
+    shares of lossless classes (``lossless`` at ingress, ``egress_lossless``) are percentages of the packet buffer. The
+    check ``lossless-queue-full`` makes the same comparison.
     """
     queue = egress_lossless * held_share(MOST_THRESHOLD)
     fits = (index for index in range(MOST_THRESHOLD, LOWEST, -1) if lossless * held_share(index, ports - 1) <= queue)
@@ -69,7 +70,7 @@ def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
 
 
 def system_of(catalog: Catalog, switch: str) -> str:
-    """Return the operating system for a switch model in a sized file: the default system if the model runs it, or else its first one."""
+    """Return the operating system for a switch model in a sized file: the default system if the model runs it, or else the model's first system."""
     systems = catalog.switches[switch].systems
     return DEFAULT_SYSTEM if DEFAULT_SYSTEM in systems else systems[0]
 
@@ -85,7 +86,7 @@ def server_names(size: Size, first: int = 1, last: int = 0) -> str:
 
 
 def fabric_text(catalog: Catalog, size: Size, qps: int = 0, tenants: int = 0, server: str = "") -> str:
-    """Return the fabric file of a size. It has at most 17 lines, and one more for each tenant.
+    """Return the text of the fabric file of a size. The text has at most 17 lines, and one more line for each tenant.
 
     - ``qps``: queue pairs per connection; 0 means one per path color.
     - ``tenants``: the number of tenants that share the servers equally.

@@ -1,4 +1,4 @@
-"""The results of sizing, for a terminal and as JSON: models, the chosen shape, alternatives, growth and limits."""
+"""Output of the results of sizing, for a terminal and as JSON: models, the chosen shape, alternatives, growth and limits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int
 class Sizing:
     """The result of sizing: the sizes of the requested shapes, the best of them, and other models that match the request.
 
-    ``other_servers`` and ``other_switches`` match the texts ``nic`` and ``switch`` of the request, too.
+    ``other_servers`` and ``other_switches`` are further models that match the texts ``nic`` and ``switch`` of the
+    request.
     """
 
     shapes: dict[Shape, Size | RefusedShape]
@@ -105,7 +106,7 @@ def _models(catalog: Catalog, sized: Sizing) -> Iterator[str]:
 
 
 def optics_of(catalog: Catalog, size: Size) -> dict[str, str]:
-    """Return the optics that the design chooses by default, by the kind of cable end in words."""
+    """Return the optics that the design chooses by default, as a map of the kind of cable end (in words) to the optic's name."""
     wanted, ports, lengths = size.wanted, size.ports, Cabling()
     nic = catalog.nics[catalog.servers[wanted.server].nics["gpu"].nic]
     cage = catalog.switches[wanted.switch].ports[0].cage

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 class Request:
     """The request of ``init --gpus``; the fields are its options.
 
-    ``nic`` and ``switch`` are model names, or texts that model names contain or begin with. ``stripes``, ``qps`` and ``tenants``
-    are 0 if not given. ``gpus_per_server`` and ``nics_per_server`` are None if a server has as many as its model.
+    ``nic`` and ``switch`` are model names, or texts that model names contain or begin with. ``stripes``, ``qps`` and
+    ``tenants`` are 0 if not given. ``gpus_per_server`` and ``nics_per_server`` are None if a server has the numbers of
+    its model.
     """
 
     gpus: int
@@ -79,7 +80,9 @@ class Answer:
 
 
 def request_of(given: Mapping[str, Any]) -> Request:
-    """Return the request of options, by name, as the command line has them. Raises ``InputError`` for a text that is no such number.
+    """Return the request that the command-line options ``given`` (values by option name) describe.
+
+    Raises ``InputError`` for a text that is not a valid number.
 
     ``qps`` may be the word ``predict``, which means that no number is given.
     """

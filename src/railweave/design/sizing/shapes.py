@@ -1,18 +1,19 @@
-"""Sizing: from "I have so many GPUs and these switches" to a fabric. It compares all shapes, chooses one, and computes its growth.
+"""Sizing of a fabric for a number of GPUs and a switch model: compares all shapes (topologies), chooses one, and computes its growth.
 
 Everything is arithmetic on the catalog. Except for ``one-leaf``, shapes are rail-optimised with one leaf per rail and stripe:
 
-- ``port-planes``: only for NICs with several ports. The first ports of all NICs are on a separate network, and so are the second
-  ports. Each of these planes has two tiers, or one leaf if all its ports fit.
+- ``port-planes``: only for NICs with several ports. The first ports of all NICs are on a separate network, and so are
+  the second ports. Each of these planes has two tiers, or one leaf if all its ports fit.
 - ``one-leaf``: every NIC on one switch.
-- ``two-tier``: one set of spines connects all leaves. The shape is full when a spine has no port for another leaf.
-- ``rail-planes``: each rail has its own spines. So the fabric can have more leaves than ``two-tier``, by a factor of the number
-  of rails. There is no path from rail to rail. A rail of one leaf needs no spines, and all its ports may go to servers.
+- ``two-tier``: one set of spines connects all leaves. The fabric is full when a spine has no port for another leaf.
+- ``rail-planes``: each rail has its own spines. So the fabric can have more leaves than ``two-tier``, by a factor of
+  the number of rails. There is no path from rail to rail. A rail of one leaf needs no spines, and all its ports may go
+  to servers.
 - ``super-spine``: pods of stripes have their own spines. Half of each spine's ports go up to super-spines.
 
-There are as few stripes as the ports allow, equally full. Spines are the fewest that carry the stripes at the requested
-oversubscription. Each spine has the same number of links to every leaf below it, and no more than its ports allow after growth.
-So growth up to the requested size moves no cable.
+The servers are divided equally among as few stripes as the ports allow. The number of spines is the smallest that
+carries the traffic of the stripes at the requested oversubscription. Each spine has the same number of links to every
+leaf below it, and only as many as its ports allow after growth. So growth up to the requested size moves no cable.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
-    """Return how many links of a switch can serve servers and spines, for the NICs of the requested server.
+    """Return the numbers of a switch's links that can go to servers and to spines, for the NICs of the requested server.
 
     Raises ``ValueError`` if the switch and the NICs have no speed in common.
     """
@@ -68,7 +69,8 @@ def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
 def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None = None) -> Size | RefusedShape:
     """Return the size of one shape for a request, or the reason why it does not fit.
 
-    ``there`` is the fabric to grow from. The result keeps its stripes with their servers, its number of uplinks, and its pods.
+    ``there`` is the existing fabric to grow from, or None. The result keeps the stripes with their servers, the number
+    of uplinks, and the pods of this fabric.
     """
     ports = ports_of(catalog, wanted)
     servers = -(-wanted.gpus // ports.gpus_per_server)
@@ -131,8 +133,9 @@ def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedSh
 def choose(candidates: dict[Shape, Size | RefusedShape]) -> Size | None:
     """Return the preferred shape of those that fit, or None.
 
-    NICs with several ports get a plane for each port, because only with planes do jobs survive the failure of a network.
-    Otherwise the first shape is taken; each later one costs more, or guarantees less, than the one before.
+    NICs with several ports get a plane for each port, because jobs survive the failure of a network only with planes.
+    Otherwise the first shape that fits is chosen; each later shape costs more, or guarantees less, than the shape
+    before.
     """
     return next((candidate for candidate in candidates.values() if isinstance(candidate, Size)), None)
 
@@ -265,7 +268,10 @@ def grow(catalog: Catalog, before: Size, factor: float, shape: Shape | None = No
 
 
 def growth_steps(catalog: Catalog, current: Size, factor: float, *, every: bool = False) -> list[Step]:
-    """Return the growth in the present shape. If it does not fit, or with ``every``, add changes to the other shapes that fit."""
+    """Return the growth step in the present shape.
+
+    If the grown fabric does not fit this shape, or with ``every``, add a step for each other shape that fits.
+    """
     first = grow(catalog, current, factor)
     if isinstance(first.size, Size) and not every:
         return [first]
@@ -274,7 +280,7 @@ def growth_steps(catalog: Catalog, current: Size, factor: float, *, every: bool 
 
 
 def default_growth(current: Size) -> float:
-    """Return the growth factor to compute: the requested one, or else 2.0 (twice the servers)."""
+    """Return the growth factor to compute: the requested factor, or else 2.0 (twice the servers)."""
     return current.wanted.growth if current.wanted.growth > 1 else 2.0
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST_COLORS = 8
 """The maximum number of path colors of a NIC (Linux allows 16 addresses, including the link-local one).
 
-With more uplinks, a color has several.
+With more uplinks, several uplinks have the same color.
 """
 
 LEAST_COLORS = 4
@@ -31,12 +31,12 @@ def colors_of(uplinks: int) -> int:
 
 
 def shared(uplinks: int) -> bool:
-    """Return whether ``uplinks`` gives enough path colors: at least ``LEAST_COLORS``, or one for each uplink."""
+    """Return True if ``uplinks`` gives enough path colors: at least ``LEAST_COLORS``, or one for each uplink."""
     return colors_of(uplinks) >= min(uplinks, LEAST_COLORS)
 
 
 def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[int, int]:
-    """Return (number of upper switches, links to each), the fewest that carry ``need`` links of a lower switch.
+    """Return (number of upper switches, number of links to each): the fewest switches that together take ``need`` links of a lower switch.
 
     The lower switch has ports for at most ``most`` links, and an upper switch takes at most ``links`` of them. There are at least
     two upper switches, so that one may fail. With ``colored``, path colors must divide the uplinks equally. Raises ``ValueError``
@@ -51,7 +51,7 @@ def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[i
 
 
 def default_server_first(model: SwitchModel, topology: Topology) -> int:
-    """Return the default first server port. Uplinks take the ports before it; the oversubscription determines how many these are."""
+    """Return the default first server port. The ports before it are for uplinks; the oversubscription determines their number."""
     group = model.ports[0]
     if topology.spine_names() == []:
         across = topology.interconnect  # the first ports lead to other sites
@@ -65,7 +65,7 @@ SHAPES: tuple[Shape, ...] = ("port-planes", "one-leaf", "two-tier", "rail-planes
 
 @dataclass(frozen=True, slots=True)
 class SizeRequest:
-    """A requested size. ``growth`` is the factor by which the GPUs can increase later without moving a cable.
+    """A request for a fabric of a size. ``growth`` is the factor by which the number of GPUs can increase later without moving a cable.
 
     ``stripes`` is the number of stripes that the servers are spread over; 0 means as few as possible.
     """
@@ -91,9 +91,9 @@ class SizeRequest:
 class Ports:
     """The use of switch ports, counted in links at ``speed_gbps``.
 
-    - ``total``: the links of a switch. Without spines, all may go to servers.
+    - ``total``: all links of a switch. Without spines, all of them may go to servers.
     - ``down_built``: the links of a leaf that face servers.
-    - ``up``: the most links of a leaf to spines, a number that path colors divide equally.
+    - ``up``: the largest number of links of a leaf to spines that path colors can divide equally.
     - ``down``: the links to servers for which ``up`` uplinks suffice.
     - ``per_module``: the links that a pluggable at a switch carries.
     - ``rails``: the NIC ports of a server, ``nic_ports`` on each NIC.
@@ -180,7 +180,7 @@ class Size:
 
     @property
     def leaves_per_stripe(self) -> int:
-        """The number of leaves in a stripe: one per rail, or one in all (one per plane of NIC ports) if there are no spines."""
+        """The number of leaves in a stripe: one per rail, or, without spines, one leaf (with planes of NIC ports: one per plane)."""
         if self.shape == "port-planes" and not self.spines:
             return self.ports.nic_ports
         return 1 if self.shape == "one-leaf" else self.ports.rails

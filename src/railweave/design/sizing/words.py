@@ -20,7 +20,7 @@ TITLES: dict[Shape, str] = {
 
 
 def reason(size: Size) -> str:
-    """Return a description of the connectivity of a shape at this size, with its limits."""
+    """Return a sentence about the paths that a shape provides at this size, and its limits."""
     if size.shape == "port-planes":
         return _of_port_planes(size)
     if size.shape == "one-leaf":

@@ -44,7 +44,7 @@ def with_external(
 ) -> tuple[Tenant, ...]:
     """Return the tenants with their external routers.
 
-    Notes a problem if a link's port is in use or does not exist, or if a router's AS number is already in use.
+    Records a problem if a link's port is in use or does not exist, or if a router's AS number is already in use.
     """
     if not any(layout.spec.tenants[tenant.name].external for tenant in tenants):
         return tuple(tenants)
@@ -169,7 +169,7 @@ def _refused(
 def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict[str, tuple[VirtualNetwork, ...]]:
     """Return the layer-2 networks of each tenant that has any, by tenant name, in slot order.
 
-    Notes a problem if two networks share a name, a VLAN, a VNI or addresses, or if a pool of numbers is too small.
+    Records a problem if two networks share a name, a VLAN, a VNI or addresses, or if a pool of numbers is too small.
     """
     intents: dict[str, tuple[str, Intent]] = {}
     for tenant, intent in layout.spec.tenants.items():
@@ -248,7 +248,7 @@ def _rail_vlans(context: Context, layout: Layout) -> dict[int, str]:
 
 
 def with_slices(context: Context, spec: FabricFile) -> FabricFile:
-    """Return the file with a tenant for each slice that ``tenant_slices`` requests, after those of ``tenants``. Notes problems."""
+    """Return the file with a tenant for each slice that ``tenant_slices`` requests, after those of ``tenants``. Records problems."""
     fabrics = {
         name: fabric.model_copy(update={"tenants": {**fabric.tenants, **_made(context, spec, name, fabric)}})
         if fabric.tenant_slices
@@ -304,13 +304,13 @@ def _nics_of_slices(
 
 
 FIRST_BRIDGED = 60_000
-"""The first number for bridged VLANs and their instance in route distinguishers, after the router ID."""
+"""The first number, after the router ID, in the route distinguishers of bridged VLANs and their bridging instance."""
 
 
 def with_leaves(
     context: Context, layout: Layout, tenants: Sequence[Tenant], segments: Sequence[Segment], switches: Sequence[Switch]
 ) -> tuple[Tenant, ...]:
-    """Return the tenants with the VRF settings on each leaf. Notes a problem if two VRFs would have the same value."""
+    """Return the tenants with the VRF settings on each leaf. Records a problem if two VRFs would have the same route distinguisher or loopback."""
     overlay, spec = layout.spec.evpn(), layout.spec
     if overlay is None:
         return tuple(tenants)
@@ -389,7 +389,7 @@ class Owner(NamedTuple):
 def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[str, Owner]]:
     """Return (the tenants of a fabric by slot, the owner of each NIC that has one, by ``server:nic``).
 
-    Notes a problem if a member does not exist or has two tenants, or if VNIs run out or are used twice.
+    Records a problem if a member does not exist or has two tenants, or if VNIs run out or are used twice.
     """
     spec, name = layout.spec, layout.name
     overlay = spec.evpn()
@@ -443,7 +443,7 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
 
 
 def _check_name(context: Context, layout: Layout, tenant: str) -> None:
-    """Note a problem if a system of the leaves does not accept the tenant's name as a VRF name."""
+    """Record a problem if a system of the leaves does not accept the tenant's name as a VRF name."""
     at: Location = ("fabrics", layout.name, "tenants", tenant)
     for nos in dict.fromkeys(layout.equipment[leaf.name].role.nos for leaf in layout.leaves):
         system = context.catalog.systems[nos]
@@ -508,7 +508,7 @@ def _members(context: Context, layout: Layout, known: dict[str, Tenant]) -> dict
 
 
 def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> None:
-    """Note a problem if the ports of a NIC belong to two tenants, because both would use the same GPU.
+    """Record a problem if the ports of a NIC belong to two tenants, because both would use the same GPU.
 
     Also, libraries cannot merge the ports of a NIC if they belong to two jobs.
     """
@@ -529,7 +529,7 @@ def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> N
 
 
 def _nics(context: Context, layout: Layout, at: Location, members: tuple[str, ...]) -> list[str]:
-    """Return the NICs (``server:nic``) that ``members`` describe. Notes a problem for each member that does not exist."""
+    """Return the NICs (``server:nic``) that ``members`` describe. Records a problem for each member that does not exist."""
     nics = {server.name: server.nics.names for server in layout.servers}
     member_nics: list[str] = []
     for member in members:
