@@ -34,7 +34,7 @@ MOST_BITS = 32
 
 @dataclass(frozen=True, slots=True)
 class NumberedPrefix:
-    """A server prefix with its tenant, stripe, server, rail and color numbers (``numbers``, in the order of ``FIELDS``)."""
+    """A server prefix with the numbers of its tenant, stripe, server, rail and color (``numbers``, in the order of ``FIELDS``)."""
 
     numbers: tuple[int, ...]
     prefix: Prefix
@@ -48,7 +48,7 @@ class NumberedPrefix:
 def rule(
     cuts: Sequence[NumberedPrefix], pools: Sequence[str], *, routed: bool, tenants: bool
 ) -> dict[str, object] | None:
-    """Return the ``addressing`` values that produce all these prefixes, or None if no rule does.
+    """Return the ``addressing`` values that produce all these prefixes, or None if no values produce them.
 
     The result is a pool with bit fields if possible, otherwise a formula. ``pools`` are the prefixes that the leaves' policies
     accept; the pool is probably one of them.
@@ -82,8 +82,8 @@ def rule(
 def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *, routed: bool) -> dict[str, list[str]]:
     """Return the pools of tenants that need their own, by tenant name. ``tenants`` maps slots to names.
 
-    Tenants are tried in the order of their slots. A tenant needs its own pools if no rule gives its prefixes together with those
-    of the tenants before it.
+    Tenants are tried in the order of their slots. A tenant needs its own pools if no addressing rule produces its
+    prefixes and those of the tenants before it.
     """
     families = sorted({cut.prefix.family for cut in cuts})
     together: set[int] = set()
@@ -263,7 +263,7 @@ def addressing(
     *,
     slaac: bool,
 ) -> dict[str, list[str]]:
-    """Write ``addressing`` and the pool of VLANs. Return the pools of tenants that have their own, by VRF.
+    """Write the ``addressing`` section and the pool of VLANs into the draft. Return the pools of tenants that have their own pools, by VRF.
 
     - ``leaf_colors``: the path colors by leaf. ``order``: the index of each color.
     - ``pools``: the prefixes that the leaves' policies accept.

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Score:
-    """The comparison of a switch's statements with its design.
+    """The comparison of a switch's saved statements with the statements of its design.
 
     - ``equal``: the number of statements that both have.
     - ``equivalent``: the number of statements that differ only in names.
@@ -65,7 +65,7 @@ class Score:
 
     @property
     def percent(self) -> float:
-        """The percentage of the statements read that the design also has."""
+        """The percentage of the saved statements that the design also has."""
         kept = self.equal + self.equivalent
         return 100 * kept / (kept + len(self.lost)) if kept or self.lost else 100.0
 
@@ -78,11 +78,11 @@ class Score:
 
     @property
     def whole(self) -> bool:
-        """True if the design has exactly the statements that were read, with policy terms in the same order."""
+        """True if the design has exactly the saved statements, with policy terms in the same order."""
         return not (self.lost or self.extra or self.reordered)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the score as JSON values."""
+        """Return the score as a JSON object."""
         return {
             "device": self.device,
             "equal": self.equal,
@@ -247,7 +247,7 @@ def _sessions(group: BgpGroup) -> tuple[str, ...]:
 
 
 def secrets_alike(statement: str, other: str) -> bool:
-    """Return whether two statements are the same, if values and references of secrets count as equal."""
+    """Return True if two statements are the same, where the value of a secret counts as equal to a reference to a secret."""
     return alike(statement, other) is not False
 
 
@@ -304,7 +304,9 @@ def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - a type
 
 
 def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapping[str, DeviceConfig]) -> str:
-    """Return the statements that all the given switches have and their designs lack, as the system prints them; empty if there are none.
+    """Return the statements that all the given switches have and their designs lack, as lines of the system's configuration.
+
+    Return an empty string if there are none.
 
     ``read`` holds the trees of each switch by file, ``designed`` the design of each switch. A statement that the design has with
     a different value is left out, because a switch can have only one value.
@@ -343,8 +345,8 @@ _SCORES = ("equal", "equivalent", "extra", "lost")
 class ImportedNetwork:
     """An existing network as a fabric file, with its lock, its inventory and the quality of the import.
 
-    ``notes`` lists the facts that the files cannot express. ``network`` is the design of the file. ``scores`` compares it with
-    the configurations that were read, one score per switch.
+    ``notes`` lists the facts that the files cannot express. ``network`` is the design of the file. ``scores`` compares
+    this design with the configurations that were read, with one score per switch.
     """
 
     fabric: str
@@ -388,7 +390,7 @@ class ImportedNetwork:
         return list(written)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
+        """Return the result as a JSON object."""
         return {
             "switches": len(self.scores),
             "equal": sum(switch_score.equal for switch_score in self.scores),
@@ -412,8 +414,9 @@ def imported(
 ) -> ImportedNetwork:
     """Return a network's configurations as a fabric file.
 
-    ``trees`` are the trees of the texts from which the configurations were read, by switch and file; ``models`` the switch models by
-    role. Raises ``InputError`` if the resulting fabric file cannot be designed; the file is then written to ``draft``, to be fixed by hand.
+    ``trees`` are the trees of the texts from which the configurations were read, by switch and file; ``models`` the
+    switch models by role. Raises ``InputError`` if no network can be designed from the resulting fabric file; the file
+    is then written to ``draft``, to be fixed by hand.
     """
     progress("finding out who is joined with whom")
     fabric_files = files(name, configs, lldp or {}, models)
@@ -518,10 +521,10 @@ def imported_folder(
     draft: Path | None = None,
     progress: Callable[[str], None] = silent,
 ) -> ImportedNetwork:
-    """Create a fabric file from a folder of saved configurations. Unknown statements are noted and left out.
+    """Create a fabric file from a folder of saved configurations. Unknown statements are left out and listed in ``notes`` of the result.
 
-    Raises ``InputError`` if the folder is not a capture, a text cannot be read (with file and line), two devices have the same
-    name, or ``imported`` raises it.
+    Raises ``InputError`` if the folder is not a capture, a text cannot be read (with file and line), or two devices
+    have the same name. Raises the errors of ``imported`` too.
     """
     progress(f"reading {folder}")
     capture = read_capture(folder)

@@ -1,4 +1,4 @@
-"""Port ranges of each role, cables outside these ranges, link addresses, and lengths of single cables."""
+"""The cabling of a fabric file, derived from the links of a network: port ranges of each role, cables outside these ranges, link addresses, and cable lengths."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def link_addresses(
     model: Mapping[str, str],
     lower: Sequence[_Port],
 ) -> set[_Port]:
-    """Write the pool of link addresses, if links have addresses. Return the link ports whose addresses the pool does not produce.
+    """Write the pool of link addresses into the draft, if links have addresses. Return the link ports whose addresses the pool does not produce.
 
     ``lower`` holds the lower ends of all links, as (switch, port). An address follows from the number of the lower switch and its
     port. Links of spines to higher tiers have the second half of the pool. Links between routers of two sites have its last
@@ -84,7 +84,11 @@ def link_addresses(
 
 @dataclass(frozen=True, slots=True)
 class LinkPort:
-    """A switch port with a link: it is parallel link ``link`` (from 0) to the neighbor with the number ``slot`` (from 1)."""
+    """A switch port with a link.
+
+    ``slot`` is the number of its neighbor, from 1; ``link`` is the number of the link among the parallel links to this
+    neighbor, from 0.
+    """
 
     device: str
     slot: int
@@ -157,7 +161,7 @@ def cabling(
     model: Mapping[str, str],
     lengths: dict[tuple[str, str], int],
 ) -> None:
-    """Write the port ranges, and the cables that no range covers."""
+    """Write the port ranges into the draft, and overrides for the cables that no range covers."""
     wrong: dict[tuple[str, str, int], dict[str, str]] = defaultdict(dict)
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for tier in _tiers(shape):

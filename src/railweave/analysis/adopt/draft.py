@@ -1,4 +1,4 @@
-"""Draft of a fabric file: its parts as plain values, its lock, and notes on facts that it cannot express."""
+"""The draft of a fabric file: its parts as plain values, its lock, and notes on facts that the file cannot express."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def common(values: list[Any]) -> tuple[Any, int]:
 class Note:
     """A fact that the fabric file cannot express.
 
-    If ``part`` names a configuration field, the note matters only if the design differs in this field. An empty ``part`` means
-    always.
+    If ``part`` names a configuration field, the note matters only if the design differs in this field. If ``part`` is
+    empty, the note always matters.
     """
 
     text: str
@@ -157,6 +157,6 @@ class Draft:
         return self.lock.setdefault(f"{self.name}/{pool}" if per_fabric else pool, {})
 
     def note(self, text: str, part: str = "") -> None:
-        """Note a fact that the file cannot express. With ``part`` (a field), the note matters only if the design differs in that field."""
+        """Add a note on a fact that the file cannot express. With ``part`` (a field), the note matters only if the design differs in that field."""
         if Note(text, part) not in self.notes:
             self.notes.append(Note(text, part))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 USUAL_GBPS = 400
-"""The assumed speed in Gb/s of a NIC on an unknown port, and of a stand-in's port if no neighbor's model gives its speed."""
+"""The assumed speed in Gb/s of a NIC whose port has no known speed, and of a stand-in's port (``stand_in``) if no neighbor's model gives its speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[st
 
 
 def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
-    """Return the model of each switch of a role, by switch. Switches that fit no model are left out.
+    """Return the model of each switch, by switch name, for the switches of one role. Switches that fit no model are left out.
 
     The result has as few different models as possible. A switch may state its model. Otherwise its ports decide, and then the
     statements that a model requires or lacks.
@@ -180,7 +180,7 @@ def _unlike(model: str, config: DeviceConfig) -> int:
 
 
 def has_ports(model: str, config: DeviceConfig) -> bool:
-    """Return whether a model runs the switch's system and has all its ports, at the configured speeds."""
+    """Return True if a model runs the switch's system and has all of the switch's ports, at the configured speeds."""
     system = catalog().systems.get(config.nos)
     if system is None or (config.nos not in catalog().switches[model].systems and model not in system.runs_on):
         return False

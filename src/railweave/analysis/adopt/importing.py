@@ -45,10 +45,10 @@ USUAL = Pools()
 def as_numbers(
     draft: Draft, role: str, numbers: Mapping[str, int], configs: Mapping[str, DeviceConfig]
 ) -> tuple[int, int]:
-    """Write the AS number pool of a role, and an override for each switch whose number the pool does not give. Return the pool.
+    """Write the AS number pool of a role, and an override for each switch whose AS number does not follow from the pool. Return the pool.
 
-    ``numbers`` holds the number of each switch, from which AS numbers follow. If neighbors accept a range of AS numbers for the
-    role, this range is the preferred pool. Returns (first, last).
+    ``numbers`` holds the number of each switch, from which AS numbers follow. If neighbors accept a range of AS numbers
+    for the role, this range is the preferred pool. The result is (first, last).
     """
     key = f"{role.replace('-', '_')}_asn"
     usual: tuple[int, int] = getattr(USUAL, key)
@@ -134,9 +134,9 @@ def apart_by_role(draft: Draft) -> None:
 def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
     """Write the pool of router IDs (``pools: router_id``), and the number of each switch in it (the lock).
 
-    All fabrics share the pool. It is the first prefix of ``known``, or else the default pool, that contains all router IDs. If
-    none does, it is the longest prefix that contains them with room for growth. A switch whose router ID does not fit gets it
-    under ``overrides:``.
+    All fabrics share the pool. It is the first prefix of ``known``, or else the default pool, that contains all router
+    IDs. If none contains them all, the pool is the longest prefix that does, with room for growth. A switch whose
+    router ID does not fit into the pool gets an override.
     """
     ids = {
         name: str(config.bgp.router_id if config.loopback == NO_LOOPBACK and config.bgp else config.loopback.address)
@@ -160,7 +160,10 @@ def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], kno
 
 
 def apart(drafts: Sequence[Draft]) -> None:
-    """End each fabric's number pools before those of the next fabric. If pools were equal, each fabric would get an eighth of the pool."""
+    """Shorten each fabric's number pools so that they end before those of the next fabric.
+
+    The design would divide equal pools into eighths, one for each fabric.
+    """
     usual = {("pools", key): getattr(USUAL, key) for key in ("leaf_asn", "spine_asn")}
     usual |= {("overlay", key): getattr(Overlay(), key) for key in ("vni", "network_vni")}
     for (part, key), default in usual.items():
@@ -226,7 +229,7 @@ def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -
 
 
 def management(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, Any]:
-    """Return the ``management`` section of the file. Secrets that were read as values become references."""
+    """Return the ``management`` section of the file. The values of secrets are replaced by references."""
     pool = management_addresses(draft, configs)
     made: dict[str, Any] = {}
     if pool is not None and pool != Management().pool:
@@ -277,7 +280,7 @@ def _is_reference(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Files:
-    """A fabric file as plain values, with its lock, the lengths of single cables, and notes on facts that the file cannot express."""
+    """A fabric file as plain values, with its lock, the lengths of individual cables, and notes on facts that the file cannot express."""
 
     document: dict[str, Any]
     lock: dict[str, dict[str, int]]

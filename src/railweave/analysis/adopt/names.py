@@ -194,8 +194,8 @@ MOST_LETTERS = 63
 def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
     """Return the wiring of a fabric, completed so that every server port has a server and a NIC.
 
-    Gateways and port descriptions give names; the other servers and NICs get numbered names. A fabric without any known server
-    gets one, because a design needs servers.
+    Names are taken from gateways and port descriptions; other servers and NICs get numbered names. A fabric without any
+    known server gets a server, because a design needs servers.
     """
     fabric_wiring = Wiring(
         wiring.links, {end: nic for end, nic in wiring.servers.items() if end.device in leaves}, wiring.notes

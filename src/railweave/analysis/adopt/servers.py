@@ -37,16 +37,16 @@ MOST_NICS = 8
 """The maximum number of NICs that an inferred server has on one fabric."""
 
 FEW_NICS = 2
-"""The number of NICs of an inferred server that has few NICs. Any other inferred server has ``MOST_NICS``."""
+"""The number of NICs of an inferred server that has few NICs. An inferred server has this number of NICs or ``MOST_NICS``."""
 
 
 def known_nics(names: Iterable[str]) -> bool:
-    """Return whether a server model has NICs of these names."""
+    """Return True if a server model has NICs with these names."""
     return any(set(names) <= set(listed) for listed in _lists())
 
 
 def rails(names: Iterable[str]) -> int:
-    """Return the number of rails of a server: that of the smallest model with these NIC names, or else the number of NICs."""
+    """Return the number of rails of a server: the rails of the smallest model with these NIC names, or else the number of names."""
     wanted = set(names)
     return min((len(listed) for listed in _lists() if wanted <= set(listed)), default=len(wanted))
 
@@ -58,8 +58,8 @@ def _lists() -> list[tuple[str, ...]]:
 def model_of(sets: Sequence[tuple[frozenset[str], int]]) -> tuple[str, list[str]] | None:
     """Return (the server model that fits these sets of NICs best, its NIC group for each set), or None.
 
-    Each set is (NIC names, speed in Gb/s). Numbers and speeds count more than names. The result is None if no model has as many
-    NICs of these speeds.
+    Each set is (NIC names, speed in Gb/s). The numbers and speeds of NICs are more important than their names. The
+    result is None if no model has as many NICs of these speeds.
     """
     best: tuple[tuple[int, int, int], str, list[str]] | None = None
     for model, known in catalog().servers.items():
@@ -121,11 +121,11 @@ class FabricServers:
     stripes: dict[str, str]
     leaves_per_stripe: int
     up_gbps: dict[str, int]
-    """The uplink capacity of each stripe in Gb/s: that of the leaf with the least capacity."""
+    """The uplink capacity of each stripe in Gb/s: the capacity of the stripe's leaf with the lowest capacity."""
 
 
 def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
-    """Return the ``servers`` section of the file, and write the field ``nics`` of each fabric."""
+    """Return the ``servers`` section of the fabric file, and write the field ``nics`` into the draft of each fabric."""
     homes: dict[str, dict[str, str]] = defaultdict(dict)
     sets: dict[str, list[tuple[str, tuple[frozenset[str], int]]]] = defaultdict(list)
     for on_fabric in fabrics:

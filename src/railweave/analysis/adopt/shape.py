@@ -28,7 +28,7 @@ def upper_order(
     places: Mapping[tuple[str, str], Place],
     configs: Mapping[str, DeviceConfig],
 ) -> list[str]:
-    """Return the switches of a tier, sorted by their lowest port on the tier below, then by AS number."""
+    """Return the switches of a tier, sorted by the lowest port of the tier below that connects to each switch, then by AS number."""
     first: dict[str, tuple[int, int]] = {}
     for end, there in wiring.between(lower, upper):
         place = places.get((end.device, end.port))
@@ -56,7 +56,7 @@ def pods_of(
 
 
 def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods: int) -> list[str]:
-    """Return the super-spines in the order of their planes. A super-spine's plane is the number of the spines below it in their pods."""
+    """Return the super-spines in the order of their planes. A super-spine's plane is the number, in each pod, of the spine below it."""
     each = max(1, len(spines) // pods)
     number = {name: at % each for at, name in enumerate(spines)}
     plane = {end.device: number[there.device] for end, there in wiring.between(supers, spines)}
@@ -167,7 +167,7 @@ def number(
     spines: Iterable[str],
     places: Mapping[tuple[str, str], Place],
 ) -> None:
-    """Sort stripes and set their slots: first by pod, then by their ports on the spines, with the gaps that AS numbers show."""
+    """Sort stripes and set their slots: first by pod, then by their ports on the spines, with gaps where AS numbers have gaps."""
     leaves = [leaf for stripe in stripes for leaf in stripe.leaves]
     on_spines: dict[str, tuple[int, int]] = {}
     for end, there in wiring.between(leaves, spines):
@@ -211,9 +211,10 @@ def place_servers(
 
 
 def routed(configs: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], tuple[str, ...]]:
-    """Return the switches that take part in routing, and a note on the others, because a fabric file allows only routed switches.
+    """Return the switches that take part in routing, and notes on the other switches, because a fabric file allows only switches with routing.
 
-    If no switch routes, all are returned, because their routing may be in a text that was not saved.
+    If no switch takes part in routing, all switches are returned, because their routing may be in a text that was not
+    saved.
     """
     routing = {name: config for name, config in configs.items() if config.bgp or config.isis}
     if not routing or len(routing) == len(configs):
@@ -301,9 +302,9 @@ def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring,
 
 
 def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
-    """Return (the switches that have links, a note on those that have none). A single switch needs no link.
+    """Return (the switches that have links, notes on the switches that have none). A single switch needs no link.
 
-    Raises ``InputError`` if there are several switches and none has a link.
+    Raises ``InputError`` if there are several switches and none of them has a link.
     """
     linked = [name for name, others in near.items() if others]
     if len(near) == 1 or len(linked) == len(near):

@@ -54,7 +54,7 @@ def across_sites(
     wiring: Wiring,
     places: Mapping[tuple[str, str], Place],
 ) -> Interconnection | None:
-    """Return the switches and links that connect the sites of a fabric, or None if they do not connect every site with every other.
+    """Return the switches and links that connect the sites of a fabric, or None if these do not connect every site with every other site.
 
     Sites are connected by ``routers`` above the spines of each pod, or by leaves if there are no spines.
     """
@@ -81,7 +81,7 @@ def across_sites(
 
 
 def site_names(shape: Shape) -> list[str]:
-    """Return a name for each site: the common start of its switches' names if these starts differ, otherwise numbered names."""
+    """Return a name for each site: the common start of its switches' names if these starts differ between sites, otherwise a numbered name."""
     if shape.across is None:
         return []
     whole: list[list[str]] = [[] for _ in range(len({at for at, _ in shape.across.borders.values()}))]

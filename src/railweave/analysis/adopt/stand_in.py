@@ -1,7 +1,8 @@
-"""Stand-ins for hardware that the catalog lacks: a catalog model replaces the switch, and its ports replace the real ports.
+"""Stand-ins for switches that the catalog lacks: a model of the catalog, and its ports, replace the real switch and its ports.
 
-Public labs run virtual switches (``Ethernet1``, ``eth1``) and models of other vendors. With a stand-in, such a network can be
-designed. A note gives the port names of the design. Statements that differ only by these names count as equivalent.
+Public labs run virtual switches (``Ethernet1``, ``eth1``) and models of other vendors. With a stand-in, such a network
+can be designed. A note of the import gives the port names of the design. Statements that differ only in port names
+count as equivalent.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LEAST_STEP = 10
 """The smallest common divisor for which the numbers in route distinguishers count as multiples of slots.
 
-If the greatest common divisor of all numbers is at least this, the slots are the numbers divided by it.
+If the greatest common divisor of all numbers is at least this value, the slots are the numbers divided by that divisor.
 """
 
 
@@ -74,7 +74,7 @@ USUAL = Overlay()
 
 
 def overlay(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> bool:
-    """Write the pools and timers of ``overlay``. Return whether the fabric has an overlay."""
+    """Write the pools and timers of ``overlay``. Return True if the fabric has an overlay."""
     there = {name: candidate for name in draft.switches if (candidate := configs[name].overlay)}
     if not there:
         return False

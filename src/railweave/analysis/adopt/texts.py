@@ -1,4 +1,4 @@
-"""Conversion of saved configurations to ``DeviceConfig``: identification of the operating system, and reports of unknown statements."""
+"""Conversion of saved configurations to ``DeviceConfig``, with identification of the operating system and a list of unknown statements."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NEIGHBORS = "lldp-neighbors"
 """The name of the query for LLDP neighbors, the same on every system."""
 
 GOOD = 80
-"""The percentage of understood statements at which a text is accepted as the same system as the devices read before."""
+"""The percentage of understood statements from which a text counts as a text of the same system as the devices that were read before."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class DeviceReading:
         return self.reading.not_understood
 
     def trees(self) -> dict[str, ConfigTree]:
-        """Return the device's texts as trees, by the system's names of the files."""
+        """Return the device's texts as trees, by the file names that its system uses."""
         reader = system(self.nos).reader
         assert reader is not None  # noqa: S101 - it has read them
         return {file: reader.parsed(file, text) for file, text in by_file(self.nos, self.texts).items()}
@@ -140,9 +140,11 @@ def _any(capture: Capture, device: str) -> dict[Path, str]:
 
 
 def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts by the system's names of the files. A text with an unknown name is taken as the system's JSON or line-based file.
+    """Return the texts of a device by the file names that its system uses.
 
-    A device may print a file in several parts, which are joined.
+    A text with an unknown name is taken as the system's JSON or line-based file.
+
+    If a device prints a file in several parts, the parts are joined.
     """
     files = _files(nos)
     made = {name: text for name, text in texts.items() if name in files}

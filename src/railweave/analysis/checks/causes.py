@@ -1,7 +1,7 @@
 """The statements that make a device's configuration differ from the design, and the fields that each statement changes.
 
-Each differing statement is inserted into the designed configuration by itself, and the result is read. The fields that then differ
-are those that the statement changes.
+Each differing statement is inserted, without the others, into the designed configuration, and the result is read. The
+fields that then differ from the design are the fields that the statement changes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 _ORDER_OF_NAMES = re.compile(r"(?!.*\bterms\b)(?!protection\b).*\.order")
 """A pattern of fields for the order of named entries, such as groups and route-maps, which has no effect."""
 EACH_ALONE = 48
-"""The largest number of edits in a file that are tried one by one. A file with more edits is read only once, as a whole."""
+"""The largest number of differing statements in a file that are tried one by one. A file with more of them is read only once, as a whole."""
 
 
 GUESSED = ("role", "model", "release")
-"""The fields that readers guess from the rest of a text."""
+"""The fields that readers guess from other parts of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ def causes(
     unsaid: Sequence[str],
     by_itself: Collection[str] = (),
 ) -> tuple[list[Cause], tuple[str, ...]]:
-    """Return (the differences of one file from the design, statements in which only a secret's value differs).
+    """Return (the statements in which one file differs from the design, the statements in which only a secret's value differs).
 
     - ``designed``: the designed files of the device, by name.
     - ``unsaid``: the names that the system does not print (``model.device.fields``).
     - ``by_itself``: patterns of statements that the system writes by itself; these are left out.
 
-    If no statement differs but the text is read differently, for example because of its order, the only cause is the first line
-    that differs. Raises ``RenderError``, with the line, if the file cannot be read.
+    If no statement differs but reading the text gives a different configuration, for example because of its order, the
+    only cause is the first line that differs. Raises ``RenderError``, with the line, if the file cannot be read.
     """
     before, after = reader.parsed(file, designed[file]), reader.parsed(file, actual)
     change = compare(before, after)
@@ -149,7 +149,7 @@ def _edits(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def is_by_itself(step: Step, patterns: Collection[str]) -> bool:
-    """Return whether a step contains only statements that the system writes by itself (``reads.by_itself`` of its system.yaml)."""
+    """Return True if a step contains only statements that the system writes by itself (``reads.by_itself`` of its system.yaml)."""
     return all(any(re.fullmatch(pattern, leaf) for pattern in patterns) for leaf in _leaves(step, step.node))
 
 

@@ -115,7 +115,7 @@ UNKNOWN_POLICY = Rule(
 
 
 def checks() -> dict[str, Rule]:
-    """Return all network checks of ``railweave.analysis.checks`` by ID, in the order in which they run."""
+    """Return the rules of all checks in ``railweave.analysis.checks`` by id, in the order in which they run."""
     return {name: rule for name, rule in rules_of("railweave.analysis.checks").items() if rule.check is not None}
 
 

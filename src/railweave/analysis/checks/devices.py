@@ -1,7 +1,7 @@
 """Switch configurations read from texts, which replace the designed ones in checks, and the faults of these texts.
 
-The texts are the files of a build folder, or the configurations of devices. A text that equals the rendered design is not read,
-because tests ensure that reading it gives the designed configuration.
+The texts are the files of a build folder, or the configurations of devices. A text that equals the rendered design is
+not read, because reading it would give the designed configuration.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from railweave.systems.protocol import Reader
 
 AS_LISTS = "bgp.groups.peer_as_list"
-"""The entry in ``unsaid`` for systems that have no AS lists."""
+"""The entry in ``unsaid`` (fields that a system's text cannot express) for systems without AS lists."""
 
 Texts = dict[str, str]
 """The texts of a device's configuration by path."""
@@ -68,7 +68,7 @@ class DeviceCheck:
 def stands(
     config: DeviceConfig, designed: Mapping[str, str], actual: Mapping[str, tuple[str, str]], *, why: bool = True
 ) -> DeviceCheck:
-    """Read a device's texts and compare them with its ``designed`` texts. ``actual`` maps a file name to (path for findings, text).
+    """Read a device's texts, and return their comparison with the ``designed`` texts. ``actual`` maps a file name to (path for findings, text).
 
     Without ``why``, the statements that cause differences are not determined, and ``causes`` is empty. This saves most of the
     time.
@@ -193,11 +193,11 @@ def _cabled(actual: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
 def stand(
     configs: Mapping[str, DeviceConfig], designed: Mapping[str, str], texts: Mapping[str, Mapping[str, tuple[str, str]]]
 ) -> dict[str, DeviceCheck]:
-    """Compare each device that has texts with its design. Devices are processed in parallel.
+    """Return the comparison of each device that has texts with its design. Devices are processed in parallel.
 
     - ``configs``: the designed configurations.
     - ``designed``: the designed texts by ``devices/NAME/FILE``.
-    - ``texts``: (path for findings, text) by device and file name.
+    - ``texts``: the texts as (path for findings, text), by device and file name.
     """
 
     def check_device(name: str) -> DeviceCheck:
@@ -212,7 +212,7 @@ def stand(
 def saved(
     designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts], *, why: bool = True
 ) -> dict[str, DeviceCheck]:
-    """Compare each switch that has texts with its design. Texts of other devices are ignored. For ``why``, see ``stands``.
+    """Return the comparison of each switch that has texts with its design. Texts of other devices are ignored. For ``why``, see ``stands``.
 
     Secrets are removed from the texts (``model.config.gate``). They are also removed from the designed texts, because ``extra``
     may contain values of secrets.
@@ -347,9 +347,10 @@ def _place(difference: FieldDifference) -> str:
 
 
 def attributed(findings: Iterable[Finding], checked: Mapping[str, DeviceCheck]) -> list[Finding]:
-    """Return findings with the file and line of the statement that causes them, if it is a difference of a device from the design.
+    """Return the findings. A finding whose cause is a statement that differs from the design gets the file and line of this statement.
 
-    Findings about senseless values are left out if the field's statement is not understood: that statement has its own finding.
+    A finding about a senseless value is left out if the field's statement is not understood, because that statement has
+    its own finding.
     """
     made: list[Finding] = []
     differing = {name: check.causes for name, check in checked.items() if check.causes}

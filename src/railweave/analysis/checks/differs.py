@@ -1,7 +1,7 @@
 """Rules for differences between a device's configuration and the design.
 
-A difference in a field selects its rule by the field (``of_field``). A statement that changes no field selects its rule by its
-text (``of_statement``).
+The rule of a difference follows from the field that differs (``of_field``). If a statement changes no field, its rule
+follows from its text (``of_statement``).
 """
 
 from __future__ import annotations
@@ -335,10 +335,11 @@ def of_field(difference: FieldDifference) -> Rule:
 
 
 def foremost(fields: Iterable[FieldDifference], by_words: Rule) -> list[FieldDifference]:
-    """Return the field differences of a statement, the most informative first. The rule of the first is that of the finding.
+    """Return the field differences of a statement, with the most informative first. The rule of the first is the rule of the finding.
 
-    ``by_words`` is the rule that the statement's own text has. Differences with this rule come first: if a neighbor is gone, its
-    port also has another kind and other addresses.
+    ``by_words`` is the rule that follows from the statement's text. Differences with this rule come first, because
+    other differences may be consequences: a port without its neighbor also has a different kind and different
+    addresses.
     """
 
     def rank(difference: FieldDifference) -> tuple[bool, bool, int]:
@@ -359,7 +360,7 @@ _LETS_IN = re.compile(r"root-authentication|\bssh-(rsa|dsa|ecdsa|ed25519|key)|\b
 
 
 def lets_in(statement: str) -> bool:
-    """Return whether a statement creates a login. A login that is not designed is more serious than other extra statements."""
+    """Return True if a statement creates a login. A login that is not designed is more serious than other extra statements."""
     return _LETS_IN.search(statement) is not None
 
 

@@ -1,7 +1,7 @@
-"""The rule that a configuration is complete: every value has the values that it needs, and every name is defined.
+"""The rule that a configuration is complete: every part has the fields that it needs, and every name that is used is defined.
 
-If a text loses statements, the rest may be incomplete. Renderers omit incomplete values and other checks ignore them, so this check
-reports them.
+If a text has lost statements, the others may be incomplete. Renderers omit incomplete parts, and other checks ignore
+them, so this check reports them.
 """
 
 from __future__ import annotations

@@ -65,4 +65,4 @@ LINTS = tuple(
         key=lambda rule: rule.slow,
     )
 )
-"""The lints as checks, quick ones first. The report's page lists them in this order."""
+"""The lints as checks, with quick lints first. The report's page lists them in this order."""

@@ -1,4 +1,4 @@
-"""The rule that values make sense: it reports values that a system accepts but with which no network works.
+"""The rule that values make sense. It reports values that a system accepts but with which a network does not work.
 
 ``BOUNDS`` is about fields of a configuration, ``STATEMENT_BOUNDS`` about statements without a field, such as BGP's own timers.
 """
@@ -47,7 +47,7 @@ class Bound:
     value: Callable[[Any], float | None] | None = None
 
     def broken(self, record: object, buffer_bytes: float) -> str:
-        """Return a message with the value and the bound that it violates, or an empty string if the value makes sense."""
+        """Return a message with the value and the bound that the value violates, or an empty string if the value is within the bounds."""
         value = getattr(record, self.name) if self.value is None else self.value(record)
         if value is None:
             return ""
@@ -335,7 +335,7 @@ class StatementBound:
     why: str
 
     def broken(self, statement: str) -> bool:
-        """Return whether a statement matches the pattern and its value is out of bounds."""
+        """Return True if a statement matches the pattern and its value is out of bounds."""
         match = re.search(self.pattern, statement)
         if match is None:
             return False

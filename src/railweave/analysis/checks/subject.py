@@ -51,7 +51,10 @@ class Subject:
 
     @property
     def routes(self) -> Routes:
-        """The forwarding tables if only the parts are down that ``status:`` marks absent. Raises ``UnsettledError``."""
+        """The forwarding tables while only the parts that ``status:`` marks as absent are down.
+
+        Raises ``UnsettledError`` if routes do not converge.
+        """
         if isinstance(self._settled, UnsettledError):
             raise self._settled
         return self._settled

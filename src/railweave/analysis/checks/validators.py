@@ -100,7 +100,10 @@ def _in_root(root: Path) -> Tool | str:
 
 
 def validate(files: Files, root: Path | None = None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
-    """Validate the ``netplan.yaml`` of servers; of at most ``most`` servers unless it is None. Each refused line is an error."""
+    """Validate the file ``netplan.yaml`` of all servers, or of at most ``most`` servers if that is not None.
+
+    Each line that netplan refuses is an error.
+    """
     texts = {host: named[FILE] for host, named in sorted(files.items()) if FILE in named}
     if not texts:
         return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")
@@ -153,8 +156,9 @@ def validate_all(
 ) -> list[ValidatorReport]:
     """Validate the files of all devices and servers (by name and file name) with every validator.
 
-    ``places`` are the paths of tools or their data, by the option of each validator (``frr_root``, ``yang``). Slow validators read only
-    a sample of many files, unless ``every`` is set. ``releases`` are those of devices.
+    ``places`` are the paths of tools or their data, by the option of each validator (``frr_root``, ``yang``). If there
+    are many files, slow validators read only a sample, unless ``every`` is True. ``releases`` has the release of each
+    device.
     """
     most = None if every else MOST_VALIDATED
     return [

@@ -1,1 +1,4 @@
-"""Comparison of running configurations with the design: the differences, their effects on traffic, and their adoption into the fabric file."""
+"""Comparison of running configurations with the design.
+
+Finds the differences and their effects on traffic, and can adopt them into the fabric file.
+"""

@@ -1,4 +1,4 @@
-"""Adoption of statements that only devices have into ``extra:``, of the role or of one switch under ``overrides``."""
+"""Adoption of statements that only devices have into the fabric file: under ``extra:`` of a role, or under ``overrides`` of one switch."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ _KEYS = {"leaf": "leaf", "spine": "spine", "super-spine": "super_spine", "dci": 
 def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
     """Write the statements that only switches have into the fabric file. Return messages on adopted and rejected statements.
 
-    Statements of all switches of a role go under ``extra`` of the role, others under ``overrides.devices`` of each switch. A switch
-    with its own ``extra`` does not get its role's. If a switch would need both, nothing is adopted for it.
+    Statements of all switches of a role go under ``extra`` of the role, others under ``overrides.devices`` of each
+    switch. The design ignores the role's ``extra`` on a switch with its own ``extra``. If a switch would need both,
+    nothing is adopted for that switch.
 
-    The file keeps its comments and its order, and is written completely or not at all. Raises ``InputError`` for a build folder, and if
-    ``extra:`` of the file cannot take the statements.
+    The file keeps its comments and its order, and is written completely or not at all. Raises ``InputError`` for a
+    build folder, or if the statements cannot be added under ``extra:`` of the file.
     """
     if not file.is_file():
         fix = "name the fabric file that it was built from"
@@ -108,9 +109,9 @@ def _in_lists(text: str) -> dict[str, str]:
 
 
 def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: list[str]) -> str:
-    """Return the text of a fabric file with lines added to ``extra:`` of one system, below ``keys`` (those of a role or a switch).
+    """Return the text of a fabric file with lines added to ``extra:`` of one system. ``keys`` is the key path of a role or switch in the file.
 
-    Raises ``InputError`` if the file cannot take the lines.
+    Raises ``InputError`` if the lines cannot be added.
     """
     at = yaml.compose(text, Loader=yaml.SafeLoader)
     wanted = [*keys, "extra", nos]

@@ -1,4 +1,4 @@
-"""Drift: differences of devices from the design, per device, and their effects on the network."""
+"""Drift: the differences of each device's configuration from the design, and their effects on the network."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ def effects(
     differences: Mapping[str, Iterable[FieldDifference]],
     configs: Mapping[str, DeviceConfig],
 ) -> Effects:
-    """Return the effects of running routes and configurations. ``differences`` are by switch; ``configs`` are the designed ones."""
+    """Return the effects of the differences between designed and running configurations.
+
+    ``differences`` are the differing fields by switch; ``configs`` are the designed configurations.
+    """
     lost: dict[str, list[str]] = {}
     moved: dict[str, list[str]] = {}
     gained: dict[str, list[str]] = {}
@@ -195,7 +198,7 @@ class DeviceDrift:
 
     @property
     def different(self) -> list[tuple[Cause, Finding]]:
-        """The differing statements, with their findings, except those that only the device has and that change no field."""
+        """The statements that differ from the design, with their findings, without those in ``own_statements``."""
         return [(cause, finding) for cause, finding in self.stands.causes if finding.id != EXTRA.id]
 
     @property
@@ -204,7 +207,7 @@ class DeviceDrift:
         return [cause for cause, finding in self.stands.causes if finding.id == EXTRA.id]
 
     def to_json(self) -> dict[str, object]:
-        """Return the differences as the documented JSON object."""
+        """Return the differences as the JSON object that docs/cli describes."""
         return {
             "device": self.device,
             "system": self.system,
@@ -255,7 +258,7 @@ class Drift:
 
     @property
     def proven(self) -> bool:
-        """True if every switch was compared and none differs. The state of a missing switch is unknown, so then the value is False."""
+        """True if every switch was compared and none differs. If a switch is missing, its state is unknown and the value is False."""
         return self.equal and not self.missing
 
     @property
@@ -329,8 +332,8 @@ def drift(
 ) -> Drift:
     """Return the differences of devices from the design. ``running`` holds the texts of each device's configuration by path.
 
-    ``configs`` are the designed configurations if they differ from the network's own, as in a lab. With ``only``, only these
-    switches are compared. Raises ``InputError`` if a name in ``only`` is not a switch.
+    ``configs`` are the designed configurations if they differ from the network's own, as in a lab. If ``only`` is not
+    empty, only these switches are compared. Raises ``InputError`` if a name in ``only`` is not a switch.
     """
     designed = Subject.of(network) if configs is None else Subject(network, configs)
     if unknown := [name for name in only if name not in designed.configs]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def running_configs(
     network: Network, captured: Mapping[str, Texts], configs: dict[str, DeviceConfig] | None = None
 ) -> dict[str, DeviceConfig]:
-    """Return the configuration of every switch: the captured one if there is one, otherwise the designed one.
+    """Return the configuration of every switch: the captured configuration, or the designed configuration if none was captured.
 
     ``configs`` are the designed configurations if they differ from the network's own, as in a lab. Raises ``InputError`` if a
     configuration cannot be read.

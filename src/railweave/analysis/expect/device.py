@@ -226,7 +226,7 @@ def expected_routing(network: Network, config: DeviceConfig, routes: Routes) -> 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The state that must hold on a switch, by subject, in an order in which each subject helps to understand the next."""
+    """The state that must hold on a switch, by subject. The subjects are ordered so that causes come before consequences."""
 
     device: str
     identity: Identity
@@ -243,7 +243,7 @@ class Expected:
     tables: tuple[tuple[str, Family], ...] = ()
     """The VRF and address family of each routing table that is compared as a whole."""
     route_counts: dict[Family, int] | None = None
-    """The number of routes outside VRFs by address family, if not the whole tables are compared; None otherwise."""
+    """The number of routes outside VRFs by address family. None if whole tables are compared, which makes the numbers unnecessary."""
 
     @property
     def cabled(self) -> list[Port]:
@@ -259,8 +259,9 @@ class Expected:
 def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool | None = None) -> Expected:
     """Return the state that must hold on a switch if everything outside ``routes.down`` works.
 
-    With ``all_routes``, the routes are those to all other switches, without it those to one leaf; None decides by their number
-    (``prefixes.whole_tables``). Raises ``KeyError`` if the switch is not in the network.
+    If ``all_routes`` is True, the routes are those to all other switches; if False, those to one leaf, as examples.
+    None chooses by the number of prefixes (``prefixes.whole_tables``). Raises ``KeyError`` if the switch is not in the
+    network.
     """
     whole = prefixes.whole_tables(network, config) if all_routes is None else all_routes
     switch = network.switch(config.name)

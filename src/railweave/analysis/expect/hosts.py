@@ -1,4 +1,4 @@
-"""State that must hold on a server: its NICs with addresses and GIDs, and the rules and routes that separate its paths."""
+"""The state that must hold on a server: its NICs with addresses and GIDs, and the rules and routes that keep the paths of its NICs apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contents of forwarding tables: routes with their ports, gateways with their advertised prefixes, and the VRFs of tenants."""
+"""The expected routes of a switch with their ports, its gateways with their advertised prefixes, and the VRFs of tenants."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def color_paths(network: Network, config: DeviceConfig, routes: Routes) -> list[
 def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[Route]:
     """Return the example routes as routes of the default VRF.
 
-    With an overlay, these are routes to the tunnel endpoints of the examples' leaf, because tenant traffic follows them.
+    With an overlay, these are routes to the tunnel endpoints of the examples' leaf, because tenant traffic uses these
+    routes.
     """
     if not examples or config.overlay is None:
         return list(examples)
@@ -111,20 +112,20 @@ def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, ex
 
 
 MOST_ROUTES = 512
-"""The most prefixes of a fabric for which the whole table of a switch is asked for and compared.
+"""The largest number of prefixes of a fabric for which a switch's complete table is queried and compared.
 
 A table of 512 prefixes with 8 next hops each is 0.3 to 0.7 MB, and is read in 0.2 s on one core (docs/performance.md).
 """
 
 
 def whole_tables(network: Network, config: DeviceConfig) -> bool:
-    """Return whether the whole tables of a switch are compared by default: whether they have at most ``MOST_ROUTES`` prefixes."""
+    """Return True if the complete tables of a switch are compared by default: if they have at most ``MOST_ROUTES`` prefixes."""
     fabric = network.switch(config.name).fabric
     return sum(len(segment.subnets) for segment in network.segments if segment.fabric == fabric) <= MOST_ROUTES
 
 
 def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
-    """Return every prefix of another switch to which a switch has a route: subnets of servers, loopbacks and tunnel endpoints.
+    """Return a switch's route to every prefix of other switches that it can reach: subnets of servers, loopbacks and tunnel endpoints.
 
     The routes of ``example_routes`` come first.
     """
@@ -158,7 +159,7 @@ def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[
 
 
 def route_counts(config: DeviceConfig, routes: Routes) -> dict[Family, int]:
-    """Return the number of prefixes of other devices that a switch routes outside all VRFs, by address family."""
+    """Return the number of prefixes of other devices to which a switch has a route outside all VRFs, by address family."""
     counts: dict[Family, int] = {}
     for place in np.flatnonzero((routes.fibs[config.name].group >= 0) & routes.outside_vrfs).tolist():
         family = Prefix(routes.prefixes[place]).family
@@ -228,7 +229,7 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
 
 
 def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> list[SharedPrefix]:
-    """Return the VRF prefixes that several leaves have, with the leaves that lead to each. The switch's gateway prefixes are left out."""
+    """Return the VRF prefixes that several leaves announce, each with these leaves. Prefixes of the switch's own gateways are left out."""
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
     subnets = {prefix for gateway in config.gateways for prefix in gateway.prefixes}
     return [

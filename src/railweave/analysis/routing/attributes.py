@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int32]
     Mask = NDArray[np.bool_]
     Places = NDArray[np.intp] | slice
-    """Some of the prefixes, by their places in the list of all, ascending; or all."""
+    """A selection of prefixes: their indexes in the list of all prefixes, in ascending order, or a slice of all."""
 
 ALL = slice(None)
 """The index that selects all prefixes."""
@@ -59,7 +59,7 @@ class AttributeTable:
         self._memo: dict[Hashable, Ids] = {}
 
     def id_of(self, attributes: Attributes) -> int:
-        """Return the ID of attributes. If they are new, assign an ID."""
+        """Return the ID of attributes. Attributes that are not in the table get a new ID."""
         attributes_id = self._ids.get(attributes)
         if attributes_id is None:
             attributes_id = self._ids[attributes] = len(self.items)
@@ -136,7 +136,7 @@ def reasons(best: NDArray[np.int64], runner_up: NDArray[np.int64], candidates: N
     """Return the reason code of each prefix.
 
     - ``best``: the best decision key.
-    - ``runner_up``: the best key that lost.
+    - ``runner_up``: the second-best decision key.
     - ``candidates``: the number of candidates with the best key.
     """
     differ = best ^ runner_up

@@ -30,8 +30,8 @@ def originated(config: DeviceConfig) -> list[str]:
 class Origins:
     """The prefixes that each device originates while some links and devices are down, as masks over all ``count`` prefixes.
 
-    Prefixes that several leaves of a layer-2 network share are left out: see ``railweave.analysis.routing.table``. Two VRFs may
-    hold the same prefix; then ``count`` is greater than the number of names in ``place``.
+    Prefixes that several leaves of a layer-2 network share are left out: see ``railweave.analysis.routing.table``. If
+    two VRFs hold the same prefix, ``count`` is greater than the number of names in ``place``.
     """
 
     def __init__(self, configs: Mapping[str, DeviceConfig], place: Mapping[str, int], count: int) -> None:
@@ -90,7 +90,10 @@ T = TypeVar("T")
 
 
 class Memo:
-    """A cache. It also reads from the cache ``known``, but adds nothing to it, so that new values are discarded with this object."""
+    """A cache on top of the cache ``known``.
+
+    It reads from both and adds values only to itself, so that new values are discarded with this object.
+    """
 
     def __init__(self, known: Memo | None = None) -> None:
         self._known: Mapping[Hashable, object] = known.values if known else {}
@@ -236,14 +239,14 @@ class AsPaths:
 
 if TYPE_CHECKING:
     AdvertisedByGroup = Mapping[tuple[str, int], Advertisements]
-    """What each group advertises to its neighbors, by device and the group's place in its configuration."""
+    """The advertisements of each BGP group to its neighbors, by device and the group's index in the device's configuration."""
 
 NOWHERE = b""
 """The empty set of indexes, as the bytes of an array."""
 
 
 class Candidate(NamedTuple):
-    """The routes that a device receives over one or more sessions of a group, if its rules treat these sessions alike.
+    """The routes that a device receives over one or more sessions of a group that its rules treat alike.
 
     ``refused`` are the prefixes whose path contains the device's AS number (indexes, as the bytes of an array). ``looped`` is
     True if the neighbor itself has this number.
@@ -260,8 +263,8 @@ class Candidates(NamedTuple):
     """The candidates from which a device chooses, in the order of its sessions.
 
     - ``rows``: the indexes of the sessions of each candidate.
-    - ``senders``: for each candidate, the AS number of the neighbor on its first session, and the AS paths that this neighbor
-      sent. These are passed on if the candidate wins.
+    - ``senders``: for each candidate, the AS number of the neighbor on its first session, and the AS paths that this
+      neighbor sent. These paths are passed on if the candidate wins.
     """
 
     received: tuple[Candidate, ...]

@@ -1,14 +1,15 @@
-"""The converged control plane, computed from device configurations: BGP and its sessions here, IS-IS in ``isis``.
+"""The converged control plane, computed from device configurations. This module computes BGP; ``isis`` computes IS-IS and OSPF.
 
-The computation is a synchronous path-vector protocol: devices exchange whole tables until nothing changes. Tables and decisions are
-cached, so that the work grows with the number of different ones. It follows the decision process of RFC 4271 section 9.1 with:
+The computation is a synchronous path-vector protocol: devices exchange whole tables until nothing changes. Tables and
+decisions are cached, so that the work grows with the number of different tables and decisions. Routes are chosen by the
+decision process of RFC 4271 section 9.1 with:
 
 - AIGP (RFC 7311) after local preference,
 - multipath over different AS paths of equal length (``multipath multiple-as``, ``bestpath as-path multipath-relax``),
 - the rules of BGP deterministic path forwarding (docs/path-colors.md).
 
-If several best routes are equal, the first session in configuration order is passed on. Real routers compare router IDs and addresses,
-which changes no preferred next hop in these fabrics.
+If several best routes are equal, the route of the first session in configuration order is passed on. Real routers
+choose by router IDs and addresses instead, which changes no preferred next hop in these fabrics.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
-    """Return the configuration without shut ports, and without the sessions and IS-IS on their links."""
+    """Return the configuration without ports that are shut down, and without BGP sessions and IS-IS on their links."""
     shut = {interface.link for interface in config.interfaces if not interface.enabled}
     if not shut:
         return config
@@ -181,10 +182,10 @@ class _State(NamedTuple):
 class ControlPlane:
     """The control plane of a network, computed from its device configurations.
 
-    ``routes(down)`` returns the state after convergence with some links and devices down. The state without failures is cached,
-    and other states are computed from it, starting at the devices that lose a session or receive different routes. ``absent``
-    holds links and devices that are down in every state, because of ``status:`` in the fabric file (``Network.absent``). Links
-    whose ends have different speeds are also always down.
+    ``routes(down)`` returns the state after convergence with some links and devices down. The state without failures is
+    cached. Other states are computed from this state, starting at the devices that lose a session or receive different
+    routes. ``absent`` holds links and devices that are down in every state, because of ``status:`` in the fabric file
+    (``Network.absent``). Links whose ends have different speeds are also always down.
     """
 
     def __init__(self, configs: Iterable[DeviceConfig], absent: Iterable[str] = ()) -> None:
@@ -345,7 +346,7 @@ def _by_policy(config: DeviceConfig) -> DeviceConfig:
 
 
 def down_parts(network: Network, names: Iterable[str]) -> list[str]:
-    """Return the names of the links, switches and servers in ``names``, which are to be down. Either end of a link may come first.
+    """Return the names of the links, switches and servers in ``names``, in the network's form. In ``names``, either end of a link may come first.
 
     Raises ``InputError`` for an unknown name.
     """

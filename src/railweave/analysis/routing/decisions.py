@@ -67,7 +67,7 @@ def advertised(
 
 
 def foreign_color(table: AttributeTable, ids: Ids, mine: str) -> Mask:
-    """Return a mask of the routes that carry color communities, but not the community ``mine``."""
+    """Return a mask of the routes that have a color community, but not the community ``mine``."""
 
     def foreign(held: frozenset[str]) -> bool:
         return mine not in held and any(value.startswith("color:") for value in held)
@@ -76,7 +76,7 @@ def foreign_color(table: AttributeTable, ids: Ids, mine: str) -> Mask:
 
 
 def color_value(config: DeviceConfig, group: BgpGroup) -> str:
-    """Return the community value of a group's color. If the color is not defined, return a value that no route carries."""
+    """Return the community value of a group's color. If the color is not defined, return a value that no route has."""
     communities = config.bgp.communities if config.bgp else ()
     return next(
         (community.value for community in communities if community.name == group.fabric_color), "color:undefined"
@@ -124,7 +124,7 @@ class Decision(NamedTuple):
 
     - ``passed``: for each group, the routes that the device passes on to the group's neighbors.
     - ``winner``: for each prefix, the candidate with the best route.
-    - ``pattern``: for each prefix, the candidates to which packets are sent.
+    - ``pattern``: for each prefix, the candidates over whose sessions packets are sent.
     """
 
     passed: tuple[Ids, ...]
@@ -184,7 +184,7 @@ class Decisions:
         self.nothing = self._columns.advertised(no_routes, self._no_paths)
 
     def further(self) -> Decisions:
-        """Return a cache for more decisions that also reads from this one. Its new decisions are discarded with it."""
+        """Return a new cache that also reads from this cache. Decisions added to the new cache are discarded with it."""
         return Decisions(self._table, self._policies, self._paths, self._place, Memo(self.memo))
 
     def decide(self, rules: Rules, local: Mask, choice: candidates.Candidates) -> Outcome:

@@ -37,7 +37,10 @@ IS_LOCAL = "local"
 
 
 def write_fibs(routes: Routes, path: Path) -> None:
-    """Write the forwarding tables of all devices. Equal routes give identical files. Raises ``OutputError`` if the file cannot be written."""
+    """Write the forwarding tables of all devices. The same routes always give the same file.
+
+    Raises ``OutputError`` if the file cannot be written.
+    """
     groups: dict[tuple[str, ...], int] = {}
     devices: dict[str, dict[str, int | str]] = {}
     for name in sorted(routes.fibs):

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from railweave.analysis.routing.attributes import Mask
 
     Rows = tuple[tuple[int, ...], ...]
-    """The places of the sessions of each candidate."""
+    """The indexes of the sessions of each candidate."""
 
     Sets = tuple[tuple[int, ...], ...]
-    """Sets of candidates, by their places."""
+    """Sets of candidates, as tuples of their indexes."""
 
 
 _BITS = 63
@@ -37,7 +37,7 @@ class Groups:
         self._of_choices: dict[Hashable, NDArray[np.int32]] = {}
 
     def id_of(self, links: tuple[str, ...]) -> int:
-        """Return the ID of a group. If the group is new, assign an ID."""
+        """Return the ID of a group. A group that is new gets a new ID."""
         group_id = self._ids.get(links)
         if group_id is None:
             group_id = self._ids[links] = len(self.members)
@@ -47,8 +47,9 @@ class Groups:
     def of_choice(self, device: str, width: int, sets: Sets, rows: Rows, links: Sequence[str]) -> NDArray[np.int32]:
         """Return an array with the group ID of each set of candidates. A group has at most ``width`` links.
 
-        ``rows`` holds the session indexes of each candidate, and ``links`` the link of each session. Two more elements at the end
-        hold ``LOCAL`` and ``UNREACHABLE``, so that these values, used as negative indexes, select themselves.
+        ``rows`` holds the session indexes of each candidate, and ``links`` the link of each session. The array ends
+        with ``LOCAL`` and ``UNREACHABLE``, so that these values, which are negative, select themselves when used as
+        indexes.
         """
         key = (device, width, sets, rows)
         group_ids = self._of_choices.get(key)
@@ -92,7 +93,9 @@ class Pattern(NamedTuple):
 
 
 def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> Pattern:
-    """Return the forwarding pattern from decision keys. ``keys`` has one row per candidate; ``weights`` holds its number of sessions.
+    """Return the forwarding pattern from decision keys.
+
+    ``keys`` has one row per candidate; ``weights`` holds the number of sessions of each candidate.
 
     Packets to a prefix go to every candidate with the best key. The backup is every candidate with the second best key.
     """

@@ -1,9 +1,9 @@
-"""Headers on each link of a queue pair's path, and of the congestion notifications that come back.
+"""The headers of a queue pair's packets on each link of its path, and of the congestion notifications that return.
 
-A packet of RDMA data leaves its NIC as RoCEv2 (UDP 4791). On a fabric with tenants the first leaf puts the packet into VXLAN
-(UDP 4789), spines forward it by the outer address, and the last leaf removes the outer headers. These are the packet walks of the
-EVPN test report ("How DCQCN was tested", tables 3 to 8). If queues are long, a switch marks the packet (ECN). The receiver answers
-with a congestion notification packet (CNP), which takes the same path back in the same VNI.
+A packet of RDMA data leaves its NIC as RoCEv2 (UDP 4791). On a fabric with tenants the first leaf puts the packet into
+VXLAN (UDP 4789), spines forward it by the outer address, and the last leaf removes the outer headers. The EVPN test
+report shows the same headers ("How DCQCN was tested", tables 3 to 8). If queues are long, a switch marks the packet
+(ECN). The receiver answers with a congestion notification packet (CNP), which takes the same path back in the same VNI.
 
 If a tenant's prefix is routed (EVPN type 5, RFC 9136), both leaves decrement the TTL of the inner packet, and the inner Ethernet
 header is from leaf to leaf. If a layer-2 network is bridged (type 2), the inner packet remains as the NIC sent it. The outer ECN bits
@@ -68,11 +68,11 @@ class Tunnel:
 class Wire:
     """A packet on one link, as ``sender`` sends it.
 
-    - ``of``: the number of links that share the traffic of this hop.
+    - ``of``: the number of links over which the traffic of this hop is distributed.
     - ``eth_from`` and ``eth_to``: the owners of the MAC addresses of the outermost Ethernet header.
-    - ``traffic_class`` and ``queue``: the class and queue in which the packet waits at the sender; for a NIC, ``queue`` is the
-      priority.
-    - ``marks``: the header that the sender marks if its queue is full.
+    - ``traffic_class`` and ``queue``: the class and queue in which the packet waits at the sender; for a NIC, ``queue``
+      is the priority.
+    - ``marks``: the header in which the sender marks the packet if its queue is long.
     - ``copies``: the direction in which the sender copied ECN bits.
     """
 
@@ -164,9 +164,10 @@ class Walk(JsonObject):
 
 @dataclass(frozen=True)
 class Connection:
-    """The paths of a connection's queue pairs, and the headers on each path if they are asked for.
+    """The paths of a connection's queue pairs, and, if requested, the packet headers on each path.
 
-    ``notes`` are sentences on parts that are absent, and on ports of the source NIC whose queue pairs use other ports.
+    ``notes`` are sentences about parts of the network that are out of service, and about ports of the source NIC whose
+    queue pairs use other ports.
     """
 
     paths: list[QueuePairPath]

@@ -1,8 +1,9 @@
 """Routes of IS-IS or OSPF: shortest paths over links on which both ends run it (ISO 10589; RFC 1195, RFC 5305; RFC 2328).
 
-Every device knows every link. IS-IS has one level-2 area. OSPF areas are treated as one, but both ends of a link must be in the
-same area. A device sends packets over every link that begins a shortest path to a device with the prefix, up to the maximum size
-of its next-hop groups. Prefixes are advertised without a metric of their own.
+The computation assumes that every device knows every link. IS-IS has one level-2 area. All OSPF areas are treated as a
+single area, but both ends of a link must be in the same area. A device sends packets over every link that begins a
+shortest path to a device with the prefix, up to the maximum size of its next-hop groups. Prefixes have no metric of
+their own.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _running(config: DeviceConfig) -> Isis | Ospf | None:
 
 
 def shortest(near: Mapping[str, list[Adjacency]], root: str) -> dict[str, tuple[int, frozenset[str]]]:
-    """Return, for each device within reach of ``root``, (distance, links of ``root`` that begin a shortest path to the device).
+    """Return (distance, links of ``root`` that begin a shortest path to the device) for each device that ``root`` can reach.
 
     Uses Dijkstra's algorithm.
     """

@@ -219,20 +219,20 @@ def overlay_loopbacks(config: DeviceConfig) -> list[str]:
 
 
 def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
-    """Return the prefixes of a VRF that exist on one leaf only, so without those of layer-2 networks (``table.shared``)."""
+    """Return the prefixes of a VRF that exist on only one leaf. Prefixes of layer-2 networks are not among them (see ``table.shared``)."""
     anycast = {prefix for gateway in config.gateways if gateway.mac for prefix in gateway.prefixes}
     return [prefix for prefix in vrf.own_prefixes() if prefix not in anycast]
 
 
 def in_vrfs(config: DeviceConfig) -> list[str]:
-    """Return the VRF prefixes that exist only on this device, including connected ones that it does not advertise."""
+    """Return the VRF prefixes that exist only on this device, including connected prefixes that it does not advertise."""
     told = [prefix for vrf in config.vrfs for prefix in placed(config, vrf)]
     known = set(told)
     return told + [prefix for prefix in _connected(config) if prefix not in known]
 
 
 def tenant_prefixes(configs: Iterable[DeviceConfig]) -> list[str]:
-    """Return the VRF prefixes of all devices that exist on one leaf only."""
+    """Return the VRF prefixes of all devices that exist on only one leaf."""
     return [prefix for config in configs for prefix in in_vrfs(config)]
 
 

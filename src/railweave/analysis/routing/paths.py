@@ -32,7 +32,7 @@ PINNED = {
 
 
 def find_nic(network: Network, name: str) -> tuple[str, Nic]:
-    """Return (server name, NIC) for ``SERVER:NIC``, where NIC is the design's, the interface's or the RDMA device's name.
+    """Return (server name, NIC) for ``SERVER:NIC``, where NIC is the NIC's name in the design, its Linux interface or its RDMA device.
 
     Raises ``InputError`` for unknown names.
     """
@@ -82,7 +82,10 @@ def find_ports(network: Network, name: str) -> tuple[str, tuple[Nic, ...]]:
 
 
 def nic_number(network: Network, nic: Nic) -> tuple[str, int]:
-    """Return (fabric, number of the NIC), which is equal for all ports of a NIC and different for other NICs of the server."""
+    """Return (fabric, number of the NIC on that fabric).
+
+    The ports of a NIC give the same value, and different NICs of a server give different values.
+    """
     return nic.fabric, network.fabric(nic.fabric).nic_number(nic.rail)
 
 

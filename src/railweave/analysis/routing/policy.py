@@ -24,7 +24,8 @@ class ResolvedTerm(NamedTuple):
     """A term of a policy, with the contents of its prefix lists and communities in place of their names.
 
     - ``entries``: the entries of a list that is evaluated in order, in place of ``prefixes``.
-    - ``unknown``: the reason why it is not known what happens to a route that reaches the term; empty if it is known.
+    - ``unknown``: the reason why the decision on a route that reaches the term is unknown; empty if the decision is
+      known.
     """
 
     protocol: Literal["direct", "bgp"] | None
@@ -73,7 +74,7 @@ class PolicyEngine:
         self._resolved: dict[tuple[tuple[ResolvedTerm, ...], bool], ResolvedPolicy] = {}
 
     def listed(self, entries: tuple[str, ...], *, orlonger: bool, lengths: tuple[int, int] | None = None) -> Mask:
-        """Return a mask of the prefixes that a prefix list matches: exactly, or with ``orlonger`` also longer ones.
+        """Return a mask of the prefixes that a prefix list matches: exactly or, with ``orlonger``, also longer prefixes inside an entry.
 
         ``lengths`` limits the length of matching prefixes (minimum, maximum).
         """

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SharedPrefixes:
-    """The prefixes and MAC addresses that several leaves share, as each leaf knows them.
+    """The prefixes and MAC addresses that several leaves share, as each device knows them.
 
-    - ``exits``: by (device, VRF) and prefix, the leaves that lead to the prefix.
+    - ``exits``: by (device, VRF) and prefix, the leaves through which the device reaches the prefix.
     - ``bridged``: by (device, VNI), the leaves whose MAC addresses the device knows.
     - ``endpoints``: by leaf, the prefix of its tunnel endpoint.
 
@@ -106,9 +106,9 @@ UNREACHABLE, LOCAL = -1, -2
 class Fib:
     """The forwarding table of one device. All arrays have one entry per prefix of ``Routes.prefixes``.
 
-    ``group`` and ``backup`` are IDs of next-hop groups (``Routes.groups``), or ``UNREACHABLE`` or ``LOCAL``. ``backup`` is the group that
-    takes over if every member of ``group`` fails, as far as the current routes show. ``reason`` is a code of
-    ``railweave.analysis.routing.attributes.REASONS``.
+    ``group`` and ``backup`` are IDs of next-hop groups (``Routes.groups``), or ``UNREACHABLE`` or ``LOCAL``. ``backup``
+    is the group that, according to the present routes, is used if every member of ``group`` fails. ``reason`` is a code
+    of ``railweave.analysis.routing.attributes.REASONS``.
     """
 
     device: str
@@ -127,8 +127,8 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
     """The prefixes that each live session received, before import policy: (device, link) mapped to a mask over the prefixes.
 
     - ``advertised``: the routes that groups of devices send.
-    - ``sessions``: the function that returns all sessions. It is called when they are listed, because most users ask about some.
-    - ``sender``: the function that returns the group at the far end, or None if the session is down.
+    - ``sessions``: the function that returns all sessions. It is called only when all sessions are listed.
+    - ``sender``: the function that returns the group at the far end of a session, or None if the session is down.
     - ``let_in``: the function that returns the received prefixes that the receiver's policy accepts.
     - ``attributes``: the function that returns the attributes with which it accepts a prefix, given by its index.
     """
@@ -173,11 +173,12 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
 class Routes:
     """The forwarding tables of all devices for one set of failures.
 
-    - ``groups``: the links of each next-hop group, all of equal weight. A ``ControlPlane`` always gives equal groups equal IDs.
+    - ``groups``: the links of each next-hop group, all of equal weight. A ``ControlPlane`` always gives equal groups
+      equal IDs.
     - ``index``: the index of each prefix.
     - ``down``: all links and devices that are down.
-    - ``fibs``: the table of each device. Devices that are absent by the fabric file have empty tables; other down devices have
-      none.
+    - ``fibs``: the table of each device. Devices that the fabric file marks as absent have empty tables; other devices
+      that are down have no table.
     """
 
     prefixes: list[str]
@@ -204,9 +205,10 @@ class Routes:
         return ~inside
 
     def counted(self, device: str, mask: NDArray[np.bool_]) -> tuple[int, int]:
-        """Return the number of a mask's prefixes as (those on other devices, those on the device itself).
+        """Return (number of a mask's prefixes on other devices, number on the device itself).
 
-        Many sessions carry the same mask, so each mask is summed once. Only the few prefixes of each device are then looked up.
+        Many sessions have the same mask, so the prefixes of each mask are counted only once. Then only the few prefixes
+        of the device are looked up.
         """
         if device not in self._locals:
             self._locals[device] = np.flatnonzero(self.fibs[device].group == LOCAL)
@@ -249,7 +251,7 @@ class Routes:
         return prefix in self.index and int(self.fibs[device].group[self.index[prefix]]) == LOCAL
 
     def equal(self, other: Routes) -> bool:
-        """Return whether two sets of tables have the same links, backups and reasons for every prefix on every device."""
+        """Return True if two sets of tables have the same next hops, backups and reasons for every prefix on every device."""
         return (
             self.prefixes == other.prefixes
             and self.fibs.keys() == other.fibs.keys()

@@ -115,7 +115,7 @@ _SECTION = re.compile(r"\[(.+)\]")
 
 
 def unit(text: str) -> list[entries.Entry]:
-    """Return the settings of a unit file. A repeated setting is a list, which an empty value clears (systemd.syntax(7))."""
+    """Return the settings of a unit file. A repeated setting is a list; an empty value clears the list (systemd.syntax(7))."""
     values_of: dict[tuple[str, str], list[tuple[int, str]]] = {}
     section = ""
     for number, line in _unit_lines(text):

@@ -102,7 +102,10 @@ SERVICE = Rule(
 
 
 MOST_PAIRED = 300
-"""The largest number of entries without a key that are compared pairwise. If there are more, all count as missing or not designed."""
+"""The largest number of entries without a key that are compared pairwise.
+
+If there are more, they are not paired: each counts as missing or as not designed.
+"""
 
 MOST_ALIGNED = 5000
 """The largest number of lines in a text for which the positions of missing lines are determined."""
@@ -155,8 +158,8 @@ class Entry:
 class Difference(NamedTuple):
     """A difference from the design: the rule that it breaks, a description, and the line.
 
-    ``gone`` is the line of a missing entry in the designed text, or 0. If it is set, ``line`` is a guess that ``placed``
-    corrects.
+    ``gone`` is the line of a missing entry in the designed text, or 0. If ``gone`` is not 0, ``line`` is a guess that
+    ``placed`` corrects.
     """
 
     rule: Rule
@@ -166,7 +169,7 @@ class Difference(NamedTuple):
 
 
 def differences(designed: Sequence[Entry], actual: Sequence[Entry]) -> list[Difference]:
-    """Return the differences between the designed entries and the entries found."""
+    """Return the differences between the designed entries and the actual entries."""
     there: dict[tuple[Kind, str], list[Entry]] = {}
     for entry in actual:
         there.setdefault((entry.kind, entry.whose), []).append(entry)

@@ -1,7 +1,7 @@
 """Shell scripts of a server: their values as entries, by row and variable, and their commands in order.
 
-A script of railweave begins with arrays and variables that hold the design. The commands after them are the same on every server.
-Anything that is not such a value is a command.
+A script of railweave begins with arrays and variables that hold the design. The commands that follow are the same on
+every server. Everything except these arrays and variables is a command.
 """
 
 from __future__ import annotations

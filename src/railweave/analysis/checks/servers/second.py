@@ -40,7 +40,7 @@ INSTALLED = {NETPLAN: "60-railweave.yaml", SYSCTL: "70-railweave.conf", NAMES: N
 
 
 def changed_by(name: str, text: str, designed: Mapping[str, str]) -> list[Difference]:
-    """Return the changes that an additional file makes to the designed files of its server, by line. Empty if it changes nothing.
+    """Return the changes that an additional file makes to the designed files of its server, by line. The list is empty if the file changes nothing.
 
     ``name`` is the path of the file in the server's folder; ``designed`` holds the designed files by such paths.
     """
@@ -65,7 +65,7 @@ def changed_by(name: str, text: str, designed: Mapping[str, str]) -> list[Differ
 
 
 def drop_in_folder(name: str, designed: Mapping[str, str]) -> bool:
-    """Return whether a folder holds the drop-ins of a designed unit."""
+    """Return True if a folder holds the drop-ins of a designed unit."""
     return name.endswith(".d") and name.removesuffix(".d") in designed
 
 
