@@ -54,7 +54,7 @@ _MOST_NAMED = 3
 
 
 def cabling(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for every cable that LLDP shows to be wrong, swapped, missing or unclear. A server may have no LLDP."""
+    """Yield a finding for every cable that LLDP shows to be wrong, swapped, missing or unclear. The absence of LLDP on a server is not a fault."""
     wanted: dict[End, Port | Nic] = {
         (port.device, port.name): port for each in living.expected.values() for port in each.cabled
     }

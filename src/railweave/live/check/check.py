@@ -1,4 +1,4 @@
-"""The comparison of a network with a capture of it: findings, a punch list for technicians, and JUnit XML."""
+"""The comparison of a network's design with a capture of the running network: findings, a punch list for technicians, and JUnit XML."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ HANDS = (
     identity.MODEL,
     identity.SERIAL,
 )
-"""The rules whose findings a technician has to fix at the device."""
+"""The rules whose findings require a technician at the device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ TASK_COLUMNS = (
 def punch_list(network: Network, findings: Sequence[Finding]) -> list[Task]:
     """Return the tasks for technicians, sorted by rack, device and port.
 
-    A finding that follows from another finding is left out: it disappears with its cause.
+    A finding that another finding explains is left out, because it disappears with its cause.
     """
     hands = {rule.id for rule in HANDS}
     devices = {node.name: place for place, node in enumerate((*network.switches, *network.servers))}
@@ -135,9 +135,10 @@ class CheckResult(JsonObject):
     - ``answered``: the devices that did answer.
     - ``rules``: the ids of the rules that were applied.
     - ``since``: True if counters were compared with those of an earlier capture.
-    - ``counts``: how much of each subject each device showed.
+    - ``counts``: the numbers of expected and seen objects of each subject on each device.
     - ``systems``: the operating system that each switch runs.
-    - ``not_asked``: by operating system, the subjects that no question asks for, with the reason. They are not expected.
+    - ``not_asked``: by operating system, the subjects that no question asks for, with the reason. They are not
+      expected.
     - ``only_counted``: the number of routes that were not compared one by one, because the tables are large.
     - ``colors``: the marks of example prefixes on each spine (``sessions.color_table``). Without rows if the fabric has no path colors.
     """
@@ -188,12 +189,12 @@ class CheckResult(JsonObject):
 
     @property
     def unseen_rows(self) -> list[SubjectCount]:
-        """The counts with objects that were not seen, for JSON."""
+        """The counts of subjects with objects that were not seen, for JSON."""
         return [row for row in self.counts if row.not_seen]
 
     @property
     def seen(self) -> str:
-        """A phrase for people that says how much of the expected state was seen."""
+        """A phrase for people that states how many of the expected states were seen."""
         expected = sum(row.expected for row in self.counts)
         missing = sum(row.not_seen for row in self.counts)
         by_number = (
@@ -211,12 +212,12 @@ class CheckResult(JsonObject):
 
     @property
     def good(self) -> bool:
-        """True if no finding is an error. What was not seen is an error too, unless it was allowed."""
+        """True if no finding is an error. A subject that was not seen gives an error too, unless it was allowed."""
         return all(finding.severity != "error" for finding in self.findings)
 
     @property
     def tasks(self) -> list[Task]:
-        """The tasks of a technician at racks and ports."""
+        """The punch list: the tasks of a technician, sorted by rack and port."""
         return punch_list(self.network, self.findings)
 
     @property
@@ -311,8 +312,8 @@ class Criteria:
 
     - ``before``: an earlier capture, to compare counters with.
     - ``only``: ids of the findings to keep; empty keeps all.
-    - ``all_routes``: True to compare every route, however many; False compares those of tables of usual size
-      (``analysis.expect.prefixes.whole_tables``), and of larger ones examples and the number.
+    - ``all_routes``: True to compare every route. False compares only example routes and the number of routes if a
+      table is large (``analysis.expect.prefixes.whole_tables``).
     - ``allow_unseen``: the names of subjects that may stay unseen.
     - ``line``: a function that returns the file and line of a part of the fabric file.
     """
@@ -344,10 +345,10 @@ def check(
 
     - ``configs``: the configurations that switches run, if not the designed ones.
     - ``devices``: the devices to compare; None compares all.
-    - ``visible``: what the network can show of itself.
+    - ``visible``: the part of its state that the network can show.
 
-    Raises ``InputError`` if an id in ``only`` or a subject in ``allow_unseen`` is unknown, or if the capture is of none of the
-    network's devices.
+    Raises ``InputError`` if an id in ``only`` or a subject in ``allow_unseen`` is unknown, or if the capture contains
+    none of the network's devices.
     """
     before = criteria.before
     rules = _rules(criteria.only, since=before is not None)
@@ -511,7 +512,7 @@ def _servers(network: Network) -> list[str]:
 
 
 def read(network: Network, capture: Capture, systems: Mapping[str, str] | None = None) -> dict[str, DeviceState]:
-    """Return, by device, the state of every switch that answered with more than its configuration.
+    """Return the state of every switch, by name. Switches that answered nothing, or only with their configuration, are left out.
 
     ``systems``: the operating system of each switch; default: as designed. Raises ``InputError`` if the capture has
     neither an answer of a switch or server, nor a record that one was asked.

@@ -1,6 +1,6 @@
-"""Checks of counters that rose between two captures: drops, then PFC, then ECN, as in the EVPN test report (Table 9).
+"""Checks of counters that increased between two captures: drops, then PFC, then ECN, as in the EVPN test report (Table 9).
 
-A counter that fell is ignored: it was cleared, or its device restarted.
+A counter that decreased is ignored, because it was cleared or its device restarted.
 """
 
 from __future__ import annotations
@@ -141,9 +141,9 @@ def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now
 
 
 UNEQUAL = 1.5
-"""The ratio of packets, busiest path color to idlest, from which path colors count as unequally loaded."""
+"""The ratio of packets on the busiest path color to packets on the idlest above which path colors count as unequally loaded."""
 LEAST_PACKETS = 100_000
-"""The fewest packets between two captures for which loads of path colors are compared."""
+"""The smallest number of packets between two captures with which the loads of path colors are compared."""
 
 DROPS = Rule(
     "lossless-drops",
@@ -231,8 +231,7 @@ STATES = (STORM,)
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN, ERRORS, FLAPS, COLORS)
 """The rules, in the order in which to fix their findings.
 
-In another order, fixes would undo each other: against PFC, marking must begin later; against drops, it must begin
-earlier.
+In another order, fixes would undo each other: less PFC needs later marking, fewer drops need earlier marking.
 """
 
 

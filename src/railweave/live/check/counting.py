@@ -35,7 +35,10 @@ NOT_SEEN = Rule(
 
 
 def not_asked(systems: Iterable[str], visible: Visibility) -> dict[str, dict[str, str]]:
-    """Return the names of the subjects that are not expected, by operating system, each with the reason. Those of servers are under ""."""
+    """Return the names of the subjects that are not expected, each with the reason, by operating system.
+
+    Subjects of servers are under the key "".
+    """
     reasons: dict[str, dict[str, str]] = {"": dict(visible.not_asked)}
     for nos in systems:
         reader = system(nos).state
@@ -53,7 +56,7 @@ def not_asked(systems: Iterable[str], visible: Visibility) -> dict[str, dict[str
 class SubjectCount(JsonObject):
     """The numbers of objects of a subject on a device: expected, right, wrong and not seen.
 
-    Objects that cannot show because something else is wrong are not counted.
+    Objects that cannot be seen because of another fault are not counted.
     """
 
     device: str
@@ -75,9 +78,9 @@ def counts(
 ) -> list[SubjectCount]:
     """Return the counts of every subject for each device that answered.
 
-    - ``deviations``: what was found wrong.
-    - ``left_out``: by operating system, the names of subjects that are not expected (``not_asked``), those of servers under "". Of such a
-      subject, only what was seen counts.
+    - ``deviations``: the differences from the design.
+    - ``left_out``: by operating system, the names of subjects that are not expected (``not_asked``); those of servers
+      are under "". Of such a subject, only the objects that were seen are counted.
     """
     wrong: dict[tuple[str, str], dict[str, int]] = {}
     for deviation in deviations:

@@ -103,8 +103,8 @@ def prefixes(living: NetworkStates) -> Iterator[Deviation]:
     If a leaf lacks a prefix, all devices beyond the leaf report this too. Findings are therefore sorted, likely
     sources first:
 
-    - devices that receive all prefixes but send too few, and devices that hold fewer than their neighbor reports as
-      sent
+    - devices that receive all prefixes but send too few, and devices that hold fewer prefixes than their neighbor
+      reports as sent
     - devices that receive too few from a neighbor that itself receives too few
     - the other devices
     """
@@ -213,7 +213,7 @@ CAUSES = (
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
     (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS),
 )
-"""Rules whose findings explain others, the deepest cause first. A rule explains only findings of later rules."""
+"""Rules whose findings can explain other findings, with the deepest cause first. A rule explains only findings of later rules."""
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}
 
 
@@ -275,7 +275,9 @@ def diagnose(living: NetworkStates, line: Callable[[Keys], tuple[str, int]] = la
 def explained(
     differences: Iterable[Deviation], line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)
 ) -> list[Finding]:
-    """Return deviations as findings, the worst first, each cause before those it explains. Explained findings become ``info``.
+    """Return deviations as findings, with the most severe first.
+
+    Each cause is followed by the findings that it explains, whose severity becomes ``info``.
 
     ``line``: a function that returns the file and line of a part of the fabric file.
     """

@@ -210,7 +210,7 @@ def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
 
 
 def shows(wanted: Route, reported: Said | None) -> bool:
-    """Return whether a reported route shows the ports by which packets leave, or that there is no such route."""
+    """Return True if a reported route shows the ports through which packets leave, or that the device has no such route."""
     if reported is None:
         return False
     if reported.drops or not reported.next_hops or reported.vrf != DEFAULT_VRF or not wanted.ports:

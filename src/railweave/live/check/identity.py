@@ -200,7 +200,7 @@ def _same_model(reported: str, designed: str) -> bool:
 
 
 def same_release(reported: str, designed: str) -> bool:
-    """Return whether a reported release is the designed one. Devices report more detail: 25.4R1 matches 25.4R1.12-EVO, not 25.4R10."""
+    """Return True if a reported release is the designed release. Devices report more detail: 25.4R1 matches 25.4R1.12-EVO, not 25.4R10."""
     return not designed or re.search(rf"(?<![0-9A-Za-z]){re.escape(designed)}(?![0-9])", reported) is not None
 
 
@@ -218,7 +218,7 @@ _TENANT = re.compile(r"\bvrfs?\b|\bvni\b|evpn|route-target|routing-instances|vxl
 def configurations(living: NetworkStates) -> Iterator[Deviation]:
     """Yield findings about statements of running configurations that differ from the design, and about changes since they were last seen.
 
-    A device of which a daemon does not run shows only a part of its configuration, so it is not compared.
+    If a daemon of a device does not run, the device shows only a part of its configuration and is not compared.
     """
     for expected, _ in living.pairs():
         device = expected.device
@@ -237,7 +237,10 @@ def configurations(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def changed_lines(old: str, new: str) -> tuple[str, ...]:
-    """Return the lines that two texts of a configuration do not share, as ``-line`` and ``+line``; lines that differ in blanks are equal."""
+    """Return the lines that only one of two configuration texts has: ``-line`` for the old text, ``+line`` for the new text.
+
+    Lines that differ only in blanks are equal.
+    """
     before, after = (list(map(str.rstrip, text.splitlines())) for text in (old, new))
     if before == after:
         return ()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 Said = tuple[str, str, str]
-"""A column of the inventory, its value, and the source of the value."""
+"""A value for the inventory, as (column, value, source of the value)."""
 _MAC = re.compile(r"[0-9a-f]{2}([:.-]?[0-9a-f]{2}){5}")
 _NETDEV = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}")
 """Interface names that Linux allows (``IFNAMSIZ``), except names that would need quoting."""
@@ -71,8 +71,8 @@ def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> I
 def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: list[str]) -> Iterable[Said]:
     """Yield the inventory values of a NIC that its server reports: the interface's name and MAC address, and the RDMA device.
 
-    The interface is the one that receives LLDP from the NIC's leaf port, or else the one with the designed name. If LLDP contradicts
-    the design, yield nothing and add a note to ``notes``.
+    The interface is the interface that receives LLDP from the NIC's leaf port, or else the interface with the designed
+    name. If LLDP contradicts the design, yield nothing and add a note to ``notes``.
     """
     interfaces = state.interfaces or {}
     heard = [name for name in interfaces if _hears(state, name, nic, ends)]
@@ -278,9 +278,9 @@ def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[
 
 
 def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
-    """Return the text of an inventory with cells filled in. Rows that it lacks are added at the end.
+    """Return the text of an inventory with cells filled in. Missing rows are added at the end.
 
-    Existing rows, other cells, comments and the order of columns stay. Missing columns are added.
+    Existing rows, other cells, comments and the order of columns stay unchanged. Missing columns are added.
     """
     rows = list(csv.reader(io.StringIO(text, newline="")))
     head = [row.strip() for row in rows[0]] if rows else list(TO_FILL_IN)
@@ -335,7 +335,7 @@ class FilledInventory:
 
 
 def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
-    """Return the cells of a fabric file's inventory that a capture would fill or change; write nothing.
+    """Return the inventory of a fabric file, filled in from a capture, with the cells that change. Nothing is written.
 
     Raises ``InputError`` for:
 
@@ -384,7 +384,7 @@ def _known(item: Item, column: str) -> str:
 def add_lengths(
     network: Network, states: Mapping[str, DeviceState], items: Mapping[Key, Item], learned: LearnedCells
 ) -> None:
-    """Add the cable lengths that modules report to the cells. A measured length in the inventory, at either end, stays.
+    """Add the cable lengths that modules report to ``learned``. A length that the inventory has at either end of the cable stays unchanged.
 
     If the measured and the reported length differ by a metre or more, a note says so.
     """

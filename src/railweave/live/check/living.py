@@ -31,9 +31,9 @@ Kind = Literal[
 Part = tuple[Kind, str]
 """A part of the network that a fault can break or that a fault can depend on: its kind and its name.
 
-Kinds are a device, a link, the routing session of a link, a NIC, a daemon, the gateways of a leaf, the answers of a device,
-and a VRF of a device (``DEVICE VRF``). The others are parts of a configuration: a port of a device, the policies of all devices
-(their name is empty), the static routes of a device, and the tenants of all devices.
+The kinds are a device, a link, the routing session of a link, a NIC, a daemon, the gateways of a leaf, the answers of a
+device, and a VRF of a device (``DEVICE VRF``). Further kinds are parts of a configuration: a port of a device, the
+policies of all devices (with an empty name), the static routes of a device, and the tenants of all devices.
 """
 
 
@@ -41,7 +41,7 @@ and a VRF of a device (``DEVICE VRF``). The others are parts of a configuration:
 class Visibility:
     """The part of its state that a network can show. Real devices show everything; a lab does not.
 
-    - ``switch``, ``server``: functions that remove from a state what the device cannot report correctly.
+    - ``switch``, ``server``: functions that remove the values that the device cannot report correctly from a state.
     - ``not_asked``: the names of the subjects that the network cannot show, each with the reason.
     """
 
@@ -65,8 +65,8 @@ class NetworkStates:
     - ``before``, ``hosts_before``: states from an earlier capture, to compare counters with.
     - ``silent``: devices that did not answer, with the reason if it is known.
     - ``unanswered``: for each device, the questions that it did not answer, with the reason.
-    - ``questions``: for each switch, the questions about its state. It must answer those that are not optional.
-    - ``configurations``: for each switch whose running configuration is known, how it differs from the design.
+    - ``questions``: for each switch, the questions about its state. The switch must answer those that are not optional.
+    - ``configurations``: for each switch whose running configuration is known, the comparison with its design.
     - ``moved``: for each switch whose running configuration changed since it was last seen, the lines that changed.
     - ``rerouted``: whether the running configurations route a prefix otherwise on a device than the designed ones, if everything works.
       True if that cannot be computed.
@@ -99,8 +99,8 @@ class NetworkStates:
     def routes(self, device: str) -> list[tuple[Route, ReportedRoute | None]]:
         """Return each expected route of a device that answered, with the route that the device reported to its prefix.
 
-        The reported route is without next hops if the device reported its whole table, and the prefix is not in it. It is None if
-        the device was not asked for the route. The pairs are made once.
+        If the device reported its complete table and the table lacks the prefix, the reported route has no next hops.
+        If the device was not queried for the route, the reported route is None. The pairs are cached.
         """
         if device not in self._routes:
             expected, state = self.expected[device], self.states[device]
@@ -175,7 +175,7 @@ class NetworkStates:
         return addresses
 
     def has_prefix(self, text: str) -> bool:
-        """Return whether a prefix lies within a designed prefix of servers, loopbacks or tunnel endpoints."""
+        """Return True if a prefix is inside a designed prefix of servers, loopbacks or tunnel endpoints."""
         try:
             prefix = ip_network(text, strict=False)
         except ValueError:
@@ -213,7 +213,7 @@ def _of_vrf(routes: Sequence[ReportedRoute], vrf: str | None) -> ReportedRoute |
 
 
 def has_table(state: DeviceState, vrf: str, prefix: Prefix) -> bool:
-    """Return whether the complete routing table of ``vrf``, for the address family of the prefix, was read from the device.
+    """Return True if the complete routing table of ``vrf``, for the address family of the prefix, was read from the device.
 
     A route that is absent from such a table does not exist on the device.
     """
@@ -254,7 +254,7 @@ class Deviation:
 
 
 def some(names: Iterable[object], most: int = 3) -> str:
-    """Return the first names of a list as text, with the number of those left out."""
+    """Return the first ``most`` names of a list as text, with the number of the names that are left out."""
     words = [str(name) for name in names]
     more = [f"{len(words) - most} more"] if len(words) > most else []
     return ", ".join([*words[:most], *more])

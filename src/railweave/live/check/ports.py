@@ -40,12 +40,12 @@ def without_unit(name: str) -> str:
 
 
 def same_port(reported: str | None, designed: str) -> bool:
-    """Return whether a reported port name is the designed name, with or without logical unit 0."""
+    """Return True if a reported port name is the designed name, with or without logical unit 0."""
     return reported is not None and (reported == designed or without_unit(reported) == designed)
 
 
 def of_port(table: Mapping[str, Value], name: str) -> Value | None:
-    """Return the value of a port in a table by interface, or None. The table may name the port or its logical unit 0."""
+    """Return the value of a port in a table by interface, or None. The table's key may be the port or its logical unit 0."""
     value = table.get(name)
     return table.get(f"{name}.0") if value is None else value
 
@@ -80,7 +80,7 @@ def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None 
 
 
 def end_of(ends: Ends, neighbor: LldpNeighbor) -> tuple[bool, End | None]:
-    """Return whether an LLDP neighbor identifies a device and port, and the matching end of a cable (None: not in the design)."""
+    """Return (True if an LLDP neighbor identifies a device and port, the matching end of a cable or None if it is not in the design)."""
     if neighbor.system is not None:
         ports = ends.get(short(neighbor.system))
         return (

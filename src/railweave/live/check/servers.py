@@ -65,7 +65,7 @@ DUPLICATE = Rule(
 
 
 def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
-    """Return the entries of a server that divert its traffic from the planned path, each with the rule that reports it."""
+    """Return the entries (rules, routes, neighbors) of a server that divert traffic from its planned path, each with the rule that reports the entry."""
     entries: list[tuple[Rule, Stray]] = []
     if state.rules is not None:
         planned = [

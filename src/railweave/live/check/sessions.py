@@ -136,14 +136,14 @@ def by_end(reported: Sequence[Said]) -> dict[str, Said]:
 
 
 def far_end(peering: Peering) -> str:
-    """Return the key under which ``by_end`` has a session: the neighbor's address, or else the port."""
+    """Return the key of a session in the result of ``by_end``: the neighbor's address, or else the port."""
     return str(peering.peer_address or peering.interface)
 
 
 def carried(peering: Peering) -> Part:
     """Return the part of the network that a session is: a link's session, or an overlay session between two loopbacks.
 
-    Both ends of a session are the same part.
+    Both ends of a session give the same part.
     """
     return ("session", peering.link or "--".join(sorted(map(str, (peering.local_address, peering.peer_address)))))
 

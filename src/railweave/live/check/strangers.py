@@ -1,4 +1,4 @@
-"""Checks for what the design does not have: addresses, prefixes that other devices originate, and routers that servers should not hear."""
+"""Checks for elements that the design does not have: addresses, prefixes that devices originate, and routers whose advertisements servers receive."""
 
 from __future__ import annotations
 
@@ -271,7 +271,10 @@ def _mac_of(living: NetworkStates, leaf: str, router: str) -> str:
 
 
 def origins(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each device that originates prefixes inside those of other devices, once for all who learn them."""
+    """Yield a finding for each device that originates prefixes inside the prefixes of other devices.
+
+    The finding is reported once, however many devices learn these prefixes.
+    """
     originated: dict[tuple[str, str], dict[str, list[str]]] = {}
     homes = {
         str(prefix): expected.device

@@ -1,7 +1,7 @@
-"""The subjects of a check: for each kind of expected state, the expected objects, and whether a device's answers show each.
+"""The subjects of a check: for each kind of expected state, the expected objects, and a test if a device's answers show an object.
 
-A check that finds nothing wrong says nothing of what no device reported. What the answers do not show is a finding of its own
-(``counting``).
+A check without findings proves nothing about objects that no device reported. Expected objects that the answers do not
+show therefore give a separate finding (``counting``).
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Subject:
 
     - ``name``: the name for ``--allow-unseen`` and JSON. ``text`` is the name for people, in the plural.
     - ``expected``: the expected objects of a device.
-    - ``seen``: whether the device's answers show an object, right or wrong. None if the object cannot show now because something
-      else is wrong, for example the speed of a port that is down.
+    - ``seen``: True if the device's answers show an object, right or wrong. None if the object cannot be seen because
+      of another fault, for example the speed of a port that is down.
     - ``rules``: the rules whose findings are about these objects.
-    - ``field``: the part of ``DeviceState`` that shows them. If the reader of a system does not fill it (``NOT_READ``), the subject
-      is not expected on that system.
+    - ``field``: the field of ``DeviceState`` that shows these objects. If the reader of a system does not fill the
+      field (``NOT_READ``), the subject is not expected on that system.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Subject:
 
 
 class SwitchAnswers:
-    """The answers of a switch in the form in which subjects look for expected objects."""
+    """The answers of a switch, with the functions by which subjects look for expected objects."""
 
     def __init__(self, living: NetworkStates, expected: Expected, state: DeviceState) -> None:
         self.living, self.expected, self.state = living, expected, state
@@ -104,7 +104,10 @@ class SwitchAnswers:
         return {}
 
     def traced(self, tenant: Tenant) -> bool | None:
-        """Return whether the example path of a tenant is known from end to end; None if it cannot be, for a route that is missing."""
+        """Return True if the example path of a tenant is known from end to end, and False if not.
+
+        Return None if a missing route makes this impossible.
+        """
         example = tenants.traced(self.living, tenant)
         if example is None:
             return None
@@ -122,8 +125,9 @@ class SwitchAnswers:
     def routes(self) -> dict[str, bool | None]:
         """For each expected route, by prefix: True if the answers show its ports, None if no question is about it.
 
-        Questions follow from the design. The expected routes may follow from what the switches run instead (``deploy``). A route that
-        was asked for by itself must have an answer, also if a whole table shows it: the answer has its paths.
+        Questions follow from the design, but the expected routes may follow from the running configurations
+        (``deploy``). If there is a separate question about a route, it must have an answer even if a complete table
+        shows the route, because only this answer has the route's paths.
         """
         names = [question.name for question in self.living.questions.get(self.expected.device, ())]
         asked = {about[2]: name for name in names if (about := asked_about(name)) is not None and about[0] == "route"}
@@ -303,7 +307,7 @@ def _lossless(expected: Expected) -> list[Queues]:
 
 
 def answered(question: str, answers: SwitchAnswers) -> bool:
-    """Return whether a switch answered a question, and the answer could be read."""
+    """Return True if a switch answered a question, and the answer could be read."""
     return question in answers.state.answered and question not in answers.unread
 
 

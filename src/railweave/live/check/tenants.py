@@ -56,7 +56,8 @@ PATH = Rule(
 def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
     """Yield a finding for the prefixes of each leaf that leaves of the same tenant do not have.
 
-    The finding is at the leaf whose prefixes are missing if no other leaf has them, and otherwise at the leaf that lacks them.
+    If no other leaf has the prefixes, the finding is at the leaf that should announce them, otherwise at each leaf that
+    lacks them.
     """
     owners = living.vrf_owners
     vrfs = {
@@ -120,9 +121,9 @@ def _withheld(
 
 
 def vrf_routes(tenant: Tenant, state: DeviceState) -> dict[Prefix, Route | None]:
-    """Return the route in a tenant's VRF to each prefix of the tenant that a device shows. None: it has no route to the prefix.
+    """Return the route in a tenant's VRF to each prefix of the tenant that a device shows. None means that the device has no route to the prefix.
 
-    A prefix is absent if neither its table nor the prefix itself was asked about.
+    A prefix is left out if neither the table nor the prefix was queried.
     """
     reported = {route.prefix: route for route in state.routes or () if route.vrf == tenant.vrf}
     routes: dict[Prefix, Route | None] = {}
@@ -138,8 +139,8 @@ def vrf_routes(tenant: Tenant, state: DeviceState) -> dict[Prefix, Route | None]
 def tunnels(living: NetworkStates) -> Iterator[Deviation]:
     """Yield a finding for each tenant route that leads to a wrong leaf, and for each leaf pair between which packets stop.
 
-    Of each tenant and leaf one prefix of another leaf is followed: from the VRF to the tunnel endpoint, from switch to switch to the
-    far leaf, and into the VRF there.
+    For each tenant and leaf, the path to one prefix of another leaf is followed: from the VRF to the tunnel endpoint,
+    from switch to switch to the far leaf, and into the VRF there.
     """
     owners: dict[tuple[str, Prefix], set[str]] = {}
     for expected in living.expected.values():
@@ -175,8 +176,8 @@ def tunnels(living: NetworkStates) -> Iterator[Deviation]:
 def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, bool] | None:
     """Follow packets of a tenant from its leaf to one prefix of another leaf.
 
-    Returns (the prefix, the device where they stop or an empty string, the reason, whether every step to the end is known). None: no
-    other leaf has a prefix of the tenant.
+    Return (the prefix, the device where the packets stop or an empty string, the reason, True if every step to the end
+    is known). Return None if no other leaf has a prefix of the tenant.
     """
     owners = ((prefix, living.vrf_owners.get((tenant.vrf, prefix), "")) for prefix in tenant.learned)
     example = next(((prefix, owner) for prefix, owner in owners if owner in living.expected), None)

@@ -1,1 +1,1 @@
-"""``railweave collect``: questions to every device of a network, and a capture of the answers."""
+"""``railweave collect``: asks every device of a network questions, and saves the answers as a capture."""

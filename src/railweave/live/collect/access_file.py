@@ -1,4 +1,4 @@
-"""The file ``access.yaml``: how to reach devices.
+"""The file ``access.yaml``: addresses, protocols and logins for devices.
 
 The file contains no passwords, only references to them.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Ports(Model):
-    """The ports of a device that does not listen on the default ones. A port that is not given is the default."""
+    """The ports on which a device listens. A port that is not given is the protocol's default port."""
 
     ssh: int | None = Field(default=None, ge=1, le=65535, description="usually 22")
     netconf: int | None = Field(default=None, ge=1, le=65535, description="usually 830")
@@ -69,7 +69,7 @@ class SnmpLogin(Model):
 
 
 class Login(Model):
-    """The login of a group of devices. A field that is not given has the value of the previous section."""
+    """The login of a group of devices. A field that is not given has the value of the section that this section overrides."""
 
     protocols: tuple[Literal["ssh", "netconf", "eapi", "restconf"], ...] | None = Field(
         default=None,
@@ -179,7 +179,7 @@ class AccessFile:
             raise SpecError(problems)
 
     def check_there(self, targets: Iterable[Target]) -> None:
-        """Raise ``SpecError`` for each key file or password that these devices need and that is missing, with its line.
+        """Raise ``SpecError`` with the line of each missing key file or password that these devices need.
 
         Without this check, every device would report the error separately. Keys and passwords that no device needs
         may be missing.
@@ -232,7 +232,7 @@ class AccessFile:
     def target(self, name: str, role: str, system: str, address: str, usual: tuple[Protocol, ...]) -> Target:
         """Return the address, protocols and login of one device.
 
-        ``address`` and the protocols in ``usual`` apply unless the file has others.
+        ``address`` and the protocols in ``usual`` apply unless access.yaml has different ones.
         """
         device_login = self.access.devices.get(name, DeviceLogin())
         logins = [

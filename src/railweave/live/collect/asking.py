@@ -1,4 +1,4 @@
-"""Ask many devices at once. A failing device does not stop the others, and a device that does not answer is asked again.
+"""Questions to many devices at once. A failing device does not stop the others, and a device that does not answer is asked again.
 
 Answers received before a connection ended are kept, and only the remaining questions are asked again.
 """
@@ -40,7 +40,7 @@ class Outcome:
     answered: int = 0
     failed: dict[str, str] = field(default_factory=dict[str, str])
     absent: list[str] = field(default_factory=list[str])
-    """Optional questions about features that the device does not have. A question to a daemon that does not run has failed instead."""
+    """Optional questions about features that the device does not have. A question to a daemon that does not run is in ``failed`` instead."""
     error: str = ""
     kind: str = ""
     """The kind of the error (``live.reach.failure.Kind``)."""
@@ -65,7 +65,8 @@ async def ask_all(
 ) -> list[Outcome]:
     """Ask every device, at most ``at_once`` at a time. Return the outcomes in the order of ``devices``.
 
-    ``keep`` is called with device, question and answer. ``done`` is called with the outcome of each device.
+    ``keep`` is called with device, question and answer. ``done`` is called with the outcome of each device. ``open_by``
+    opens the connection to a device.
     """
     free = asyncio.Semaphore(at_once)
 
@@ -116,7 +117,7 @@ async def ask(
 
 
 PATIENCE_S, PROBE_S = 10.0, 10.0
-"""Seconds after which the daemons behind a question are asked one by one, and seconds that each of them has."""
+"""The seconds without an answer to a question after which the daemons of the device are tested one by one, and the seconds that each daemon has to answer."""
 
 
 async def _answer(transport: Transport, question: Question, probes: Mapping[str, str], frozen: str) -> str:

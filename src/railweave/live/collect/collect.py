@@ -1,4 +1,4 @@
-"""``collect``: questions to the devices of a network, and a capture of their answers."""
+"""The function ``collect``, which asks the devices of a network questions and saves their answers as a capture."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class CaptureFolder:
-    """The folder of a capture that is being written. Without a call of ``finish``, the target stays as it was."""
+    """The folder of a capture that is being written. Without a call of ``finish``, the target folder stays unchanged."""
 
     def __init__(self, target: Path, *, redact: bool) -> None:
         self._target = target
@@ -142,10 +142,11 @@ def collect(
     open_by: Open = opened,
     lab: LabEntry | None = None,
 ) -> CollectResult:
-    """Ask devices and write their answers. Raises ``InputError`` and ``OutputError`` about the folder.
+    """Ask devices questions, and write their answers as a capture.
 
-    The result and ``meta.json`` have an entry for every device, even for devices that cannot be asked. ``redact``:
-    hide secrets in the answers. ``lab``: the lab that the devices belong to, or None.
+    The result and ``meta.json`` have an entry for every device, even for devices that cannot be asked. ``redact``: hide
+    secrets in the answers. ``lab``: the lab that the devices belong to, or None. Raises ``InputError`` if the folder
+    contains anything but an earlier capture, and ``OutputError`` if it cannot be written.
     """
     taken = datetime.now(UTC)
     finished: list[str] = []
@@ -189,7 +190,8 @@ async def captured(
 ) -> list[Outcome]:
     """Ask devices, write their answers as a new capture, and return the outcomes.
 
-    ``about``: further entries of ``meta.json``. Raises ``InputError`` and ``OutputError`` about the folder.
+    ``about``: further entries of ``meta.json``. Raises ``InputError`` if the folder contains anything but an earlier
+    capture, and ``OutputError`` if it cannot be written.
     """
     with CaptureFolder(folder, redact=redact) as capture:
         outcomes = await ask_all(devices, capture.keep, at_once=at_once, attempts=attempts, done=done, open_by=open_by)

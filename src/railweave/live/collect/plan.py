@@ -91,15 +91,15 @@ def questions(network: Network, config: DeviceConfig, *, tables: bool | None = N
 
 
 def asks_tables(network: Network, config: DeviceConfig) -> bool:
-    """Return whether a switch is asked for whole tables by default: if they are small, or if it does not show numbers of routes instead."""
+    """Return True if a switch is queried for complete tables by default: if its tables are small, or if it cannot report numbers of routes."""
     reader = system(config.nos).state
     return (reader is not None and "route_counts" in reader.NOT_READ) or whole_tables(network, config)
 
 
 def example_prefixes(network: Network, config: DeviceConfig) -> list[tuple[str, str]]:
-    """Return example prefixes as pairs of VRF and prefix: those of one distant leaf, one for each path color.
+    """Return example prefixes as pairs of VRF and prefix: the prefixes of one distant leaf, one for each path color.
 
-    The leaf is reached over another switch. A runbook uses the same prefixes
+    The leaf is reached through another switch. A runbook uses the same prefixes
     (``analysis.expect.prefixes.example_segments``).
     """
     for segment in example_segments(network, config):

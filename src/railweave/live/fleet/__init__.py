@@ -2,6 +2,7 @@
 
 - ``running`` copies the program to the servers and runs it.
 - ``checked`` summarizes `railweave host check` on all servers: failures with a common part, and servers that differ.
-- ``probes``, ``meshed`` and ``rdma`` send packets between servers, and find what failed packets have in common.
+- ``probes``, ``meshed`` and ``rdma`` send packets between servers, and find the parts that failed packets have in
+  common.
 - ``transaction`` changes servers, for ``operations.deploy``. The other modules leave servers unchanged.
 """

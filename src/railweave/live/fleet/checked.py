@@ -1,4 +1,4 @@
-"""Checks of servers, their results, and the common parts of their failures: as tables, JSON and JUnit XML."""
+"""Checks of servers. The results, and the parts of the network that failures have in common, are available as tables, JSON and JUnit XML."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def matrix(
 ) -> Table:
     """Return a table with a row for each server. ``cell`` returns the cell for a server and a column head.
 
-    ``silent``: the replies of servers without results, whose rows only say so.
+    ``silent``: the replies of servers without results. Their rows contain only the reason.
     """
     quiet = {reply.server for reply in silent}
     heads = heads or ("",)
@@ -63,7 +63,7 @@ def verdict_cell(shown: str, verdict: str) -> Cell:
 
 BAD = ("failed", "warning")
 AGREE = 0.8
-"""The fraction of servers of one model that must have the same value before the others are reported as different."""
+"""The fraction of the servers of a model that must have the same value for the others to be reported as different."""
 
 TOLD_APART = (
     "nic-firmware",
@@ -74,7 +74,7 @@ TOLD_APART = (
     "job-library",
     "system-numa-nodes",
 )
-"""The checks whose value ``seen`` should be the same on all servers of one model."""
+"""The checks whose observed value (``seen``) should be the same on all servers of a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +119,10 @@ def shared(
     places: Mapping[tuple[str, str], Place],
     tables: Mapping[tuple[str, int], Place] | None = None,
 ) -> list[SharedFailure]:
-    """Return, for each check with at least three failures, the leaf, rail, color or server that they all have in common, if any.
+    """Return, for each check with at least three failures, the leaf, rail, color or server that all its failures have in common, if there is one.
 
-    ``places``: by server and interface. ``tables``: by server and routing table, for verdicts that name a table. A
-    part is named only if the check fails there more often than it passes.
+    ``places``: by server and interface. ``tables``: by server and routing table, for verdicts that name a table. A part
+    is included only if the check fails there more often than it passes.
     """
     failures: list[SharedFailure] = []
     for check in dict.fromkeys(
@@ -224,7 +224,8 @@ _MARKS = {"failed": "FAIL", "warning": "warn", NOT_SEEN: "?", "ok": "ok", "not a
 class VerdictGroup:
     """A verdict that several places share.
 
-    ``where``: the places. ``common``: the leaf, rail, color or server that all of them have in common; empty if none.
+    ``where``: the places. ``common``: the leaf, rail, color or server that all these places have in common; empty if
+    there is none.
     """
 
     verdict: str
@@ -241,7 +242,7 @@ class FleetCheckResult:
     """The results of all servers: their answers, the common parts of failures, and servers that differ from their model.
 
     - ``subjects``: the subject of each check, by the check's id.
-    - ``allowed``: the checks and subjects that need not see what they check.
+    - ``allowed``: the checks and subjects that are allowed not to read the values that they check.
     """
 
     network: str
@@ -258,13 +259,13 @@ class FleetCheckResult:
 
     @property
     def good(self) -> bool:
-        """True if every server answered, nothing failed, and everything was seen that had to be."""
+        """True if every server answered, no check failed, and every check that is not in ``allowed`` could read its values."""
         failures = (v for answer in self.answers for v in answer.verdicts if v.verdict == "failed")
         return not self.silent and not any(failures) and not self.unseen
 
     @cached_property
     def unseen(self) -> dict[str, list[str]]:
-        """The servers on which a check did not see what it checks, by check. Allowed checks are left out."""
+        """The servers on which a check could not read the values that it checks, by check. Checks in ``allowed`` are left out."""
         servers: dict[str, dict[str, None]] = {}
         for answer in self.answers:
             for verdict in answer.verdicts:
@@ -296,7 +297,7 @@ class FleetCheckResult:
         }
 
     def to_text(self) -> str:
-        """Return a matrix of servers and subjects as text, then each failure with its places, what they share, and the fix."""
+        """Return a matrix of servers and subjects as text, then each failure with its places, the part that these have in common, and the fix."""
         lines = [*self.table.to_text(), ""]
         for finding in self.findings():
             lines += [

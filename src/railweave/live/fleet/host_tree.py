@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FILE = "host.json"
 """The name of a server's plan in a build folder."""
 AMISS = "not in place"
-"""The key, in the text of a running server, for parts of its plan that its kernel lacks."""
+"""The key, in the text of a running server, for the parts of the server's plan that its kernel lacks."""
 TABLES = ("routes", "rules")
 """The keys of a plan that are applied to the kernel."""
 _DISRUPTIONS = tuple(
@@ -37,7 +37,7 @@ class HostTree:
         return [f"railweave host apply --host-file {FILE}"] if steps else []
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """Return no refusals: ``host apply`` itself reports changes that it refuses."""
+        """Return no refusals, because ``host apply`` itself reports the changes that it refuses."""
         del steps
         return ()
 
@@ -54,7 +54,7 @@ def _without(text: str) -> str:
 
 
 def only_environment(first: str, other: str) -> bool:
-    """Return whether two texts differ only in the environment variables of jobs, or not at all.
+    """Return True if two texts of ``host.json`` are equal, or differ only in the environment variables of jobs.
 
     The kernel does not use these variables, and a job may set them itself.
     """

@@ -1,4 +1,8 @@
-"""Probes between servers, their results, and the common parts of failed probes: as tables, JSON and JUnit XML."""
+"""Probes between servers.
+
+The results, and the parts of the network that failed probes have in common, are available as tables, JSON and JUnit
+XML.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +34,9 @@ if TYPE_CHECKING:
 class Common:
     """Failed probes that have a part of the network in common.
 
-    ``what``: the part, then other parts that explain the failures equally well. If no part explains them, it is
-    empty, and ``most`` has the part with the largest share of failures, the number of failed probes there, and the
-    number of all probes there.
+    ``what``: the part, followed by other parts that explain the failures equally well. If no part explains the
+    failures, ``what`` is empty. ``most`` then has the part with the largest share of failures, and the numbers of
+    failed probes and of all probes that cross it.
     """
 
     outcome: str
@@ -61,7 +65,8 @@ def parts(probe: Probe) -> list[str]:
 def common(failed: Sequence[tuple[Probe, str]], good: Sequence[Probe]) -> list[Common]:
     """Return failed probes in groups. All probes of a group have the same outcome and cross the part that explains it.
 
-    A part that a successful probe crossed explains no failure. ``failed``: probes with their outcomes.
+    A part that a successful probe crossed cannot explain a failure. ``failed``: the failed probes with their outcomes.
+    ``good``: the successful probes.
     """
     acquitted = Counter(part for probe in good for part in parts(probe))
     groups: list[Common] = []
@@ -115,7 +120,7 @@ MEANINGS = {
 """The meaning of each outcome of a probe, from ``railweave.host.probing`` and ``rdma``."""
 
 SHOWN = 6
-"""The most probes of a group of failures that are listed. Others are only counted."""
+"""The largest number of probes of a group of failures that are listed. Further probes are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,7 @@ class MeshResult:
 
     @property
     def table(self) -> Table:
-        """A table with a row for each server and a column for each path color. Columns name the fabric if there are several."""
+        """A table with a row for each server and a column for each path color. If there are several fabrics, columns name the fabric too."""
         colors = list(dict.fromkeys(map(self._column, (result.probe for result in self.results))))
         return matrix(self.servers, self.silent, colors, self._cell)
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 MOST = 16
-"""The most probes that a NIC sends."""
+"""The largest number of probes that a NIC sends."""
 
 UNPINNED = 8
-"""The number of probes of a NIC to other leaves if paths have no colors. Several are needed to reach many spines by hash."""
+"""The number of probes of a NIC to other leaves if paths have no colors. Several probes are needed to reach many spines by hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ def plan(network: Network, servers: Iterable[str] | None = None) -> list[Probe]:
     """Return the probes of these servers, or of all servers, in the order of servers and NICs.
 
     A NIC probes the next NIC on its leaf, and NICs of its rail on other leaves. It uses a different leaf for each
-    color, so that the NICs of a leaf together probe many leaves. If a rail is on only one leaf, it probes NICs of
-    other rails. Both NICs belong to the same tenant. Devices that ``status:`` marks absent neither send nor answer.
+    color, so that the NICs of a leaf together probe many leaves. If its rail is on only one leaf, the NIC probes NICs
+    of other rails. Both NICs belong to the same tenant. Devices that ``status:`` marks absent neither send nor answer.
     """
     there, wanted = present(network), None if servers is None else set(servers)
     ways = LeafPaths(there)
@@ -210,7 +210,7 @@ def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: Lea
 
 @dataclass
 class LeafPaths:
-    """A finder of the switches between two leaves, for each path color. ``network`` has no devices that ``status:`` marks absent."""
+    """The switches between any two leaves, for each path color, found on demand. ``network`` has no devices that ``status:`` marks absent."""
 
     network: Network
     _up: dict[tuple[str, int | None], frozenset[str]] = field(
@@ -221,7 +221,7 @@ class LeafPaths:
     )
 
     def joined(self, leaf: str, other: str, color: int | None) -> bool:
-        """Return whether links of the color lead from one leaf to the other."""
+        """Return True if links of the color lead from one leaf to the other."""
         return self._between(leaf, other, color) is not None
 
     def between(self, leaf: str, other: str, color: int | None) -> tuple[tuple[str, ...], bool]:

@@ -1,4 +1,4 @@
-"""Run ``railweave host`` on servers. The program and a file are copied to a temporary folder, which is removed afterwards."""
+"""Runs of ``railweave host`` on servers. The program and a file are copied to a temporary folder, which is removed afterwards."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Answer:
-    """The answer of one server: its verdicts, or in ``error`` the reason why it has none. ``seconds``: the total time."""
+    """The answer of one server: its verdicts or, in ``error``, the reason why there are none. ``seconds``: the total time."""
 
     server: str
     address: str
@@ -220,7 +220,8 @@ def run(
 ) -> list[Reply]:
     """Run a command of ``railweave host`` on servers. Return the replies in the order of ``tasks``.
 
-    ``name``: the name that the file of each task gets on its server. ``words``: the arguments of the command.
+    ``name``: the name under which the file of each task is stored on its server. ``words``: the arguments of the
+    command.
     """
     with TemporaryDirectory() as place:
         program = Path(place) / PROGRAM

@@ -3,10 +3,10 @@
 The running state of a server is its installed ``host.json``, together with the parts of it that the kernel lacks. The
 program is copied as a zipapp, so it need not be installed.
 
-A rollback timer is started on the server first. When it expires, it applies the former ``host.json``, or undoes
-everything if there was none. The new file is installed only when the change is kept, so a restart before that also
-rolls back. If ``host apply`` is killed, its journal shows what is left to do, and the next apply or undo completes
-it.
+First, a rollback timer is started on the server. When it expires, the former ``host.json`` is applied or, if there was
+none, all changes of ``host apply`` are undone. The new file is installed only when the change is confirmed, so that a
+restart of the server before then also rolls back. If ``host apply`` is killed, its journal shows what is left to do,
+and the next apply or undo completes it.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def _program() -> str:
 async def running(session: Session) -> dict[str, str]:
     """Return the installed ``host.json``, with the parts that the kernel lacks. The text is empty if none is installed.
 
-    No files stay on the server. Raises ``RefusedError`` if routes of a plan that is not installed are in use.
+    The function leaves no files on the server. Raises ``RefusedError`` if routes of a plan that is not installed are in
+    use.
     """
     output = await _script(session, _UNPACKED + _RUNNING, "-", _MARK, given=_program())
     text, _, answer = output.partition(f"\n{_MARK}\n")
@@ -131,7 +132,7 @@ def _with_amiss(plan: dict[str, Any], plan_answer: dict[str, Any]) -> dict[str, 
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Return the output of ``host plan`` on the server for the new file. Raises ``RefusedError`` if a NIC is not ready."""
+    """Test a change: return the output of ``host plan`` on the server for the new file. Raises ``RefusedError`` if a NIC is not ready."""
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "rehearsed.json", given.target[FILE])
     try:
@@ -141,9 +142,9 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Start the rollback timer, then apply the new file. If the server refuses the change, revert it at once.
+    """Start the rollback timer, then apply the new file. If the server refuses the change, revert at once.
 
-    ``seconds``: the time until the rollback.
+    ``seconds``: the time until the rollback. Raises ``RefusedError`` if the server refuses the change.
     """
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "after.json", given.target[FILE])
@@ -165,12 +166,12 @@ async def confirm(session: Session, label: str) -> None:
 
 
 async def revert(session: Session, label: str) -> None:
-    """Apply the former file now. If there was none, undo everything."""
+    """Apply the former ``host.json`` now. If there was none, undo all changes of ``host apply``."""
     await _script(session, _REVERT, label)
 
 
 async def restore(session: Session, given: Given) -> None:
-    """Apply the ``before`` file and install it, whatever plan is in use."""
+    """Apply and install the file from before the change (``given.before``), regardless of the plan in use."""
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "before.json", without_amiss(given.before)[FILE])
     await _script(session, _RESTORE, given.label)

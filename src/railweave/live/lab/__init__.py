@@ -1,1 +1,1 @@
-"""The designed network in a lab: FRR and servers in network namespaces, for tests and faults (docs/lab.md)."""
+"""The designed network in a lab: FRR routers and servers in network namespaces, for tests and fault injection (docs/lab.md)."""

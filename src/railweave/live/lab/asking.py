@@ -1,4 +1,4 @@
-"""Ask the devices of a lab the same questions as real devices, in their namespaces, and write a capture of the answers."""
+"""Questions to the devices of a lab, the same as to real devices, and a capture of the answers. Commands run in the devices' namespaces."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def plan_of(network: Network, capture: Capture) -> Plan:
-    """Return the plan of the lab that a capture is of: its slice of the network, its configurations and its timers.
+    """Return the plan of the lab from which a capture was taken: the lab's slice of the network, its configurations and its timers.
 
     Raises ``InputError`` if the capture is not of a lab of this network.
     """
@@ -88,7 +88,7 @@ def compared(
 ) -> CheckResult:
     """Compare a capture of a lab with its design. The parameters are those of ``live.check.check.check``.
 
-    ``configs``: the configurations that routers run now; None: those that the lab was started with.
+    ``configs``: the configurations that routers run now; None means the configurations that the lab was started with.
     """
     return live.check(
         plan.network,
@@ -128,4 +128,4 @@ IN_A_LAB = Visibility(
         "counters-damaged-frames": "links of a lab damage no frames, and ports of VRFs are in namespaces of their own",
     },
 )
-"""The visibility of a lab. FRR's readers leave out more."""
+"""The part of its state that a lab can show. The readers of FRR's answers leave out further values."""

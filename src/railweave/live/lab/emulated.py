@@ -1,4 +1,4 @@
-"""Configurations of the lab that include the differences of running devices from their designs.
+"""Configurations for a lab that behaves like a running network: the differences of running devices from their designs are included.
 
 The lab runs FRR in place of systems that have no ``frr.conf``. Each difference between a device and its design is
 applied to the same field of the lab's designed configuration. Differences without such a field (path colors in a

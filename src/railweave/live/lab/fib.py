@@ -33,8 +33,8 @@ _NUMBERS: dict[Family, int] = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 def add_tenants(lab: Running, routes: Routes, known: SharedPrefixes) -> list[tuple[str, str]]:
     """Add the tenants' prefixes to kernel tables: next hops, the routes of each VRF, and the leaves of shared prefixes.
 
-    Return the BGP routes to prefixes that no leaf has, as device (with its VRF) and prefix. ``known``: the designed
-    shared prefixes.
+    Return (device with its VRF, prefix) for each BGP route to a prefix that no leaf has. ``known``: the designed shared
+    prefixes.
     """
     strange: list[tuple[str, str]] = []
     ends = {
@@ -98,7 +98,7 @@ def _to_host(lab: Running, vrf: Vrf, route: KernelRoute) -> bool:
 
 
 def own_loopbacks(lab: Running, device: str, vrf: Vrf) -> list[str]:
-    """Return the addresses of loopbacks in a VRF, as prefixes. Those of IPv4 are only in the kernel's local table."""
+    """Return the addresses of loopbacks in a VRF, as prefixes. IPv4 addresses of loopbacks are only in the kernel's local table."""
     if not vrf.loopbacks:
         return []
     there = {address.address for address in lab.kernel(vrf_space(device, vrf.name)).addresses()}
@@ -148,8 +148,8 @@ class KernelTables:
 def read(lab: Running, expected: Routes) -> KernelTables:
     """Return the kernel tables of all routers in ``expected``. Prefixes, and links in next-hop groups, have the order of ``expected``.
 
-    Groups contain only links that the kernel uses now: links that are down are left out. Kernels have no backups or
-    reasons, so those are copied from ``expected``.
+    Groups contain only links that the kernel uses now; links that are down are left out. Kernels have no backups or
+    reasons, so these are copied from ``expected``.
     """
     groups: list[tuple[str, ...]] = []
     ids: dict[tuple[str, ...], int] = {}
@@ -213,7 +213,7 @@ def _on(lab: Running, device: str, interfaces: tuple[int, ...]) -> list[str]:
 
 
 def differences(expected: Routes, kernel_tables: KernelTables) -> list[Difference]:
-    """Return every prefix of every router whose forwarding in the kernel differs from the expected one."""
+    """Return every prefix of every router whose forwarding in the kernel differs from the expected forwarding."""
     result = [Difference(device, prefix, ("nothing",), ("a route of BGP",)) for device, prefix in kernel_tables.strange]
     for (device, vrf), mask in expected.holds.items():
         have = kernel_tables.routes.holds[device, vrf]
@@ -255,7 +255,7 @@ class WrittenTables:
         return len(self.routes.fibs) * len(self.routes.prefixes)
 
     def to_text(self) -> str:
-        """Return the number of entries, and those that differ from ``routes``."""
+        """Return the number of entries, and the entries that differ from the computed tables, as text."""
         devices = counted(len(self.routes.fibs), "router")
         title = f"{counted(self.entries, 'entry', 'entries')} of {devices} in {self.file}, {len(self.differences):,} unlike `routes`"
         return "\n".join([title, *(f"    {difference}" for difference in self.differences[:10])])
@@ -270,7 +270,7 @@ class WrittenTables:
 
 
 def write(lab: Running, file: Path) -> WrittenTables:
-    """Write the tables of the kernels into a file. Return them, and their differences from the computed tables."""
+    """Write the tables of the kernels into a file. Return the tables, and their differences from the computed tables."""
     expected = lab.control_plane.routes()
     actual = read(lab, expected)
     write_fibs(actual.routes, file)

@@ -30,7 +30,10 @@ _IN_NAMESPACE = ("net/ipv4/conf/", "net/ipv6/conf/")
 
 
 def prepare(lab: Running) -> None:
-    """Create every server's folder, set its kernel parameters and static addresses, and bring up its NICs. Raises ``LabError``."""
+    """Create every server's folder, set its kernel parameters and static addresses, and bring up its NICs.
+
+    Raises ``LabError`` if the kernel refuses a parameter or an address.
+    """
     for name, host in lab.plan.hosts.items():
         lab.place.host(name).mkdir(parents=True, exist_ok=True)
         with entered(namespace(lab.place.lab, name)):
@@ -92,7 +95,7 @@ def wait_for_addresses(lab: Running, limit_s: float) -> bool:
 
 
 def own_files(lab: Running, name: str) -> dict[str, Path]:
-    """Return, by environment variable, the paths of files that each server needs separately.
+    """Return the paths of the files of which a server needs its own copy, by environment variable.
 
     The servers of a lab share the machine's file system.
     """
@@ -106,7 +109,10 @@ def own_files(lab: Running, name: str) -> dict[str, Path]:
 
 
 def apply_tables(lab: Running) -> None:
-    """Set every server's tables and rules to its plan, with the code of ``railweave host apply``. Raises ``LabError``."""
+    """Set every server's tables and rules to its plan, with the code of ``railweave host apply``.
+
+    Raises ``LabError`` if the kernel refuses a table entry or a rule.
+    """
     for name in lab.plan.hosts:
         plan, files = _plan(lab, name), own_files(lab, name)
         places = apply.Places(files["RAILWEAVE_STATE_FILE"], files["RAILWEAVE_NAMES_FILE"])
@@ -119,7 +125,10 @@ def apply_tables(lab: Running) -> None:
 
 
 def differences(lab: Running, name: str) -> tuple[list[str], list[str]]:
-    """Return the planned entries that a server's tables and rules lack, and the unplanned entries of planned tables. Raises ``LabError`` if they cannot be read."""
+    """Return the planned entries that a server's tables and rules lack, and the unplanned entries in planned tables.
+
+    Raises ``LabError`` if the tables or rules cannot be read.
+    """
     plan = _plan(lab, name)
     try:
         with entered(namespace(lab.place.lab, name)):

@@ -1,4 +1,4 @@
-"""Start a lab, if this machine has the resources, and remove it. Removal covers everything of the lab, and nothing else."""
+"""Start and removal of a lab. A lab is started only if this machine has the resources. Removal removes everything of the lab, and nothing else."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SESSION_KB = 700
 """The memory of a BGP session at each end, in kB: bgpd's buffers, which eventually fill completely."""
 
 PATH_KB = 0.35
-"""The memory of a path that a router received for a prefix, in kB: as received, after policy, and its attributes."""
+"""The memory of a path that a router received for a prefix, in kB: for the path as received, the path after policy, and its attributes."""
 
 PREFIX_KB = 2.6
 """The memory of a prefix to which a router has a route, in kB: in zebra and in the kernel."""
@@ -52,7 +52,7 @@ ROUTER_TASKS, SERVER_TASKS = 16, 2
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a lab. ``sessions``, ``paths`` and ``prefixes`` are totals of all routers."""
+    """The size of a lab. ``sessions``, ``paths`` and ``prefixes`` are totals over all routers."""
 
     routers: int
     servers: int
@@ -78,10 +78,11 @@ def size_of(network: Network) -> Size:
 
     Only prefixes of servers count. The size assumes that:
 
-    - each switch has a route to every prefix of all switches that cables connect it to, directly or not
+    - each switch has a route to every prefix of all switches to which cables connect it, directly or through other
+      switches
     - a leaf receives all these prefixes on each of its uplinks
-    - a spine receives from each leaf the leaf's prefixes, and a higher switch receives from each spine those of the
-      spine's leaves
+    - a spine receives from each leaf the leaf's prefixes, and a higher switch receives from each spine the prefixes of
+      the spine's leaves
     """
     routers, servers = len(network.switches), len(network.servers)
     vrfs = sum(len({segment.tenant for segment in network.segments_of(leaf.name)} - {""}) for leaf in network.switches)
@@ -126,14 +127,14 @@ def _parts_joined(switches: dict[str, int], cables: list[Cable]) -> Iterator[set
 
 
 FILES_BESIDE = 256
-"""The number of files that this process has open besides one socket for each namespace."""
+"""The number of files that this process keeps open in addition to one socket for each namespace."""
 
 
 def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = None) -> None:
     """Raise ``LabError`` if a lab does not fit this machine.
 
-    The error names the missing resource, and a slice of the network ``whole`` that fits. ``has``: the resources;
-    None: this machine's.
+    The error names the missing resource, and a slice of the network ``whole`` that fits. ``has``: the free resources;
+    None means the resources of this machine.
     """
     has = has or machine()
     missing = what_is_missing(size_of(plan.network), has)
@@ -197,7 +198,7 @@ class LabStart:
     """The result of starting a lab.
 
     ``addresses``: True if all servers got their addresses. ``seconds``: the time of each step. ``unsettled``: the
-    remaining differences between the routers' forwarding and ``routes``.
+    remaining differences between the routers' forwarding and the computed routes.
     """
 
     record: Record
@@ -210,11 +211,11 @@ class LabStart:
 
     @property
     def settled(self) -> bool:
-        """Return whether routers forward as designed, and servers have their addresses."""
+        """True if routers forward as designed, and servers have their addresses."""
         return self.addresses and not self.unsettled
 
     def to_text(self) -> str:
-        """Return lines for people: the size of the lab, the time to start it, and what did not settle."""
+        """Return lines for people: the size of the lab, the time to start it, and the differences from the design that remain."""
         record, timers = self.record, self.record.timers()
         took = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in self.seconds.items())
         lines = [
@@ -232,7 +233,7 @@ class LabStart:
 
 
 def need_root(verb: str, fabric: Path | None) -> None:
-    """Raise ``LabError`` with the command to run, if the user is not root."""
+    """Raise ``LabError`` with the command to run as root, if the user is not root."""
     if os.geteuid() != 0:
         program = shutil.which(sys.argv[0]) or "railweave"
         words = verb + (f" {fabric}" if fabric else "")
@@ -346,7 +347,7 @@ def _make(lab: Running, machines: Running, record: Record, progress: Callable[[s
 
 @dataclass(frozen=True)
 class LabRemoval:
-    """The numbers of processes and namespaces of a lab that were removed, and whether its folder was.
+    """The result of removing a lab: the numbers of removed processes and namespaces, and True if its folder was removed.
 
     ``strangers``: processes from outside the lab that keep a namespace of it in use.
     """
@@ -390,8 +391,8 @@ def clean(lab: str) -> LabRemoval:
 def attach(fabric: Path, configs: dict[str, DeviceConfig] | None = None) -> tuple[Record, Running]:
     """Return the record of a fabric file's lab, and the running lab.
 
-    ``configs``: the configurations that the lab was started with, if not the designed ones. Raises ``LabError`` if
-    the lab is not running.
+    ``configs``: the configurations that the lab was started with; None means the designed configurations. Raises
+    ``LabError`` if the lab is not running.
     """
     lab = names.lab_id(fabric)
     place = Place(lab)

@@ -1,4 +1,4 @@
-"""SSH access to a lab's devices as to real ones: each device has an address and a host key, and users log in with a key.
+"""SSH access to a lab's devices, as to real devices: each device has an address and a host key, and users log in with a key.
 
 One process listens on the loopback address, with a port for each device. Like inetd, it starts an ``sshd`` in the
 device's namespace for each connection. Commands for a router run in the environment of its daemons, with their files,
@@ -72,8 +72,8 @@ _PROGRAM = "import sys; from railweave.live.lab.logins import serve; serve(*sys.
 def listen(lab: Running, only: Sequence[str] = ()) -> Path:
     """Accept logins to all devices of a lab, or only to those in ``only``. Return the path of ``access.yaml`` for them.
 
-    An earlier listener of the lab is ended; its keys and ports stay the same. Raises ``LabError`` if OpenSSH is
-    missing.
+    An earlier listening process of the lab is ended; its keys and ports are used again. Raises ``LabError`` if OpenSSH
+    is missing.
     """
     place, folder = lab.place, _folder(lab.place)
     sshd, keygen = shutil.which("sshd") or shutil.which("/usr/sbin/sshd"), shutil.which("ssh-keygen")

@@ -20,7 +20,7 @@ NAME = re.compile(r"rw[0-9a-f]{8}")
 def lab_id(fabric: Path) -> str:
     """Return the name of the lab of a fabric file or build folder. It depends only on the path, which need not exist.
 
-    A path that has the form of a lab's name is returned unchanged if no such file exists.
+    If ``fabric`` has the form of a lab's name and no such file exists, it is returned unchanged.
     """
     if NAME.fullmatch(str(fabric)) and not fabric.exists():
         return str(fabric)

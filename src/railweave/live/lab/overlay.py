@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 MOST_FAST_ENDS = 256
-"""The most ends of BFD sessions at the lab's interval.
+"""The largest number of ends of BFD sessions with the lab's short interval.
 
-At 100 ms, they use half a processor (128 ends use a quarter, measured).
+With an interval of 100 ms, this number uses half a processor (128 ends use a quarter, as measured).
 """
 
 SLOWER = 3
@@ -28,8 +28,8 @@ The underlay then has time to switch over first.
 class Overlay(JsonObject):
     """Timers of a lab.
 
-    Lifetimes are those of router advertisements (RFC 4861): of the router, and the valid and the preferred lifetime
-    of its prefixes. They last several intervals, so that addresses survive if a busy machine sends an advertisement
+    Lifetimes are those of router advertisements (RFC 4861): of the router, and the valid and the preferred lifetime of
+    its prefixes. Each is several intervals long, so that addresses survive if a busy machine sends an advertisement
     late.
     """
 
@@ -41,7 +41,7 @@ class Overlay(JsonObject):
     ra_valid_lifetime_s: int = 40
 
     def fitting(self, ends: int) -> Overlay:
-        """Return these timers. If sessions have more than ``MOST_FAST_ENDS`` ends, BFD is slower, to save processor time."""
+        """Return these timers, with slower BFD if there are more than ``MOST_FAST_ENDS`` ends of sessions, to save processor time."""
         return replace(
             self, bfd_interval_ms=max(self.bfd_interval_ms, -(-self.bfd_interval_ms * ends // MOST_FAST_ENDS))
         )
@@ -55,7 +55,7 @@ class Overlay(JsonObject):
         )
 
     def applied(self, config: DeviceConfig) -> DeviceConfig:
-        """Return a device's configuration with these timers."""
+        """Return a device's configuration with these timers in place of the designed timers."""
         bgp = config.bgp
         if bgp is not None and bgp.bfd is not None:
             timers = {"minimum_interval": self.bfd_interval_ms, "multiplier": self.bfd_multiplier}

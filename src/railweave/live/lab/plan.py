@@ -26,7 +26,7 @@ ETHERNET_HEADER = 14
 """Bytes of an Ethernet header, which Linux does not count in an interface's MTU."""
 
 MOST_CHARACTERS = 15
-"""The longest name of an interface (IFNAMSIZ of linux/if.h, less the final zero)."""
+"""The largest length of an interface name, in characters (IFNAMSIZ of linux/if.h, without the final zero)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Plan:
     wires: tuple[Wire, ...]
 
     def control_plane(self) -> ControlPlane:
-        """Return the control plane of these routers, which computes the routes that they should have."""
+        """Return the control plane of the lab's routers, which computes the routes that they should have."""
         return ControlPlane(self.configs.values())
 
     def protocols(self) -> frozenset[str]:
@@ -83,19 +83,22 @@ class Plan:
         return self._interfaces[device, link]
 
     def link(self, device: str, interface: str) -> str | None:
-        """Return the link on a device's interface, or None if it has no cable."""
+        """Return the link on a device's interface, or None if the interface has no cable."""
         return self._links.get((device, interface))
 
     @cached_property
     def tenant_prefixes(self) -> frozenset[str]:
-        """Every prefix in a VRF."""
+        """All prefixes in VRFs."""
         return frozenset(
             prefix for config in self.configs.values() for vrf in config.vrfs for prefix in vrf.own_prefixes()
         )
 
     @cached_property
     def bridged_hosts(self) -> dict[str, Nic]:
-        """The NICs of layer-2 networks, by each of their addresses written as a prefix. Leaves may advertise such prefixes too (type 2)."""
+        """The NICs of layer-2 networks, by each of their addresses written as a prefix.
+
+        Leaves may also advertise these host prefixes (EVPN type 2).
+        """
         nics = [nic for server in self.network.servers for nic in server.nics if nic.network]
         return {Address(address.address).prefix: nic for nic in nics for address in nic.addresses}
 

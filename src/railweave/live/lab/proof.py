@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Proof:
-    """The outcomes of a lab's assertions, and the result of taking down each link if that was asked for."""
+    """The outcomes of a lab's assertions and, if requested, the result of taking down each link."""
 
     record: Record
     outcomes: Sequence[Outcome]
@@ -31,7 +31,7 @@ class Proof:
 
     @property
     def good(self) -> bool:
-        """Return whether everything behaves as designed."""
+        """Return True if no assertion failed, and routers converged after each link was taken down."""
         return all(result.passed for result in (*self.outcomes, *self.swept))
 
     @property
@@ -83,7 +83,7 @@ def prove(
 ) -> Proof:
     """Check the assertions of a fabric file's running lab, or those in ``only``; with ``each_link``, take down each link too.
 
-    Raises ``InputError`` for an unknown assertion, and ``LabError``.
+    Raises ``InputError`` for an unknown assertion, and ``LabError`` if the lab is not running or without root rights.
     """
     life.need_root("lab test", fabric)
     assertions.check_known(only)

@@ -38,7 +38,7 @@ class Machine:
 
 
 def machine() -> Machine:
-    """Return the free resources of this machine. If the process's control group has less, return those (cgroups(7))."""
+    """Return the free resources of this machine. If the process's control group has fewer resources, those are returned (cgroups(7))."""
     memory = next(
         int(line.split()[1])
         for line in (PROC / "meminfo").read_text(encoding="ascii").splitlines()
@@ -91,7 +91,7 @@ def open_more_files() -> None:
 
 
 class Running:
-    """A running lab. It has an open socket in each namespace that it has queried, so close it or use it as a context.
+    """A running lab. The value keeps a socket open in each namespace that it has queried, so close it or use it as a context manager.
 
     ``released``: the sessions that were released because FRR did not restore them (``held_sessions``).
     ``released_at``: the time of the last release.

@@ -24,9 +24,9 @@ HOW = "write --slice rails=1-2,spines=4,servers=1-8: a number N stands for the f
 class Slice:
     """The part of a network to keep, as a range for each dimension.
 
-    A range has its first and last number, counted from 1. A dimension without a range is kept whole. Rails are
-    selected by their number. The other dimensions are selected by position: stripes, spines (of each fabric, or of
-    each plane or pod), and servers (of those on the selected rails and stripes).
+    A range has its first and last number, counted from 1. A dimension without a range is kept whole. Rails are selected
+    by their number. The other dimensions are selected by position: stripes, spines (in each fabric, plane or pod), and
+    servers (among the servers on the selected rails and stripes).
     """
 
     ranges: dict[str, tuple[int, int]]
@@ -50,7 +50,7 @@ def parse(text: str) -> Slice:
 def sliced(network: Network, part: Slice) -> Network:
     """Return the slice of a network: selected leaves and spines, servers with NICs on these leaves, and the cables between them.
 
-    Addresses, numbers and names stay those of the whole network. Raises ``InputError`` if nothing is left.
+    Addresses, numbers and names are those of the whole network. Raises ``InputError`` if the slice is empty.
     """
     stripes = set(
         _some(list(dict.fromkeys(switch.stripe for switch in network.switches if switch.stripe)), part, "stripes")

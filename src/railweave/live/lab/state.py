@@ -33,7 +33,8 @@ SCHEMA = 1
 class Record:
     """The content of ``lab.json``, the record of a lab.
 
-    ``slice``: the slice as the user gave it. ``stage``: how far the start of the lab has come.
+    ``slice``: the slice as the user gave it. ``stage``: ``begun`` during the start, then ``up``, or ``unsettled`` if
+    the lab does not forward as designed.
     """
 
     lab: str
@@ -47,7 +48,7 @@ class Record:
     devices: tuple[str, ...] = field(default=())
 
     def timers(self) -> Overlay | None:
-        """Return the lab's timers, or None if the lab uses the design's."""
+        """Return the lab's timers, or None if the lab uses the timers of the design."""
         return None if self.overlay is None else Overlay(**self.overlay)
 
     def heading(self) -> dict[str, Any]:
@@ -55,7 +56,7 @@ class Record:
         return {"network": self.network, "slice": self.slice, "timers": self.overlay}
 
     def timers_lines(self) -> list[str]:
-        """Return a line on the lab's timers, or nothing if the lab uses the design's."""
+        """Return a line about the lab's timers, or an empty list if the lab uses the timers of the design."""
         timers = self.timers()
         return [] if timers is None else [f"with the lab's own timers: {timers.sentence()}"]
 
@@ -141,7 +142,9 @@ def all_labs() -> list[str]:
 
 @contextmanager
 def locked(lab: str, command: str) -> Generator[None, None, None]:
-    """Lock a lab for this process until the context ends. Raises ``LabError`` that names the command and process with the lock.
+    """Lock a lab for this process until the context ends.
+
+    Raises ``LabError`` that names the command and process with the lock if another process has it.
 
     ``command``: the name of the caller's command, for the error that other processes get. The lock is also released when the process ends.
     """
@@ -207,7 +210,7 @@ class Status(JsonObject):
 
 
 def labs(fabric: Path | None) -> list[Status]:
-    """Return the status of a fabric file's lab, or of all labs."""
+    """Return the status of a fabric file's lab, or of all labs if ``fabric`` is None."""
     every = [names.lab_id(fabric)] if fabric else all_labs()
     return [status for status in (_status(lab) for lab in every) if status is not None]
 

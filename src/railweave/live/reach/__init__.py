@@ -1,4 +1,4 @@
-"""Connections to devices: SSH, NETCONF, eAPI, RESTCONF, gNMI, SNMP, and commands inside a lab's namespace.
+"""Connections to devices by SSH, NETCONF, eAPI, RESTCONF, gNMI, SNMP, or commands inside a lab's namespace.
 
 - ``opening`` opens connections that answer questions. They refuse every question that is not known to be read-only.
 - ``gnmi`` and ``snmp`` only read.

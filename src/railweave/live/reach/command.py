@@ -56,9 +56,11 @@ class Command:
         return printed(words, *await self.ran(words))
 
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
-        """Run a command, and return its exit status, output and error output. Raises ``ReachError``.
+        """Run a command, and return its exit status, output and error output.
 
-        ``given``: the input of the command; None: no input.
+        Raises ``ReachError`` if the program cannot be started, gives no output in time or too much output.
+
+        ``given``: the input of the command; None means no input.
         """
         parts = shlex.split(words)
         argv = [*self._prefixes.get(parts[0], self._prefixes.get("", ())), *parts]
@@ -94,4 +96,4 @@ class Command:
         return process.returncode or 0, decoded(out), decoded(wrong)
 
     async def close(self) -> None:
-        """Do nothing: no connection stays open between questions."""
+        """Do nothing, because no connection stays open between questions."""

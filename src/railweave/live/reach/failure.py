@@ -33,7 +33,10 @@ _COMPLAINT = re.compile(
 
 
 class ReachError(RailweaveError):
-    """The error for a device that could not be queried, or for one question. ``what`` describes the error, ``fix`` the remedy."""
+    """The error for a device that could not be reached, or for a question that it did not answer.
+
+    ``what`` describes the error, ``fix`` the remedy.
+    """
 
     def __init__(self, kind: Kind, message: str, fix: str = "") -> None:
         super().__init__(kind, message, fix)
@@ -90,7 +93,7 @@ class _Readable(Protocol):
 
 
 async def limited(stream: _Readable) -> bytes:
-    """Return all output of a program's stream. Raises ``ReachError`` as soon as it exceeds ``MOST_BYTES``."""
+    """Return all output of a program's stream. Raises ``ReachError`` as soon as the output exceeds ``MOST_BYTES``."""
     parts: list[bytes] = []
     size = 0
     while part := await stream.read(1 << 16):
@@ -102,7 +105,10 @@ async def limited(stream: _Readable) -> bytes:
 
 
 async def all_of(*streams: _Readable) -> list[bytes]:
-    """Read several output streams of a program at the same time. If one raises ``ReachError``, reading of all others stops."""
+    """Return all output of several streams of a program, which are read at the same time.
+
+    Raises ``ReachError`` as soon as one output exceeds ``MOST_BYTES``.
+    """
     readers = [asyncio.ensure_future(limited(stream)) for stream in streams]
     try:
         return await asyncio.gather(*readers)

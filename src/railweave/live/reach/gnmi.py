@@ -49,7 +49,7 @@ class Gnmi:
 
     @classmethod
     async def opened(cls, target: Target, port: int) -> Gnmi:
-        """Open a channel to a device and return it connected. Raises ``ReachError``."""
+        """Return a connected channel to a device. Raises ``ReachError`` if the device cannot be reached or its certificate is refused."""
         way = target.way
         if way.jump is not None:
             raise ReachError(
@@ -88,7 +88,10 @@ class Gnmi:
         return cls(channel, target, login)
 
     async def capabilities(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the models of the device with their versions, and its encodings. Raises ``ReachError``."""
+        """Return the models of the device with their versions, and its encodings.
+
+        Raises ``ReachError`` if the device refuses the login or does not answer.
+        """
         call: Any = self._channel.unary_unary(CAPABILITIES)
         try:
             answer: bytes = await call(b"", metadata=self._metadata, timeout=self._target.answer_s)
@@ -108,8 +111,8 @@ class Gnmi:
     async def subscribed(self, paths: Sequence[Subscription], encoding: str, every_s: float) -> AsyncGenerator[Any]:
         """Yield notifications (``RawNotification``) as they arrive, and None when the device has sent all values once.
 
-        All ``paths`` must have the same origin and target. ``every_s``: the sampling interval. The device should not
-        end a subscription; if it does, this raises ``ReachError``.
+        All ``paths`` must have the same origin and target. ``every_s``: the sampling interval. Raises ``ReachError`` if
+        the device refuses or ends the subscription.
         """
         ended = asyncio.Event()
 
@@ -140,7 +143,7 @@ class Gnmi:
 
 
 def request(paths: Sequence[Subscription], encoding: str, every_s: float) -> bytes:
-    """Return a ``SubscribeRequest`` for these paths. ``every_s`` is the sampling interval, or longer if a system needs that."""
+    """Return a ``SubscribeRequest`` for these paths. ``every_s`` is the sampling interval, or longer if the system requires it."""
     made = message("SubscribeRequest")()
     wanted = made.subscribe
     wanted.mode, wanted.encoding = STREAM, ENCODINGS[encoding]

@@ -1,9 +1,9 @@
 """Messages of gNMI, as classes that protobuf builds from the field numbers below (gNMI specification 0.10, `gnmi.proto`).
 
 A message that may be received a hundred thousand times in ten seconds has a second class, whose name begins with Raw.
-In it, the path and the value of an update stay bytes. Both classes read the same data: on the wire, a nested message
-is its bytes with their length. A path is looked up by its bytes and decoded only once, so no Python object is made
-for each of its elements.
+In it, the path and the value of an update stay bytes. Both classes read the same data, because a nested message is
+encoded as its bytes, preceded by their length. A path is looked up by its bytes and decoded only once, so no Python
+object is made for each of its elements.
 """
 
 from __future__ import annotations

@@ -50,7 +50,10 @@ class Netconf:
 
     @classmethod
     async def opened(cls, target: Target) -> Netconf:
-        """Log in and exchange capabilities. Raises ``ReachError``."""
+        """Return a NETCONF session after login and the exchange of capabilities.
+
+        Raises ``ReachError`` if the device cannot be reached or refuses the login.
+        """
         connections = await connected(target, "netconf")
         try:
             process = await connections[-1].create_process(subsystem="netconf", encoding=None)

@@ -17,7 +17,7 @@ _SNMP: Any = pysnmp_asyncio  # it has no types
 ROWS = 25
 """The number of rows per request."""
 MOST_ROWS = 1 << 16
-"""The most rows of a column. A larger table cannot be a table of ports."""
+"""The largest number of rows of a column. A larger table cannot be a table of ports."""
 RETRIES = 1
 
 
@@ -47,7 +47,11 @@ def _who(credentials: Snmp) -> Any:  # noqa: ANN401 - one of two kinds of pysnmp
 
 
 async def column(target: Target, oid: str) -> dict[tuple[int, ...], int | str]:
-    """Return the values of a table column by row index; empty if the device lacks the column. Raises ``ReachError``."""
+    """Return the values of a table column by row index; empty if the device lacks the column.
+
+    Rows beyond ``MOST_ROWS`` are left out. Raises ``ReachError`` if access.yaml has no SNMP login for the device, or if
+    the device does not answer or refuses the request.
+    """
     credentials = target.way.snmp
     if credentials is None:
         raise ReachError("not asked", "the access file does not say how it is asked by SNMP")

@@ -23,7 +23,10 @@ _DEFAULT_KNOWN_HOSTS = "~/.ssh/known_hosts"
 
 
 async def connected(target: Target, protocol: Protocol = "ssh") -> list[asyncssh.SSHClientConnection]:
-    """Return the connections to a device: those to its jump hosts, then its own. Raises ``ReachError``."""
+    """Return the connections to a device: the connections to its jump hosts, then the connection to the device.
+
+    Raises ``ReachError`` if a machine cannot be reached, has an unknown host key or refuses the login.
+    """
     connections: list[asyncssh.SSHClientConnection] = []
     ways = [*_jumps(target.way), target.way]
     try:
@@ -123,7 +126,7 @@ class Ssh:
 
     @classmethod
     async def opened(cls, target: Target) -> Ssh:
-        """Log in. Raises ``ReachError``."""
+        """Return a connection to a device after login. Raises ``ReachError`` as ``connected`` does."""
         return cls(await connected(target), target.answer_s)
 
     async def ask(self, question: Question) -> str:

@@ -64,7 +64,8 @@ class Snmp:
 class MachineLogin:
     """The login of one machine.
 
-    ``key``: the file of the private key; None: try the keys of the ssh-agent. ``jump``: the jump host in front of it.
+    ``key``: the file of the private key; None means the keys of the ssh-agent. ``jump``: the jump host through which
+    the machine is reached.
     """
 
     address: str
@@ -79,9 +80,9 @@ class MachineLogin:
     gnmi: bool = True
     """True if gNMI subscriptions to the device are allowed."""
     gnmi_port: int | None = None
-    """The port on which the device listens for gNMI; None: the usual port of its system."""
+    """The port on which the device listens for gNMI; None means the usual port of its system."""
     snmp: Snmp | None = None
-    """The SNMP login of the device; None: do not use SNMP."""
+    """The SNMP login of the device; None means that SNMP is not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +100,12 @@ class Transport(TypingProtocol):
     """An open connection to one device by one protocol."""
 
     async def ask(self, question: Question) -> str:
-        """Return the answer to a question. Raises ``ReachError``."""
+        """Return the answer to a question.
+
+        Raises ``ReachError`` if the device refuses the question, does not answer in time, or the connection ends.
+        """
         ...
 
     async def close(self) -> None:
-        """Close the connection. Never raises."""
+        """Close the connection. This raises no error."""
         ...

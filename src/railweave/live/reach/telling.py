@@ -1,4 +1,4 @@
-"""Connections that can change a device, and files copied to it. Only ``operations.deploy`` uses them, through a ``Site``."""
+"""Connections that can change a device, and the copying of files to a device. Only ``operations.deploy`` uses them, through a ``Site``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 
 async def opened(target: Target, protocol: Spoken) -> Session:
-    """Return a connection that may change a device. Raises ``ReachError``, and ``RailweaveError`` if a library is missing."""
+    """Return a connection that may change a device.
+
+    Raises ``ReachError`` if the device cannot be reached or refuses the login, and ``RailweaveError`` if a library is
+    missing.
+    """
     try:
         if protocol == "ssh":
             from railweave.live.reach.ssh import Ssh
@@ -59,7 +63,7 @@ class Shell:
     async def tell(self, words: str, given: str = "") -> str:
         """Run a command with an input, and return its output.
 
-        Raises ``RefusedError`` if the command fails, ``ReachError`` if the connection ends or the answer is late.
+        Raises ``RefusedError`` if the command fails, and ``ReachError`` if the connection ends or the answer is late.
         """
         try:
             async with asyncio.timeout(self._limit):
@@ -111,8 +115,8 @@ class Commands:
     async def tell(self, words: str, given: str = "") -> str:
         """Run the lines of ``words`` as commands, and return a JSON list with the output of each.
 
-        An output is text or, if ``given`` is "json", JSON. Raises ``RefusedError`` for a line that is refused; the
-        lines before it were carried out.
+        An output is text or, if ``given`` is "json", JSON. Raises ``RefusedError`` for a line that the device refuses;
+        the lines before that line have been carried out.
         """
         from railweave.live.reach.web import shown
 
@@ -143,7 +147,10 @@ def _first(words: str) -> str:
 
 
 async def copied(target: Target, file: Path, place: str) -> None:
-    """Copy a file to a path on a device, unless a file of the same size exists there. Raises ``ReachError``."""
+    """Copy a file to a path on a device, unless a file of the same size exists there.
+
+    Raises ``ReachError`` if the device cannot be reached or the copy fails.
+    """
     from railweave.live.reach.ssh import closed, connected
 
     connections = await connected(target)

@@ -207,7 +207,10 @@ class Restconf(_Web):
     protocol = "restconf"
 
     async def ask(self, question: Question) -> str:
-        """Return the data below a path as JSON. Raises ``ReachError``."""
+        """Return the data below a path as JSON.
+
+        Raises ``ReachError`` if the device cannot be reached, refuses the request or does not answer in time.
+        """
         words = question.asked["restconf"]
         if not reads_only("restconf", words):
             raise ReachError("not asked", f"`{words}` is not a path of data")

@@ -62,7 +62,7 @@ class Router:
     device: str
 
     async def boot(self) -> str:
-        """Return the process id and the start time of the router's zebra. Raises ``ReachError`` if it does not run."""
+        """Return the process id and the start time of the router's zebra. Raises ``ReachError`` if zebra does not run."""
         pid = routers.daemon_pid(self.lab.place, self.device, "zebra")
         if pid is None:
             raise ReachError("unreachable", f"no zebra of {self.device} runs")
@@ -91,7 +91,7 @@ class Router:
 
 
 def again(lab: Running, device: str) -> None:
-    """Restart the daemons of a router with its saved configuration. Raises ``LabError`` if they do not end."""
+    """Restart the daemons of a router with its saved configuration. Raises ``LabError`` if a daemon does not end."""
     place, config = lab.place, lab.plan.configs[device]
     pids = [pid for daemon in rootfs.DAEMONS if (pid := routers.daemon_pid(place, device, daemon)) is not None]
     for pid in pids:
@@ -111,7 +111,7 @@ def again(lab: Running, device: str) -> None:
 
 
 FLOWS = 128
-"""The most queue pairs that send packets. They are selected evenly from all queue pairs."""
+"""The largest number of queue pairs that send packets. They are selected evenly from all queue pairs."""
 
 
 class LabTraffic:
@@ -129,7 +129,7 @@ class LabTraffic:
         self._prober = self._open.enter_context(Prober(self._lab, spread(pairs, FLOWS)))
 
     def stop(self) -> PacketLoss:
-        """Stop sending, and return how many packets were sent and lost."""
+        """Stop sending, and return the numbers of packets that were sent and lost."""
         assert self._prober is not None  # noqa: S101 - `start` was called
         with self._open.pop_all():
             probed = self._prober.stop()
@@ -145,7 +145,7 @@ class LabTraffic:
         self._open.close()
 
     def broken(self, target: FaultTarget) -> Callable[[], None]:
-        """Start a fault in the same way as ``lab fault``, and return the function that ends it."""
+        """Start a fault in the same way as ``lab fault``, and return the function that ends the fault."""
         made = effect(self._lab, target)
         made.begin()
         return made.end
@@ -166,7 +166,7 @@ class LabTraffic:
 
 
 RARELY_S = 10.0
-"""The seconds between rare questions to a router of a lab. This is short, because questions to a lab disturb no one."""
+"""The seconds between rare questions to a router of a lab. The interval is short, because questions to a lab have no cost."""
 
 
 def asking(fabric: Path, *, only: Collection[str] = (), servers: bool | None = None) -> RunningDevices:

@@ -1,4 +1,4 @@
-"""Interfaces that a site may provide: the machine of a device, for upgrades, and the emulation, for failure campaigns."""
+"""Interfaces that a site may provide: the machine of a device (for upgrades), and the emulation (for failure campaigns)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Packets(Protocol):
         ...
 
     def stop(self) -> PacketLoss:
-        """Stop sending, and return how many packets were sent and lost."""
+        """Stop sending, and return the numbers of packets that were sent and lost."""
         ...
 
     def drop(self) -> None:
@@ -48,7 +48,8 @@ class Packets(Protocol):
 class Machine(Protocol):
     """A device that can be upgraded to a different release; see ``systems.installation``.
 
-    Its methods raise ``RefusedError`` and ``ReachError``.
+    Its methods raise ``RefusedError`` if the device refuses a command, and ``ReachError`` if the device cannot be
+    reached.
     """
 
     async def boot(self) -> str:
@@ -68,7 +69,7 @@ class Emulation(Packets, Protocol):
     """An emulated network that sends packets between its servers, and starts faults for which devices have no command."""
 
     def broken(self, target: FaultTarget) -> Callable[[], None]:
-        """Start a fault, and return the function that ends it."""
+        """Start a fault, and return the function that ends the fault."""
         ...
 
     def released(self, seconds: float) -> str:

@@ -40,7 +40,7 @@ class RunningDevices:
     - ``configs``: the configurations that the switches should run.
     - ``asked``: the questions to each device and its login, by name.
     - ``ask_by``: a function that opens a connection for questions only.
-    - ``visible``: what the devices can show of themselves.
+    - ``visible``: the part of their state that the devices can show.
     """
 
     network: Network
@@ -49,7 +49,10 @@ class RunningDevices:
     ask_by: Open
     visible: Visibility = EVERYTHING
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The address of each device, by name, if the sender of a message (such as syslog) is known by its source address."""
+    """The address of each device, by name, by which the sender of a message (such as syslog) is identified.
+
+    Empty if addresses do not identify senders.
+    """
     rarely_s: float = 60.0
     """The seconds between rare questions to a watched device: questions that are not asked at every interval."""
 
@@ -59,8 +62,8 @@ class Site(RunningDevices):
     """A running network whose switches and servers can also be changed.
 
     - ``change_by``: a function that opens a connection which may change a device.
-    - ``at_once``: the most devices to ask at the same time.
-    - ``attempts``: the most attempts for each device.
+    - ``at_once``: the largest number of devices to ask at the same time.
+    - ``attempts``: the largest number of attempts for each device.
     - ``servers``: the login of each server.
     - ``host_file``: a function that returns the ``host.json`` that a server should have.
     - ``former``: a function that returns the login of a device that is no longer in the design, or None if it is
@@ -74,14 +77,17 @@ class Site(RunningDevices):
     host_file: Callable[[str], str]
     former: Callable[[str, Spoken], Target | None]
     remember: Callable[[], None] | None = None
-    """A function to call when every switch of a lab runs this design. It records that the lab is one of this design."""
+    """A function to call when every switch of a lab runs this design. It records this design as the design of the lab."""
     machine: Callable[[str], Machine] | None = None
-    """A function that returns the machine of a device, for upgrades that the device's own commands cannot do. None: there is none."""
+    """A function that returns the machine of a device, for upgrades that the device's own commands cannot perform.
+
+    None if the site has no such machines.
+    """
     emulation: Emulation | None = None
     """The emulation, if the site is a lab; None otherwise."""
 
     async def open_to_change(self, device: str, protocol: Spoken) -> Session:
-        """Return a session that may change a device. Raises ``ReachError``."""
+        """Return a session that may change a device. Raises ``ReachError`` if the device cannot be reached or refuses the login."""
         if device in self.servers:
             return await self.change_by(self.servers[device], protocol)
         target = self.asked[device].target if device in self.asked else self.former(device, protocol)

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from railweave.live.lab.running import Running
 
 SHOWN = 20
-"""The most failures that are kept for one assertion. The total is always reported."""
+"""The largest number of failures that are listed for an assertion. The total is always reported."""
 
 AGAIN_S = 1.0
 
 LOOKS = 2
-"""The fewest attempts at an assertion that fails, if ``retry_s`` is above zero.
+"""The smallest number of attempts at an assertion that fails, if ``retry_s`` is above zero.
 
 One attempt may take longer than ``retry_s``.
 """
@@ -73,7 +73,7 @@ class Registered:
 
 
 def every() -> list[Registered]:
-    """Return all assertions, basic ones first, so that the first failure is likely to explain the next."""
+    """Return all assertions, with basic ones first, so that the first failure is likely to explain later failures."""
     from railweave.live.lab.assertions import routing, sessions, tenants, traffic
 
     return [
@@ -95,7 +95,7 @@ def every() -> list[Registered]:
 
 
 def check_known(ids: Sequence[str]) -> None:
-    """Raise ``InputError`` if an id is not that of an assertion."""
+    """Raise ``InputError`` if an id does not belong to an assertion."""
     known = [assertion.id for assertion in every()]
     for name in ids:
         if name not in known:

@@ -36,7 +36,8 @@ def _neighbor(session: Session) -> str:
 def isis_adjacencies(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001
     """Check that every link with IS-IS has an adjacency that is up.
 
-    The neighbor is not checked here, because isisd gives all routers of a lab the same name. The forwarding tables show it.
+    The neighbor is not checked here, because isisd gives all routers of a lab the same name. The check of forwarding
+    tables finds a wrong neighbor.
     """
     failures: list[str] = []
     checked = 0

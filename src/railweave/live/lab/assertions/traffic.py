@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from railweave.live.lab.running import Running
 
 BATCH = 256
-"""The most queue pairs that are counted together. Other traffic of daemons then stays below half a packet on every link.
+"""The largest number of queue pairs whose packets are counted together.
+
+A batch is so short that the traffic of daemons stays below half a packet on every link.
 
 On a slow machine, a batch with wrong counts is sent again in halves, down to ``LEAST_BATCH``.
 """
@@ -28,17 +30,17 @@ LEAST_BATCH = 16
 TRIES = 3
 """The number of times that a queue pair, or a batch of the smallest size, must use wrong links before it is reported.
 
-The reason is that a session which reopens at that time also puts traffic on links.
+Several tries are needed because a session that is opened again at that time also causes traffic on links.
 """
 
 MOST_APART = 1024
-"""The most pairs of NICs in different planes that are tested. If there are more, evenly selected ones are tested."""
+"""The largest number of pairs of NICs in different planes that are tested. If there are more, they are selected evenly."""
 
 MOST_SHARED = 64
-"""The most queue pairs that may use several links and are tested, one at a time. If there are more, they are selected evenly."""
+"""The largest number of queue pairs with several possible links that are tested, one at a time. If there are more, they are selected evenly."""
 
 MOST_CULPRITS = 8
-"""The most queue pairs on wrong links that are reported. The search ends at this number."""
+"""The largest number of queue pairs on wrong links that are reported. The search ends at this number."""
 
 
 def _counts(pairs: Sequence[QueuePair]) -> list[int]:
@@ -52,7 +54,10 @@ def _of(number: int, every: int) -> str:
 
 
 def reachability(lab: Running, routes: Routes) -> Observation:
-    """Check that a packet from every address of every server reaches every other server; if there are planes, within a plane."""
+    """Check that a packet from every address of every server reaches every other server.
+
+    In a fabric with planes, this is checked within each plane.
+    """
     pairs, every = queue_pairs(lab, routes)
     with Traffic(lab) as traffic:
         left = reached(traffic, pairs)

@@ -1,1 +1,1 @@
-"""Faults in a lab, and measurements during them."""
+"""Injection of faults in a lab, and measurements during the faults."""

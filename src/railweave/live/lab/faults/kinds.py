@@ -31,7 +31,8 @@ class Effect:
     """A fault in the lab.
 
     - ``links``: the links that the fault affects.
-    - ``down``: the links or devices that ``routes`` regards as gone during the fault; None if ``routes`` cannot predict its effect.
+    - ``down``: the links or devices that the computed routes treat as down during the fault; None if the computation
+      cannot predict the fault's effect.
     - ``begin``, ``end``: the functions that start and end the fault.
     """
 

@@ -33,7 +33,7 @@ INTERVAL_S = 0.01
 """The time between two packets of a queue pair, in seconds. This is the resolution of measured times."""
 
 MOST_PER_S = 12_000
-"""The most packets per second that all queue pairs send together, so that they use only part of one processor."""
+"""The largest number of packets per second of all queue pairs together, chosen so that sending uses only part of one processor."""
 
 _LAST_S = 0.5
 _START_S = 30
@@ -57,7 +57,7 @@ class ProbeCounts:
 
 
 class Prober:
-    """A context in which packets of queue pairs are sent continuously, until ``stop``."""
+    """A context manager that sends packets of queue pairs continuously, until ``stop`` is called."""
 
     def __init__(self, lab: Running, pairs: Sequence[QueuePair]) -> None:
         self.interval_s = max(INTERVAL_S, len(pairs) / MOST_PER_S)
@@ -124,19 +124,19 @@ def _take(traffic: Traffic, pairs: list[QueuePair], rows: list[bytearray], wait_
 
 
 TOUCHED, OTHERS = 64, 16
-"""The most queue pairs that send continuously: those that cross the fault, and others."""
+"""The largest numbers of queue pairs that send continuously: of those that cross the fault, and of others."""
 
 CHECKED = 1024
-"""The most queue pairs that are tested for a path during a fault. Up to three quarters of them cross the fault."""
+"""The largest number of queue pairs that are tested for a path during a fault. Up to three quarters of them cross the fault."""
 
 SETTLE_S = 15
-"""The most seconds to wait until routers have settled."""
+"""The longest time to wait until routers have converged, in seconds."""
 
 HOLD_S = 1.0
-"""The seconds for which a fault continues after routers have settled."""
+"""The seconds for which a fault continues after routers have converged."""
 
 UNKNOWN_S = 4.0
-"""Seconds that a fault lasts if ``routes`` does not predict how routers react."""
+"""The seconds for which a fault lasts if the computed routes cannot predict how routers react."""
 
 BEFORE_S = 0.3
 
@@ -145,12 +145,13 @@ BEFORE_S = 0.3
 class FaultMeasurement(JsonObject):
     """The measured effects of a fault.
 
-    - ``sent``, ``lost``: packets of ``watched`` queue pairs sent and lost during the fault; ``lost_on_return``: lost afterwards.
+    - ``sent``, ``lost``: packets of ``watched`` queue pairs sent and lost during the fault; ``lost_on_return``: lost
+      afterwards.
     - ``switch_s``: time from the start of the fault to the last packet lost by a queue pair that should keep a path.
       None if packets are still lost at the end of the fault.
     - ``return_s``: time from the end of the fault until all kernels forward as before and servers have their addresses.
       None if the limit was exceeded.
-    - ``asked``, ``kept``: queue pairs tested during the fault, and those that had a path.
+    - ``asked``, ``kept``: the numbers of queue pairs that were tested during the fault, and of those that had a path.
     - ``unexpected``: names of queue pairs without a path that should have had one.
     - ``interval_s``: the precision of times, in seconds.
     """
@@ -192,14 +193,14 @@ class FaultMeasurement(JsonObject):
 
     @property
     def passed(self) -> bool:
-        """True if every queue pair that should keep a path did, and the network recovered."""
+        """True if every queue pair that should keep a path kept one, and the network recovered."""
         return not self.unexpected and self.return_s is not None and self.switch_s is not None
 
 
 def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> FaultMeasurement:
     """Start a fault, measure its effects, and end it.
 
-    The fault lasts ``lasts_s`` seconds. None: until ``HOLD_S`` seconds after routers have settled.
+    The fault lasts ``lasts_s`` seconds or, if that is None, until ``HOLD_S`` seconds after routers have converged.
     """
     whole = lab.control_plane.routes()
     expected = whole if not effect.down else lab.control_plane.routes(effect.down)

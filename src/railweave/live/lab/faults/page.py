@@ -94,11 +94,11 @@ class InjectedFaults:
 
     @property
     def table(self) -> Table:
-        """The table of measurements, a row for each."""
+        """The table of measurements, with one row per measurement."""
         return Table(FAULT_COLUMNS, [_row(measurement) for measurement in self.measured])
 
     def to_text(self) -> str:
-        """Return the table, and a sentence on all faults."""
+        """Return the table as text, followed by a summary in one sentence."""
         verdict = f"{self.passed} of {counted(len(self.measured), 'fault')} went as designed: what should keep a path did, and all came back"
         return "\n".join([*self.table.to_text(), verdict, *self.record.timers_lines()])
 

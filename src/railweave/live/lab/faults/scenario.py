@@ -1,4 +1,4 @@
-"""The faults of a scenario in order, each at its time. Overlapping faults are measured together."""
+"""Injection of the faults of a scenario, each at its time. Overlapping faults are measured together."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def injected(
 ) -> InjectedFaults:
     """Inject faults into a fabric file's running lab: of a scenario file, written as ``words``, or ``every`` single fault.
 
-    Overlapping faults are measured together. Raises ``InputError`` unless exactly one of the three is asked for, and ``LabError``.
+    Overlapping faults are measured together. Raises ``InputError`` unless exactly one of the three is given, and
+    ``LabError`` if the lab is not running or without root rights.
     """
     life.need_root("lab fault", fabric)
     if (scenario is not None) + bool(words) + every != 1:
@@ -75,7 +76,7 @@ def injected(
 
 
 def play(lab: Running, targets: Sequence[FaultTarget], progress: Callable[[str], None]) -> list[FaultMeasurement]:
-    """Start and end faults, each at its time, and measure their effects."""
+    """Start and end faults, each at its time, and return the measurements of their effects."""
     spans = sorted((_span(lab, target) for target in targets), key=lambda span: span.begin_s)
     start = time.monotonic()
     measurements: list[FaultMeasurement] = []

@@ -52,14 +52,17 @@ def targets(lab: Running, faults: Iterable[Words]) -> list[FaultTarget]:
 
 
 def of_words(lab: Running, texts: Iterable[str], *, every: bool) -> list[FaultTarget]:
-    """Return the faults from their texts on a command line, or all single faults if ``every``. Raises ``InputError``, ``SpecError``."""
+    """Return the faults that texts on a command line describe, or all single faults if ``every`` is True.
+
+    Raises ``InputError`` for an invalid text, and ``SpecError`` if a target does not exist.
+    """
     return targets(lab, every_single(lab) if every else map(written, texts))
 
 
 def every_single(lab: Running) -> list[Words]:
     """Return a fault for each link, NIC, switch and plane, and one fault of each other kind.
 
-    Each of the others is at a leaf, a spine or a link between them.
+    Each fault of another kind is at a leaf, a spine or a link between them.
     """
     return [{"at": "0s", **words} for words in _all(lab)]
 
@@ -99,7 +102,7 @@ def _all(lab: Running) -> Iterator[Words]:
 
 
 LIMIT_S = 20
-"""The most seconds that routers may take to settle after a link goes down, and after it returns."""
+"""The longest time that routers may take to converge after a link goes down, and after it returns, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,8 @@ class LinkOutage(JsonObject):
 
     - ``settled_s``: the seconds from the link going down until the kernels' routes matched the computed ones; None if
       ``LIMIT_S`` was exceeded.
-    - ``returned_s``: the same from the link's return.
+    - ``returned_s``: the seconds from the link's return until the routes matched again; None if ``LIMIT_S`` was
+      exceeded.
     - ``failures``: the differences if the limit was exceeded.
     """
 
@@ -120,16 +124,16 @@ class LinkOutage(JsonObject):
 
     @property
     def passed(self) -> bool:
-        """True if routers reached both states."""
+        """True if the routers converged both after the link went down and after it returned."""
         return self.settled_s is not None and self.returned_s is not None
 
 
 def sweep(
     lab: Running, progress: Callable[[str], None] = silent, links: Sequence[str] | None = None
 ) -> list[LinkOutage]:
-    """Take each link down in turn, and compare every kernel's table with ``routes`` for that state.
+    """Take each link down, one at a time, and compare every kernel's table with the routes computed for that state.
 
-    ``links``: the links to take down; None: all.
+    ``links``: the links to take down; None means all links.
     """
     outages: list[LinkOutage] = []
     whole = lab.control_plane.routes()

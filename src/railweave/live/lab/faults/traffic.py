@@ -29,13 +29,13 @@ PORT = 4791
 """The UDP port of RoCEv2 (IANA; InfiniBand Architecture Specification, annex A17)."""
 
 MOST_QUEUE_PAIRS = 8192
-"""The most queue pairs that are tested. Those between NICs of one rail come first."""
+"""The largest number of queue pairs that are tested. Queue pairs between NICs of the same rail come first."""
 
 CHECKING = 4792
 """The UDP port of packets that test for a path while other packets measure the loss."""
 
 DSCP = 26
-"""The DSCP of packets, which is the usual one of RoCEv2 data. Tunnels copy it to the outer header."""
+"""The DSCP of packets, which is the usual DSCP of RoCEv2 data. Tunnels copy it to the outer header."""
 
 _NO_WAY = {
     errno.EADDRNOTAVAIL,
@@ -59,7 +59,7 @@ _HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
 _RECEIVE_BUFFER = 8 << 20
 
 WINDOW = 128
-"""The most packets that ``deliver`` has in flight.
+"""The largest number of packets that ``deliver`` has in flight.
 
 Between network namespaces, a processor queues 1,000 packets (net.core.netdev_max_backlog) and drops all others,
 including those of BFD.
@@ -118,10 +118,10 @@ class QueuePair:
 
 
 def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> tuple[list[QueuePair], int]:
-    """Return queue pairs between NICs on different servers, and the number of all possible ones.
+    """Return queue pairs between NICs on different servers, and the number of all possible queue pairs.
 
-    There is one for each address of the source NIC. Both NICs have the same fabric, plane and tenant. If there are
-    more than ``most``, those within a rail come first and the rest is left out.
+    There is one queue pair for each address of the source NIC. Both NICs have the same fabric, plane and tenant. If
+    there are more than ``most`` queue pairs, those within a rail come first and the rest is left out.
     """
     network = lab.plan.network
     nics = [(server.name, nic) for server in network.servers for nic in server.nics]
@@ -174,7 +174,7 @@ def forbidden_pairs(lab: Running) -> list[QueuePair]:
 def pairs_apart(lab: Running) -> list[QueuePair]:
     """Return queue pairs between NICs in different planes of a fabric, on different servers.
 
-    There is one for each two addresses of the same path color and address family.
+    There is one queue pair for each two addresses of the same path color and address family.
     """
     network = lab.plan.network
     nics = [(server.name, nic) for server in network.servers for nic in server.nics if network.plane_of(nic)]
@@ -189,7 +189,7 @@ def pairs_apart(lab: Running) -> list[QueuePair]:
 
 
 class Traffic:
-    """A context that has an open UDP socket at each address of each server."""
+    """A context manager that opens a UDP socket at each address of each server."""
 
     def __init__(self, lab: Running, port: int = PORT) -> None:
         self._port = port
@@ -281,7 +281,7 @@ class Traffic:
         """Send packets of flows, and return how many packets of each flow arrived at their destination.
 
         ``flows``: queue pairs with the number of packets of each. At most ``WINDOW`` packets are in flight.
-        ``ip_bytes``: the size of packets; None: the largest that the NIC sends. Returns when all packets have
+        ``ip_bytes``: the size of packets; None means the largest size that the NIC sends. Returns when all packets have
         arrived, or when none has arrived for ``patience_s`` seconds.
         """
         received = [0] * len(flows)
@@ -337,5 +337,5 @@ def spread(pairs: Sequence[QueuePair], most: int) -> list[QueuePair]:
 
 
 def named(pairs: Iterable[QueuePair], most: int = 8) -> tuple[str, ...]:
-    """Return the first queue pairs as text."""
+    """Return the first ``most`` queue pairs as text."""
     return tuple(str(pair) for _, pair in zip(range(most), pairs, strict=False))

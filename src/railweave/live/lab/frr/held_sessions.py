@@ -1,9 +1,9 @@
 """Sessions with FRR's daemons, and the recovery of BGP sessions that BFD holds down, which FRR 10.3 does not restore by itself.
 
-If BFD went down at both ends, the bgpd of each end keeps the state "BFD down". Each then refuses the connections of
-the other ("incoming conn rejected - no AF activated for peer"), so that neither comes up. BFD follows the session, so
-BFD never comes up either. FRR's pull request 18562, by its title, fixes this. Configuring BFD again at one end clears
-the state.
+If BFD went down at both ends of a session, the bgpd at each end keeps the state "BFD down". Each bgpd then refuses the
+connections of the other ("incoming conn rejected - no AF activated for peer"), so that the session does not come up.
+BFD follows the session, so BFD never comes up either. FRR's pull request 18562, by its title, fixes this. Configuring
+BFD again at one end clears the state.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Vty:
 
 
 PATIENCE_S = 7
-"""The seconds to wait before sessions are released, more than the 5 s after which sessions try to connect again by themselves."""
+"""The seconds to wait before sessions are released. This is more than the 5 s after which sessions try to connect again by themselves."""
 
 
 def release(lab: Running) -> list[str]:

@@ -1,4 +1,4 @@
-"""The FRR that a lab runs: in a root folder that is created once, checked, and also used by the vtysh validator, or the system's."""
+"""The FRR that a lab runs: the system's, or an FRR in a root folder, which is created once and also used by the vtysh validator."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class FrrRequirement:
 
 
 OLDEST = (10, 3)
-"""The oldest FRR release that a lab accepts. Older ones lack commands of `lab test`: 8.4 has no ``show bgp … detail json``."""
+"""The oldest FRR release that a lab accepts. Older releases lack commands that `lab test` needs: 8.4 has no ``show bgp … detail json``."""
 
 PLAIN = FrrRequirement(OLDEST)
 """The requirement of a network without special needs."""
 
 AIGP = FrrRequirement(OLDEST, "the fabric file has `emulation: aigp`")
-"""The requirement of a network with emulated AIGP. FRR has ``bgp bestpath aigp`` from release 10.0 on."""
+"""The requirement of a network with emulated AIGP. FRR has ``bgp bestpath aigp`` since release 10.0."""
 
 TENANTS = FrrRequirement(OLDEST, "tenants' VRFs are network namespaces")
 """The requirement of a network with tenants: the release in which their VRFs were tested."""
@@ -54,7 +54,8 @@ TENANTS = FrrRequirement(OLDEST, "tenants' VRFs are network namespaces")
 IPV6_TUNNELS = FrrRequirement((10, 6), "tunnels end on IPv6 addresses", "forky", "frr-forky")
 """The requirement of tunnels over IPv6.
 
-FRR 10.6 is the first with IPv6 VTEPs (FRR's pull request 19498). An older zebra does not read the tunnel's IPv6 address.
+FRR 10.6 is the first release with IPv6 VTEPs (FRR's pull request 19498). An older zebra does not read the tunnel's IPv6
+address.
 """
 
 BUILD = Path(__file__).with_name("frr-root.sh")
@@ -108,7 +109,7 @@ def need(configs: Iterable[DeviceConfig]) -> FrrRequirement:
 
 
 def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], None]) -> Frr:
-    """Return the FRR in the folder ``given`` or, if it is None, the first suitable FRR.
+    """Return the FRR in the folder ``given`` or, if ``given`` is None, the first suitable FRR.
 
     Without a folder, these are tried in order:
 
@@ -116,7 +117,8 @@ def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], N
     - the cached folder, which is created now if possible
     - the system
 
-    ``announce`` is called before anything is downloaded. Raises ``LabError`` with the command that helps.
+    ``announce`` is called before anything is downloaded. Raises ``LabError`` if there is no suitable FRR, with the
+    command that installs one.
     """
     if given is not None:
         if not (given / _DAEMONS / "zebra").exists():
@@ -148,7 +150,7 @@ def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], N
 
 
 def given(root: Path) -> Frr:
-    """Return the FRR of a root folder, of any release that a lab accepts. Raises ``LabError`` if it has none."""
+    """Return the FRR in a root folder, of any release that a lab accepts. Raises ``LabError`` if the folder has no such FRR."""
     if not (root / _DAEMONS / "zebra").exists():
         raise LabError(f"there is no FRR in {root}: run `sudo make validators`, then give .validators/frr-forky")
     anything = FrrRequirement(OLDEST, suite="any")

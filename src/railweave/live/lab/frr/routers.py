@@ -1,4 +1,4 @@
-"""Routers: FRR's daemons and ``nftables.conf`` for each switch, in its network namespace, each with separate folders."""
+"""The routers of a lab: FRR's daemons and ``nftables.conf`` of each switch, in its network namespace and with its own folders."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def load(place: Place, configs: Iterable[DeviceConfig], progress: Callable[[str]
 FOLDERS = ("etc/frr", "run/frr", "var/lib/frr", "var/tmp/frr")
 """The folders that daemons write to.
 
-Each router has separate copies, mounted over those of the root folder so that only its processes see them.
+Each router has its own copies, which are mounted over the folders of the root folder so that only its processes see
+them.
 """
 
 LOAD_LIMIT_S = 120
@@ -110,7 +111,7 @@ _COMPLAINT = re.compile(r"^line \d+: .*|^.*% .*", re.MULTILINE)
 def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: Collection[str] = ()) -> None:
     """Write the configuration files of every router's daemons, with the owner that the daemons need.
 
-    ``bare``: the routers that get only a host name.
+    ``bare``: the routers whose configuration is only a host name.
     """
     for config in configs:
         folder = place.router(config.name)
@@ -181,7 +182,8 @@ def _options(config: DeviceConfig) -> str:
 def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
     """Send router solicitations (RFC 4861, section 4.1) from all routers, so that sessions start early.
 
-    Otherwise a router that started late waits up to 10 s for the next unsolicited advertisement of an earlier one.
+    Otherwise a router that started late waits up to 10 s for the next unsolicited advertisement of a router that
+    started before.
     """
     message = struct.pack("!BBHI", 133, 0, 0, 0)  # router solicitation; the kernel fills in the checksum
     for config in configs:
@@ -202,7 +204,7 @@ def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
 def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
     """Restart one daemon of a router with its part of the configuration, or the whole router if no other daemon runs.
 
-    Raises ``LabError``.
+    Raises ``LabError`` if the daemon does not start or rejects its configuration.
     """
     name = config.name
     frr = frr_of(place, frr, name)
@@ -257,12 +259,15 @@ def _load(place: Place, name: str, command: list[str], environment: dict[str, st
 
 
 def write_root(place: Place, name: str, frr: Frr) -> None:
-    """Record a router's root folder, which differs from the lab's."""
+    """Record the root folder from which a router's daemons are started, in place of the lab's root folder."""
     write_file(place.router(name) / _ROOT, f"{frr.root}\n{frr.version}\n")
 
 
 def frr_of(place: Place, frr: Frr, name: str) -> Frr:
-    """Return the FRR of a router: the one recorded for the router, or else the lab's. Raises ``LabError``."""
+    """Return the FRR of a router: the FRR in the root folder recorded for the router, or else the FRR of the lab.
+
+    Raises ``LabError`` if the recorded folder has no FRR.
+    """
     path = place.router(name) / _ROOT
     if not path.exists():
         return frr

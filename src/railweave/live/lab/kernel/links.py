@@ -42,7 +42,7 @@ Each command runs in the same namespace as the commands before it.
 
 
 def probe(lab: str) -> None:
-    """Test the features that every lab needs. Raises ``LabError`` that names the feature that this kernel lacks."""
+    """Test the features that every lab needs. Raise ``LabError`` that names the missing feature if this kernel lacks one."""
     name = f"{lab}-probe"
     if name in existing(name):  # of a run that was killed
         ip(["netns", "del", name])
@@ -62,7 +62,7 @@ def probe(lab: str) -> None:
 
 
 ROOM = 65_536
-"""The fewest entries to which the limits of the IPv6 and IPv4 neighbor tables are raised.
+"""The smallest number of entries to which the limits of the IPv6 and IPv4 neighbor tables are raised.
 
 The default is 1,024 (Linux, Documentation/networking/ip-sysctl: neigh/default/gc_thresh3). A full table drops packets
 of queue pairs and of BFD.
@@ -118,7 +118,7 @@ OTHER_END = "-off"
 def make(lab: str, plan: Plan) -> None:
     """Create namespaces, cables and bridges, and bring up the interfaces of routers. Servers bring up their NICs themselves.
 
-    Raises ``LabError``.
+    Raises ``LabError`` with the message of ``ip`` if the kernel refuses a command.
     """
     ip_batch(f"netns add {namespace(lab, space)}" for space in plan.spaces())
     for space in plan.spaces():
@@ -140,7 +140,10 @@ def _end(lab: str, plan: Plan, plug: Plug) -> str:
 
 
 def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
-    """Yield the lines for ``ip`` that set up a router's main space, or one VRF: bridges of server VLANs, ports, MTUs, interfaces up."""
+    """Yield the commands of ``ip`` that set up a router's main namespace or one VRF: bridges of server VLANs, ports and MTUs.
+
+    The interfaces are brought up.
+    """
     of_vrf = vrf_by_interface(config)
     gateways = [gateway for gateway in config.gateways if gateway.vrf == vrf]
     ports = [port for port in config.interfaces if of_vrf.get(port.name, "") == vrf]

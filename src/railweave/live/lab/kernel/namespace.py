@@ -47,12 +47,12 @@ def snapshot(lab: Running) -> Snapshot:
 
 
 def vrf_space(device: str, vrf: str) -> str:
-    """Return the name of a VRF's space, or of the device's main space if ``vrf`` is empty."""
+    """Return the name of a VRF's namespace, or of the device's main namespace if ``vrf`` is empty."""
     return f"{device}@{vrf}" if vrf else device
 
 
 def spaces_of(config: DeviceConfig) -> list[str]:
-    """Return the names of a switch's spaces: the main space, and one for each VRF."""
+    """Return the names of a switch's namespaces: the main namespace, and one for each VRF."""
     return [config.name, *(vrf_space(config.name, vrf.name) for vrf in config.vrfs)]
 
 
@@ -75,7 +75,7 @@ RUN = Path("/run/netns")
 """The folder in which iproute2 keeps the names of network namespaces (ip-netns(8))."""
 
 LINES_AT_ONCE = 100
-"""The most commands for one ``ip``.
+"""The largest number of commands for one process of ``ip``.
 
 With two namespaces per command, ``ip`` stays far below the default limit of 1,024 open files per process.
 """
@@ -94,8 +94,8 @@ def _setns(descriptor: int) -> None:  # os.setns is there from Python 3.12 on
 def entered(name: str) -> Generator[None, None, None]:
     """Enter a network namespace with this thread while the context lasts.
 
-    Sockets created and processes started in the context stay in the namespace. Raises ``LabError`` if it does not
-    exist.
+    Sockets created and processes started in the context stay in the namespace. Raises ``LabError`` if the namespace
+    does not exist.
     """
     here = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
@@ -160,7 +160,10 @@ def _reason(stderr: str, text: str | None) -> str:
 
 
 def set_parameters(values: Mapping[str, str | int]) -> None:
-    """Set kernel parameters of this thread's namespace. Names are paths below /proc/sys. Raises ``LabError``."""
+    """Set kernel parameters of this thread's namespace. Names are paths below /proc/sys.
+
+    Raises ``LabError`` if the kernel lacks a parameter or refuses its value.
+    """
     for name, value in values.items():
         try:
             Path("/proc/sys", name).write_text(f"{value}\n", encoding="ascii")

@@ -1,6 +1,7 @@
 """The kernel's state in a namespace, read by rtnetlink (rtnetlink(7)): routes, interfaces with counters, addresses.
 
-``ip -j`` reports the same but needs a process for each call. Measuring a fault reads every table many times a second.
+``ip -j`` reports the same state, but needs a process for each call, and a measurement of a fault reads every table many
+times per second.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ TENTATIVE, DEPRECATED = 0x40, 0x20
 
 @dataclass(frozen=True, slots=True)
 class KernelRoute:
-    """A route of the main table: its prefix, its origin, and the indexes of the interfaces that can carry it now.
+    """A route of the main table: its prefix, its origin, and the indexes of the interfaces over which it can send now.
 
     ``gateways`` has an address for each interface, possibly of the other address family (RFC 8950), or "" if there is none.
     """

@@ -1,4 +1,4 @@
-"""The processes of a lab: recognized by a mark in their environment, ended by their PIDs."""
+"""The processes of a lab. They are recognized by a mark in their environment, and ended by their PIDs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def send(pid: int, number: signal.Signals) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process exists and is not a zombie."""
+    """Return True if a process exists and is not a zombie."""
     try:
         return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -1,9 +1,10 @@
 """The VXLAN tunnels of tenants. Each VRF has a bridge with the VXLAN device of its VNI; outer packets use the switch's main space.
 
-The VNI of a layer-2 network also has a device: a port of the VLAN's bridge, to the leaves that have the VLAN.
+The VNI of a layer-2 network also has a VXLAN device, which is a port of the VLAN's bridge and leads to the leaves with
+this VLAN.
 
-FRR's zebra finds the device only if it appears after the VRF, and not always then (FRR's issue 19403). Tunnels are
-therefore created after the daemons start, and devices that zebra did not find are created again.
+FRR's zebra finds a VXLAN device only if it appears after the VRF, and sometimes not even then (FRR's issue 19403).
+Tunnels are therefore created after the daemons start, and devices that zebra did not find are created again.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ PORT = 4789
 """The UDP port of VXLAN (RFC 7348)."""
 
 PATIENCE_S, LIMIT_S = 3, 30
-"""The seconds after which a device that zebra has not found is created again, and the most seconds to wait in total."""
+"""The seconds after which a device that zebra has not found is created again, and the longest time to wait in total, in seconds."""
 
 HEADER_BYTES = {"ipv4": 20 + 8 + 8 + 14, "ipv6": 40 + 8 + 8 + 14}
 """The bytes that a tunnel adds before an IP packet: outer IP, UDP, VXLAN and the inner frame's Ethernet header."""
 
 
 class Tunnel(NamedTuple):
-    """A VXLAN device of a VNI. The device is a port of ``bridge``, in the space of ``vrf``.
+    """A VXLAN device of a VNI. The device is a port of ``bridge``, in the namespace of ``vrf``.
 
     Type-5 routes of a VRF point to the bridge of the VRF's VNI. The device of a layer-2 network's VNI is a port of its VLAN's bridge.
     """
@@ -72,7 +73,10 @@ def overhead(config: DeviceConfig) -> int:
 
 
 def make(lab: Running) -> None:
-    """Create the tunnels of all switches, and wait until FRR has found them. Raises ``LabError``."""
+    """Create the tunnels of all switches, and wait until FRR has found them.
+
+    Raises ``LabError`` if FRR does not find a tunnel within ``LIMIT_S`` seconds.
+    """
     routers = [config for config in lab.plan.configs.values() if config.vrfs]
     for config in routers:
         for tunnel in tunnels(config):
