@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _NAMED = 10
-"""The most commands that a message lists."""
+"""The largest number of commands that a message lists."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ UNCLEAR = Rule(
     fix="have the neighbor announce names of ports (lldpd: `configure lldp portidsubtype ifname`), or give MAC addresses in the inventory",
 )
 _MOST_NAMED = 3
-"""The most ports that one finding names."""
+"""The largest number of ports that one finding names."""
 
 
 def cabling(living: NetworkStates) -> Iterator[Deviation]:

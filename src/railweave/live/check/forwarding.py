@@ -230,7 +230,7 @@ class _Difference:
 
 
 _MOST_NAMED = 4
-"""The most prefixes with the same difference that are findings of their own: usually those of one leaf."""
+"""The largest number of prefixes with the same difference that are findings of their own: usually those of one leaf."""
 
 
 def _together(living: NetworkStates, device: str, differences: Sequence[_Difference]) -> Iterator[Deviation]:

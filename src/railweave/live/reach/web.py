@@ -2,7 +2,8 @@
 
 ``Eapi.ask`` runs only commands that are known to read only. ``Eapi.ran`` runs any command; ``telling`` uses it to change configurations.
 
-A certificate without a trusted authority is refused. Plain HTTP is allowed only on this machine, because it shows the password.
+A certificate without a trusted authority is refused. Plain HTTP is allowed only for servers on this machine, because it
+exposes the password.
 """
 
 from __future__ import annotations

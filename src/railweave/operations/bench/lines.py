@@ -1,9 +1,9 @@
-"""Numbered lines of a text, without terminal control codes and without what launchers and log collectors put before a line.
+"""Numbered lines of a text, without terminal control codes and without the prefixes that launchers and log collectors add.
 
-A prefix is found by its structure. Some elements of a prefix can begin no line of a benchmark (a date with a clock, a tag such as
-``[1,0]<stdout>:``) and are always taken off. Any other prefix is learned from the lines whose beginning is known, such as
-``# nThread`` or ``HOST:PID:TID [0] NCCL INFO``: what stands before it is a prefix, and lines that begin with the same pattern have
-it too.
+A prefix is recognized by its structure. Some elements never begin a line of a benchmark (a date with a time, a tag such
+as ``[1,0]<stdout>:``) and are always removed. Other prefixes are learned from lines with a known beginning, such as
+``# nThread`` or ``HOST:PID:TID [0] NCCL INFO``: the text before the known beginning is a prefix, which is also removed
+from other lines with the same pattern.
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line with its number, counted from 1, and what its prefix tells of the process that printed it.
+    """A line with its number, counted from 1, and the facts that its prefix states about the process that printed it.
 
     - ``host``: the server; empty if unknown.
     - ``rank``: the rank in the job, or None.
-    - ``source``: a name of the process, equal for all of its lines; empty if the line has no prefix that tells processes apart.
+    - ``source``: a name of the process, equal for all of its lines; empty if the line has no prefix by which processes
+      can be distinguished.
     """
 
     number: int
@@ -78,13 +79,13 @@ class Notes:
             self.more += 1
 
     def unread(self, lines: Iterable[Line]) -> None:
-        """Add a note for each nonempty line, as one that no reader understands."""
+        """Add a note for each nonempty line, which says that no reader understands the line."""
         for line in lines:
             if line.text.strip():
                 self.add(line.number, "not understood", line.text)
 
     def all(self) -> tuple[Note, ...]:
-        """Return all kept notes, followed by a note with the number of further ones if there were more."""
+        """Return all kept notes, followed by a note with the number of further notes if there were more."""
         if not self.more:
             return tuple(self.kept)
         return (*self.kept, Note(self.file, 0, f"{self.more} further lines were not understood"))
@@ -158,8 +159,9 @@ class _Prefix:
 def lines_of(text: str) -> list[Line]:
     """Return the lines of a text without terminal colors, control characters, and the prefixes of launchers and log collectors.
 
-    Lines keep the host and the rank that their prefix tells. If NCCL's own lines name one host for a process, its other lines have
-    this host too; a process whose lines name several hosts is a launcher, and has none.
+    Lines keep the host and the rank that their prefix states. If NCCL's own lines name one host for a process, all
+    lines of the process get this host. A process whose lines name several hosts is a launcher, and its lines get no
+    host.
     """
     plain: list[Line] = []
     for number, raw in enumerate(text.split("\n"), 1):
@@ -442,7 +444,7 @@ def _odd(given: object, parsed: float | None) -> str:
 
 
 def counted(given: object, name: str, line: int, notes: Notes) -> int | None:
-    """Return a measured whole number, or None with a note if there is none. Arguments are as in ``measured``."""
+    """Return a measured whole number. If there is none, add a note and return None. Arguments are as in ``measured``."""
     amount, exact = measured(given, name, line, notes), count(given)
     if amount is not None and exact is None:
         notes.add(line, f"{name} is no whole number: left out", str(given)[:40])

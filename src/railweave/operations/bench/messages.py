@@ -1,7 +1,7 @@
 """The meaning of NCCL's messages: the kind of fault of a warning and its rule, the error number, and the queue pair that it describes.
 
-A kind is the id of a rule of triage. Versions of NCCL, RCCL and their plugins change the sentences, so that a fragment tells
-messages of one meaning apart.
+A kind is the id of a rule of ``triage``. The sentences differ between versions of NCCL, RCCL and their plugins, so a
+message is recognized by a fragment of its sentence.
 """
 
 from __future__ import annotations
@@ -213,7 +213,10 @@ MEANINGS = tuple(
         ("run-plugin-failed", r"NET/OFI .*(?:initialization|creation) failed", "ofi/nccl_ofi_net.cpp"),
     )
 )  # fmt: skip
-"""The meanings of warnings. The first row that fits counts. Sources are files of NCCL's ``src``, of RCCL, and of the SHARP and OFI plugins."""
+"""The meanings of warnings. The first row that matches a message applies.
+
+Sources are files of NCCL's ``src``, of RCCL, and of the SHARP and OFI plugins.
+"""
 _PATTERNS = tuple((meaning.kind, re.compile(meaning.fragment)) for meaning in MEANINGS)
 _COMPLETION = re.compile(r"ompletion .*(?:vendor|status[ =]|with error)|complet\w+ with error")
 
@@ -222,7 +225,7 @@ _COMPLETION = re.compile(r"ompletion .*(?:vendor|status[ =]|with error)|complet\
 def kind_of(text: str) -> str:
     """Return the kind of fault that a warning reports, as the id of a rule; empty if the warning is unknown.
 
-    A warning without a row that has the number or text of a Linux error is a failed call.
+    A warning that no row matches, but that contains the number or text of a Linux error, is a failed call.
     """
     if _COMPLETION.search(text):
         return "run-completion-failed"
@@ -367,7 +370,7 @@ KINDS = (
 
 
 class QueuePairCall(NamedTuple):
-    """The queue pair of a failed ``ibv_modify_qp``. Values that the message does not have are empty; GIDs are addresses."""
+    """The queue pair of a failed ``ibv_modify_qp``. Values that the message lacks are empty. GIDs are given as IP addresses."""
 
     device: str = ""
     states: str = ""

@@ -168,7 +168,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class QueuePair:
-    """A queue pair at its creation. ``gid`` is an address; ``mtu`` is the number of the verbs enumeration (5 means 4096 bytes)."""
+    """A queue pair at its creation. ``gid`` is given as an IP address; ``mtu`` is the number of the verbs enumeration (5 means 4096 bytes)."""
 
     line: int
     host: str
@@ -211,11 +211,12 @@ class Affinity:
 class FailedCompletion:
     """A completion with an error.
 
-    - ``status``: the number of ``enum ibv_wc_status``; 12 means that all retries went unanswered. None if the message has no readable
-      status. The OFI plugin reports an error number instead (``error``).
+    - ``status``: the number of ``enum ibv_wc_status``; 12 means that no retry was answered. None if the message has no
+      readable status. The OFI plugin reports an error number instead (``error``).
     - ``error``: the error number (``errno.h``) of the OFI plugin.
-    - ``vendor_error``: the code of the RDMA device, or of the libfabric provider for the OFI plugin; ``text``: its message.
-    - GIDs are addresses; empty if the message has none.
+    - ``vendor_error``: the code of the RDMA device, or of the libfabric provider for the OFI plugin; ``text``: its
+      message.
+    - GIDs are given as IP addresses; empty if the message has none.
     """
 
     line: int
@@ -282,7 +283,7 @@ class NicSpeed:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """The distance of a GPU from a NIC, as NCCL prints it (a number, a comparison). ``gdr``: GPUDirect RDMA is used."""
+    """The distance of a GPU from a NIC, as NCCL prints it: a number and a comparison. ``gdr``: True if GPUDirect RDMA is used."""
 
     line: int
     host: str
@@ -384,7 +385,7 @@ class NcclLog:
 
     @property
     def nodes(self) -> int | None:
-        """The number of servers in the largest communicator, as NCCL counted them; None if the log does not show it."""
+        """The number of servers in the largest communicator, as NCCL counted them; None if the log does not show the number."""
         return max((rank.nodes for rank in self.ranks if rank.nodes is not None), default=None)
 
     def ring_of(self, channel: int) -> tuple[int, ...]:

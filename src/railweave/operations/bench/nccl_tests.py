@@ -86,13 +86,13 @@ def operation_named(name: str | None) -> str:
 
 
 def kept(name: str) -> bool:
-    """Return whether an environment variable is to be stored: it belongs to the communication libraries and is not a secret."""
+    """Return True if an environment variable is to be stored: if it belongs to the communication libraries and is not a secret."""
     return KEPT.fullmatch(name) is not None and _SECRET.search(name) is None
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceTimes:
-    """The times of a row for one place: in-place or out-of-place. None: not measured or not printed.
+    """The times of a row for one place, in-place or out-of-place. None means that a time was not measured or not printed.
 
     - ``wrong``: the number of wrong values. None if the test did not check the data (-c 0). Up to nccl-tests 2.12,
       this column held ``largest_error``.

@@ -224,7 +224,10 @@ class _Run:
 
 
 def without_mpi(processes: int) -> str:
-    """Return the failure of a test that was built without MPI. ``processes``: the number of processes that measured each for itself."""
+    """Return the failure text for a test that was built without MPI.
+
+    ``processes``: the number of processes, each of which ran the test separately.
+    """
     return (
         f"{processes} processes measured each for itself, none of them over the network: the test was built without MPI "
         "(build with MPI=1), or the launcher belongs to another MPI"
@@ -239,7 +242,7 @@ def _library(ranks: Sequence[nccl_tests.Rank]) -> Literal["NCCL", "RCCL", ""]:
 
 
 def read_nccl_tests(lines: Sequence[Line], notes: Notes, operation: str = "") -> list[nccl_tests.NcclTests]:
-    """Return the runs in these lines, in order. Never raises an error. ``operation``: that of runs that do not name theirs."""
+    """Return the runs in these lines, in order. Never raises an error. ``operation``: the operation of runs whose output does not name it."""
     runs: list[_Run] = []
     above = ""
     for line in lines:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 MOST_CELLS = 64
-"""The most rows of a readable map. Its cells are NICs if they are at most this many, else servers, else leaves."""
+"""The largest number of rows of a map that is still readable. Its cells are NICs if there are at most this many, else servers, else leaves."""
 CELL, LABEL, MAP_TOP = 14.0, 190.0, 8.0
 DARKEST = 0.5
 """The fraction of the usual rate at and below which a cell has the strongest color."""

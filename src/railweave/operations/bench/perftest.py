@@ -30,7 +30,7 @@ class PerftestRow:
 
     - ``bandwidth_gbps``: the sum of both directions in a bidirectional test.
     - ``iterations``: the total of all queue pairs; None if the test ran for a fixed duration.
-    - Latencies are half a round trip; for reads and atomics a whole round trip.
+    - Latencies are half a round trip, or a whole round trip for reads and atomics.
     - ``half``: if set, the row has the results of one end only, and is not a result of the whole test.
     """
 
@@ -84,7 +84,10 @@ def row_of(line: int, values: Mapping[str, float | int | None], half: Half | Non
 
 @dataclass(frozen=True, slots=True)
 class PerftestFailure:
-    """The reason why a test ended. ``status`` is that of the completion (12: all retries went unanswered), ``syndrome`` the vendor's."""
+    """The reason why a test ended. ``status`` is the status of the completion (12: no retry was answered).
+
+    ``syndrome`` is the vendor's error code.
+    """
 
     line: int
     what: str
@@ -97,8 +100,8 @@ class Perftest:
     """A test of perftest.
 
     - ``settings``: the name-value pairs of the header, as printed.
-    - ``memory``: ``gpu`` if the output or the command says so, otherwise ``host``.
-    - GIDs are addresses; a mapped IPv4 address is shown as IPv4.
+    - ``memory``: ``gpu`` if the output or the command shows buffers in GPU memory, otherwise ``host``.
+    - GIDs are given as IP addresses; a mapped IPv4 address is given as IPv4.
     - ``command``: the command line of the test, if the text contains it.
     """
 
@@ -215,7 +218,7 @@ class _Document:
 def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | None = None) -> list[Perftest]:
     """Return the tests in a JSON file, which may hold several documents one after another. Never raises an error.
 
-    ``gbits``: True if the test ran with ``--report_gbits``, which determines the unit of rates. None: unknown; the
+    ``gbits``: True if the test ran with ``--report_gbits``, which determines the unit of rates. None means unknown; the
     unit is then derived from the message rate. Without a message rate, the bandwidth is left out with a note.
     """
     documents = [document for document in _documents(lines, notes) if document.results]

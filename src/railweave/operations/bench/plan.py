@@ -46,7 +46,7 @@ class Perftest:
     """A perftest run between two NICs, or from a NIC to itself if both ends are the same NIC.
 
     - ``size_bytes``: the message size; None for all sizes (``-a``).
-    - ``qps``: the number of queue pairs; ``both_ways``: ``-b``.
+    - ``qps``: the number of queue pairs; ``both_ways``: True for a bidirectional test (``-b``).
     - ``seconds``: the duration; None if the run sends a fixed number of messages.
     - ``color``: the color of both addresses; empty if the path is not pinned.
     """
@@ -92,10 +92,10 @@ class PlannedRun:
     - ``name``: unique in the plan, and usable as a file name, with ``/`` between parts
       (``pairs/leaf/03/h100-01-gpu0_eth``).
     - ``part``: the part of the suite that the run belongs to; ``why``: a sentence on the purpose of the run.
-    - ``round``: the number of the round. Runs of a part in the same round run at the same time and share no NIC and
-      no link.
+    - ``round``: the number of the round. Runs of a part in the same round run at the same time and share no NIC and no
+      link.
     - ``timeout_s``: the time limit; ``estimate_s``: the expected duration.
-    - ``tolerance``: how far below its band a number may be before it is a finding, as a fraction (0.05).
+    - ``tolerance``: the fraction (such as 0.05) by which a number may be below its band without being a finding.
     - ``predictions``: the expected results, each with its band; empty if nothing is known.
     - ``links``: the links that the packets use in both directions, if the path is pinned.
     - ``needs``: the state of switches or NICs that the run needs and cannot set itself; empty if the design is
@@ -131,7 +131,7 @@ class Plan:
 
     @property
     def estimate_s(self) -> float:
-        """The expected duration of all runs in seconds. The runs of a round run at the same time, so the longest counts."""
+        """The expected duration of all runs in seconds. The runs of a round run at the same time, so a round takes as long as its longest run."""
         longest: dict[tuple[str, int], float] = {}
         for run in self.runs:
             key = run.part, run.round
@@ -211,7 +211,7 @@ class RunRequest:
     """A run that a suite requests, before anything is predicted.
 
     - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: see ``PlannedRun``.
-    - ``alike``: a value that is equal for runs that perform the same with the same test. They share a prediction.
+    - ``alike``: a value that is equal for runs with the same expected result. Such runs share a prediction.
     - ``gbps``: the total speed of a server's NICs in 10^9 bit/s. Without a prediction it determines the expected
       duration.
     - ``places``: for perftest, the indexes of the client's and the server's address on their NICs.

@@ -179,8 +179,8 @@ _HEADS = ("# nThread", "# nccl-tests", "# rccl-tests", "rccl-tests:", "# Collect
 class ParsedText:
     """The content of a text, and notes on unknown lines.
 
-    - ``tableless``: the line of the first ``# nThread``, if the text has this header of nccl-tests and no row of a table was read;
-      otherwise 0.
+    - ``tableless``: the line number of the first ``# nThread`` (the header of nccl-tests) if no row of a table was
+      read; 0 otherwise.
     """
 
     file: str
@@ -202,10 +202,10 @@ class ParsedText:
 def read(text: str, file: str, *, gbits: bool | None = None, operation: str = "") -> ParsedText:
     """Read all results in a text. Never raises an error. ``file``: the name of the source in notes.
 
-    ``operation``: the operation of runs of nccl-tests that do not name theirs.
+    ``operation``: the operation of nccl-tests runs whose output does not name it.
 
-    ``gbits``: True if perftest wrote its JSON with ``--report_gbits``; the JSON itself does not show it. None:
-    unknown; the message rate then reveals the unit.
+    ``gbits``: True if perftest wrote its JSON with ``--report_gbits``; the JSON itself does not show it. None means
+    unknown; the unit is then derived from the message rate.
     """
     notes = Notes(file)
     text = text.removeprefix("\ufeff")

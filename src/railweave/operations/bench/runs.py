@@ -1,4 +1,4 @@
-"""Import benchmark outputs: convert parsed text into runs for the store, and compare logs with what the model assumes."""
+"""Import of benchmark outputs: conversion of parsed text into runs for the store, and comparison of logs with the values that the model assumes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def variables_of(log: NcclLog) -> dict[str, str]:
 
 
 def versions_of(log: NcclLog) -> dict[str, str]:
-    """Return the version of the library. If ranks had different versions, they are separated by commas."""
+    """Return the version of the library. If ranks had different versions, all of them are returned, separated by commas."""
     return {log.library: ", ".join(text for _, text in log.versions)} if log.library and log.versions else {}
 
 
@@ -84,8 +84,8 @@ def facts_of(log: NcclLog) -> tuple[tuple[str, str], ...]:
 def runs_of(read: ParsedText, digest: str, kept: str, environment: Environment | None = None) -> list[Run]:
     """Return the runs in a text.
 
-    The facts in an NCCL log are added to each nccl-tests run of the same text. Without such runs, the log itself is a
-    run without samples.
+    The facts in an NCCL log are added to each nccl-tests run of the same text. If there is no such run, the log becomes
+    a run without samples.
 
     - ``digest``: the SHA-256 digest of the text; ``kept``: the time of storage (ISO 8601).
     - ``environment``: further known facts, such as the design.
@@ -365,7 +365,7 @@ def parameters_of(log: NcclLog, job: Job) -> Parameters:
 def laid_beside(log: NcclLog, job: Job, nccl: Parameters | None = None) -> tuple[Row, ...]:
     """Return a row for each fact in a log, with the value that the model assumes for a job of these servers in this order.
 
-    ``nccl``: the model's parameters; None: those that the log reports. A fact that is missing from the log has no
+    ``nccl``: the model's parameters; None means the parameters that the log reports. A fact that the log lacks has no
     row.
     """
     return tuple(_rows(log, job, nccl or parameters_of(log, job)))
@@ -439,7 +439,7 @@ class ImportResult:
     - ``files``: the content of each file.
     - ``runs``: the new runs.
     - ``known``: the number of runs that were already stored.
-    - ``beside``: by file, the comparison of its log with the model.
+    - ``beside``: the comparison of each file's log with the model, by file.
     """
 
     files: tuple[ParsedText, ...]
@@ -464,10 +464,10 @@ def import_files(
 ) -> ImportResult:
     """Read benchmark outputs, and store either all of their runs or none. ``source``: the name of the network that was benchmarked.
 
-    Of a folder all files are read; those that are no benchmark output give only a note.
+    All files in a folder are read. Files in a folder that are not benchmark output only give a note.
 
-    ``network``: the network, to compare logs with; or None. ``gbits``, ``operation``: see ``read``. Raises ``SpecError`` if a file
-    cannot be read or is not a benchmark output, and ``InputError`` if there is no such operation.
+    ``network``: the network to compare logs with, or None. ``gbits``, ``operation``: see ``read``. Raises ``SpecError``
+    if a file cannot be read or is not a benchmark output, and ``InputError`` if there is no such operation.
     """
     environment, named = Environment(), operation_named(operation)
     if network is not None:
@@ -496,7 +496,7 @@ def import_files(
 
 
 def runs_of_files(files: Sequence[Path | str], operation: str | None = None) -> tuple[list[Run], list[str]]:
-    """Return the runs in outputs, without storing them, and the notes. Raises as ``import_files`` does."""
+    """Return (the runs in outputs, notes), without storing the runs. Raises the errors of ``import_files``."""
     named = operation_named(operation)
     runs: list[Run] = []
     notes: list[str] = []
@@ -527,8 +527,8 @@ def _outputs(files: Sequence[Path | str]) -> Iterator[tuple[Path | str, bool]]:
 def output_text(file: Path | str) -> str:
     """Return the text of an output. Raise SpecError if the file cannot be read or is too large.
 
-    Bytes that are not UTF-8 are replaced, because a log may contain anything. The dump of
-    PyTorch's flight recorder, which is no text, becomes JSON.
+    Bytes that are not UTF-8 are replaced, because a log may contain anything. A dump of PyTorch's flight recorder,
+    which is binary, is converted to JSON.
     """
     try:
         with Path(file).open("rb") as stream:

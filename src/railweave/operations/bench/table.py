@@ -49,7 +49,7 @@ IN_UNITS = {
 }
 """The quantity and the factor for a column or metric name together with a unit.
 
-For bus bandwidth ``GB/s`` means bytes; perftest's ``Gb/s`` means bits.
+In bus bandwidths, ``GB/s`` means 10^9 byte/s; in perftest's rates, ``Gb/s`` means 10^9 bit/s.
 """
 
 KNOWN = {quantity for quantity, _ in (*QUANTITIES.values(), *IN_UNITS.values())}
@@ -78,7 +78,7 @@ class Table:
 
 
 def is_table(heads: Sequence[str]) -> bool:
-    """Return whether at least one of these column names means a known quantity."""
+    """Return True if at least one of these column names means a known quantity."""
     names = {head.strip().lower() for head in heads}
     return bool(names & QUANTITIES.keys()) or (
         "unit" in names and bool(names & {"value", *(key for key, _ in IN_UNITS)})

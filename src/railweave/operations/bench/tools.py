@@ -1,4 +1,4 @@
-"""The output of four more benchmarks: OSU micro-benchmarks (MPI), ``ucx_perftest``, TransferBench and nvbandwidth.
+"""Readers of the output of four benchmarks: OSU micro-benchmarks (MPI), ``ucx_perftest``, TransferBench and nvbandwidth.
 
 Bandwidths are stored in 10^9 bit/s, whatever unit was printed. Sources: OSU micro-benchmarks, ``c/util/osu_util.c`` (``MB/s`` is 10^6
 byte/s); openucx/ucx, ``src/tools/perf/perftest.c`` (``MB/s`` is 2^20 byte/s); ROCm/TransferBench, ``src/client``; NVIDIA/nvbandwidth,
@@ -93,7 +93,7 @@ TOOLS: Mapping[str, re.Pattern[str]] = {
 
 
 def tool_of(text: str) -> str:
-    """Return the tool whose output this line begins; empty if it begins none."""
+    """Return the tool whose output begins with this line; empty if no tool's output does."""
     return next((tool for tool, begins in TOOLS.items() if begins.search(text)), "")
 
 

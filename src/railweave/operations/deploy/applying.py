@@ -1,4 +1,4 @@
-"""Apply plans: run a plan on a site as a journaled revision, resume it, fill in secrets, change the operator's files."""
+"""Application of plans: run a plan on a site as a revision in the journal, resume it, fill in secrets, and change the operator's files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FileChange:
 def change_of(plan: Plan) -> FileChange | None:
     """Return the change of the operator's file that a plan makes: the fabric file for a drain, the inventory for a replacement.
 
-    None: the plan changes no such file.
+    Return None if the plan changes no such file.
     """
     if plan.drain is not None:
         return FileChange(Path(plan.fabric), plan.drain.before, plan.drain.after, "the fabric file")
@@ -71,7 +71,7 @@ def check(change: FileChange) -> None:
 
 
 def network_of_plan(fabric: RunningFabric, plan: Plan | None) -> Network:
-    """Return the network after a plan: that of the fabric file, with the plan's changes to the fabric file or the inventory.
+    """Return the network after a plan: the network of the fabric file, with the plan's changes to the fabric file or the inventory.
 
     Raises ``InputError`` if a file has changed since the plan was made (see ``check``), or if the network cannot be designed.
     """
@@ -89,7 +89,7 @@ def write(change: FileChange) -> None:
 
 
 def put_back(change: FileChange) -> None:
-    """Write the ``before`` text. Raises the same errors as ``write``."""
+    """Write the ``before`` text. Raises the errors of ``write``."""
     _written(change, change.before)
 
 
@@ -139,7 +139,7 @@ class ApplySettings:
     - ``confirm_within``: seconds that a device waits for its confirmation before it reverts.
     - ``settle``: seconds that the network may take to converge.
     - ``say``: a function that receives progress lines.
-    - ``wait_for``: a function that is called before a wave that has servers.
+    - ``wait_for``: a function that is called before a wave in which servers change or lose NICs.
     - ``idle_limit``: the traffic limit below which a port counts as idle after a drain.
     - ``upgrade_timeouts``: the time limits of an upgrade.
     - ``shift``: a function that drains switches for an upgrade, or returns them to service if its second argument is
@@ -171,7 +171,10 @@ def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
 
 
 def interrupted(number: int, place: Argument | Option) -> InputError:
-    """Return the error for a command that cannot run because revision ``number`` was interrupted. ``place``: the argument at fault."""
+    """Return the error for a command that cannot run because revision ``number`` was interrupted.
+
+    ``place``: the argument or option that the error names.
+    """
     fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
     return InputError([Problem(place, f"revision {number} was interrupted", fix)])
 
@@ -187,10 +190,10 @@ def apply(
     dry_run: bool,
     part_of: int | None = None,
 ) -> Revision:
-    """Apply a plan, and return its revision. ``dry_run``: only rehearse.
+    """Apply a plan, and return its revision. ``dry_run``: only test the changes on the devices.
 
     ``part_of``: the number of the upgrade revision that this plan belongs to. Raises ``InputError`` if the plan does
-    not fit the present state, and ``StoppedError``.
+    not fit the present state, and ``StoppedError`` if a device refuses its change or a wave fails.
     """
     for last in rows.under_way():
         if last.number != part_of:
@@ -216,9 +219,9 @@ def apply(
 
 
 def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, str], *, back: bool) -> Revision:
-    """Complete the newest interrupted revision, or roll it back with ``back``.
+    """Complete the newest interrupted revision and return it. With ``back``, only end its unfinished wave (``recovery.unfinished``).
 
-    Raises ``InputError`` if there is none, and ``StoppedError``.
+    Raises ``InputError`` if no revision was interrupted, and ``StoppedError`` if a wave fails.
     """
     newest = next(iter(rows.under_way()), None)
     if newest is None:
@@ -243,7 +246,10 @@ def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, 
 def resume_all(
     fabric: RunningFabric, rows: Journal, how: ApplySettings, secrets: Mapping[str, str], *, back: bool
 ) -> Revision:
-    """Complete or roll back the interrupted revision, then the upgrade that it belongs to. Raises the errors of ``resume``."""
+    """Complete or roll back the interrupted revision, then the upgrade to which it belongs, and return the last of them.
+
+    Raises the errors of ``resume``.
+    """
     while True:
         newest = next(iter(rows.under_way()), None)
         network = network_of_plan(fabric, None if newest is None else rows.plan(newest.number))
@@ -257,8 +263,8 @@ def resume_all(
 def with_shifts(fabric: RunningFabric, rows: Journal, how: ApplySettings, secrets: Mapping[str, str]) -> ApplySettings:
     """Return settings whose ``shift`` drains switches during an upgrade, or returns them, with a plan and a revision each time.
 
-    ``shift`` does nothing if the switches are already in the requested state. It raises ``InputError`` if the drain
-    is refused, and ``StoppedError``.
+    ``shift`` does nothing if the switches are already in the requested state. It raises ``InputError`` if the drain is
+    refused, and ``StoppedError`` if a wave of the drain fails.
     """
 
     def shift(names: Sequence[str], back: bool) -> None:

@@ -60,7 +60,7 @@ class Disruptive:
 
     - ``statement``: the statement that causes the disruption, according to ``source``.
     - ``what``: the traffic or service that is interrupted; ``why``: the reason.
-    - ``ports``: the ports that are disrupted; empty if the whole device is.
+    - ``ports``: the ports that are disrupted; empty if the whole device is disrupted.
     """
 
     statement: str
@@ -75,7 +75,7 @@ class DeviceChange(JsonObject):
     """The change of a device. Mappings are by file name.
 
     - ``before``: digests of the running texts; ``after``: digests after the change.
-    - ``commands``: the commands that make the change; ``target``: the whole configuration after it.
+    - ``commands``: the commands that make the change; ``target``: the whole configuration after the change.
     - ``as_designed``: True if the device runs exactly its design after the change.
     - ``shown``: the statements removed (``-``), added (``+``) and changed (``~``).
     - ``kept``: statements outside the design that stay on the device.
@@ -116,7 +116,7 @@ class DeviceChange(JsonObject):
 
     @classmethod
     def of_json(cls, device: str, document: Mapping[str, Any]) -> DeviceChange:
-        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        """Return the value of a JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
             device,
             document["system"],
@@ -145,8 +145,8 @@ def change(
     """Return the change from a device's running texts to the wanted texts, both by file.
 
     ``own_statements``: a function that finds the statements that belong to the device and not to the design; they are
-    kept. It is slow, so it is called only if the change would remove a statement. None: no such statement is kept.
-    Raises ``SpecError`` for a text that cannot be read.
+    kept. The function is slow, so it is called only if the change would remove a statement. None means that no such
+    statement is kept. Raises ``SpecError`` for a text that cannot be read.
     """
     reader, transaction = system(nos).reader, system(nos).transaction
     if reader is None or transaction is None:
@@ -256,7 +256,7 @@ def _same(node: Node, other: Node) -> bool:
 
 
 def server_change(server: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> DeviceChange:
-    """Return the change of a server from its running ``host.json`` to the wanted one. Raises ``SpecError`` if a text cannot be read."""
+    """Return the change of a server from its running ``host.json`` to the wanted ``host.json``. Raises ``SpecError`` if a text cannot be read."""
     before, after, target = dict[str, str](), dict[str, str](), dict[str, str]()
     commands = dict[str, tuple["Command", ...]]()
     shown, disrupts = list[str](), list[Disruptive]()
@@ -328,7 +328,7 @@ def _means_nothing(
 
 
 def loses_only(change: DeviceChange) -> bool:
-    """Return whether a server's change only removes routes or rules."""
+    """Return True if a server's change only removes routes or rules."""
     kinds = {(line[0], line[2:].partition(" ")[0]) for line in change.shown}
     return bool(kinds & {("-", table) for table in TABLES}) and not kinds & {
         (sign, table) for sign in "+~" for table in TABLES

@@ -31,7 +31,7 @@ class Device:
     - ``change``: the change of the device in the plan, with references to secrets.
     - ``given``: the same change with the values of secrets, and the configuration before the change.
     - ``open_by``: a function that opens a session which may change the device.
-    - ``attempts``: the most attempts to reach the device.
+    - ``attempts``: the largest number of attempts to reach the device.
     """
 
     change: DeviceChange
@@ -45,7 +45,7 @@ class Device:
     def transaction(self) -> Transaction:
         """The module that tests, commits, confirms and rolls back changes on the device's operating system.
 
-        Every device of an accepted plan has such a module: a plan that changes any other device is refused.
+        Every device of an accepted plan has such a module, because a plan that changes any other device is refused.
         """
         transaction = changes.transaction(self.change.system)
         assert transaction is not None  # noqa: S101 - a plan with such a device is refused, and never comes here
@@ -104,10 +104,10 @@ class Device:
         await self._with(work, attempts=self.attempts)
 
     async def go_back(self) -> None:
-        """Restore the earlier configuration, however far the change has got. Changes of other users are not undone.
+        """Restore the earlier configuration, at any stage of the change. Changes of other users are not undone.
 
-        Raises ``ReachError`` if the device cannot be reached, and ``RefusedError`` if it runs something that is not
-        part of this change.
+        Raises ``ReachError`` if the device cannot be reached, and ``RefusedError`` if its configuration is neither the
+        one before nor the one after this change.
         """
         if self.untouched:
             return
@@ -129,19 +129,22 @@ class Device:
         await self._with(work, attempts=self.attempts)
 
     def as_before(self, texts: Mapping[str, str]) -> bool:
-        """Return whether texts match the earlier configuration of the device. If none was saved yet, it is the one the plan is based on."""
+        """Return True if texts match the earlier configuration of the device.
+
+        If none was saved yet, this is the configuration on which the plan is based.
+        """
         return self.same(texts, self.given.before) if self.given.before else not self.moved(texts)
 
     def moved(self, texts: Mapping[str, str]) -> bool:
-        """Return whether texts differ from the texts on which the plan is based."""
+        """Return True if texts differ from the texts on which the plan is based."""
         return any(self._digest(file, texts.get(file, "")) != digest for file, digest in self.change.before.items())
 
     def same(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-        """Return whether texts are equal to the wanted ones, in the files that change. Secrets that a device hashes are not compared."""
+        """Return True if texts are equal to the wanted texts, in the files that change. Secrets that a device hashes are not compared."""
         return not self.missing(texts, wanted)
 
     def missing(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
-        """Return the paths of the statements that differ between the texts and the wanted ones."""
+        """Return the paths of the statements that differ between the texts and the wanted texts."""
         paths: list[str] = []
         for file in self.change.commands:
             text = texts.get(file, "")

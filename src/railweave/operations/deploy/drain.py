@@ -1,4 +1,7 @@
-"""Plans of drains and undrains: their targets, the losses, and whether traffic avoids drained links; the command before a wave."""
+"""Plans of drains and undrains: their targets, the losses, and a check that traffic avoids drained links.
+
+Also the command that is run before a wave.
+"""
 
 from __future__ import annotations
 

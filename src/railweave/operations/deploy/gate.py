@@ -1,4 +1,4 @@
-"""The check between a change and its confirmation: the state of a wave's devices and their neighbors must match the expected state.
+"""The check between the change of a wave and its confirmation. The state of the wave's devices and their neighbors must match the expected state.
 
 The expected state follows from the configurations that devices run at that moment, not from the end of the plan. Half of a network
 may have been changed.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Texts = Mapping[str, Mapping[str, str]]
 
 AGAIN_S = 1.0
-"""Seconds between two checks of the network, or as long as a check takes if that is longer."""
+"""The seconds between two checks of the network. If a check takes longer, the interval is the duration of the check."""
 
 
 @dataclass
@@ -122,7 +122,7 @@ class Check:
 
 
 def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
-    """Return configurations without sessions that only one end has. They cannot come up before the other end is changed too."""
+    """Return configurations without sessions that only one end has. Such sessions cannot come up before the other end is changed too."""
     ends = Counter(
         session.link
         for config in configs.values()

@@ -118,7 +118,7 @@ class Journal:
         return self.revision(number)
 
     def end(self, number: int, state: State, why: str = "") -> None:
-        """Record the end of a revision and its reason. The state ``running`` records an interruption, which is not an end."""
+        """Record the end of a revision and its reason. With the state ``running``, record only that the revision was interrupted."""
         ended = None if state == "running" else time.time()
         with self._database as rows:
             rows.execute(
@@ -205,7 +205,7 @@ class Journal:
             write_file(folder / file, text, private=True)
 
     def kept(self, number: int, device: str, when: Literal["before", "after"]) -> dict[str, str]:
-        """Return the stored texts of a device by file; empty if there are none. Raises ``OutputError`` if they cannot be read."""
+        """Return the texts of a device that ``keep`` stored, by file; empty if there are none. Raises ``OutputError`` if they cannot be read."""
         folder = self.folder / "revisions" / f"{number:04}" / device / when
         try:
             return {file.name: file.read_text(encoding="utf-8") for file in sorted(folder.iterdir())}
@@ -227,7 +227,7 @@ def folder_of(fabric: Path) -> Path:
 
 @contextmanager
 def opened(fabric: Path) -> Generator[Journal]:
-    """Open the journal of a fabric file for reading, while the context lasts. It is empty if nothing was ever applied.
+    """Open the journal of a fabric file for reading, while the context lasts. The journal is empty if nothing was ever applied.
 
     ``at_work`` opens it for writing. Raises ``OutputError`` if the journal cannot be read.
     """
@@ -309,7 +309,7 @@ def _stamps(files: Iterable[Path]) -> list[tuple[int, int] | None]:
 
 
 def who_is_at_work(fabric: Path) -> str:
-    """Return the user, host and process that now have the journal of a fabric file open for writing; empty if there is none."""
+    """Return the user, host and process that now have the journal of a fabric file open for writing; empty if no process has it open."""
     try:
         with (folder_of(fabric) / "lock").open("rb") as lock:
             try:
@@ -325,7 +325,8 @@ def who_is_at_work(fabric: Path) -> str:
 def at_work(fabric: Path) -> Generator[Journal]:
     """Open the journal of a fabric file for exclusive writing, while the context lasts.
 
-    Raises ``OutputError`` that names the user who has it open, or if it cannot be written.
+    Raises ``OutputError`` if the journal cannot be written, or, with the name of the user, if another process has it
+    open.
     """
     folder = folder_of(fabric)
     try:

@@ -1,4 +1,4 @@
-"""The network that is left after a drain: its capacity, its losses, and leaves that would still use drained links."""
+"""The network that remains after a drain: its capacity, its losses, and the leaves that would still use drained links."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def capacity(before: Network, after: Network) -> Iterator[str]:
 def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
     """Yield a line for each kind of part that is lost in ``after``.
 
-    These are path colors of leaves, rail planes, leaves without uplinks, tenants, NICs of servers, and routes.
+    The kinds are path colors of leaves, rail planes, leaves without uplinks, tenants, NICs of servers, and routes.
     """
     old, new = (_uplinks(present(network), "leaf") for network in (before, after))
     stay = [leaf for leaf in old if leaf not in after.absent]

@@ -1,4 +1,4 @@
-"""Plans that change devices from their running configurations to the design, checked for the isolation of tenants in each wave."""
+"""Creation of plans that change devices from their running configurations to the design. The isolation of tenants is checked in each wave."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Tenants = dict[str, dict[str, str]]
 
 
 class PlanConfigs:
-    """The configurations of switches before a plan (``before``) and after all of it (``after``)."""
+    """The configurations of switches before a plan (``before``) and after the whole plan (``after``)."""
 
     def __init__(
         self,
@@ -90,7 +90,10 @@ class PlanConfigs:
         return [group for group in groups if len(group) > 1]
 
     def computed(self, waves: Sequence[Wave], allow_cut: Collection[str] | None) -> tuple[Wave, ...]:
-        """Return the waves with their effect on traffic. A wave that cuts what ``allow_cut`` does not name is refused; None allows all."""
+        """Return the waves with their effect on traffic.
+
+        A wave that cuts a tenant, VNI or fabric that ``allow_cut`` does not name is refused; None allows all cuts.
+        """
         devices = [wave.devices for wave in waves]
         effects = Moments(self.network, self.before, self.after, devices).effects()
         cuts = [
@@ -202,7 +205,7 @@ class PlanConfigs:
     def told(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
         """Return the waves with lines about the servers that move between tenants, and the reasons to refuse a wave.
 
-        A wave is refused if it leaves a server in the VRFs of two tenants, or lets tenants reach each other.
+        A wave is refused if it leaves a server in the VRFs of two tenants, or if it lets tenants reach each other.
         """
         old, new = tenants(self.network, self.before), tenants(self.network, self.after)
         moving = {

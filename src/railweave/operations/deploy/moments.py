@@ -1,7 +1,7 @@
-"""The effect of a plan's waves on traffic, computed from the configurations that stand after each wave and while a wave is carried out.
+"""The effect of a plan's waves on traffic, computed from the configurations after each wave and during the wave.
 
-Each of these networks goes through the routing and the checks of ``railweave verify``. A change that routing and checks do not see, such as a timer,
-is either in a system's table of disruptions or unknown.
+For each of these states, routes are computed and the checks of ``railweave verify`` are run. A change that routing and
+checks do not see, such as a timer, is either in a system's table of disruptions or unknown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 NOTHING, ROUTES, UNKNOWN = "nothing", "routes", "unknown"
-"""Kinds of fields (``FIELDS``): those that carry no traffic, those whose effect routing and checks compute, and those whose effect is not computed."""
+"""The kinds of configuration fields (``FIELDS``): fields without effect on traffic, fields whose effect routing and checks compute, and fields whose effect is not computed."""
 FIELDS = (
     (r".*\bdescription|.*\.order", NOTHING),
     (r"management\.security\.edge_ports.*", UNKNOWN),
@@ -53,10 +53,13 @@ FIELDS = (
     (r"(bgp|vrfs|overlay|mac_vrf|isis|ospf|loopback|gateways|interfaces)\b.*", ROUTES),
     (r"(protection|extra)\b.*", UNKNOWN),
 )  # fmt: skip
-"""The kind of each field of a configuration, by a pattern of its name; the first that fits counts. Any other kind is a subject to name in the plan."""
+"""The kind of each field of a configuration, by a pattern of the field's name. The first pattern that matches applies.
+
+A kind other than ``NOTHING``, ``ROUTES`` and ``UNKNOWN`` is a subject that the plan names.
+"""
 _FIELDS = [(re.compile(pattern), kind) for pattern, kind in FIELDS]
 ALL_HALVES = 64
-"""The number of switches up to which every two devices of a wave are computed with one changed and the other not."""
+"""The largest number of switches in a network for which states with one changed and one unchanged device are computed for every two devices of a wave."""
 _CUTS = {"unreachable"}
 """The findings that say again what ``Cut`` says."""
 _NAMES = 3
@@ -73,14 +76,15 @@ class Cut(JsonObject):
     """Destinations that are lost although they were reached before the plan and are reached after it.
 
     - ``prefixes``: each prefix, with the switches, or the VRFs of switches, that do not reach it.
-    - ``until``: the number of the wave after which they are reached again; 0 if only while this wave is carried out.
+    - ``until``: the number of the wave after which the destinations are reached again; 0 if they are lost only during
+      this wave.
     """
 
     prefixes: Mapping[str, tuple[str, ...]]
     until: int
 
     def names(self, network: Network) -> set[str]:
-        """Return the names of what is cut: tenants, VNIs (``VNI 100``), and fabrics for destinations outside tenants."""
+        """Return the names of the tenants, VNIs (``VNI 100``) and, for destinations outside tenants, fabrics that are cut."""
         names: set[str] = set()
         for place in {place for places in self.prefixes.values() for place in places}:
             device, _, table = place.partition(" ")
@@ -92,7 +96,8 @@ class Cut(JsonObject):
 class WaveEffect(JsonObject):
     """The computed effect of one wave on traffic.
 
-    - ``states``: the number of networks whose routes were computed for this wave; 0 if it was not computed.
+    - ``states``: the number of states of the network whose routes were computed for this wave; 0 if the effect was not
+      computed.
     - ``cuts``: destinations that are lost for a time.
     - ``effects``: the difference from before this wave: prefixes lost for good, moved and gained, colors, classes, tenants.
     - ``risks``: findings of checks that neither the network before the plan nor the one after it has, with the wave that ends each.
@@ -109,7 +114,7 @@ class WaveEffect(JsonObject):
 
     @classmethod
     def of_json(cls, document: Mapping[str, Any]) -> WaveEffect:
-        """Build the effect from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        """Return the effect of a JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
 
         def named(there: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
             return {name: tuple(names) for name, names in there.items()}
@@ -126,7 +131,7 @@ class WaveEffect(JsonObject):
         )
 
     def lines(self) -> list[str]:
-        """Return the effect as sentences, the worst first; empty if there is none."""
+        """Return the effect as sentences, with the most severe first; empty if there is no effect."""
         after = self.effects
         return [
             *_cut(self.cuts),
@@ -266,13 +271,16 @@ STAGES = (
     "every device accepts old and new route targets, prefixes, AS numbers, DSCPs and packet sizes",
     "every device offers the new ones, and still accepts the old",
 )
-"""The intermediate steps of ``stages``, in words. After them, the design itself removes the old ones."""
+"""The intermediate steps of ``stages``, in words. After these steps, the design itself removes the old route targets and prefixes."""
 
 
 def stages(
     before: Mapping[str, DeviceConfig], after: Mapping[str, DeviceConfig]
 ) -> tuple[dict[str, DeviceConfig], ...]:
-    """Return configurations between two networks, in order, so that what either accepts is accepted until no device offers it."""
+    """Return intermediate configurations between two networks, in order.
+
+    Devices accept a route target or prefix of either network as long as any device offers it.
+    """
     accepting = {name: _accepting(config, config, after[name]) for name, config in before.items()}
     offering = {name: _accepting(config, before[name], config) for name, config in after.items()}
     return accepting, offering
@@ -343,9 +351,9 @@ def _classifying(qos: QosConfig, old: QosConfig, new: QosConfig) -> QosConfig:
 
 
 class Moments:
-    """The networks that stand before a plan, after each of its waves, and between.
+    """The states of the network before a plan, after each of its waves, and during the waves.
 
-    - ``before``, ``after``: the configurations of all switches before the plan and after all of it.
+    - ``before``, ``after``: the configurations of all switches before the plan and after the whole plan.
     - ``waves``: the names of the devices of each wave, in order.
     """
 

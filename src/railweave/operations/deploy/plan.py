@@ -1,4 +1,4 @@
-"""Plans: changes by device in waves, with risks and refusals, and the consequences of replaced hardware.
+"""Plans: the changes of devices, in waves, with risks and reasons for a refusal, and the consequences of replaced hardware.
 
 A plan is shown, saved, and applied unchanged.
 """
@@ -48,12 +48,12 @@ class Drain(JsonObject):
     refused: tuple[str, ...] = ()
 
     def other_way(self) -> Drain:
-        """Return the drain that reverses this one."""
+        """Return the drain that reverses this drain."""
         return Drain(self.names, not self.back, self.after, self.before)
 
     @classmethod
     def of_json(cls, document: Mapping[str, Any]) -> Drain:
-        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        """Return the value of a JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
             tuple(document["names"]),
             bool(document["back"]),
@@ -88,7 +88,7 @@ class Upgrade(JsonObject):
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> Upgrade:
-        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        """Return the value of a JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
             Image(**fields["image"]),
             str(fields["system"]),
@@ -119,7 +119,7 @@ class Replacement(JsonObject):
 
     @classmethod
     def of_json(cls, document: Mapping[str, Any]) -> Replacement:
-        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        """Return the value of a JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
             str(document["what"]),
             str(document["file"]),
@@ -130,7 +130,7 @@ class Replacement(JsonObject):
         )
 
     def other_way(self) -> Replacement:
-        """Return the replacement that reverses this one."""
+        """Return the replacement that reverses this replacement."""
         return Replacement(self.what, self.file, self.after, self.before)
 
 
@@ -173,7 +173,8 @@ def differences(old: str, new: str, file: str, context: int = 0) -> Iterator[str
 def follows(before: Network, after: Network, word: str) -> Iterator[str]:
     """Yield lines on how new hardware changes each file of a build, and the cables to plug in.
 
-    Affected are addresses, labels, switch configurations and server files. ``word``: the part that was replaced.
+    The files are address, cabling and rack tables, switch configurations and server files. ``word``: the part that was
+    replaced.
     """
     from railweave.outputs.folder.differences import diff
     from railweave.outputs.rendering.tables import addresses_csv, cabling_csv, racks_csv
@@ -203,17 +204,18 @@ FORM = 2
 class Plan:
     """A plan.
 
-    - ``fabric``: the path of the fabric file; ``design``: the digest of its design; ``made``: the time of planning
-      (ISO 8601).
-    - ``live``: True if the plan is based on the devices' own texts, including secrets. Only such a plan can be
-      applied.
+    - ``fabric``: the path of the fabric file; ``design``: the digest of its design; ``made``: the time of planning (ISO
+      8601).
+    - ``live``: True if the plan is based on the devices' own texts, including secrets. Only such a plan can be applied.
     - ``silent``: devices that are not in the plan because their state is unknown, with the reason.
     - ``back_to``: the revision that the plan rolls back; None for other plans.
     - ``drain``: the parts that the plan takes out of service or returns, if it is a drain or undrain.
     - ``upgrade``: the release that the plan installs, if it is an upgrade. It then changes no configuration.
     - ``replacement``: the change of the inventory, if hardware was replaced.
-    - ``trial``: the name of the trial, if the plan is one; it is never kept (``operations.deploy.trial``).
-    - ``outside``: by system, the subjects that its configuration does not hold. The plan neither compares nor changes them.
+    - ``trial``: the name of the trial, if the plan is a trial, which is always rolled back
+      (``operations.deploy.trial``).
+    - ``outside``: by operating system, the subjects that its configuration does not contain. The plan neither compares
+      nor changes these subjects.
     """
 
     fabric: str
@@ -359,7 +361,7 @@ class Plan:
 
 
 def plan_of(document: Any) -> Plan:  # noqa: ANN401 - JSON
-    """Build a plan from its JSON form. Raises ``KeyError``, ``TypeError`` or ``AttributeError`` if the form is invalid."""
+    """Return the plan of a JSON form. Raises ``KeyError``, ``TypeError`` or ``AttributeError`` if the form is invalid."""
     return Plan(
         document["fabric"],
         document["design"],

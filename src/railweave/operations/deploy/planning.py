@@ -60,7 +60,7 @@ class RunningFabric:
         return self.path.read_text(encoding="utf-8")
 
     def designed_as(self, text: str) -> Network:
-        """Return the network of the fabric file if it had another text."""
+        """Return the network that would be designed if the fabric file had the given text."""
         return designed_as(self.path, text, self.hardware)
 
     def running(self, site: Site, names: Collection[str]) -> tuple[Texts, dict[str, str]]:
@@ -151,9 +151,9 @@ def plan_from_capture(
     limits: PlanLimits,
     say: Callable[[str], None],
 ) -> Plan:
-    """Plan the changes that bring switches from the configurations of a capture to the design.
+    """Plan the changes that bring switches from the configurations in a capture to the design.
 
-    - ``only``: the switches to change; empty: all.
+    - ``only``: the switches to change; empty means all.
     - ``say``: a function that receives progress lines.
     """
     with in_force(network.catalog):

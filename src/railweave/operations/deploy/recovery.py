@@ -1,4 +1,7 @@
-"""Recovery of an interrupted apply: read the state or the release of each device, then finish the unfinished wave or roll it back."""
+"""Recovery of an interrupted ``deploy apply``.
+
+The state or the release of each device is read, then the unfinished wave is finished or rolled back.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,11 @@ if TYPE_CHECKING:
 Is = Literal["before", "waiting", "after", "otherwise", "unknown"]
 """The state of a device in a rollout.
 
-- ``before``: it runs its earlier configuration.
-- ``waiting``: it runs the change, and its rollback timer is running.
-- ``after``: it runs the change, and the change is confirmed.
-- ``otherwise``: it runs something else.
-- ``unknown``: it does not answer.
+- ``before``: the device runs its earlier configuration.
+- ``waiting``: the device runs the change, and its rollback timer is running.
+- ``after``: the device runs the change, and the change is confirmed.
+- ``otherwise``: the device runs a different configuration.
+- ``unknown``: the device does not answer.
 """
 
 
@@ -69,7 +72,10 @@ class DeviceCondition:
 
 
 async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[DeviceCondition]:
-    """Return the state of each device of a plan, without changing anything. ``at_once``: the most devices to ask at the same time."""
+    """Return the state of each device of a plan, without changing anything.
+
+    ``at_once``: the largest number of devices to query at the same time.
+    """
     free = asyncio.Semaphore(at_once)
 
     async def truth_of(name: str, device: Device) -> DeviceCondition:
@@ -91,7 +97,7 @@ async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[De
 async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
     """Roll back every wave that has begun, last wave first. ``steps``: the journal of the rollout. ``why``: the reason to record.
 
-    Raises ``StoppedError`` if a wave could not be rolled back, but only after all of them were tried.
+    All waves are tried. Then ``StoppedError`` is raised if a wave could not be rolled back.
     """
     failed: list[StoppedError] = []
     for number in sorted({step.wave for step in steps if step.verb == "commit"}, reverse=True):
@@ -106,9 +112,9 @@ async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
 async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) -> None:
     """End the unfinished wave of an interrupted rollout. With ``again``, carry out the remaining waves too.
 
-    If any device of the wave had begun to confirm, the wave had passed its check, so it is finished. Otherwise the
-    wave is rolled back. A trial is never kept: all its waves are rolled back, and nothing is left to do. ``steps``:
-    the journal of the rollout. Raises ``StoppedError``.
+    If any device of the wave had begun to confirm, the wave had passed its check, so it is finished. Otherwise the wave
+    is rolled back. A trial is never kept: all its waves are rolled back, and nothing is left to do. ``steps``: the
+    journal of the rollout. Raises ``StoppedError`` if a wave fails or cannot be rolled back.
     """
     if rollout.plan.trial:
         await taken_back(rollout, steps, "a trial was interrupted")
@@ -148,7 +154,8 @@ async def states(
 class Runs(DeviceCondition):
     """The release that a switch of an upgrade runs.
 
-    The state is ``before`` for the earlier release, ``after`` for the new one, and ``otherwise`` for any other.
+    The state is ``before`` for the earlier release, ``after`` for the new release, and ``otherwise`` for any other
+    release.
     """
 
     of_upgrade: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Carry out a plan: rehearse on every device, then change, check and confirm wave by wave.
+"""Execution of a plan: every device first tests its change, then waves of devices are changed, checked and confirmed.
 
 During a wave, a rollback timer is armed on each device. A wave that cannot finish is rolled back, and no later wave begins.
 Each step is in the journal before it is taken.
@@ -34,7 +34,7 @@ class Gate(Protocol):
     async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
         """Record the faults that exist before the devices are changed.
 
-        ``now`` and ``then`` are configuration texts, by device and file: those that switches run before the change,
+        ``now`` and ``then`` are configuration texts, by device and file: the texts that switches run before the change,
         and after it.
         """
         ...
@@ -48,7 +48,7 @@ class StoppedError(RailweaveError):
     """The error of a rollout that stopped.
 
     - ``wave``: the number of the wave, or 0 if nothing was changed.
-    - ``back``: True if the devices of the wave are in the state that they had before it.
+    - ``back``: True if the devices of the wave are in their state before the wave.
     """
 
     def __init__(self, why: str, wave: int, back: bool) -> None:
@@ -67,11 +67,11 @@ class Rollout:
 
     - ``devices``: the devices that the plan changes.
     - ``revision``: the number of this rollout in the journal.
-    - ``seconds``: the rollback timer: how long a device waits for its confirmation.
+    - ``seconds``: the rollback timer: the time for which a device waits for its confirmation.
     - ``gate``: the check of the network before and after each wave.
     - ``say``: a function that receives a progress line.
-    - ``drained``: a function that is awaited before a wave that has servers. It returns why they are not drained, or
-      an empty string.
+    - ``drained``: a function that is awaited before a wave that affects servers. It returns the reason why the servers
+      are not drained, or an empty string.
     """
 
     plan: Plan
@@ -85,12 +85,15 @@ class Rollout:
     drained: Callable[[int, Wave], Awaitable[str]] | None = None
 
     async def run(self, first: int = 1) -> None:
-        """Rehearse, then carry out the waves from number ``first`` on (1-based). Raises ``StoppedError`` as soon as a step fails."""
+        """Test the changes on the devices, then carry out the waves from number ``first`` on (1-based).
+
+        Raises ``StoppedError`` as soon as a step fails.
+        """
         await self.rehearse(first)
         await self.waves(first)
 
     async def waves(self, first: int = 1) -> None:
-        """Carry out the rehearsed waves from number ``first`` on (1-based). Raises ``StoppedError`` as soon as a wave fails."""
+        """Carry out the tested waves from number ``first`` on (1-based). Raises ``StoppedError`` as soon as a wave fails."""
         for number, wave in enumerate(self.plan.waves[first - 1 :], first):
             await self.wave(number, wave)
             self.say(
@@ -98,10 +101,10 @@ class Rollout:
             )
 
     async def rehearse(self, first: int = 1) -> None:
-        """Rehearse on every device of the waves from ``first`` on (1-based): the device tries its change, and discards it.
+        """Test the change on every device of the waves from number ``first`` on (1-based): the device loads its change, checks it and discards it.
 
-        Raises ``StoppedError`` if a device does not answer, has changed since the plan was made, or fails its rehearsal. Nothing was
-        changed then.
+        Raises ``StoppedError`` if a device does not answer, has changed since the plan was made, or refuses its change.
+        In these cases, nothing was changed.
         """
         later = sorted({name for wave in self.plan.waves[first - 1 :] for name in wave.devices})
         await self._take_stock(later)
@@ -189,8 +192,8 @@ class Rollout:
     def texts(self, number: int, *, done: bool) -> dict[str, Mapping[str, str]]:
         """Return the configuration texts that devices of the plan run at one point of the rollout.
 
-        Devices in waves before ``number`` run their new texts. If ``done``, so do the devices of wave ``number``. A
-        device that then runs exactly its design is left out.
+        Devices in waves before ``number`` run their new texts. If ``done`` is True, the devices of wave ``number`` run
+        their new texts too. A device that then runs exactly its design is left out.
         """
         changed = {name for wave in self.plan.waves[: number - 1 + done] for name in wave.devices}
         return {

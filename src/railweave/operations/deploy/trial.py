@@ -1,8 +1,8 @@
-"""Change a network for a while: the change is never kept.
+"""Temporary changes of a network, which are always rolled back.
 
-Each device has a rollback timer from its commit on. When the work ends, fails or is interrupted with Ctrl-C, every
-wave is rolled back, last wave first. If the process is killed, the timers roll the devices back, and ``deploy
-resume`` records that in the journal.
+Each device has a rollback timer from its commit on. When the work ends, fails or is interrupted with Ctrl-C, every wave
+is rolled back, last wave first. If the process is killed, the timers roll the devices back, and ``deploy resume``
+records the rollback in the journal.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ T = TypeVar("T")
 def held(
     rows: Journal, plan: Plan, site: Site, how: ApplySettings, secrets: Mapping[str, str], work: Callable[[], T]
 ) -> T:
-    """Bring a plan into force on all its devices, run ``work``, roll the plan back, and return the result of ``work``.
+    """Apply a plan on all its devices, run ``work``, roll the plan back, and return the result of ``work``.
 
     ``plan.trial`` names the trial. ``site`` is the site of the plan's design. ``how.confirm_within`` must be longer
     than the whole trial. Raises ``StoppedError`` if a device refuses the change, a check after a wave fails, or the
-    trial takes too long; its ``back`` is True if everything was rolled back. Raises ``InputError`` if the plan is
-    refused. Errors of ``work`` are passed on.
+    trial takes too long. ``back`` of this error is True if everything was rolled back. Raises ``InputError`` if the
+    plan is refused. Errors of ``work`` are passed on.
     """
     last = next(iter(rows.revisions()), None)
     if last is not None and last.state == "running":

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.waves import Wave
 
 SHOWN = 20
-"""The most changed statements that a plan shows; the rest are only counted."""
+"""The largest number of changed statements that a plan shows; further statements are only counted."""
 
 
 def image_of(given: str, release: str, nos: str) -> Image:
@@ -68,7 +68,7 @@ def image_of(given: str, release: str, nos: str) -> Image:
 
 
 def digests(path: Path) -> tuple[str, str]:
-    """Return the SHA-256 and SHA-512 of a file, in hexadecimal. Raises ``OSError``."""
+    """Return the SHA-256 and SHA-512 of a file, in hexadecimal. Raises ``OSError`` if the file cannot be read."""
     sums = hashlib.sha256(), hashlib.sha512()
     with path.open("rb") as stream:
         while part := stream.read(1 << 20):
@@ -78,7 +78,7 @@ def digests(path: Path) -> tuple[str, str]:
 
 
 def restarts(network: Network, names: Collection[str], release: str) -> dict[str, DeviceChange]:
-    """Return a change for each switch that says that the whole switch is out while it restarts. It is used to plan the batches."""
+    """Return a change for each switch that has the restart as a disruption of the whole switch. The batches are planned with these changes."""
     out = Disruptive(f"install {release}", "all of it", "it restarts", "")
     return {
         switch.name: DeviceChange(switch.name, switch.nos, disrupts=(out,))
@@ -135,11 +135,10 @@ def plan_upgrade(
 ) -> Plan:
     """Plan the installation of a release on switches, batch by batch. Raises ``InputError`` for wrong input.
 
-    - ``given``: the image, as a file or a URL. With ``root`` (for a lab), it is the root folder of another FRR
-      release.
-    - ``at_once``: the most switches of a batch; ``most``: the largest share of the network that a batch may put at
-      risk.
-    - ``force``: drain even if a drain would otherwise be refused.
+    - ``given``: the image, as a file or a URL. With ``root`` (for a lab), it is the root folder of another FRR release.
+    - ``at_once``: the largest number of switches of a batch; ``most``: the largest share of the network (0 to 1) that a
+      batch may put at risk.
+    - ``force``: accept losses for which a drain would otherwise be refused.
     """
     network = fabric.network()
     with in_force(network.catalog):

@@ -1,8 +1,8 @@
-"""Carry out an upgrade batch by batch: drain, install, restart, compare with the state before, and bring back into use.
+"""Execution of an upgrade, batch by batch: drain, install, restart, compare with the state before, and return to service.
 
-Each stage of each device is in the journal before it begins, so an operator who resumes after an interruption knows
-what may have been done. Every stage may be repeated. If a device does not return to its earlier state, it stays
-drained, and no later stage begins.
+Each stage of each device is recorded in the journal before it begins, so that after an interruption the journal shows
+the stages that may have been done. Every stage may be repeated. If a device does not return to its earlier state, it
+stays drained, and no later stage begins.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _in_vrf(name: str) -> str:
 
 
 def restarted(before: str, now: str) -> bool:
-    """Return whether two boot identifiers are of different boots.
+    """Return True if two boot identifiers belong to different boots.
 
     Identifiers that are times count as equal within ``CLOCK_S`` seconds, because reported boot times vary slightly.
     """
@@ -228,7 +228,7 @@ class UpgradeTimeouts:
 class Upgrading:
     """An upgrade plan that is being carried out.
 
-    - ``shift``: a function that drains devices, or with True brings them back into use. Each call is a separate
+    - ``shift``: a function that drains devices or, with True, returns them to service. Each call is a separate
       revision.
     - ``say``: a function that receives a progress line.
     - ``wait_for``: the command to run before a wave for which servers must be drained.
@@ -250,9 +250,9 @@ class Upgrading:
         return self.plan.upgrade
 
     def run(self, *, finish: bool = False) -> None:
-        """Carry out every batch that is not done. Raises ``StoppedError``.
+        """Carry out every batch that is not done. Raises ``StoppedError`` if a stage fails or a switch does not return to its earlier state.
 
-        With ``finish``, carry out only a batch that has begun. If nothing of it was installed yet, its switches are
+        With ``finish``, carry out only a batch that has begun. If nothing was installed on its switches yet, they are
         only undrained.
         """
         for number, wave in enumerate(self.plan.waves, 1):

@@ -23,7 +23,7 @@ _ROLES = ("super-spine", "dci", "spine", "leaf")
 UNUSED = "what it disrupts carries nothing of the design"
 """The risk line of a wave that disrupts only ports without a cable in the design."""
 UNDISTURBED = "no effect on traffic, computed for {}"
-"""The risk line of a wave whose effect was computed and is empty. The number of computed networks is filled in."""
+"""The risk line of a wave whose effect was computed and is empty. The placeholder is the number of computed states of the network."""
 NOT_COMPUTED = "effect on traffic not computed: {}"
 """The risk line of a wave whose effect was not computed, with the reason."""
 SERVERS_ONLY = "only servers change, whose traffic no route of a switch shows"
@@ -33,7 +33,7 @@ SERVERS_ONLY = "only servers change, whose traffic no route of a switch shows"
 class Wave:
     """The devices that are changed together.
 
-    - ``why``: the reason why they are in one wave.
+    - ``why``: the reason why the devices are in the same wave.
     - ``risks``: lines on the capacity and reachability that are lost while the devices reset.
     - ``refused``: the reasons why the wave puts too much of the network at risk.
     - ``servers``: the servers that change or lose NICs during the wave. No job should run on them.
@@ -60,14 +60,17 @@ class Wave:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form of the wave. A wave without a computed effect has none, as in plans of earlier releases."""
+        """Return the JSON form of the wave. A wave whose effect was not computed has no key ``effect``, as in plans of earlier releases."""
         fields: dict[str, Any] = to_json(self.__dict__)
         if not self.effect.states:
             del fields["effect"]
         return fields
 
     def with_effect(self, effect: WaveEffect) -> Wave:
-        """Return the wave with its computed effect, in words too. ``risks`` must be those of ``waves``."""
+        """Return the wave with its computed effect, which is also added to ``risks`` as sentences.
+
+        The present ``risks`` must be those that ``waves`` set.
+        """
         lines = effect.lines()
         if not lines and not self.risks and effect.states:
             lines = [UNDISTURBED.format(counted(effect.states, "state") + " of the network")]
@@ -93,12 +96,12 @@ class PlanLimits:
 
 @dataclass(frozen=True)
 class Risk:
-    """The loss while some devices are out.
+    """The loss of capacity and reachability while some devices are out of service.
 
     - ``uplinks``: the smallest share of its uplink capacity that a leaf keeps, 0 to 1.
     - ``worst``: the leaf that keeps the least.
     - ``nics``, ``cut``: the share (0 to 1) and the number of NICs that are cut off from their leaf.
-    - ``lost``: the number of routes, counted by switch and prefix, that exist before and not now.
+    - ``lost``: the number of lost routes, counted by switch and prefix.
     """
 
     uplinks: float
@@ -144,7 +147,7 @@ def waves(
 
     - ``canary``: begin with a wave of a single device.
     - ``together``: sets of devices that must share a wave.
-    - ``at_once``: the most devices in a wave.
+    - ``at_once``: the largest number of devices in a wave; None means no limit.
     """
     bound = _joined(together)
     disrupted = {name: _out(device_change) for name, device_change in changes.items() if device_change.disrupts}

@@ -105,7 +105,7 @@ class Postgres:
         return int(self.read("SELECT version FROM railweave.store")[0][0]) if there else None
 
     def create(self) -> None:
-        """Create the tables and the triggers that refuse changes, in one transaction: PostgreSQL can roll back created tables."""
+        """Create the tables and the triggers that refuse changes, in one transaction, because PostgreSQL can roll back the creation of tables."""
         with self._refusing(), self._opened.transaction():
             self._opened.execute("CREATE SCHEMA IF NOT EXISTS railweave")
             self._opened.execute("SET LOCAL search_path TO railweave")
@@ -177,7 +177,7 @@ class Sqlite:
         return SpecError([Problem(FileLine(self.where), message, "name a file that `railweave bench import` made")])
 
     def version(self) -> int | None:
-        """Return the version of the tables, or None if the file is empty. Raise SpecError if it is not a store."""
+        """Return the version of the tables, or None if the file is empty. Raise SpecError if the file is not a store."""
         with self._refusing():
             (mark,) = self._opened.execute("PRAGMA application_id").fetchone()
             tables = self._opened.execute("SELECT name FROM sqlite_master").fetchall()
@@ -216,7 +216,7 @@ class Sqlite:
             return self._opened.execute(statement, tuple(values)).fetchall()
 
     def write(self, statements: Iterable[Statement]) -> None:
-        """Execute statements in one transaction. If the process is killed, SQLite's journal rolls them back."""
+        """Execute statements in one transaction. If the process is killed, SQLite's journal rolls the transaction back."""
         with self._transaction():
             for statement, rows in statements:
                 self._opened.executemany(statement, rows)

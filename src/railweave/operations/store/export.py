@@ -139,12 +139,12 @@ def _end(run: Run) -> Cell:
 
 
 FORMS = (".csv", ".json")
-"""The endings of the files that runs can be written to."""
+"""The file name endings of the formats in which runs can be written."""
 
 
 @dataclass(frozen=True)
 class StoredRuns:
-    """Runs of a store."""
+    """The runs that were read from a store."""
 
     runs: tuple[Run, ...]
 
@@ -169,6 +169,9 @@ class StoredRuns:
 
 
 def stored_runs(store: Path | str, ids: Sequence[str] = ()) -> StoredRuns:
-    """Return the runs of a store, or those whose ids begin with one of ``ids``. Raises ``SpecError`` and ``OutputError``."""
+    """Return the runs of a store, or those whose ids begin with one of ``ids``.
+
+    Raises ``SpecError`` if there is no store, and ``OutputError`` if the database cannot be used.
+    """
     with opened(store) as there:
         return StoredRuns(tuple(there.runs(ids=ids)))

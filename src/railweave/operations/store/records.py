@@ -45,7 +45,7 @@ class Sample:
     - ``place``: ``out-of-place``, ``in-place`` or empty.
     - ``quantity``: the measured quantity, with its unit in the name, such as ``busbw_gbytes_per_s`` or ``time_us``.
     - ``line``: the line of the file that the number was read from.
-    - ``labels``: further properties that distinguish the sample from others of its run.
+    - ``labels``: further properties that distinguish the sample from other samples of its run.
     """
 
     operation: str
@@ -77,7 +77,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a benchmark, as the store has it.
+    """One run of a benchmark, as it is stored.
 
     - ``tool``: ``perftest``, ``nccl-tests``, ``rccl-tests``, ``mllog``, ``nccl-log`` or ``table``.
     - ``title``: a one-line description.

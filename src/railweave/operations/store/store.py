@@ -1,4 +1,4 @@
-"""The store of runs: add complete runs, and read them back."""
+"""The store of runs, to which complete runs are added and from which they are read."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Store:
         return [(_pairs(settings), bool(json.loads(failures))) for settings, failures in rows]
 
     def runs(self, *, ids: Sequence[str] = ()) -> list[Run]:
-        """Return complete runs in the order of storing. ``ids``: beginnings of the ids of the runs to return; empty: all runs."""
+        """Return complete runs in the order of storing. ``ids``: beginnings of the ids of the runs to return; empty means all runs."""
         rows = self._database.read(
             "SELECT id, tool, title, file, file_digest, line, began, kept, hosts, ranks, settings, facts, failures, notes "
             "FROM runs ORDER BY number"

@@ -1,1 +1,4 @@
-"""Studies of fabric file values: find values that make jobs faster, try them in the simulator or on hardware, and write a patch of the file."""
+"""Studies that search for values of fabric file fields that make jobs faster.
+
+Values are tried in the simulator or on hardware; the result is a patch of the file.
+"""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 DEFAULT_THRESHOLD = 7
 """The default index of the dynamic threshold: alpha = 2^(index - 7) (facts of Broadcom's switches)."""
 LONGEST_PAUSES = 10
-"""A watchdog may act after a pause of this many times the longest pause of a healthy network. Assumed: no source gives a figure."""
+"""The multiple of the longest pause in a healthy network after which a watchdog may act. The value is assumed, because no source states one."""
 MOST_DETECTION = 10
 """The largest number of consecutive polls that a fabric file can require before the watchdog acts."""
 MOST_RECOVERY_MS = 1500
@@ -294,7 +294,7 @@ def _stated(fabric: Any, role: RoleName) -> tuple[str, ...]:  # noqa: ANN401 - p
 
 @dataclass(frozen=True)
 class RuleResult(JsonObject):
-    """The values that rules give for a design.
+    """The values that a rule derives for a design.
 
     - ``patch``: a diff for ``patch -p0``.
     - ``amended``: the whole text of the file with the patch applied.
@@ -341,7 +341,7 @@ def _range(value: Derived) -> str:
 
 
 def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> RuleResult:  # noqa: ANN401 - plain YAML
-    """Return the values, with the patch that writes them into the fabric file. Raises ``InputError`` if it cannot be patched.
+    """Return the values, with the patch that writes them into the fabric file. Raises ``InputError`` if the fabric file cannot be patched.
 
     ``document``, ``text``: the parsed file and its text.
     """

@@ -1,4 +1,4 @@
-"""The procedure of the EVPN test report's Table 9 on real counters: find a symptom, change one field by a step, and simulate.
+"""The procedure of the EVPN test report's Table 9 on real counters: find a symptom, propose to change one field by a step, and simulate the change.
 
 The table's actions change the same field in opposite directions: drops and pauses need earlier marking, while marks
 without drops or pauses need later marking. So only one step is taken at a time, for the first symptom in the order
@@ -36,12 +36,15 @@ if TYPE_CHECKING:
 
 
 MOST_GPUS = 64
-"""The most GPUs of a rehearsal if the number of servers is not given. Packet-level simulation takes time for each GPU."""
+"""The largest number of GPUs in a rehearsal if the number of servers is not given. Packet-level simulation takes time for each GPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """The servers of a rehearsal in the simulator, out of ``of`` similar servers of a fabric. ``tenant``: empty without tenants."""
+    """The servers of a rehearsal (a simulation of the proposed change), chosen from ``of`` similar servers of a fabric.
+
+    ``tenant``: empty without tenants.
+    """
 
     fabric: str
     tenant: str
@@ -49,13 +52,13 @@ class Rehearsal:
     of: int
 
     def to_text(self) -> str:
-        """Return a phrase that says how many servers were chosen, out of how many."""
+        """Return a phrase with the number of chosen servers and the number of similar servers."""
         whose = f" of {self.tenant}" if self.tenant else ""
         return f"the first {len(self.servers)} of {self.of} servers{whose}"
 
 
 def rehearsal(network: Network, fabric: str, tenant: str | None = None, servers: int | None = None) -> Rehearsal:
-    """Return the servers of a fabric for a rehearsal. ``servers``: their number; None: as many as ``MOST_GPUS`` allows.
+    """Return the servers of a fabric for a rehearsal. ``servers``: the number of servers; None means as many as ``MOST_GPUS`` allows.
 
     A collective needs servers of the same kind, and tenants cannot reach each other. So the servers are from the
     group with the most NICs, among groups of at least two servers. With ``tenant``, only groups of that tenant are
@@ -90,7 +93,7 @@ STEP = 5
 LEAST_LOSSY = 5
 """The smallest percentage of the buffer for lossy classes. Assumed."""
 WORSE = 0.99
-"""The share of the earlier speed below which a step counts as harmful, unless it also reduces packet drops."""
+"""The fraction of the earlier speed below which a step counts as harmful, unless the step also reduces packet drops."""
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN)
 _ROWS = {
     DROPS.id: "tail drops and egress queue peak buffer occupancy",
@@ -143,9 +146,11 @@ class Symptom(JsonObject):
 class Diagnosis(JsonObject):
     """The symptoms in the order in which to fix them, and a step for the first symptom that a field change fixes.
 
-    - ``before``, ``after``: the simulator's results with the file's values and with the step, seed by seed; empty without a rehearsal.
+    - ``before``, ``after``: the simulator's results with the file's values and with the proposed step, by seed; empty
+      without a rehearsal.
     - ``patch``, ``amended``: the patch and the patched file; empty if nothing is proposed.
-    - ``subjects``: how many counters of each kind each device showed. ``unseen``: sentences about what was not seen and must be.
+    - ``subjects``: the numbers of expected and seen counters by kind and device. ``unseen``: sentences about required
+      counters that were not seen.
     """
 
     JSON = (
@@ -176,12 +181,12 @@ class Diagnosis(JsonObject):
 
     @property
     def good(self) -> bool:
-        """True if there is no symptom, and every counter was seen, or may stay unseen."""
+        """True if there is no symptom, and every counter was seen or is allowed to stay unseen."""
         return not self.symptoms and not self.unseen
 
     @property
     def seen(self) -> str:
-        """A phrase for people that says how many counters were compared."""
+        """A phrase with the number of counters that were compared."""
         expected = sum(row.expected for row in self.subjects)
         missing = sum(row.not_seen for row in self.subjects)
         return f"{expected - missing:,} of {counted(expected, 'counter')} seen"
@@ -299,7 +304,8 @@ def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], 
 def not_seen(result: CheckResult) -> tuple[str, ...]:
     """Return sentences about the counters that a check compared and did not see, and about the devices that did not answer.
 
-    A counter that the check allowed to stay unseen has none. If the systems show no counter at all, this is a sentence too.
+    Counters that the check allowed to stay unseen are left out. There is also a sentence if the systems show no
+    counters at all.
     """
     sentences = [f"{finding.where}: {finding.what}" for finding in result.findings if finding.id == NOT_SEEN.id]
     silent = [finding.where for finding in result.findings if finding.id == SILENT.id and finding.severity == "error"]
@@ -328,7 +334,7 @@ def diagnosed(
 ) -> Diagnosis:
     """Return the diagnosis with its next step. Raises ``InputError`` if the file cannot be patched.
 
-    - ``rehearse``: a function that simulates the network with some values changed; None: no simulation.
+    - ``rehearse``: a function that simulates the network with some values changed; None means no simulation.
     - ``rehearsed``: a text about the servers of the simulation.
     """
     step = step_of(observed)

@@ -1,4 +1,4 @@
-"""The evaluator on hardware: bring each combination of values into force, run its benchmarks, and roll it back.
+"""The evaluator on hardware, which applies each combination of values, runs its benchmarks, and rolls it back.
 
 Before and after a trial, the network runs the fabric file's values. Each trial is a change with rollback timers on
 the devices.
@@ -75,7 +75,7 @@ TITLES: dict[Kind, str] = {
 
 
 class GuardrailError(RailweaveError):
-    """A broken guardrail: a counter rose above its limit. The message names the counter."""
+    """The error for a guardrail that was exceeded: a counter increased by more than its limit. The message names the counter."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Counters:
         return StateReading(states, {**silent, **missing})
 
     def rises(self, then: StateReading, now: StateReading) -> list[CounterRise]:
-        """Return the rises of counters between two readings, for the switches that answered both times."""
+        """Return the increases of counters between two readings, for the switches that answered both times."""
         return [
             rise
             for name, expectation in self._expected.items()
@@ -131,9 +131,9 @@ class Counters:
         ]
 
     def broken(self, then: StateReading, now: StateReading) -> str:
-        """Return a text on the broken guardrail and the counter that broke it; empty if no guardrail is broken.
+        """Return a text about the guardrail that was exceeded and its counter; empty if no guardrail was exceeded.
 
-        If a switch no longer answers, all guardrails count as broken.
+        If a switch no longer answers, this also counts as an exceeded guardrail.
         """
         if now.silent:
             name, why = next(iter(now.silent.items()))
@@ -146,7 +146,7 @@ class Counters:
         return ""
 
     async def watch(self, then: StateReading) -> None:
-        """Read counters until a guardrail is broken; then raise ``GuardrailError``."""
+        """Read counters repeatedly until a guardrail is exceeded; then raise ``GuardrailError``."""
         while True:
             await asyncio.sleep(self._rails.every)
             if why := self.broken(then, await self.read()):
@@ -182,7 +182,7 @@ OUT_OF_PLACE = "out-of-place"
 def plan_of(
     file: StudyFile, fabric: str, own_network: Network, network: Network, label: str, seeds: Sequence[int]
 ) -> BenchPlan:
-    """Plan every collective of a study once per seed, one after another, on the network that is in force.
+    """Return a plan that runs every collective of a study once per seed, one after another, on the network with the trial's values.
 
     - ``own_network``: the design without the trial's values. If these values change a job's environment, the runs set
       the changed variables themselves.
@@ -290,14 +290,14 @@ def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], 
 
 
 DEPLOY_S = 120
-"""The seconds per wave that rollback timers allow besides the time to converge, for reading and changing devices."""
+"""The seconds per wave that rollback timers allow for reading and changing devices, in addition to the time to converge."""
 
 COUNTED: tuple[Kind, ...] = ("drops", "pauses", "marks")
 """The network counters that a sample records."""
 
 
 class Runs(Protocol):
-    """A function that runs benchmarks on a network that is in force."""
+    """A function that runs benchmarks on a network while its configuration is applied."""
 
     def __call__(
         self, network: Network, plan: BenchPlan, meanwhile: Callable[[], Awaitable[None]] | None
@@ -328,8 +328,8 @@ class NetworkAccess:
 class HardwareEvaluator:
     """The evaluator on the network of a study's fabric file.
 
-    It first rolls back an earlier trial that was interrupted. Raises ``InputError`` if the network does not run the
-    file's design, or if its counters cannot be read.
+    When it is created, it rolls back an earlier trial that was interrupted. Raises ``InputError`` if the network does
+    not run the file's design, or if the network's counters cannot be read.
     """
 
     def __init__(self, task: Task, way: NetworkAccess) -> None:
@@ -350,10 +350,10 @@ class HardwareEvaluator:
             self._open = stack.pop_all()
 
     def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination | FailedCombination]:
-        """Return the result of each requested trial, in order. Each combination is brought into force once, for all of its runs.
+        """Return the result of each requested trial, in order. Each combination is applied once, for all of its runs.
 
-        Raises ``InputError`` for collectives that cannot be run, and if the file's own values fail. Raises
-        ``StoppedError`` of deploy if a device could not be rolled back.
+        Raises ``InputError`` for collectives that cannot be run, or if the file's own values fail. Raises
+        ``StoppedError`` (of ``operations.deploy.rollout``) if a device could not be rolled back.
         """
         together: dict[tuple[tuple[str, Setting], ...], list[TrialRequest]] = {}
         for request in wanted:

@@ -36,8 +36,8 @@ class Sample(JsonObject):
     - ``speed``: the weighted geometric mean of ``parts``.
     - ``drops``, ``pauses``, ``marks``: dropped packets, PFC pauses and ECN-marked packets of all collectives; None if
       not counted.
-    - ``fairness``: Jain's index of the fraction of its speed that each job keeps when all run together; None unless
-      there are several jobs.
+    - ``fairness``: Jain's fairness index of the jobs' speeds when all run together, each relative to its speed when run
+      without the others; None if there is only one job.
     - ``complete``: True if everything arrived.
     """
 
@@ -52,7 +52,7 @@ class Sample(JsonObject):
 
 
 def sample_of(value: Mapping[str, Any]) -> Sample:
-    """Build a sample from its JSON form."""
+    """Return the sample of a JSON form."""
     plain: dict[str, Any] = {**value, "parts": tuple(value["parts"])}
     return Sample(**plain)
 
@@ -68,7 +68,7 @@ class RefusedCombination:
 class FailedCombination:
     """A combination that failed on hardware and is not tried there again, with the reason in ``why``.
 
-    Reasons are a broken guardrail, named with its counter, a device that refused the change, or a failed run.
+    Reasons are an exceeded guardrail (named with its counter), a device that refused the change, or a failed run.
     """
 
     why: str
@@ -76,7 +76,7 @@ class FailedCombination:
 
 @dataclass(frozen=True)
 class TrialRequest:
-    """A requested run: the values of knobs by name, and a seed."""
+    """A requested run of a trial: the values of knobs by name, and a seed."""
 
     values: Mapping[str, Setting]
     seed: int
@@ -85,9 +85,8 @@ class TrialRequest:
 class Evaluator(Protocol):
     """An evaluator of trials. Results are in request order, and each depends only on its own request.
 
-    ``simulated`` runs the simulator. ``hardware`` brings a combination into force on the switches with a rollback
-    timer, runs benchmarks while it watches counters, and then restores the file's own values. A study uses both in
-    the same way.
+    ``simulated`` runs the simulator. ``hardware`` applies a combination to the switches with a rollback timer, runs
+    benchmarks while it watches counters, and then restores the file's own values. A study uses both in the same way.
     """
 
     def measure(self, wanted: Sequence[TrialRequest]) -> Sequence[Sample | RefusedCombination | FailedCombination]:

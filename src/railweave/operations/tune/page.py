@@ -191,7 +191,7 @@ def _svg(width: float, height: float, parts: Sequence[str]) -> str:
 
 
 MOST_ROWS = 400
-"""The most trials that the table shows."""
+"""The largest number of trials that the table shows."""
 
 WHERE = {
     "sim": "of the simulator. Nothing was measured on hardware.",

@@ -1,7 +1,7 @@
-"""Change single values in a fabric file's text. Comments, order and everything else stay as they are.
+"""Changes of individual values in a fabric file's text. Comments, order and everything else stay unchanged.
 
-Each value is replaced at its place in the text. The result is then parsed and compared with the request. So aliases
-and unusual forms are refused, and never written wrongly.
+Each value is replaced at its place in the text. The result is then parsed and compared with the request. So aliases and
+unusual forms are refused instead of being written wrongly.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def at_path(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - plain YAM
 def amended(text: str, file: str, wanted: Mapping[tuple[str, ...], Setting]) -> str:
     """Return the text with the values at some paths replaced.
 
-    Raises ``InputError`` at the line of the file if the file's form does not allow a change of only that value.
+    Raises ``InputError`` with the line of the file if a value cannot be changed without changing other values too.
     """
     result = text
     for path, value in wanted.items():

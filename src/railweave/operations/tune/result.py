@@ -31,11 +31,11 @@ MEANING = {
     "breaks a limit": "the best of the search breaks a limit on fresh {fresh}: the fabric file's own values are kept",
     "nothing": "no trial kept to the limits: the fabric file's own values are kept",
 }
-"""The sentence for each verdict. ``fresh`` is replaced by the kind of run: simulator seeds or runs on hardware."""
+"""The sentence for each verdict. The placeholder ``fresh`` is replaced by the kind of run: new simulator seeds, or runs on hardware."""
 PATCH, PAGE = "fabric.patch", "report.html"
 """The patch of the fabric file and the page, in a study's folder."""
 MOST_FAILED = 5
-"""The most failed trials that the text lists."""
+"""The largest number of failed trials that the text lists."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Result:
 
     - ``patch``: a diff of the fabric file for ``patch -p0``.
     - ``amended``: the whole text of the fabric file with the patch applied.
-    - ``beside``: the proposed values that do not belong in a fabric file.
+    - ``beside``: the proposed values of parameters that a fabric file does not have.
     - ``folder``: the folder with the files of the study.
 
     ``patch`` and ``amended`` are empty if the file's own values are kept.
@@ -85,7 +85,10 @@ class Result:
 
     @property
     def parts(self) -> list[tuple[str, float, float]]:
-        """The result of each collective (GB/s) or job (ms) on fresh seeds: its name, with the file's values, with the proposed values."""
+        """The results on fresh seeds, as (collective or job, result with the file's values, result with the proposed values).
+
+        Results are in GB/s for collectives and in ms for jobs.
+        """
         check = self.outcome.confirmed
         if check is None or not check.own_samples or not check.best:
             return []
@@ -101,7 +104,7 @@ class Result:
 
     @property
     def table(self) -> Table:
-        """A row for each trial, in the order of the search."""
+        """A table with a row for each trial, in the order of the search."""
         outcome = self.outcome
         aims = aims_of(outcome.study.goal)
         short = short_names([knob.name for knob in outcome.space.knobs])
@@ -131,7 +134,7 @@ class Result:
 
     @property
     def knobs_table(self) -> Table:
-        """A row for each knob: the file's own value, and the proposed one."""
+        """A table with a row for each knob: the file's own value, and the proposed value."""
         outcome, check = self.outcome, self.outcome.confirmed
         short = short_names([knob.name for knob in outcome.space.knobs])
         rows: list[tuple[object, ...]] = []
@@ -164,7 +167,7 @@ class Result:
 
     @property
     def parts_table(self) -> Table:
-        """A row for each collective or job: its result with the file's own values, and with the proposed ones."""
+        """A table with a row for each collective or job: its result with the file's own values, and with the proposed values."""
         job = self.outcome.study.goal.job is not None
         unit = "ms" if job else "GB/s"
         return Table(

@@ -1,4 +1,4 @@
-"""Run a study from its file to its outcome.
+"""The run of a study, from its file to its outcome.
 
 The search proposes, measures and scores trials batch by batch. Then the best values and the file's own values are run on fresh seeds.
 """
@@ -70,8 +70,8 @@ class Confirmation:
 
     - ``values``: the proposed value of each knob, without those that made no difference.
     - ``needless``: the knobs that were set back to the file's value.
-    - ``own_samples``, ``own_score``: the results of the file's own values; ``best``, ``best_score``: those of the
-      proposed ones.
+    - ``own_samples``, ``own_score``: the results of the file's own values; ``best``, ``best_score``: the results of the
+      proposed values.
     - ``chance``: the probability that chance alone makes the proposed values look this much better.
     """
 
@@ -149,7 +149,7 @@ def confirmed(
 def on_hardware(
     study: Study, own_values: Mapping[str, Setting], candidates: Sequence[Candidate], evaluator: Evaluator
 ) -> Confirmation:
-    """Measure the simulator's best trials and the file's own values on hardware, and propose the trial that is best there.
+    """Measure the simulator's best trials and the file's own values on hardware, and propose the trial that is best on hardware.
 
     The best of several candidates looks better than it is, because chance helps to select it. So ``chance`` is the
     probability for one candidate times the number of candidates (Bonferroni).
@@ -236,12 +236,12 @@ class Outcome:
 
     - ``own_samples``, ``own_score``: the samples and score of the file's own values on the study's seeds.
     - ``scores``: the score of each trial that was measured with every seed, by number.
-    - ``best``: the number of the best trial by the first objective, among those that broke no limit; None if there is
-      none.
+    - ``best``: the number of the best trial by the first objective, among the trials that exceeded no limit; None if
+      there is none.
     - ``frontier``: the trials that no other trial beats in every objective.
-    - ``importance``: the share of the differences that each knob explains; knobs whose share cannot be determined are
-      left out.
-    - ``runs``: the number of simulations or benchmarks of the trials, without those of ``confirmed``.
+    - ``importance``: the share of the differences between trials that each knob explains; knobs whose share cannot be
+      determined are left out.
+    - ``runs``: the number of simulations or benchmarks for the trials, without the runs that confirm the result.
     """
 
     study: Study

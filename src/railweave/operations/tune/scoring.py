@@ -1,4 +1,4 @@
-"""The score of a combination: its objectives over all seeds, and the limits that it breaks."""
+"""The score of a combination: its objectives over all seeds, and the limits that it exceeds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def as_measured(study: Study) -> Study:
 
 @dataclass(frozen=True)
 class Aim:
-    """An objective: its title and unit. ``more`` is True if more is better."""
+    """An objective: its title and unit. ``more`` is True if larger values are better."""
 
     objective: Objective
     title: str
@@ -37,7 +37,7 @@ class Aim:
     more: bool
 
     def better(self, value: float, other: float) -> bool:
-        """Return whether the first value is better than the second."""
+        """Return True if ``value`` is better than ``other``."""
         return value > other if self.more else value < other
 
     @property
@@ -67,7 +67,7 @@ class Score(JsonObject):
     """The score of a combination.
 
     - ``values``: the value of each objective.
-    - ``broken``: each broken limit, as a description and the amount (above 0) by which it was exceeded.
+    - ``broken``: each exceeded limit, as a description and the amount (above 0) by which it was exceeded.
     """
 
     JSON = ("values", "broken=breaches")
@@ -77,12 +77,12 @@ class Score(JsonObject):
 
     @property
     def feasible(self) -> bool:
-        """True if the combination broke no limit."""
+        """True if the combination exceeded no limit."""
         return not self.broken
 
     @property
     def breaches(self) -> list[str]:
-        """The descriptions of the limits that the combination broke."""
+        """The descriptions of the limits that the combination exceeded."""
         return [breach for breach, _ in self.broken]
 
 
@@ -93,7 +93,7 @@ def value_of(aim: Aim, sample: Sample) -> float:
 
 
 def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
-    """Return the value of an objective over several seeds: the worst, the median or the mean, as ``tail`` says."""
+    """Return the value of an objective over several seeds: the worst, the median or the mean, according to ``tail``."""
     values = [value_of(aim, sample) for sample in samples]
     if tail == "worst":
         return min(values) if aim.more else max(values)
@@ -101,7 +101,7 @@ def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
 
 
 def scored(goal: Goal, limits: Limits, samples: Sequence[Sample]) -> Score:
-    """Return the score of a combination over its seeds. Every seed must keep to the limits."""
+    """Return the score of a combination over its seeds. Every seed must meet the limits."""
     broken: list[tuple[str, float]] = []
     if not all(sample.complete for sample in samples):
         broken.append(("messages never arrived", 1.0))
@@ -123,6 +123,6 @@ def best_first(aims: Sequence[Aim], score: Score) -> tuple[float, ...]:
 
 
 def dominated(aims: Sequence[Aim], score: Score, other: Score) -> bool:
-    """Return whether ``other`` is at least as good as ``score`` in every objective, and better in at least one."""
+    """Return True if ``other`` is at least as good as ``score`` in every objective, and better in at least one."""
     mine, theirs = best_first(aims, score), best_first(aims, other)
     return all(b <= a for a, b in zip(mine, theirs, strict=True)) and mine != theirs

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 State = Literal["open", "complete", "pruned", "refused", "failed"]
 """The state of a trial.
 
-- ``open``: proposed, and its result is not reported yet.
+- ``open``: proposed, and the result is not known yet.
 - ``complete``: measured with every seed.
-- ``pruned``: given up before its last seed.
+- ``pruned``: stopped before its last seed, because it was not promising.
 - ``refused``: the design refuses its values.
 - ``failed``: failed on hardware, and rolled back.
 """
 
 MOST_REPEATS = 3
-"""The most trials, as a multiple of the budget. Proposing a measured combination again costs no run but counts as a trial."""
+"""The largest number of trials, as a multiple of the budget. A measured combination that is proposed again needs no run, but counts as a trial."""
 
 PENALTY = 1e-3
 """The factor by which a value is made worse for CMA-ES if its combination breaks a limit, because CMA-ES has no limits."""
@@ -219,14 +219,14 @@ def _optuna() -> Any:  # noqa: ANN401 - the module
 
 
 ERROR = 0.05
-"""The accepted probability that any knob without effect is reported with a share."""
+"""The accepted probability that a knob without effect is reported with a share."""
 LEAST_FREEDOM = 5
-"""The fewest degrees of freedom (trials minus fitted effects) that a fit must leave for an estimate of the noise."""
+"""The smallest number of degrees of freedom (trials minus fitted effects) that a fit must leave for an estimate of the noise."""
 GROUPS = (8, 4, 2)
 """The largest numbers of groups into which the values of a knob are combined, tried in this order.
 
-Neighboring values are combined if not every combination was measured. The first number is used with which the fit has
-fewer effects than half the number of trials; the other trials serve to estimate the noise.
+Neighboring values are combined if not every combination was measured. The first of these numbers is used with which the
+fit has fewer effects than half the number of trials, so that the remaining trials can estimate the noise.
 """
 DRAWS = 5_000
 RESAMPLES = 200

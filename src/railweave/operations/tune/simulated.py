@@ -46,7 +46,7 @@ class Task:
 
 
 class ParallelSimulator:
-    """The simulator in ``workers`` processes. With one worker, it runs in this process."""
+    """The simulator in ``workers`` processes. With one worker, the simulator runs in this process."""
 
     def __init__(self, task: Task, workers: int) -> None:
         self._task = task
@@ -129,7 +129,7 @@ class InProcessSimulator:
 
 
 def of_collective(network: Network, asked: TunedCollective, settings: Mapping[str, Setting]) -> Sample:
-    """Simulate one collective packet by packet, and return its sample with counters. Raises ``InputError`` if it cannot be run."""
+    """Simulate one collective packet by packet, and return its sample with counters. Raises ``InputError`` if the collective cannot be run."""
     step = Step(collective=asked.collective, size=asked.size, qps=asked.qps, nccl=asked.nccl)
     scenario = Scenario(traffic=(step,), overrides=RunOverrides(set=dict(settings)))  # pyright: ignore[reportCallIssue]
     bed = bed_of(network, None, None, asked.tenant, None, order=asked.hosts)

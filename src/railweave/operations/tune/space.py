@@ -58,12 +58,12 @@ class Knob:
 
 
 Chosen = tuple[int, ...]
-"""A combination of values: for each knob, the index of its value."""
+"""A combination of values, as the index of each knob's value."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """All knobs of a study. ``own_values``: the value of each knob in the fabric file, defaults included; None if unknown."""
+    """All knobs of a study. ``own_values``: the value of each knob in the fabric file, including defaults; None if unknown."""
 
     knobs: tuple[Knob, ...]
     own_values: tuple[Setting | None, ...]
@@ -257,7 +257,7 @@ def _known_to_engine(name: str, knob: Knob) -> None:
 def shown(values: Mapping[str, Setting], names: Sequence[str] | None = None) -> str:
     """Return values as text, such as ``min_fill=55, max_fill=90``, under short names (``short_names``).
 
-    ``names``: all names among which the short names must be unique; None: those of ``values``.
+    ``names``: all names among which the short names must be unique; None means the names in ``values``.
     """
     short = short_names(list(names or values))
     return ", ".join(f"{short[name]}={value}" for name, value in values.items())

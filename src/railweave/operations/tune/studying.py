@@ -1,4 +1,4 @@
-"""Run studies with their files: select the evaluator, run the search, and write the results into the study's folder."""
+"""The run of studies with their files: selects the evaluator, runs the search, and writes the results into the study's folder."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 CONNECT_S = 10
 """Seconds to wait for the head of a cluster to answer."""
 LOCAL = "local"
-"""The value to give as the cluster's address for workers on this machine, which Ray starts and stops."""
+"""The word to give as the cluster's address so that Ray starts and stops workers on this machine."""
 
 
 class RayEvaluator:
-    """The simulator in ``workers`` processes of a Ray cluster, one core each. None: as many as the cluster has cores.
+    """The simulator in ``workers`` processes of a Ray cluster, one core each. If ``workers`` is None, there are as many as the cluster has cores.
 
     ``address`` is the address of the cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or ``local``. Every
     machine needs the same railweave version, and the files of the study at the same path. Raises ``InputError`` if
@@ -215,8 +215,8 @@ def study_in(
 ) -> Result:
     """Run a study and write its files into a folder. With ``apply``, write the proposed values into the fabric file.
 
-    ``fresh``: discard earlier trials. ``take``: propose the values of this trial; None: those of the best. Raises
-    ``InputError`` if there is no such trial, and ``OutputError``.
+    ``fresh``: discard earlier trials. ``take``: the number of the trial whose values are proposed; None means the best
+    trial. Raises ``InputError`` if there is no such trial, and ``OutputError`` if a file cannot be written.
     """
     fabric = task.study.fabric
     text = fabric.read_text(encoding="utf-8")

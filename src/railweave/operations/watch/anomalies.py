@@ -1,8 +1,8 @@
 """Anomalies: findings tracked over time.
 
-An anomaly opens when its finding is first seen, and closes after ``quiet_s`` seconds without it. If the finding
-returns within ``again_s`` seconds of closing, the same anomaly reopens and its count rises. So an intermittent
-finding is one anomaly, not many.
+An anomaly opens when its finding is first seen, and closes after ``quiet_s`` seconds without it. If the finding returns
+within ``again_s`` seconds after the anomaly closed, the same anomaly opens again and its count increases. So an
+intermittent finding is one anomaly, not many.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COUNT = re.compile(r"(?<![\w:./%-])\d{1,3}(?:,?\d{3})*(?:\.\d+)?(?!\.?\d|[\w:/-
 """A number that is not part of a name or an address."""
 _QUEUE = re.compile(r"\b(?:queue|priority) \d+")
 MOST_CLOSED = 2000
-"""The most closed anomalies that are kept."""
+"""The largest number of closed anomalies that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Anomaly(JsonObject):
 
     - ``finding``: the finding as last seen.
     - ``evidence``: the description of the finding when the anomaly opened.
-    - ``follows``: the text of the finding that explains it; empty if it is itself a cause.
-    - ``deploy``: True while a deploy works on its device.
-    - ``times``: the number of times that it opened.
+    - ``follows``: the text of the finding that explains this finding; empty if this finding is itself a cause.
+    - ``deploy``: True while a deploy changes the device of the finding.
+    - ``times``: the number of times that the anomaly opened.
     - ``closed``: the time of closing, or None while it is open.
     """
 
@@ -119,7 +119,10 @@ class Anomalies:
         )  # another thread adds
 
     def listed(self, *, closed: bool = False) -> list[Anomaly]:
-        """Return the open anomalies: causes before effects, and the most severe first. With ``closed``, return the closed ones, latest first."""
+        """Return the open anomalies: causes before effects, and the most severe first.
+
+        With ``closed``, return the closed anomalies, latest first.
+        """
         if closed:
             return sorted(self.over.values(), key=lambda anomaly: -(anomaly.closed or 0))
         order = {"error": 0, "warning": 1, "info": 2}

@@ -63,7 +63,7 @@ class LimitedProtocol(H11Protocol):
     """True while a request is being answered."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept the connection. If there are too many, cut off the oldest one that is not being answered."""
+        """Accept the connection. If there are too many, cut off the oldest connection that is not being answered."""
         super().connection_made(transport)
         self.opened[self] = None
         if len(self.opened) > self.most:
@@ -72,7 +72,7 @@ class LimitedProtocol(H11Protocol):
             self._within(HEADERS_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove the connection from the open ones."""
+        """Remove the connection from the list of open connections."""
         self.opened.pop(self, None)
         self._stop()
         super().connection_lost(exc)
@@ -209,7 +209,7 @@ def routes(console: Console) -> list[Route]:
 
 
 MOST_SAMPLES = 200_000
-"""The most samples in one answer."""
+"""The largest number of samples in one answer."""
 MOST_EVENTS = 5000
 
 
@@ -224,9 +224,9 @@ def app(
     """Return the ASGI application that serves a watched network.
 
     - ``password``: the password that readers need, with any user name.
-    - ``proxy``: the proxy that identifies readers instead.
+    - ``proxy``: the proxy that identifies readers, in place of a password.
     - ``runs``: a store of benchmark runs.
-    - ``most``: the most connections of its listener.
+    - ``most``: the largest number of connections of its listener.
     """
     roles = {name: watched.role for name, watched in watching.collector.devices.items()}
     design = intended(watching.validator.expected, roles)  # it does not change while a network is watched

@@ -68,13 +68,13 @@ class WatchedDevice:
 
 @dataclass
 class Figures:
-    """Counts of the collector's work so far."""
+    """Counters of the collector's work since its start."""
 
     rounds: int = 0
     kept: int = 0
     steps: int = 0
     late_s: float = 0
-    """The longest delay in seconds after which a step began."""
+    """The longest delay, in seconds, with which a step began."""
 
 
 def _fail(device: WatchedDevice, reached: SubscriptionState, error: Exception) -> None:
@@ -87,7 +87,7 @@ def _fail(device: WatchedDevice, reached: SubscriptionState, error: Exception) -
 class Collector:
     """The collector of all devices. ``every_s`` is the sampling interval in seconds.
 
-    Samples are written twice per interval. If the process is killed, less than one interval is lost.
+    Samples are written twice per interval. If the process is killed, samples of less than one interval are lost.
     """
 
     def __init__(self, devices: Sequence[WatchedDevice], store: Store | None, *, every_s: float) -> None:

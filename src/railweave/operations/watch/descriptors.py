@@ -5,11 +5,11 @@ from __future__ import annotations
 import resource
 
 MOST = 256
-"""The most connections of a listener, if there are enough file descriptors."""
+"""The largest number of connections of a listener, if there are enough file descriptors."""
 BACKLOG = 16
 """The listen backlog: the number of connections that a listener accepts in one step of the event loop.
 
-It can refuse connections only after that.
+The listener can refuse connections only after that step.
 """
 _LEAST = 8
 _OF_DEVICE = 6
@@ -19,7 +19,7 @@ _OF_ALL = 256
 
 
 def connections(devices: int, listeners: int = 2) -> int:
-    """Return the most connections of each listener, if the descriptors for collecting from ``devices`` devices are set aside.
+    """Return the largest number of connections of each listener, if the descriptors for collecting from ``devices`` devices are set aside.
 
     If the limit of file descriptors is too low, it is first raised as far as permitted.
     """

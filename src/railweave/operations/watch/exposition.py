@@ -1,4 +1,4 @@
-"""The ``/metrics`` page: the latest numbers of every device, and the designed ones, in the Prometheus text format (version 0.0.4).
+"""The ``/metrics`` page: the latest numbers of every device, and the designed numbers, in the Prometheus text format (version 0.0.4).
 
 Each series belongs to a device and its port, queue, priority, lane or neighbor, never to a queue pair. Series by queue and priority that
 are zero are left out. For 192 switches with 64 ports and two busy queues, that makes about 160,000 series (docs/watch.md).
@@ -46,7 +46,7 @@ def exposed(devices: Iterable[WatchedDevice], anomalies: Mapping[tuple[str, str]
 
 
 def whole(standing: NetworkStanding) -> str:
-    """Return the metric of the whole network as text: 1 as designed, 0 not as designed, NaN not known."""
+    """Return the metric of the whole network as text: 1 if it is as designed, 0 if not, NaN if this is not known."""
     state = {"as designed": "1", "not as designed": "0", "not known": "NaN"}[standing.state]
     designed, left = "railweave_network_as_designed", "railweave_network_devices_not_known"
     lines = [
@@ -139,7 +139,7 @@ LOSSLESS = "railweave_design_lossless_priority"
 def intended(expected: Mapping[str, Expected], roles: Mapping[str, str]) -> str:
     """Return the metrics of the design as text.
 
-    They are each port with its far end and path color, the sessions, and the lossless queues and priorities.
+    The metrics are each port with its far end and path color, the sessions, and the lossless queues and priorities.
     """
     speeds: list[str] = []
     sessions: list[str] = []

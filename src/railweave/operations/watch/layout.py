@@ -1,7 +1,7 @@
 """The layout of one kind of device: the index of each series in the device's arrays, and a cache from encoded paths to indexes.
 
-Switches of one operating system name their ports alike and share a layout. So 100,000 series of 192 switches need
-only a few thousand paths in memory, and a few arrays per switch. The index of a series is called its place.
+Switches with the same operating system name their ports alike and share a layout. So 100,000 series of 192 switches
+need only a few thousand paths in memory, and a few arrays per switch. The index of a series is called its place.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 
 IGNORED = -1
-"""The place of a path that is not read."""
+"""The place of a path whose values are ignored."""
 MOST = 1 << 17
-"""The most series of a layout, and the most paths. Any more are ignored, because a faulty device could send new names without end."""
+"""The largest number of series of a layout, and the largest number of paths.
+
+Further series and paths are ignored, because a faulty device could send new names without end.
+"""
 _KEYS = ("name", "interface-id", "index", "neighbor-address", "queue-number", "priority", "id")
 """The JSON leaves that identify the entries of a list."""
 
@@ -54,7 +57,7 @@ class Layout:
     def place(self, series: Series) -> int:
         """Return the place of a series, after adding a new series to the layout.
 
-        ``IGNORED``: there are too many series, or the metric is unknown.
+        Return ``IGNORED`` if there are too many series, or if the metric is unknown.
         """
         place = self.places.get(series)
         if place is None:
@@ -161,13 +164,13 @@ class Layout:
 
     @property
     def counters(self) -> NDArray[np.bool_]:
-        """By place, True if the series is a counter."""
+        """An array that is True at the place of each series that is a counter."""
         self._extend()
         return self._counters
 
     @property
     def scales(self) -> NDArray[np.float64]:
-        """By place, the factor by which the numbers of the series are multiplied."""
+        """An array with the factor by which the numbers of each series are multiplied, by place."""
         self._extend()
         return self._scales
 

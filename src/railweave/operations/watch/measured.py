@@ -1,4 +1,4 @@
-"""Convert a device state into numbers for the store, and streamed numbers into a state for the checks."""
+"""Conversion of a device state into numbers for the store, and of streamed numbers into a state for the checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Send anomalies to a JSON webhook and to Alertmanager (API version 2). Failed notifications are sent again later."""
+"""Sending of anomalies to a JSON webhook and to Alertmanager (API version 2). Failed notifications are sent again later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from railweave.operations.watch.anomalies import Anomaly, Change
 
 MOST_WAITING = 5000
-"""The most changes that are queued while a receiver does not answer. The oldest are dropped first."""
+"""The largest number of changes that are queued while a receiver does not answer. The oldest are dropped first."""
 REPEAT_S = 60
 """Seconds after which open anomalies are sent again, because Alertmanager resolves alerts that are not repeated for some minutes."""
 
@@ -34,7 +34,7 @@ class Notifier:
         self._lasting: Callable[[], Sequence[Anomaly]] = tuple
 
     def lasting(self, those: Callable[[], Sequence[Anomaly]]) -> None:
-        """Set the function that returns the open anomalies. They are sent to Alertmanager again and again."""
+        """Set the function that returns the open anomalies. These are sent to Alertmanager repeatedly."""
         self._lasting = those
 
     def tell(self, changes: Sequence[tuple[Change, Anomaly]]) -> None:

@@ -42,10 +42,10 @@ LONGEST_WAIT_S = 8.0
 class SubscriptionState:
     """The state of the subscription to one device.
 
-    - ``since``: the time when it last came up or went down.
-    - ``known``: True if it was ever up.
+    - ``since``: the time when the subscription last came up or went down.
+    - ``known``: True if the subscription was ever up.
     - ``heard``: the time of the last number (monotonic clock).
-    - ``why``: the reason why it is down.
+    - ``why``: the reason why the subscription is down.
     - ``tries``: the number of attempts that have ended.
     """
 
@@ -183,14 +183,14 @@ def _leaves(errors: BaseExceptionGroup[ReachError]) -> list[ReachError]:
 
 
 CONFIGURATION_S = 30.0
-"""The fewest seconds between questions for a running configuration, which may be a megabyte."""
+"""The smallest number of seconds between questions for a running configuration, whose answer may have a megabyte."""
 
 
 class Poller:
     """The source that polls a device with questions.
 
-    - ``quick``: the names of the questions to ask at every interval; may be empty. The others are asked every
-      ``rarely_s`` seconds, those for the running configuration not more often than every ``CONFIGURATION_S``.
+    - ``quick``: the names of the questions to ask at every interval; may be empty. Other questions are asked every
+      ``rarely_s`` seconds, and questions for the running configuration at most every ``CONFIGURATION_S`` seconds.
     - ``take``: a function that reads the answers, by question name, and returns their numbers.
     """
 
@@ -274,7 +274,7 @@ NAMES_S = 600.0
 class SnmpSource:
     """The source that polls a device by SNMP.
 
-    It reads ``columns`` every ``every_s`` seconds with the function ``walk`` (``live.reach.snmp.column``).
+    The source reads ``columns`` every ``every_s`` seconds with the function ``walk`` (``live.reach.snmp.column``).
     """
 
     def __init__(
@@ -341,7 +341,7 @@ def snmp_numbers(column: Column, table: Table, names: Mapping[int, str]) -> list
 
 
 AT_ONCE = 16
-"""The most devices that are queried at the same time."""
+"""The largest number of devices that are queried at the same time."""
 
 
 def watched(

@@ -1,4 +1,4 @@
-"""Set up the monitoring of a site's network, and serve it by HTTP."""
+"""Setup of the monitoring of a site's network, with the HTTP server."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def watching_of(
     line: Callable[[Keys], tuple[str, int]],
     say: Callable[[str], None],
 ) -> WatchedNetwork:
-    """Return the watched network of a site. Raises ``InputError`` if it has no devices, and ``OutputError`` if the store cannot be used.
+    """Return the watched network of a site. Raises ``InputError`` if the site has no devices, and ``OutputError`` if the store cannot be used.
 
-    ``fabric``: the fabric file. ``line``: a function that returns the file and line of a part of it.
+    ``fabric``: the fabric file. ``line``: a function that returns the file and line of a part of the fabric file.
     """
     if not site.asked:
         raise InputError([Problem(Argument("watch"), "the network has no switch", "add one to the fabric file")])
@@ -146,9 +146,12 @@ def password_of(given: str) -> str:
 
 
 def serving_of(listen: str, password: str | None, proxy: str | None, runs: str | None) -> Serving | None:
-    """Return the settings of the HTTP server; None for ``none``. ``password`` and ``proxy`` are as for ``--password`` and ``--proxy``.
+    """Return the settings of the HTTP server for the address ``listen``; None if ``listen`` is ``none``.
 
-    Raises ``InputError`` for other text, for an address that others reach without a password or a proxy, and if nothing can be served there.
+    ``password`` and ``proxy`` are as for ``--password`` and ``--proxy``.
+
+    Raises ``InputError`` if ``listen`` is not ADDRESS:PORT, if other machines can reach the address and neither a
+    password nor a proxy is given, or if the address cannot be used.
     """
     secret = None if password is None else password_of(password)
     by = None if proxy is None else proxy_of(proxy)

@@ -1,7 +1,7 @@
 """The store of samples in one SQLite file. A row is a block: all numbers of one device at one time.
 
 Each step is a transaction with a write-ahead log. If the process is killed, only the samples since the last step are
-lost. Numbers over longer times are computed from those in the file, never from memory, so a kill does not affect
+lost. Numbers over longer times are computed from the numbers in the file, never from memory, so a kill does not affect
 them.
 """
 
@@ -51,7 +51,7 @@ def unpacked(data: bytes) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
 class Tier:
     """A resolution in which the store keeps numbers.
 
-    - ``step_s``: the seconds that each number covers; 0: each number as received.
+    - ``step_s``: the seconds that each number covers; 0 means that each number is kept as received.
     - ``kept_s``: the seconds after which the numbers are deleted.
     """
 
@@ -156,7 +156,7 @@ class Store:
     def write(self, rounds: Iterable[tuple[Layout, Round]], now: float | None = None) -> int:
         """Write rounds, combine the blocks of ended time steps into those of the next tier, and delete old blocks.
 
-        Return the number of samples written. ``now``: the time in seconds since 1970; None: the present.
+        Return the number of samples written. ``now``: the time in seconds since 1970; None means the present.
         """
         kept = 0
         now = time() if now is None else now

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from railweave.model.device.expected import Port
 
 LEAST_PER_S = 10.0
-"""The fewest PFC frames per second that count as a storm. Short bursts cause a few pauses by design."""
+"""The rate of PFC frames per second from which pauses count as a storm. Short bursts cause a few pauses by design."""
 
 HEAD = Rule(
     "pfc-storm-head",

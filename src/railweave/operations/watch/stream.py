@@ -30,7 +30,7 @@ JSON_BEGINS = b"\x52\x5a"
 
 
 def holds_table(value: bytes) -> bool:
-    """Return whether an encoded value is a JSON object or list, and not a single number or word."""
+    """Return True if an encoded value is a JSON object or list, False if it is a single number or word."""
     return value[:1] in (b"\x52", b"\x5a") and value[1:].lstrip(b"\x00") != b"" and json_text(value)[:1] in (b"{", b"[")
 
 
@@ -127,7 +127,8 @@ class Round:
 
     - ``time``: the time when the round ended on this machine, in seconds since 1970.
     - ``places``: the places of the series in the device's layout.
-    - ``numbers``: a number for each place; for counters, the rise per second. NaN if a counter is new or has fallen.
+    - ``numbers``: a number for each place; for counters, the increase per second. NaN if a counter is new or has
+      decreased.
     """
 
     device: str
@@ -137,7 +138,10 @@ class Round:
 
 
 class Stream:
-    """The numbers of one device. ``counts`` and ``numbers``: by place in the layout, the last values. NaN: none yet."""
+    """The numbers of one device. ``counts`` and ``numbers``: the last values of the series, by place in the layout.
+
+    NaN means that there is no value yet.
+    """
 
     def __init__(self, device: str, layout: Layout) -> None:
         self.device = device

@@ -35,7 +35,7 @@ _OLD = re.compile(
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 MOST_CHARACTERS = 1000
-"""The most characters of a message that are kept."""
+"""The largest number of characters of a message that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Message:
 
 
 def read(data: bytes) -> Message:
-    """Return a message in parsed form. Raises nothing.
+    """Return a message in parsed form. Never raises an error.
 
     A message without a header has severity 5 (notice), as in RFC 3164.
     """
@@ -105,11 +105,11 @@ def read(data: bytes) -> Message:
 
 
 MOST_OF_DEVICE = 500
-"""The most messages that are kept of each device."""
+"""The largest number of messages that are kept of each device."""
 MOST_BYTES = 8192
-"""The most bytes of a TCP message. A longer one is cut, and its remaining bytes are dropped."""
+"""The largest number of bytes of a TCP message. A longer message is cut, and its remaining bytes are dropped."""
 MESSAGE_S = 30.0
-"""The seconds in which a message must be complete after its first byte, and in which an unknown sender must send one."""
+"""The seconds within which a message must be complete after its first byte, and within which an unknown sender must send a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Syslog:
     """The syslog receiver.
 
     - ``addresses``: the address of each device by name. The host name in a message also identifies its device.
-    - ``most``: the most TCP connections.
+    - ``most``: the largest number of TCP connections.
     """
 
     def __init__(self, host: str, port: int, addresses: Mapping[str, str], most: int = 256) -> None:
@@ -203,7 +203,7 @@ class Syslog:
         return self._by_address.get((getattr(parsed, "ipv4_mapped", None) or parsed).compressed)
 
     def events(self, device: str = "", kind: str | None = None) -> list[Event]:
-        """Return the latest messages, newest first, of one device or all, and of one kind or all."""
+        """Return the latest messages, newest first, of ``device`` (empty: all devices) and of ``kind`` (None: all kinds)."""
         rows: Iterable[deque[Event]] = (
             [self._last[device]] if device in self._last else () if device else self._last.values()
         )

@@ -1,4 +1,4 @@
-"""Apply the checks of a running network to the latest streamed and queried states."""
+"""The checks of a running network, applied to the latest streamed and queried states."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class NetworkSnapshot:
 
 
 def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: float) -> NetworkSnapshot:
-    """Return the known state of the devices. Raises nothing. A device that was not tried yet is neither included nor silent."""
+    """Return the known state of the devices. Never raises an error. A device that was not tried yet is neither included nor silent."""
     states: dict[str, DeviceState] = {}
     silent: dict[str, str] = {}
     unanswered: dict[str, Mapping[str, str]] = {}
@@ -126,9 +126,9 @@ class Validator:
 
     - ``window_s``: the time in seconds over which counters are compared.
     - ``configs``: the configurations that the switches run.
-    - ``visible``: what the devices can show of themselves.
+    - ``visible``: the part of their state that the devices can show.
     - ``line``: a function that returns the file and line of a part of the fabric file.
-    - ``devices``: the devices to compare; None: all.
+    - ``devices``: the devices to compare; None means all.
     - ``servers``: the servers that are watched.
     """
 
@@ -165,7 +165,7 @@ class Validator:
         """The last running configuration of each device that was compared with its design, with the result."""
 
     def findings(self, now: NetworkSnapshot, *, deployed: Collection[str] = ()) -> list[Finding]:
-        """Return the present findings, worst first. Raises nothing.
+        """Return the present findings, with the most severe first. Never raises an error.
 
         ``deployed``: the devices that ``deploy`` is working on, or was until recently. A device whose answers cannot
         be compared counts as not answering.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Word = Literal["as designed", "not as designed", "not known"]
 SHOWN = 3
-"""The most devices that a line names; further ones are only counted."""
+"""The largest number of devices that a line names; further devices are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,11 @@ DEPLOYED_S = 60
 
 @dataclass
 class WatchedNetwork:
-    """A watched network. ``fabric`` is its fabric file, next to which deploys keep their journal; None if there is none."""
+    """A watched network.
+
+    ``fabric`` is its fabric file, next to which deploys keep their journal; None if the network was not designed from a
+    fabric file.
+    """
 
     collector: Collector
     validator: Validator

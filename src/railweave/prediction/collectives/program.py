@@ -69,7 +69,7 @@ class MessageSplit:
 
     - ``chunk``: the largest number of data bytes that are handled together.
     - ``slices``: the number of messages per chunk.
-    - ``least_slice``: the fewest bytes of such a message.
+    - ``least_slice``: the smallest number of bytes of such a message.
     - ``window``: the number of messages of a connection that the receive buffer holds.
     """
 
@@ -210,7 +210,7 @@ class Draft:
     - ``waiting``, ``awaited``: pairs of messages. The first waits for the second. These pairs take the place of
       ``after`` in ``Program``.
     - ``stream``: the stream of each message. None: each connection is a stream.
-    - ``window``: the most messages of a stream that may be sent but not yet consumed.
+    - ``window``: the largest number of messages of a stream that may be sent but not yet consumed.
     - ``consume_ps``: the time from the arrival of a message until it is consumed.
     """
 

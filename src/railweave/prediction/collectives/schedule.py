@@ -68,7 +68,7 @@ class P2pChannels:
     """The numbers of channels for point-to-point communication. All are powers of two.
 
     - ``total``: all channels.
-    - ``per_peer``: the most channels that one transfer may use.
+    - ``per_peer``: the largest number of channels that one transfer may use.
     - ``least``: the number of channels that a transfer uses unless its parts would be too large or too small.
     """
 

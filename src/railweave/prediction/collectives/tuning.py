@@ -123,7 +123,7 @@ weights, such as 320 us for a ring's Simple hop, so NCCL's latencies are used in
 
 THREADS = {"LL": "NCCL_NTHREADS", "LL128": "NCCL_LL128_NTHREADS", "Simple": "NCCL_NTHREADS"}
 BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
-"""The fewest bytes per thread at which NCCL still adds a channel. For LL in a ring, multiply by the number of ranks."""
+"""The smallest number of bytes per thread at which NCCL still adds a channel. For LL in a ring, multiply by the number of ranks."""
 
 SLOW_RING_GBYTES, SLOW_RING_THREADS = 12.5, 256
 """The highest ring bandwidth, in 10^9 byte/s, at which Simple uses fewer threads, and that number of threads.

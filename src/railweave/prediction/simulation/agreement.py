@@ -75,7 +75,7 @@ class Run(Protocol):
 def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_servers: int = MOST_SERVERS) -> Case:
     """Return the largest case of the same design that packets can run in some seconds.
 
-    ``packet_hops``: the packet hops of the whole run. ``most_servers``: the most servers of the case.
+    ``packet_hops``: the packet hops of the whole run. ``most_servers``: the largest number of servers of the case.
     """
     servers = len(bed.job.servers)
     # with as much for each peer, everyone sends to everyone, and a ring has as many steps as ranks

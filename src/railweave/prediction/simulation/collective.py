@@ -81,7 +81,7 @@ LONG_PACKET_HOPS = 20_000_000
 """The number of packet hops from which a run of packets is stopped when it is steady. Such a run takes some seconds."""
 
 MOST_FLOW_MESSAGES = 4_000_000
-"""The most messages that are run as separate flows, because more would take gigabytes.
+"""The largest number of messages that are run as separate flows, because more would take gigabytes.
 
 Above it there is one flow for each connection and queue pair (``prediction.collectives.whole``).
 """
@@ -153,7 +153,7 @@ class _Plan:
 class _Attempt:
     """A finished run with its inputs.
 
-    - ``posts``: the most messages that a NIC's proxy posts in the whole collective. None: the run itself had all
+    - ``posts``: the largest number of messages that a NIC's proxy posts in the whole collective. None: the run itself had all
       posts.
     - ``errors``: see ``Prediction.errors``.
     """

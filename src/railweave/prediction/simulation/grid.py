@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction
 
 MOST_CELLS = 400
-"""The most predictions of a grid. A larger grid is refused because it would take hours."""
+"""The largest number of predictions of a grid. A larger grid is refused because it would take hours."""
 
 TIME, BUS = "time_us", "bus_bandwidth_GBps"
 """The two columns of a file of measured points. A file needs one of them."""

@@ -29,7 +29,7 @@ With two stripes, every hop of a ring between servers then crosses the spines.
 """
 
 MOST_SHOWN = 16
-"""The most servers that a text lists in full. Longer lists show the first servers and the last."""
+"""The largest number of servers that a text lists in full. Longer lists show the first servers and the last."""
 
 
 def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.engines.measured import Columns
 
 MOST_SHOWN = 200
-"""The most steps that a result lists one by one."""
+"""The largest number of steps that a result lists one by one."""
 
 
 @dataclass(frozen=True)

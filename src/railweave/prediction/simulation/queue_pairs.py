@@ -23,7 +23,7 @@ Posting limits the first, links limit the second, and queueing limits the third.
 """
 
 SERVERS = 6
-"""The most servers used for these predictions, which then take a second in total.
+"""The largest number of servers used for these predictions, which then take a second in total.
 
 With eight servers they take twice as long and give the same choice.
 """

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 MOST_LINKS = 64
-"""The most links of a path. A longer path is a loop."""
+"""The largest number of links of a path. A longer path is a loop."""
 
 MOST_ROWS = 4_000_000
-"""The most kinds of paths to examine. With more, the check would take as long as the run."""
+"""The largest number of kinds of paths to examine. With more, the check would take as long as the run."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,10 +22,11 @@ def against_prediction(
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, RunPrediction] | None = None,
 ) -> list[Row]:
-    """Return a row for each number that was both predicted and measured, and one for each run that failed, sorted by key.
+    """Return a row for each number that was both predicted and measured, and a row for each failed run, sorted by key.
 
-    A number is worse if it is below the band of its prediction by more than ``tolerance``. None: the tolerance of the
-    run's plan or, without a plan, ``TOLERANCE``. Plans allow more if the error of predictions is unknown.
+    A number is worse if it is below the band of its prediction by more than ``tolerance``. If ``tolerance`` is None,
+    the tolerance of the run's plan is used or, without a plan, ``TOLERANCE``. Plans have a larger tolerance if the
+    error of predictions is unknown.
 
     - Several runs of the same test share one row, with their median and the prediction of the latest run.
     - ``more``: settings that follow from the network (``located``), by run id.
@@ -43,7 +44,7 @@ def against_prediction(
 
 
 def allowed_of(run: Run) -> float:
-    """Return the fraction by which a run's numbers may be below the predicted band: that of its plan, or else ``TOLERANCE``."""
+    """Return the fraction by which a run's numbers may be below the predicted band: the fraction in the run's plan, or else ``TOLERANCE``."""
     try:
         tolerance = float(dict(run.settings).get("tolerance", TOLERANCE))
     except ValueError:
@@ -103,7 +104,7 @@ def _row(key: Key, several: Sequence[Number], predicted: Prediction, tolerance: 
 
 
 def failed(runs: Iterable[Run]) -> list[Row]:
-    """Return a row for each run that failed and has no result, with its first prediction if it has any."""
+    """Return a row for each run that failed and has no result, with the run's first prediction, if there is any."""
     rows: list[Row] = []
     for run in runs:
         if run.failures and not run.samples:
@@ -124,10 +125,10 @@ def failed(runs: Iterable[Run]) -> list[Row]:
 
 QUANTITIES = {"busbw_gbytes_per_s": "GB/s of bus bandwidth", "bandwidth_gbps": "Gb/s"}
 MOST_EARLIER = 4
-"""The most earlier runs that a curve shows: the latest ones."""
+"""The largest number of earlier runs that a curve shows. The latest of them are chosen."""
 
 Group = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
-"""The key of a curve: where it ran, operation, place, quantity, and all labels except the name of the row.
+"""The key of a curve: the place of the run, the operation, in-place or out-of-place, the quantity, and all labels except the name of the row.
 
 Table rows that differ only in size belong to the same curve.
 """
@@ -137,7 +138,7 @@ Table rows that differ only in size belong to the same curve.
 class Curve:
     """A curve of bandwidth over message size. ``unit`` is the unit of its numbers.
 
-    - ``now``: the number of the latest run for each of ``sizes``; None if it has none.
+    - ``now``: the number of the latest run for each of ``sizes``; None if that run has no number for a size.
     - ``earlier``: for each earlier run, its title and its numbers in the same form.
     - ``predicted``: for each of ``sizes``, the predicted value and the low and high ends of its band; None without a
       prediction.

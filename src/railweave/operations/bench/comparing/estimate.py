@@ -1,10 +1,10 @@
 """An estimate of which NIC, server, cable or switch best explains the slow pairs of a mesh.
 
-Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. A collective crosses its servers, which may be
-more than two, and their leaves. The estimate assumes one faulty
-part at a time: all or some of the pairs that cross the part are slow, and all other pairs are not. Only some are slow
-if, for example, a hash places each pair on one of eight parallel cables, and the choice is unknown. The part that
-makes the measured rates most likely is named first; the second is its runner-up.
+Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. A collective crosses its servers,
+which may be more than two, and their leaves. The estimate assumes one faulty part at a time: all or some of the pairs
+that cross the part are slow, and all other pairs are not. Only some are slow if, for example, a hash places each pair
+on one of eight parallel cables, and the choice is unknown. The part that makes the measured rates most likely is named
+first, and the second most likely part is named as its runner-up.
 
 If a switch or cable fails, its traffic takes other paths and slows the traffic there. So pairs that ran in the same
 round over the same leaf as a slow pair may be slow because of the same part. Such pairs are fitted separately, with a
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 KINDS = ("NIC", "link", "cables", "server", "leaf", "switch", "color", "rail")
-"""Kinds of parts, in order of preference: if the same pairs cross several parts, the part of the earliest kind is named.
+"""The kinds of parts, in order of preference. If the same pairs cross several parts, the part whose kind comes first is named.
 
 ``cables`` are the parallel cables between two switches; a hash selects one of them. A ``rail`` is all NICs of one name.
 """
@@ -108,7 +108,7 @@ def crossed(pair: Pair) -> Iterator[tuple[str, str]]:
 
 
 def crossings(pairs: Sequence[Pair]) -> Parts:
-    """Return the parts that pairs cross, except those that every pair crosses: these cannot explain a difference between pairs."""
+    """Return the parts that pairs cross. Parts that every pair crosses are left out, because they cannot explain a difference between pairs."""
     by_part: dict[tuple[str, str], list[int]] = {}
     meetings: dict[tuple[str, str], int] = {}
     meeting = np.full((len(pairs), 2), -1, np.int64)
@@ -135,7 +135,7 @@ def crossings(pairs: Sequence[Pair]) -> Parts:
 
 
 FEWEST = 2
-"""Minimum number of pairs for a median."""
+"""The smallest number of pairs from which a median is taken."""
 MOST_PARTS = 3
 """Maximum number of parts of each kind to report."""
 
@@ -210,13 +210,16 @@ SLOWEST = 0.02
 Slower and failed pairs count as this rate, because log(0) would outweigh all other pairs.
 """
 NARROWEST = 0.01
-"""The smallest assumed standard deviation of healthy pairs, as a fraction of the rate. Pairs of a simulator would have none."""
+"""The smallest assumed standard deviation of healthy pairs, as a fraction of the rate.
+
+Without this minimum, pairs in a simulator would have a deviation of 0.
+"""
 STRAY = 0.01
 """Fraction of the pairs that may be slow for unrelated reasons."""
 LEAST = 0.05
 """The smallest slowdown, as a fraction, for which a part is named."""
 NEAR = 20
-"""The number of likeliest parts for which pairs in the same round and on the same leaf are also examined."""
+"""The number of most likely parts for which pairs in the same round and on the same leaf are examined too."""
 MET = 0.8
 """The weight of pairs that met a part's slow pairs (same leaf, same round), relative to pairs that cross the part.
 
@@ -228,7 +231,7 @@ STEPS = 40
 ENOUGH = 8.0
 """The smallest rise of the log-likelihood, beyond the logarithm of the number of parts, for which a part is named.
 
-It means odds of about 3,000 to 1.
+This rise corresponds to odds of about 3,000 to 1.
 """
 
 
@@ -273,7 +276,7 @@ class Estimate:
     runners_up: tuple[Suspect | None, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object."""
+        """Return the estimate as a JSON object (docs/bench.md)."""
         suspects = [
             suspect.to_json() | {"runner_up": other.to_json() if other else None}
             for suspect, other in zip(self.suspects, self.runners_up, strict=True)
@@ -317,7 +320,7 @@ def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
 
 
 WIDEST = 0.15
-"""The largest distance from the usual rate, as a logarithm, of runs from which the usual rate of collectives is taken."""
+"""The largest distance from the usual rate, as a logarithm, at which a collective still counts toward the usual rate of collectives."""
 
 
 def _upper(logs: Numbers) -> float:
@@ -430,7 +433,7 @@ WORDS = {2: "half", 3: "a third", 4: "a quarter"}
 NEAR_FRACTION = 0.08
 """The largest relative deviation from a fraction in ``WORDS`` at which a ratio is still called that fraction."""
 MOST_SENTENCES = 4
-"""The most sentences about one row."""
+"""The largest number of sentences about one row."""
 
 
 def with_causes(

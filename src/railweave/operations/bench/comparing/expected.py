@@ -1,7 +1,7 @@
-"""Checks of the numbers of outputs without a fabric file: what such servers should get, and what binds.
+"""Comparison of results in benchmark outputs with the results that the servers should get, without a fabric file.
 
-The servers are a network of their own without oversubscription: what is lost beside its prediction is lost in the servers, or in a
-network that is worse than that.
+The prediction assumes a network without oversubscription. A result below the prediction therefore has its cause in the
+servers, or in a network that is slower than this.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Outcome = Literal["right", "wrong", "not-seen"]
 SMALLEST = 16 << 20
-"""The smallest message of a collective that is checked. Smaller ones measure latency, not what servers carry."""
+"""The smallest message of a collective that is checked. Smaller messages measure latency, not bandwidth."""
 SMALLEST_PAIR = 64 << 10
 """The smallest message of perftest that is checked."""
 GBYTES = "GB/s of bus bandwidth"
@@ -42,12 +42,13 @@ PAIR_SERVERS = 2
 
 @dataclass(frozen=True, slots=True)
 class CheckedNumber(JsonObject):
-    """A number, and what such servers should get.
+    """A measured number, and the number that the servers should get.
 
     - ``of``: the run and the number. ``measured``: the number in ``unit``.
     - ``expected``, ``low``, ``high``: the prediction and its band; None if nothing is predicted.
-    - ``outcome``: ``right`` inside the band, ``wrong`` below it or after a failure, and ``not-seen`` if it cannot be told.
-    - ``why``: sentences with the reason of the outcome and what binds.
+    - ``outcome``: ``right`` inside the band, ``wrong`` below it or after a failure, and ``not-seen`` above it or
+      without a prediction.
+    - ``why``: sentences with the reason of the outcome and the bottleneck.
     """
 
     JSON = ("of", "measured", "unit", "expected:1", "low:1", "high:1", "outcome", "why")
@@ -74,7 +75,7 @@ class CheckedNumber(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class NumberCheck(JsonObject):
-    """The check of an output. ``servers``: a sentence about the servers that are assumed."""
+    """The check of all numbers in an output. ``servers``: a sentence about the assumed servers."""
 
     JSON = ("good", "verdict", "servers", "numbers", "notes")
 
@@ -89,7 +90,7 @@ class NumberCheck(JsonObject):
 
     @property
     def verdict(self) -> str:
-        """A sentence with the number of each outcome."""
+        """A sentence that states how many numbers have each outcome."""
         if not self.numbers:
             return "cannot tell: the output has no number that is checked"
         outcomes = [number.outcome for number in self.numbers]
@@ -129,13 +130,13 @@ class NumberCheck(JsonObject):
 
 @dataclass(frozen=True)
 class AssumedServers:
-    """The servers that an output is compared with. ``network`` returns a network of a number of them."""
+    """The servers that a prediction assumes. ``network`` returns a network with a given number of these servers."""
 
     gpus: int
     network: Callable[[int], Network]
 
     def to_text(self) -> str:
-        """Return the model of the servers and their NICs and GPU links, as a sentence without its end."""
+        """Return the model of the servers and their NICs and GPU links, as a phrase."""
         network = self.network(1)
         server = network.servers[0]
         model = network.catalog.servers[server.model]
@@ -162,7 +163,7 @@ def with_gpu_link(network: Network, gbytes_per_s: float) -> Network:
 
 
 def number_check(runs: Sequence[Run], assumed: AssumedServers, notes: Iterable[str] = ()) -> NumberCheck:
-    """Check the largest message of each run. Raises ``InputError`` if no network of the servers can be designed."""
+    """Return the check of the largest message of each run. Raises ``InputError`` if no network of the servers can be designed."""
     return NumberCheck(
         assumed.to_text(), tuple(number for run in runs for number in _numbers(run, assumed)), tuple(notes)
     )

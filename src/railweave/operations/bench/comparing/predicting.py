@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 QUANTITIES = ("busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "time_us")
 UNSTATED = {"all-reduce": 1 << 30, "all-to-all": 256 << 20}
-"""Size in bytes at which to predict a table's average over unstated sizes, as in docs/validation.md."""
+"""The size in bytes for which a table's average over unstated sizes is predicted, as in docs/validation.md."""
 UNEVEN = 1.5
-"""An uplink is reported as shared if it carries at least this many times the mean traffic of its switch's uplinks."""
+"""The ratio of an uplink's traffic to the mean traffic of its switch's uplinks from which the uplink is reported as shared."""
 
 Asked = tuple[str, int, tuple[tuple[str, Any], ...]]
 """A request for a prediction: collective, size in bytes, and options of ``railweave sim``."""
@@ -33,7 +33,7 @@ Asked = tuple[str, int, tuple[tuple[str, Any], ...]]
 
 @dataclass(frozen=True, slots=True)
 class RunPrediction:
-    """The predictions of a run: for each key, the prediction and sentences on what limits it."""
+    """The predictions of a run: for each key, the prediction and sentences about the bottleneck."""
 
     rows: dict[Key, tuple[Prediction, tuple[str, ...]]]
 
@@ -156,9 +156,11 @@ def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]]
 
 
 def sharing(predicted: Predicted) -> list[str]:
-    """Return a sentence if queue pairs of several NICs share the busiest uplink while others of its switch carry less; else nothing.
+    """Return a sentence if queue pairs of several NICs share the busiest uplink while other uplinks of the switch have less traffic.
 
-    The sentence says by how much the sharing slows them.
+    Otherwise, the list is empty.
+
+    The sentence states how much the sharing slows these queue pairs.
     """
     if predicted.measured is None:
         return []

@@ -1,4 +1,4 @@
-"""Comparison of runs with earlier runs of the same tests: numbers that are worse by more than allowed, and by more than chance."""
+"""Comparison of runs with earlier runs of the same tests: numbers that are worse by more than the tolerance and by more than chance explains."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 PRIOR = 4.0
-"""The degrees of freedom that the usual scatter of all rows counts for in a row's variance.
+"""The degrees of freedom with which the usual scatter of all rows is included in a row's variance.
 
 It is needed because three repeats show little about the scatter of one row.
 """
 LEAST = 0.002
-"""Minimum standard deviation of a row, as a fraction. Results print three digits, and exact repeats are coincidence."""
+"""Minimum standard deviation of a row, as a fraction. Results have three digits, so equal results of repeated runs are coincidence."""
 
 
 def usual_deviation(rows: Sequence[Sequence[float]]) -> float | None:
@@ -31,12 +31,12 @@ def usual_deviation(rows: Sequence[Sequence[float]]) -> float | None:
 
 
 def chance_of_slower(before: Sequence[float], after: Sequence[float], usual: float | None, least: float = 0.0) -> float:
-    """Return the probability that ``after`` is as low as it is only by chance, if the true decrease is at most ``least``.
+    """Return the probability that ``after`` would be this low by chance if the true decrease were at most ``least``.
 
-    ``least`` is a fraction. The test is a one-sided t-test of logarithms. Its variance is that of both rows, drawn
-    towards ``usual`` as if that had ``PRIOR`` degrees of freedom (a moderated t-test: G. Smyth, Linear models and
-    empirical Bayes methods, 2004). Numbers must be above 0, and higher is better. The result is 1 if neither side has
-    two numbers and the usual scatter is unknown.
+    ``least`` is a fraction. The test is a one-sided t-test of logarithms. Its variance is the variance of both rows,
+    combined with ``usual``, which counts as ``PRIOR`` degrees of freedom (a moderated t-test: G. Smyth, Linear models
+    and empirical Bayes methods, 2004). Numbers must be above 0, and higher is better. The result is 1 if neither side
+    has two numbers and the usual scatter is unknown.
     """
     earlier, other = [log(value) for value in before], [log(value) for value in after]
     freedom = sum(len(row) - 1 for row in (earlier, other))
@@ -69,7 +69,7 @@ MIDDLES = (np.arange(1000) + 0.5) / 1000
 def adjusted(chances: Sequence[float]) -> list[float]:
     """Return the probabilities corrected for the number of tests (S. Holm, 1979).
 
-    Without this, one in 100 rows would seem worse by chance at a level of 1 %.
+    Without this correction, at a level of 1 %, one of 100 rows would seem worse by chance.
     """
     corrected = [1.0] * len(chances)
     most = 0.0
@@ -80,7 +80,7 @@ def adjusted(chances: Sequence[float]) -> list[float]:
 
 
 SURE = 0.05
-"""The largest accepted probability of reporting any worse row in a comparison although none is worse."""
+"""The largest accepted probability that a comparison reports a row as worse although no row is worse."""
 FEWEST = 2
 """Minimum number of runs on each side to call a row worse. A single run says nothing about the scatter."""
 
@@ -93,8 +93,8 @@ def regressions(
 ) -> list[Row]:
     """Return a row for every key that was measured before or now, sorted.
 
-    - A row is worse if its median is worse by more than ``tolerance`` and chance is an unlikely cause. The test of chance needs ``FEWEST``
-      runs on each side.
+    - A row is worse if its median is worse by more than ``tolerance`` and this is unlikely to be chance. The test of
+      chance needs ``FEWEST`` runs on each side.
     - If a row is worse but one side has fewer than ``fewest`` runs, its verdict is that there are too few repeats.
     """
     rows = [_row(key, before.get(key, ()), now.get(key, ()), tolerance, fewest) for key in sorted({*before, *now})]

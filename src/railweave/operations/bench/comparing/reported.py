@@ -50,7 +50,7 @@ class BenchComparison(JsonObject):
 
     @property
     def good(self) -> bool:
-        """True if no row is worse than allowed."""
+        """True if no row is worse than the tolerance allows."""
         return not any(row.bad for row in self.rows)
 
     @property
@@ -59,7 +59,7 @@ class BenchComparison(JsonObject):
         return row_table(self.rows, self.of)
 
     def verdict(self) -> str:
-        """A sentence with the number of rows of each verdict."""
+        """A sentence that states how many rows have each verdict."""
         counts = Counter(row.verdict for row in self.rows)
         if not counts:
             return "There is nothing to compare."
@@ -73,9 +73,12 @@ def compare_runs(
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, RunPrediction] | None = None,
 ) -> BenchComparison:
-    """Compare runs with earlier runs. ``more``: settings that follow from the network; ``accounts``: predictions made now.
+    """Return the comparison of runs (``now``) with earlier runs (``before``).
 
-    Both are by run id. ``tolerance``: the fraction by which a number may be worse; None: ``TOLERANCE``.
+    ``more``: settings that follow from the network; ``accounts``: predictions made now.
+
+    ``more`` and ``accounts`` have run ids as keys. ``tolerance``: the fraction by which a number may be worse; None
+    means ``TOLERANCE``.
     """
     allowed = TOLERANCE if tolerance is None else tolerance
     rows = [*regressions(numbers(before, more), numbers(now, more), allowed, fewest=1), *failed(now)]
@@ -90,7 +93,7 @@ def compare_predicted(
     accounts: Mapping[str, RunPrediction] | None = None,
     notes: Sequence[str] = (),
 ) -> BenchComparison:
-    """Compare runs with their stored predictions, or with new ones (``accounts``) if none were stored.
+    """Return the comparison of runs with their stored predictions, or with new predictions (``accounts``) if none were stored.
 
     ``notes``: sentences to include in the result. For the other parameters see ``against_prediction``.
     """
@@ -148,7 +151,7 @@ TUNED = {
     "reassign_prob_threshold": "reassignment threshold",
     "reassign_quality_delta": "reassignment quality-delta",
 }
-"""Columns and settings that describe the tuning of switches, with the names that the reports use."""
+"""Columns and settings that describe the tuning of switches, with the names that the test reports use."""
 MODELS = ("model", "benchmark")
 """Columns that name the model, for tables without an operation."""
 
@@ -188,7 +191,7 @@ class CompletionTable(JsonObject):
 
     @property
     def table(self) -> Table:
-        """The table in the format of the reports, with the minimum, the maximum and the number of runs added to each row."""
+        """The table in the format of the test reports, with the minimum, the maximum and the number of runs added to each row."""
         return Table(
             (
                 Column("Traffic Profile", "text", "profile"),
@@ -292,7 +295,7 @@ class StoreReport(JsonObject):
     """The report of a store.
 
     - ``regressions``: comparison with the baseline; None if no baseline was given.
-    - ``predicted``: comparison with predictions; it has no rows if nothing was predicted.
+    - ``predicted``: comparison with predictions, without rows if nothing was predicted.
     """
 
     JSON = ("store", "runs=#runs", "good", "predicted", "slowest", "regressions", "completion", "notes")
@@ -336,9 +339,10 @@ def reported(
     accounts: Mapping[str, RunPrediction] | None = None,
     notes: Sequence[str] = (),
 ) -> StoreReport:
-    """Return the report of runs. ``before``: the runs of the baseline; None: no baseline.
+    """Return the report of runs. ``before``: the runs of the baseline; None if there is no baseline.
 
-    For the other parameters see ``compare_predicted``. Runs that belong to the baseline are not compared with it.
+    For the other parameters see ``compare_predicted``. Runs that belong to the baseline are not compared with the
+    baseline.
     """
     earlier = {run.id for run in before or ()}
     later = [run for run in runs if run.id not in earlier]
@@ -374,7 +378,7 @@ def reported(
 
 
 def check_tolerance(tolerance: float | None) -> None:
-    """Raise ``InputError`` for a tolerance that is not a part from 0 to below 1."""
+    """Raise ``InputError`` if a tolerance is not a fraction of at least 0 and below 1."""
     if tolerance is not None and not 0 <= tolerance < 1:
         message = f"a tolerance of {tolerance:g}"
         raise InputError([Problem(Argument("tolerance"), message, "give a part from 0 to below 1, as 0.05")])
@@ -383,7 +387,10 @@ def check_tolerance(tolerance: float | None) -> None:
 def of_network(
     runs: Sequence[Run], network: Network | None, progress: Callable[[str], None], *, predict: bool = True
 ) -> tuple[dict[str, dict[str, str]], dict[str, RunPrediction], list[str]]:
-    """Return the locations of runs and their predictions, both by run id, and notes on runs that have no prediction."""
+    """Return (settings of runs that follow from the network, predictions of runs, notes on runs without a prediction).
+
+    The first two have run ids as keys.
+    """
     if network is None:
         return {}, {}, []
     with in_force(network.catalog):

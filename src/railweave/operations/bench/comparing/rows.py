@@ -1,4 +1,4 @@
-"""Numbers of runs as rows with verdicts, keyed so that numbers of different runs can be compared.
+"""Numbers of runs as rows with verdicts. Each number has a key, by which numbers of different runs can be compared.
 
 For each key, a run has one number: the median of its samples. The steps of a run are not repeats, because a cause
 that slows a run slows all its steps.
@@ -24,20 +24,21 @@ if TYPE_CHECKING:
 
 QUANTITY = "bandwidth_gbps"
 FEWEST = 3
-"""Minimum number of comparable pairs for a meaningful median, if nothing was predicted."""
+"""The smallest number of comparable pairs from which a median is taken, if nothing was predicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """A measurement between two NICs (``SERVER:NIC``), the client first, or a collective of one or more servers.
 
-    - ``servers``: the servers of a collective; empty for perftest. ``src`` and ``dst`` are its first and last server, or, if the job
-      was restricted to one RDMA device, that device as ``SERVER:DEVICE``.
+    - ``servers``: the servers of a collective; empty for perftest. ``src`` and ``dst`` of a collective are the first
+      and the last server, as ``SERVER:DEVICE`` if the job used only one RDMA device.
     - ``like``: the test that ran. Only pairs with the same test are compared.
     - ``color``, ``links``, ``leaves``: the path of the packets, as far as it is known. A link without ports
       (``leaf1--spine1``) means parallel cables, of which a hash selects one.
     - ``round``: pairs with the same round ran at the same time; empty if the round is unknown.
-    - ``gbps``: the measured rate, 0 if the run failed; of a collective the bus bandwidth. ``expected_gbps``: the predicted rate, None if there is none.
+    - ``gbps``: the measured rate (for a collective, the bus bandwidth); 0 if the run failed. ``expected_gbps``: the
+      predicted rate; None if there is no prediction.
     - ``relative``: the rate as a fraction of the expected rate; None if no expectation is known.
     """
 
@@ -147,9 +148,9 @@ def _pair(run: Run, told: Mapping[str, str]) -> Pair | None:
 
 
 def largest(samples: Iterable[Sample]) -> Sample | None:
-    """Return the average-bandwidth sample of the largest message; None without a valid one.
+    """Return the average-bandwidth sample of the largest message, or None if there is no valid sample.
 
-    Small messages show how fast a NIC posts work, not how much a path carries.
+    Small messages measure how fast a NIC posts messages, not the bandwidth of a path.
     """
     bandwidths = [
         sample for sample in samples if sample.quantity == QUANTITY and isfinite(sample.value) and sample.value >= 0
@@ -201,7 +202,7 @@ SLOWER = (
 COARSE = 0.1
 """The bus bandwidth in GB/s below which its printed value has too few digits, so that the time is compared instead."""
 RESULTS = ("algorithm", "protocol", "channels", "timestamp", "at", "samples")
-"""Labels of nccl-tests and of training that are results of a run. All other labels are inputs, and distinguish rows."""
+"""Labels of nccl-tests and of training that are results of a run. All other labels are inputs of a run, and distinguish rows."""
 REMARKS = ("note", "flag", "source", "table", "timestamp", "unit", "unit_in_source")
 """Columns of tables that do not distinguish rows."""
 
@@ -253,7 +254,10 @@ class Number:
 
 
 def ratio(key: Key, before: float, after: float) -> float | None:
-    """Return the ratio of ``after`` to ``before``, or its inverse if less is better; None if undefined. Above 1 is always better."""
+    """Return the ratio of ``after`` to ``before``, or the inverse if less is better, so that a ratio above 1 is always better.
+
+    Return None if it is undefined.
+    """
     up, down = (after, before) if key.quantity in FASTER else (before, after)
     quotient = up / down if down > 0 else None
     return quotient if quotient is not None and isfinite(quotient) else None
@@ -341,7 +345,7 @@ class Row(JsonObject):
     - ``ratio``: now relative to before; above 1 is better for every quantity.
     - ``chance``: the probability of such a result by chance, over all rows; None if it was not computed.
     - ``tolerance``: the allowed fraction below the band, in a comparison with a prediction.
-    - ``likely``: likely causes of a low result; ``runs``: the ids of the runs from which ``now`` comes.
+    - ``likely``: likely causes of a low result. ``runs``: the ids of the runs that ``now`` was calculated from.
     """
 
     JSON = ("*key", "before", "now", "ratio:4", "verdict", "repeats", "band", "chance", "tolerance", "likely", "runs")
@@ -361,7 +365,7 @@ class Row(JsonObject):
 
     @property
     def bad(self) -> bool:
-        """True if the row is worse than allowed."""
+        """True if the row is worse than the tolerance allows."""
         return self.verdict in {"worse", "failed"}
 
     @property

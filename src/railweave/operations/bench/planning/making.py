@@ -1,4 +1,4 @@
-"""The plan of a suite on a network and its table, with the predictions and durations of the runs."""
+"""Creation of the plan of a suite on a network, and of the plan's table, with the predictions and durations of the runs."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 
 FEWEST, MOST = 4, 1_000
-"""The fewest and the most messages per queue pair that are simulated."""
+"""The smallest and the largest number of messages per queue pair that are simulated."""
 BYTES = 8 << 20
-"""The bytes per queue pair that are simulated, if that is between ``FEWEST`` and ``MOST`` messages.
+"""The number of bytes per queue pair that are simulated, if these are between ``FEWEST`` and ``MOST`` messages.
 
-So many that the delays of the first and last message are negligible.
+With this number, the delays of the first and last message are negligible.
 """
 
 
@@ -61,8 +61,8 @@ def write_bandwidth_gbps(
 
     - ``src``, ``dst``: the NICs, as ``SERVER:NIC``.
     - ``post_cost_ps``: the time in picoseconds that a NIC takes per message.
-    - ``places``: for each NIC, the index of the address that all queue pairs use, as perftest does with a GID. None:
-      the queue pairs use the addresses of the path colors one after another.
+    - ``places``: for each NIC, the index of the address that all queue pairs use, as perftest does with a GID. None
+      means that the queue pairs use the addresses of the path colors one after another.
 
     Raises ``InputError`` for an unknown NIC.
     """
@@ -86,10 +86,10 @@ def write_bandwidth_gbps(
 
 
 BYTES_A_NUMBER = 4
-"""Bytes per element: by default, nccl-tests uses ``float``."""
+"""The bytes per element. By default, nccl-tests uses ``float``."""
 
 MOST_PACKET_HOPS = 60_000_000
-"""The estimated packet hops of a prediction above which flows are simulated instead of packets.
+"""The estimated number of packet hops of a prediction above which flows are simulated instead of packets.
 
 Beyond that, a packet simulation takes more than about ten seconds per number, and a plan has hundreds of numbers.
 """
@@ -295,8 +295,8 @@ def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted
 def slope_gbytes(points: Sequence[tuple[float, float]], factor: float) -> float:
     """Return the bus bandwidth for very large messages in 10^9 byte/s: the slope of a line fitted to (bytes, microseconds).
 
-    ``factor``: the factor of bus bandwidth (``bus_factor``). The startup time does not affect the slope (50 km
-    article, Figure 4).
+    ``factor``: the factor of bus bandwidth (``bus_factor``). The startup time of a message does not affect the slope
+    (50 km article, Figure 4).
     """
     slope = linear_regression([size for size, _ in points], [time for _, time in points]).slope
     return factor / slope / 1e3
@@ -446,7 +446,7 @@ def timeout_s(estimate: float) -> int:
 TOLERANCE = 0.05
 """Default fraction by which a number may be below its band. Repeated runs in reports differ by 1.2 %; operators' tests fail at 5 %."""
 UNSURE = 0.15
-"""The tolerance for predictions that no published result has verified. It is a target of docs/validation.md."""
+"""The tolerance for predictions that no published result has verified. The value is the target in docs/validation.md."""
 
 
 def plan(
@@ -461,13 +461,13 @@ def plan(
     predict: bool = True,
     progress: Callable[[str], None] = silent,
 ) -> Plan:
-    """Return the plan of a suite on a network of one fabric (``job_network``). Raises ``InputError``.
+    """Return the plan of a suite on a network of one fabric (``job_network``). Raises ``InputError`` for an unknown suite, part, server or memory.
 
     - ``fabric``, ``design_digest``: see ``Plan``.
     - ``hosts``: see ``prediction.simulation.job.ordered``.
     - ``memory``: the location of perftest's buffers.
     - ``parts``: the parts to include; if empty, all parts.
-    - ``predict``: whether to predict the result of each run.
+    - ``predict``: True to predict the result of each run.
     """
     wanted = suite_of(suite)
     there = present(network)

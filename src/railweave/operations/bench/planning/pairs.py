@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Rounds:
-    """An assignment of runs to rounds, in the order in which they come.
+    """An assignment of runs to rounds, in the order in which the runs are given.
 
     There are as few rounds as possible if consecutive runs share no resource (``in_turns``).
     """
@@ -40,16 +40,16 @@ class Rounds:
 
 
 def rounds(taken: Iterable[Collection[Hashable]]) -> list[int]:
-    """Return the round of each run, counted from 1. ``taken``: for each run, the resources that it needs for itself."""
+    """Return the round of each run, counted from 1. ``taken``: for each run, the resources that no other run of the round may use."""
     given = Rounds()
     return [given.first(resources) for resources in taken]
 
 
 def in_turns(count: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield turns that together contain every pair of ``count`` players. In one turn, each player is in at most one pair.
+    """Yield turns that together contain every pair of ``count`` players (such as NICs). In one turn, each player is in at most one pair.
 
-    The circle method: one player stays, the others move on by one place each turn. With an odd number, one player
-    sits out each turn.
+    This is the circle method: one player keeps its place, and the others move on by one place each turn. If the number
+    is odd, one player has no partner in each turn.
     """
     circle: list[int | None] = [*range(count), *([None] if count % 2 else [])]
     for _ in range(len(circle) - 1):
@@ -67,7 +67,8 @@ LARGEST = 8 << 20
 PINNED_QPS, HASHED_QPS, FAR_QPS = 4, 16, 16
 """Numbers of queue pairs: on a pinned path, on hashed paths, and between sites.
 
-Four are from the Thor 2 guide. A hash needs more to reach several links. Between sites, 13 fill a 400G link (50 km article).
+Four are from the Thor 2 guide. With a hash, more queue pairs are needed to use several links. Between sites, 13 queue
+pairs fill a 400G link (50 km article).
 """
 
 TOLD_EVERY = 2_000
@@ -102,7 +103,7 @@ class Pairs:
     notes: list[str] = field(default_factory=list[str])
 
     def loops(self, method: Method) -> list[RunRequest]:
-        """Return a run of every NIC with itself, one NIC of a server at a time. They test the server without the network."""
+        """Return a run of every NIC with itself, one NIC of a server at a time. These runs test the server without the network."""
         number = rounds((place.server.name,) for place in self.places)
         memory: list[Memory] = [memory_of(place, place, self.memory) for place in self.places]
         return [

@@ -175,11 +175,11 @@ class Routed:
 class PairPath:
     """The path of a pair of NICs, in both directions.
 
-    - ``links``: the links that packets cross, in order; empty if a hash or the load decides at any hop.
+    - ``links``: the links that packets cross, in order; empty if a hash or the load selects the link at any hop.
     - ``possible``: all links that packets may cross.
     - ``widest``: the largest number of links to choose from at a hop.
-    - ``alike``: a value that is equal for pairs with the same expected performance. It covers the speeds, long cables
-      and choices of every hop.
+    - ``alike``: a value that is equal for pairs with the same expected performance. It includes the speeds, long cables
+      and numbers of possible links of every hop.
     - ``far``: True if the path crosses between sites.
     """
 

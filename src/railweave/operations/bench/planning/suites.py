@@ -64,7 +64,7 @@ def of_scope(
     part: str = "",
     slope: bool = False,
 ) -> RunRequest:
-    """Return a run for a scope, without its round, which ``numbered`` sets. ``part``: the part of the plan; empty: that of the scope."""
+    """Return a run for a scope, without its round, which ``numbered`` sets. ``part``: the part of the plan; if empty, the part of the scope."""
     test = NcclTests(
         collective,
         scope.hosts,
@@ -300,7 +300,7 @@ def _knobs(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
 
 
 PARTNERS = 6
-"""Number of other servers that each server is paired with in ``pairs-of-servers``, if there are as many."""
+"""The number of other servers that each server is paired with in ``pairs-of-servers``, if there are that many."""
 
 
 def _pairs_of_servers(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
@@ -310,7 +310,8 @@ def _pairs_of_servers(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
 def pairs_of_servers(job: Job) -> list[RunRequest]:
     """Return all-reduces of pairs of servers, in rounds in which no two pairs share a server or the uplinks of a stripe.
 
-    Each server meets ``PARTNERS`` others, or all if there are fewer, so that a slow server can be distinguished from a slow partner.
+    Each server is paired with ``PARTNERS`` others, or with all if there are fewer, so that a slow server can be
+    distinguished from a slow partner.
     """
     turns = list(in_turns(len(job.hosts)))
     chosen = turns if len(turns) <= PARTNERS else [turns[place * len(turns) // PARTNERS] for place in range(PARTNERS)]
@@ -346,7 +347,7 @@ SUITES = {
 
 
 def suite_of(name: str) -> Suite:
-    """Return the suite with this name. Raises ``InputError`` if there is none."""
+    """Return the suite with a name. Raises ``InputError`` if there is none."""
     if name not in SUITES:
         raise InputError([Problem(Option("--suite"), f"there is no suite {name!r}", f"there are {', '.join(SUITES)}")])
     return SUITES[name]

@@ -1,4 +1,4 @@
-"""Execute a plan round by round. The runs of a round start together, and each result is stored as soon as its run ends."""
+"""Execution of a plan, round by round. The runs of a round start together, and each result is stored as soon as its run ends."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ResultWriter:
     outputs: Path
 
     def had(self) -> dict[str, bool]:
-        """Return the runs of this plan that are in the store, by name. True: the latest attempt failed."""
+        """Return the runs of this plan that are in the store, by name. The value is True if the latest attempt failed."""
         failed_by_name: dict[str, bool] = {}
         for settings, failed in self.store.settings():
             given = dict(settings)
@@ -51,7 +51,7 @@ class ResultWriter:
     def keep(
         self, planned: PlannedRun, came: RunResult, began: dt.datetime, seconds: float, environment: Environment
     ) -> Run:
-        """Store the result of a run, and return the run as stored. Raises ``OutputError`` if it cannot be written.
+        """Store the result of a run, and return the run as stored. Raises ``OutputError`` if the result cannot be written.
 
         ``came``: the result. ``began``, ``seconds``: start and duration.
         """
@@ -148,7 +148,7 @@ def _last(came: RunResult) -> Iterable[str]:
 def with_servers(
     environment: Environment, hosts: Iterable[str], surveyed: dict[str, dict[str, str]], checked: dict[str, object]
 ) -> Environment:
-    """Return the environment of a run: that of all runs, with the versions and check results of its servers added.
+    """Return the environment of a run: the environment of all runs, with the versions and check results of the run's servers added.
 
     A version that is the same on all servers is stored once. Firmware is stored by server and device. ``surveyed``,
     ``checked``: versions and check results by server.
@@ -173,7 +173,7 @@ def with_servers(
 
 
 AT_ONCE = 256
-"""The default of the most runs of a round that run at the same time. Each run needs a login to two servers."""
+"""The default limit on runs of a round that run at the same time. Each run needs a login to two servers."""
 SURVEY_S = 30
 """Timeout in seconds for a server to report its versions."""
 
@@ -185,7 +185,7 @@ class RunOptions:
     - ``launch``: the launch of collectives.
     - ``perftest``: the folder of perftest on servers; if empty, perftest is found through PATH.
     - ``at_once``: the maximum number of simultaneous runs.
-    - ``timeout_s``: a timeout in seconds; None for the plan's.
+    - ``timeout_s``: a timeout in seconds; None for the timeouts of the plan.
     """
 
     launch: Launch

@@ -1,4 +1,4 @@
-"""Execute a single run: perftest (the server end first, then the client end), or nccl-tests and rccl-tests."""
+"""Execution of a single run: perftest (the server end first, then the client end), or nccl-tests and rccl-tests."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ FIRST_PORT = 18600
 START_S = 30
 """The seconds within which the other end must listen."""
 END_S = 10
-"""The seconds in which the other end must end after this end has ended."""
+"""The seconds within which the other end must exit after one end has exited."""
 _WRONG = re.compile(r"\berror\b|fail|cannot|couldn't|unable|not found|denied|refused|no such", re.IGNORECASE)
 LEFT = 30
-"""Number of output lines stored with a failed run. The file has the whole output."""
+"""Number of output lines stored with a failed run. The output file has the whole output."""
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ class RunResult:
 
 
 async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: float, folder: str = "") -> RunResult:
-    """Run a perftest between two NICs. Raises nothing except on cancellation, which also stops both ends.
+    """Run a perftest between two NICs. Raises no error; a cancellation stops both ends and is raised.
 
     - ``number``: the number of the run in its round; it determines the server's ports.
     - ``limit_s``: the time limit; ``folder``: the location of perftest on servers.
@@ -282,7 +282,7 @@ def _line(test: NcclTests, launch: Launch) -> str:
 
 
 async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: float) -> RunResult:
-    """Run a collective, and return its result. Raises nothing except on cancellation, which also stops the launcher and its ranks."""
+    """Run a collective, and return its result. Raises no error; a cancellation stops the launcher with its ranks and is raised."""
     came, place = RunResult(), launch.place(test)
     try:
         outcome = await shells.ran(place, started(test, launch, limit_s), limit_s + RANKS_START_S)

@@ -49,7 +49,8 @@ class RunSelection:
 
     - ``runs``: the runs to execute.
     - ``had``: runs that are left out because the store has them.
-    - ``needing``: runs that are left out because a setting must be changed first, and their names were not given.
+    - ``needing``: runs that are left out because a setting must be changed first and the runs were not selected by
+      name.
     """
 
     runs: tuple[PlannedRun, ...]
@@ -65,7 +66,7 @@ def chosen(
     - ``had``: the runs in the store, by name; True if the latest attempt failed.
     - ``only``: names of runs or parts, with ``*`` for any text. Default: all runs that need no setting to be changed
       first.
-    - ``again``: also select runs that are in the store. ``failed``: also select those of them that failed.
+    - ``again``: also select runs that are in the store. ``failed``: also select runs that are in the store as failed.
 
     Raises ``InputError`` for a name that the plan does not have.
     """

@@ -1,7 +1,8 @@
 """Scripts for servers, as text for ``sh``. Nothing is copied to a server, and nothing remains there.
 
-Each script stops its programs when its standard input ends. The input ends when the connection does: at Ctrl-C, when railweave is
-killed, or when a cable is pulled and the server notices. If the server does not notice, ``timeout`` ends the script.
+Each script stops its programs when its standard input ends. The input ends with the connection: at Ctrl-C, when
+railweave is killed, or when the server detects a broken connection. If the server does not detect it, ``timeout`` ends
+the script.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NO_PORT = 98
 PORTS = 64
 """Number of TCP ports to try, beginning with the first."""
 GRACE_S = 5
-"""Seconds between the request to end and the kill."""
+"""The seconds between the request to a program to exit and its kill."""
 DEVICES = "/sys/class/infiniband"
 """The folder in which the kernel lists RDMA devices."""
 

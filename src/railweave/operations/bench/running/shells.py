@@ -1,4 +1,4 @@
-"""Run scripts on servers over SSH, several at a time per connection, or on this machine."""
+"""Execution of scripts on servers over SSH, several at a time per connection, or on this machine."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from railweave.live.reach.target import Target
 
 AT_ONCE = 8
-"""Maximum number of scripts per connection. OpenSSH allows ten (MaxSessions)."""
+"""Maximum number of scripts per connection. OpenSSH allows ten sessions per connection (MaxSessions)."""
 LOGINS = 16
 """Maximum number of simultaneous logins, over all servers."""
 KEPT = 384
 """Maximum number of connections kept open for the next round. A process is often limited to 1,024 open files."""
 HERE = ""
-"""The name of this machine, in place of a server's name."""
+"""The word that stands for this machine in place of a server's name."""
 
 
 class Source(Protocol):
@@ -45,7 +45,10 @@ class Source(Protocol):
 
 @dataclass(slots=True)
 class ScriptOutput:
-    """The output of a script, its exit status, and its duration in seconds. ``lost``: why the script's end is unknown."""
+    """The output of a script, its exit status, and its duration in seconds.
+
+    ``lost``: the reason why the end of the script is unknown; empty if it is known.
+    """
 
     text: str = ""
     status: int | None = None
@@ -73,8 +76,8 @@ class _Line:
 class Shells:
     """Connections to the servers of a plan.
 
-    ``attempts``: the number of logins to try on a server that does not answer, with pauses of 1, 2, 4, … seconds in
-    between. After that, every run that needs the server fails at once.
+    ``attempts``: the number of login attempts on a server that does not answer, with pauses of 1, 2, 4, … seconds
+    between them. After that, every run that needs the server fails at once.
     """
 
     targets: Mapping[str, Target]
@@ -88,7 +91,7 @@ class Shells:
     async def ran(
         self, where: str, script: str, limit_s: float, seen: Callable[[str], None] | None = None
     ) -> ScriptOutput:
-        """Run a script to its end, or for at most ``limit_s`` seconds. ``seen`` receives each line as the script prints it.
+        """Run a script to its end, or for at most ``limit_s`` seconds, and return its output. ``seen`` receives each line as the script prints it.
 
         If the connection is lost, the output received so far is kept. Raises ``ReachError`` if the server cannot be reached.
         Cancelling the call ends the script.

@@ -1,4 +1,6 @@
-"""Reports of ranks that did not arrive, by PyTorch's watchdog and flight recorder and NCCL's RAS and Inspector, and the rule about them.
+"""Readers of reports about ranks that did not join an operation, and the rule about such ranks.
+
+The reports come from PyTorch's watchdog and flight recorder, and from NCCL's RAS and Inspector.
 
 Sources: pytorch torch/csrc/distributed/c10d (ProcessGroupNCCL, TraceUtils, FlightRecorder); NVIDIA/nccl ``src/ras/client_support.cc`` and
 ``plugins/profiler/inspector``.
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An operation of a process group that did not end on a rank: its number in the group, its name, its sizes and the time waited."""
+    """An operation of a process group that did not complete on a rank: its number in the group, its name, its sizes and the time waited."""
 
     file: str
     line: int
@@ -42,7 +44,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a rank in a process group: the numbers of its last enqueued and last completed operation. None: not known."""
+    """The progress of a rank in a process group: the numbers of its last enqueued and last completed operation.
+
+    None means that a number is unknown.
+    """
 
     file: str
     line: int
@@ -51,12 +56,12 @@ class Progress:
     enqueued: int | None
     completed: int | None
     failed: int | None = None
-    """The number of the operation at which the watchdog gave up."""
+    """The number of the operation at which the watchdog reported a timeout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A rank, or a process, of which a report says that it is behind or gone: ``text`` is what it says. ``host`` may be empty."""
+    """A rank or process that, according to a report, is late or has ended. ``text``: the text of the report. ``host``: may be empty."""
 
     file: str
     line: int
@@ -68,7 +73,7 @@ class Absent:
 
 @dataclass
 class Reports:
-    """Reports of texts about the progress of ranks. ``hosts``: the hosts of ranks; ``members``: the ranks of process groups."""
+    """All reports in texts about the progress of ranks. ``hosts``: the hosts of ranks; ``members``: the ranks of process groups."""
 
     waiting: list[Waiting] = field(default_factory=list[Waiting])
     progress: list[Progress] = field(default_factory=list[Progress])
@@ -117,7 +122,7 @@ _DUMP_RANK = re.compile(r"([0-9]{1,9})(?:\.\w{1,8})?$")
 
 
 def reports_of(text: str, lines: Sequence[Line], file: str) -> Reports:
-    """Return what a text reports about the progress of ranks. Never raises an error."""
+    """Return the reports about the progress of ranks in a text. Never raises an error."""
     reports = Reports()
     begin = text.lstrip()[:1]
     if begin == "{" and ('"pg_status"' in text or '"entries"' in text):
@@ -398,7 +403,10 @@ class _Plain(pickle.Unpickler):
 
 
 def dump_text(data: bytes) -> str | None:
-    """Return a pickled dump of PyTorch's flight recorder as JSON text, or None if the bytes are none. No code of the file runs."""
+    """Return a pickled dump of PyTorch's flight recorder as JSON text, or None if the bytes are not such a dump.
+
+    No code in the file is executed.
+    """
     if not data.startswith(b"\x80"):
         return None
     try:

@@ -55,7 +55,7 @@ def _unnamed(case: Case) -> set[str]:
 
 
 def most_common(values: Iterable[str]) -> str:
-    """Return the value that more than half of the places have, or an empty string."""
+    """Return the value that more than half of ``values`` are equal to, or an empty string if there is none."""
     counts = Counter(values)
     value, number = counts.most_common(1)[0] if counts else ("", 0)
     return value if number * 2 > sum(counts.values()) else ""

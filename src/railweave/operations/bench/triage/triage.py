@@ -448,7 +448,7 @@ RULES = (
     peer_ended,
     ended,
 )
-"""The rules, in diagnostic order: causes come before their consequences."""
+"""The rules of triage, ordered so that causes come before their consequences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,7 +469,7 @@ LOOKED_FOR = (
 
 @dataclass(frozen=True, slots=True)
 class TriageResult:
-    """The values read from a text, and the diagnosed faults. The worst come first, and causes before their consequences."""
+    """The values read from a text, and the diagnosed faults. The most severe faults come first, and causes come before their consequences."""
 
     read: ParsedText
     diagnoses: tuple[Diagnosis, ...]
@@ -478,7 +478,7 @@ class TriageResult:
 
     @property
     def advice(self) -> str:
-        """Advice on what triage looked for and what to set, if the text holds no messages of NCCL beyond its version; else empty."""
+        """Advice about the settings with which NCCL writes the messages that triage needs, if the text has no messages of NCCL beyond its version; else empty."""
         log = self.read.log
         judged = self.diagnoses or (log is not None and log.messages) or self.read.trainings or self.read.perftests
         return "" if judged else LOOKED_FOR
@@ -493,7 +493,7 @@ def triage(text: str, file: str, design: wire.Design | None = None) -> TriageRes
 
 
 def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = None) -> list[TriageResult]:
-    """Diagnose runs from their outputs, each a text and the name of its source. Never raises an error.
+    """Diagnose runs from their outputs, each given as (text, name of its source). Never raises an error.
 
     Texts of one job, such as the files of its ranks, are compared with each other (``jobs_of``).
     """
@@ -523,10 +523,10 @@ def triage_job(texts: Sequence[tuple[str, str]], design: wire.Design | None = No
 
 
 def jobs_of(logs: Sequence[NcclLog | None]) -> list[tuple[NcclLog, ...]]:
-    """Return for each log the logs of the same job, itself among them.
+    """Return for each log the logs of the same job, including the log itself.
 
-    Logs are of one job if they share a communicator's id. Without ids they are if the numbers of ranks agree, and neither ranks nor
-    processes are the same, as in the files of ``NCCL_DEBUG_FILE``.
+    Logs belong to the same job if they share a communicator's id. Logs without ids belong to the same job if their
+    numbers of ranks agree and they have neither ranks nor processes in common, like files of ``NCCL_DEBUG_FILE``.
     """
     group = list(range(len(logs)))
     for later, log in enumerate(logs):
@@ -553,7 +553,7 @@ def _of_one_job(log: NcclLog, other: NcclLog) -> bool:
 
 
 def design_of(network: Network | None) -> wire.Design:
-    """Return what triage uses of a network: its NICs by address, and their networks."""
+    """Return the part of a network's design that triage uses: its NICs by address, and their networks."""
     networks: set[wire.Network] = set()
     nics: dict[str, tuple[str, str, str, int]] = {}
     for server in network.servers if network is not None else ():

@@ -64,7 +64,7 @@ class Case:
         return self.read.log
 
     def finding(self, line: int, description: str, where: str = "", *, fix: str | None = None) -> FindingPlace:
-        """Return a finding of the current check, at the line that shows it. ``where``: the name of a host; if empty, the file is named."""
+        """Return a finding of the current check, at the line that shows it. ``where``: the name of a host; if empty, the finding names the file."""
         return FindingPlace(where or self.file.rpartition("/")[2] or self.file, description, self.file, line, fix=fix)
 
     @cached_property
@@ -306,12 +306,12 @@ def _ends(case: Case, call: QueuePairCall) -> str:
 
 
 def of_memory(text: str) -> bool:
-    """Return whether a message reports that memory could not be locked. The rule ``run-memory-locked`` reports such messages."""
+    """Return True if a message reports that memory could not be locked. The rule ``run-memory-locked`` reports such messages."""
     return errno_of(text) == NO_MEMORY and re.search(LOCKED, text) is not None
 
 
 def of_gpu_memory(text: str) -> bool:
-    """Return whether a message reports that GPU memory could not be registered. The rule ``run-peer-memory`` reports such messages."""
+    """Return True if a message reports that GPU memory could not be registered. The rule ``run-peer-memory`` reports such messages."""
     return errno_of(text) in BAD_MEMORY and re.search(REGISTERS, text) is not None
 
 
@@ -381,7 +381,7 @@ def peer_memory(case: Case) -> Iterator[FindingPlace]:
 
 
 def gpu_test(case: Case) -> bool:
-    """Return whether the text of a case is the output of a perftest program that used GPU memory."""
+    """Return True if the text of a case is the output of a perftest program that used GPU memory."""
     pattern = re.compile(r"GPU buffer|initializing CUDA|Using ROCm Device|use_(?:cuda|rocm)")
     return any(pattern.search(line.text) for line in case.lines)
 

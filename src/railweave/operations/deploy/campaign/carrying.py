@@ -1,8 +1,8 @@
-"""Execute a campaign's turns: break with a rollback timer on each switch, measure packets and drops, restore, and check.
+"""Execution of a campaign's turns: inject faults with a rollback timer on each switch, measure packets and drops, restore, and check.
 
-A turn is a revision of the journal. Its configuration changes are committed but never confirmed. However the program
-ends, the switch's own timer reverts these changes. ``deploy status`` shows it, and ``deploy resume`` reverts it at
-once.
+A turn is a revision of the journal. Its configuration changes are committed but never confirmed. If the program ends
+early for any reason, the timer on the switch reverts these changes. ``deploy status`` then shows an interrupted
+revision, and ``deploy resume`` reverts the changes at once.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 
 
 BEFORE_S = 1.0
-"""Seconds that packets flow before anything is broken."""
+"""The seconds for which packets are sent before faults are injected."""
 
 
 @dataclass(frozen=True)
 class Limits:
     """The limits of a campaign, in seconds.
 
-    - ``restore_within``: the time after the planned end of a turn at which a switch restores itself.
+    - ``restore_within``: the time after the planned end of a turn at which a switch removes the faults by itself.
     - ``settle``: the time in which the network may converge.
     """
 
@@ -69,7 +69,7 @@ class Result:
     - ``seen``: the packets sent and lost.
     - ``back_s``: the seconds until the checks gave the same results as before; None if they did not.
     - ``drops``: the packets that switches counted as dropped; None if unknown.
-    - ``wrong``: the faults that remained.
+    - ``wrong``: the differences from the earlier state that remained.
     """
 
     planned: PlannedTurn
@@ -134,12 +134,12 @@ def carried_out(
     limits: Limits,
     say: Callable[[str], None],
 ) -> Result:
-    """Run a turn: break, wait, restore, and check.
+    """Run a turn and return its result: inject its faults, wait, restore, and check.
 
     - ``running``: the configuration texts of every switch, by switch and file.
     - ``sent``: the sender of test packets.
 
-    In an emulation, faults that are commands are started by the emulation, and ended when everything is restored.
+    In an emulation, the emulation starts the faults that are commands, and ends them when everything is restored.
     Raises ``StoppedError`` if something could not be restored, and any error that interrupts the turn.
     """
     turn, names = planned.turn, _near(site, planned)
@@ -337,7 +337,7 @@ def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
 
 
 INTERVAL_MS = 10
-"""Milliseconds between two writes on a path. It is the resolution of the measured times."""
+"""Milliseconds between two writes on a path. This is the resolution of the measured times."""
 
 
 class NoPackets:
@@ -392,7 +392,7 @@ class RdmaPings:
         return summed(self._said)
 
     def drop(self) -> None:
-        """Do nothing: the thread ends with the program, and its logins with it."""
+        """Do nothing. The thread and its logins end with the program."""
 
 
 def summed(replies: Collection[PairOutput]) -> PacketLoss:
@@ -417,8 +417,8 @@ def summed(replies: Collection[PairOutput]) -> PacketLoss:
 def packets(site: Site) -> Packets:
     """Return the sender of test packets for a site.
 
-    It is the emulation, or RDMA pings between servers that have the program. If neither exists, it is a sender that
-    only reports the reason.
+    The sender is the emulation, or RDMA pings between servers that have the program. If neither exists, the sender only
+    reports the reason.
     """
     if site.emulation is not None:
         return site.emulation

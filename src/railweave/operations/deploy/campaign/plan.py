@@ -1,4 +1,4 @@
-"""The plan of a campaign: the faults as configuration changes, and what each turn changes and loses, with the prediction.
+"""The plan of a campaign: the faults as configuration changes, and for each turn the changes, the lost paths and the prediction.
 
 The campaign runs exactly as the plan shows it.
 """
@@ -47,7 +47,7 @@ BY_CONFIGURATION = frozenset({"link-down", "nic-down", "device-down", "bgp-sessi
 def broken(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, DeviceConfig]:
-    """Return the configurations of the switches that change for simultaneous faults. Faults that are commands change none."""
+    """Return the changed configurations, by switch, that simultaneous faults need. Faults that are commands change no configuration."""
     changed: dict[str, DeviceConfig] = {}
     for name, links in shut(network, configs, targets).items():
         if not by_command(configs[name]):
@@ -86,7 +86,7 @@ def shut(
 def ports_by_command(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the ports to shut by a command, by switch. A configuration change would not restore them as they were."""
+    """Return the ports to shut by a command, by switch. These are ports that a configuration change would not restore to their earlier state."""
     return {
         name: tuple(interface.name for interface in configs[name].interfaces if interface.link in links)
         for name, links in shut(network, configs, targets).items()
@@ -95,7 +95,7 @@ def ports_by_command(
 
 
 def by_command(config: DeviceConfig) -> bool:
-    """Return whether the ports of a switch are shut by a command."""
+    """Return True if the ports of a switch are shut by a command."""
     outage = system(config.nos).outage
     return outage is not None and outage.PORTS
 
@@ -146,7 +146,7 @@ PS_PER_S = 10**12
 class Turn:
     """Faults that happen together, and their duration in seconds.
 
-    The duration is that of the scenario, but at least the time that a switch and its sessions need.
+    The duration is the scenario's, but at least the time that a switch and its sessions need to react.
     """
 
     targets: tuple[FaultTarget, ...]
@@ -173,7 +173,7 @@ def aimed(target: FaultTarget) -> str:
 def turns(targets: Sequence[FaultTarget], least_s: float) -> list[Turn]:
     """Return the faults grouped into turns by start time. ``least_s``: the shortest duration of a turn.
 
-    A fault without an end ends before the next one begins.
+    A fault without an end in the file ends before the next turn begins.
     """
     groups: list[list[FaultTarget]] = []
     until = -1
@@ -193,7 +193,7 @@ def _seconds(group: Sequence[FaultTarget]) -> float:
 
 @dataclass(frozen=True)
 class Radius:
-    """The blast radius: the largest number of switches a turn may touch (``most``), or the only switches it may touch (``names``)."""
+    """The blast radius: the largest number of switches that a turn may affect (``most``), or the names of the switches that may be affected (``names``)."""
 
     most: int | None = None
     names: frozenset[str] = frozenset()
@@ -212,7 +212,7 @@ class Radius:
         return cls(names=frozenset(names))
 
     def beyond(self, touched: Sequence[str]) -> str:
-        """Return why a turn that touches these switches exceeds the radius; empty if it does not."""
+        """Return the reason why a turn that affects these switches exceeds the radius; empty if it does not exceed the radius."""
         if self.most is not None and len(touched) > self.most:
             return f"it touches {counted(len(touched), 'switch', 'switches')} ({', '.join(touched[:3])}), and the blast radius is {self.most}"
         if self.names and (others := [switch for switch in touched if switch not in self.names]):
@@ -245,7 +245,7 @@ def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTar
 
 
 def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) -> list[str]:
-    """Return the lines of ``status:`` that would take the same parts out of use as a turn."""
+    """Return the lines of ``status:`` that would take the same parts out of service as a turn."""
     lines: list[str] = []
     for target in turn.targets:
         gone = down(configs, network, target)
@@ -268,7 +268,7 @@ _AT_ONCE = PlanLimits(one_wave="one turn of a campaign")
 class TurnPrediction:
     """The prediction for a turn, as numbers of queue pairs.
 
-    - ``queue_pairs``: the queue pairs examined; ``crossing``: those that use the broken parts.
+    - ``queue_pairs``: the examined queue pairs; ``crossing``: those that use the failed parts.
     - ``keep``: those that have a path during the fault; None if unknown.
     """
 
@@ -330,8 +330,8 @@ def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[st
 class PlannedTurn:
     """A planned turn.
 
-    - ``touched``: the switches that it changes or restarts, or on which it ends a process.
-    - ``lost``: lines on what is lost during the turn.
+    - ``touched``: the switches that the turn changes or restarts, or on which it ends a process.
+    - ``lost``: lines about the paths, planes, tenants and NICs that are lost during the turn.
     - ``plan``: the plan of its configuration changes.
     - ``commands``: descriptions of the faults that are not configuration changes.
     - ``refused``: the reasons why the turn cannot run.
@@ -374,7 +374,7 @@ class PlannedTurn:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign: its turns in order. ``job``: the prediction for the scenario's own traffic, as text; empty if it has none."""
+    """A campaign: its turns in order. ``job``: the prediction for the scenario's own traffic, as text; empty if the scenario has no traffic."""
 
     fabric: str
     scenario: str
@@ -400,7 +400,7 @@ class Campaign:
             yield f"predicted of the scenario's job: {self.job}"
 
     def table(self, results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> Table:
-        """Return a table with a row for each turn that was carried out, beside what ``lab fault`` measured."""
+        """Return a table with a row for each turn that was carried out, including the measurements of ``lab fault``."""
         from railweave.operations.deploy.campaign.carrying import turn_table
 
         return turn_table(results, lab)

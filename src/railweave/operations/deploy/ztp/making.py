@@ -254,7 +254,7 @@ def encapsulated(options: Options) -> bytes:
 RECORD = "first-boot.json"
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LONGEST_OPTION = 255
-"""The most bytes in a DHCP option (RFC 2132)."""
+"""The largest number of bytes in a DHCP option (RFC 2132)."""
 
 
 @dataclass(frozen=True)

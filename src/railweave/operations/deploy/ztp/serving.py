@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 LOG = "asked.log"
 MOST = 128
-"""The most simultaneous connections. Others wait until a connection ends, or is cut off because no request arrived in time."""
+"""The largest number of simultaneous connections. Further connections wait until one ends, or is closed because no request arrived in time."""
 HEADERS_S = 10.0
-"""Seconds in which the request line and headers must arrive."""
+"""The seconds within which the request line and headers must arrive."""
 _PIECE = 1 << 20
 _UNPRINTABLE = re.compile(r"[^ -~]")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.operations.watch.console.state import Console
 
 MOST = 200
-"""The most causes, and the most closed anomalies, that the page shows. The rest are only counted."""
+"""The largest number of causes, and of closed anomalies, that the page shows. Further ones are only counted."""
 
 
 def anomalies(console: Console, values: Values) -> PageView:

@@ -1,6 +1,7 @@
 """The list of devices, and the page of each device.
 
-A switch has its ports, queues and sessions with their expected values. A server has the leaf ports that it connects to.
+The page of a switch shows its ports, queues and sessions with their expected values. The page of a server shows the
+leaf ports to which the server connects.
 """
 
 from __future__ import annotations

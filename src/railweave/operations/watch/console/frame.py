@@ -54,7 +54,7 @@ def kind(name: str) -> str:
 def around(console: Console) -> tuple[str, Live]:
     """Return the text that is below the heading of each page, with its live values.
 
-    It shows anomalies, the number of devices that are up, and the age of the numbers.
+    The text shows the anomalies, the number of devices that are up, and the age of the numbers.
     """
     values = Values()
     stands = console.watching.standing()
@@ -101,7 +101,7 @@ def page(console: Console, shown: PageView, here: str) -> str:
 
 
 STREAM_S = 900.0
-"""Seconds after which a stream of events ends. The page then opens another."""
+"""Seconds after which a stream of events ends. The page then opens a new stream."""
 QUIET_S = 15.0
 """Seconds without a change after which a comment is sent, to detect a lost connection."""
 
@@ -138,7 +138,7 @@ async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGene
 def event(at: float, values: Live) -> bytes:
     """Return one event as bytes to send.
 
-    ``at`` is the time of its measurements, and ``sent`` the present time, both in seconds since 1970.
+    The event contains ``at``, the time of the measurements, and ``sent``, the present time, both in seconds since 1970.
     """
     data = json.dumps({"at": at, "sent": time(), "values": values}, separators=(",", ":"), ensure_ascii=True)
     return f"event: values\ndata: {data}\n\n".encode()

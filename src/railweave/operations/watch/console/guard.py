@@ -52,7 +52,11 @@ class Proxy:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The access rules. Without password and proxy, only requests to a loopback address or ``localhost`` are answered, for any user."""
+    """The access rules.
+
+    Without password and proxy, only requests to a loopback address or ``localhost`` are answered, and any user of the
+    machine may read.
+    """
 
     password: str | None = None
     proxy: Proxy | None = None

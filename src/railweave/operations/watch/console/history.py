@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 WHOLE = "the whole network"
 """The device name under which network-wide series are stored. No real device has blanks in its name."""
 MOST = 900
-"""The most points in memory: 15 minutes at one per second."""
+"""The largest number of points in memory: 15 minutes at one per second."""
 TOTALS = {"paused": "pfc_received", "marks": "ecn_marked", "drops": "in_discards", "errors": "in_errors"}
 """The columns of ``links.COLUMNS`` of which the sum over all ports is stored, each with the metric of the stored series."""
 CARRIED, BUSIEST = "out_octets", "queue_peak"
@@ -44,7 +44,7 @@ CARRIED, BUSIEST = "out_octets", "queue_peak"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A series with its number at each time of the chart; None if there is no number."""
+    """A line of a chart: a series with its number at each time of the chart, None if there is no number."""
 
     series: Series
     numbers: list[float | None]

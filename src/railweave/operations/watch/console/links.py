@@ -1,4 +1,4 @@
-"""The load of ports and cables, and sums by path color, stripe and device. A cable is read from either end that is watched."""
+"""The load of ports and cables, and sums by path color, stripe and device. The load of a cable is read from any of its ends that is watched."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """The columns of the table of ports, and the metrics of each.
 
-If a column has several metrics, the largest counts, because a dropped packet may be counted for its queue and for its
-port. Numbers by queue or priority are added up. ``queue`` and ``up`` are the latest numbers; all others are rates per
-second. Byte counters are in bytes/s.
+If a column has several metrics, the largest value is used, because a dropped packet may be counted for its queue and
+for its port. Numbers by queue or priority are added up. ``queue`` and ``up`` are the latest numbers; all others are
+rates per second. Byte counters are in bytes/s.
 """
 LAST = frozenset({"queue", "up"})
 
@@ -204,7 +204,7 @@ LEVELS = (0.01, 0.2, 0.4, 0.6, 0.8)
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of links that is shown as one.
+    """A group of links that a page shows as a single link.
 
     - ``key``: the name of the group in a page.
     - ``color``: the ``Color.index`` of its path color, or None if it has no color.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from railweave.operations.watch.watching import WatchedNetwork
 
 MOST_ROWS = 24
-"""The most servers of a stripe that the picture draws one by one. More servers are drawn together if they are all alike."""
+"""The largest number of servers of a stripe that the picture draws one by one. More servers are drawn together if they are all alike."""
 LATELY_S = 5.0
 WORST = {"error": 0, "warning": 1, "info": 2}
 
@@ -39,7 +39,7 @@ class Console:
     watching: WatchedNetwork
     runs: str | None = None
     most_streams: int = MOST // 2
-    """The most pages that receive updates at the same time. Further pages are served without updates."""
+    """The largest number of pages that receive updates at the same time. Further pages are served without updates."""
     at: float = field(default_factory=time)
     """The time of the last measurements, in seconds since 1970."""
     version: int = 0
@@ -87,7 +87,7 @@ class Console:
         return {switch.name: switch.role for switch in self.network.switches}
 
     def measured(self, at: float) -> None:
-        """Update the state with the current numbers. The collector calls this after each step."""
+        """Update the state with the current numbers, measured at ``at`` (seconds since 1970). The collector calls this after each step."""
         self.ports.read()
         self.links.read()
         self.load = self.links.load
@@ -126,7 +126,7 @@ class Console:
         return self.watching.anomalies.listed()
 
     def worst(self, listed: Sequence[Anomaly] | None = None) -> dict[str, str]:
-        """Return each device's worst severity; a device with only notes is left out.
+        """Return the worst severity of each device's anomalies; a device with only notes is left out.
 
         Two states override the severity: ``silent`` if samples no longer arrive, ``not-known`` if none ever arrived.
         """
@@ -139,7 +139,7 @@ class Console:
         return {device: severity for device, severity in severities.items() if severity != "info"}
 
     def lately(self, name: str, read: Callable[[Console], Iterable[Any]]) -> list[Any]:
-        """Return the result of ``read``, which reads files. It is cached under ``name`` for ``LATELY_S`` seconds."""
+        """Return the result of ``read``, which reads files. The result is cached under ``name`` for ``LATELY_S`` seconds."""
         at, known = self._read.get(name, (0.0, []))
         if monotonic() - at > LATELY_S:
             known = list(read(self))

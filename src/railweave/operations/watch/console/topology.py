@@ -174,7 +174,7 @@ class Shade:
     """A quantity that the cells of a rail map can show.
 
     - ``kind``: the kind of the leaf's cables that are included.
-    - ``column``: the column of ``links.COLUMNS`` to show for their ports; empty: the load.
+    - ``column``: the column of ``links.COLUMNS`` that is shown for the cables' ports; empty means the load.
     """
 
     label: str

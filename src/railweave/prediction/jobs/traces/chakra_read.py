@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 2 << 30
 """The largest size in bytes of one rank's trace, unpacked. A step of a large model with all its kernels takes 100 MB."""
 LONGEST_LENGTH = 10
-"""The most bytes that an encoded length can have in protobuf."""
+"""The largest number of bytes that an encoded length can have in protobuf."""
 
 
 def frames(path: Path) -> Iterator[bytes]:

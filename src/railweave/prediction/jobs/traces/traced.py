@@ -174,7 +174,7 @@ Key = tuple[str, int, int, int]
 - ``sent``: the group of partners, and the number of the communication among them.
 """
 MOST_ENDS = 12
-"""The most operations that the successors of a node wait for. If there are more, an operation is added that joins them."""
+"""The largest number of operations that the successors of a node wait for. If there are more, an operation is added that joins them."""
 
 
 def trace_graph(

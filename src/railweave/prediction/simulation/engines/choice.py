@@ -29,7 +29,7 @@ LONG_S, LARGE_GB = 10, 2
 """The time in s and the memory in GB from which a run is announced before it begins."""
 
 MOST_LINKS = 64
-"""The most links of a path. A longer path is a loop."""
+"""The largest number of links of a path. A longer path is a loop."""
 
 
 @dataclass(frozen=True, slots=True)

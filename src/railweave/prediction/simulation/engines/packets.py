@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MOST_ROUNDS = 16
-"""The most rounds that are compared. If a program has more, several short rounds are joined into one.
+"""The largest number of rounds that are compared. If a program has more, several short rounds are joined into one.
 
 A few short rounds are too short to show the effect of congestion control.
 """

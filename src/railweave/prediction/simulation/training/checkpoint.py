@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.training.loads import CarriedCommunication
 
 MOST_STEPS_RUN = 2
-"""The most steps for which the writing of a checkpoint is simulated. The rest is assumed to continue at the same pace."""
+"""The largest number of steps for which the writing of a checkpoint is simulated. The rest is assumed to continue at the same pace."""
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def _ranks(placed: PlacedJob) -> tuple[tuple[int, ...], ...]:
 
 
 MOST_STEPS = 40
-"""The most steps of a job that are run while a longer job runs."""
+"""The largest number of steps of a job that are run while a longer job runs."""
 
 
 @dataclass(frozen=True)

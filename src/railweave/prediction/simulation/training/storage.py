@@ -96,7 +96,7 @@ class SharedLinks:
 
 
 RUN_BYTES = 1 << 30
-"""The most bytes of a connection that are simulated. For more bytes, the time is scaled, because nothing else shares the links."""
+"""The largest number of bytes of a connection that are simulated. For more bytes, the time is scaled, because nothing else shares the links."""
 
 
 @dataclass(frozen=True, eq=False)
