@@ -1,4 +1,4 @@
-"""Predict how long collectives and training steps take on a designed network.
+"""Predictions of how long collectives and training steps take on a designed network.
 
 Takes: ``Network``, forwarding tables, a collective or a job file.
 

@@ -5,13 +5,15 @@ NCCL searches the server's PCIe tree for paths (``graph/search.cc``) and then do
 is known:
 
 - NCCL finds one search channel for each NIC and doubles it: two channels per NIC, with channel c on NIC c modulo NICs.
-- With PXN the last GPU of the ring hands its data over NVLink to the GPU next to the NIC by which the ring came in, so
-  a ring stays on its rail. ``NCCL_CROSS_NIC`` 2, the default, lets a ring change NICs only if that gains something.
-  Here it gains nothing, so 2 acts like 0.
-- With ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring leaves by a different NIC from the one it came in by. Channels are
-  then taken in pairs, and every second server swaps the two, so that rails are not crossed (`ncclTopoPostset`).
-- Without PXN and with 0, a ring leaves by the NIC it came in by, over PCIe. PCIe is assumed to be as fast as NVLink.
-- RCCL has no PXN by default and crosses rails: its ring of channel c comes in next to GPU c and leaves next to the c-th
+- With PXN, the last GPU of the ring passes its data over NVLink to the GPU next to the NIC by which the ring entered
+  the server, so a ring stays on its rail. With ``NCCL_CROSS_NIC`` 2, the default, a ring changes NICs only if this is
+  an advantage. On these servers it is not, so 2 acts like 0.
+- With ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring leaves a server by a different NIC than it entered. Channels then
+  form pairs, and every second server swaps the two NICs of a pair, so that rings stay on their rails between servers
+  (`ncclTopoPostset`).
+- Without PXN and with ``NCCL_CROSS_NIC=0``, a ring leaves a server by the NIC by which it entered, and crosses PCIe.
+  PCIe is assumed to be as fast as NVLink.
+- RCCL has no PXN by default and crosses rails: the ring of channel c enters next to GPU c and leaves next to the c-th
   GPU from the end. Two lines of the log in the Thor2 guide (section 8.7.3.3) show this for channels 0 and 1; it is
   assumed for the other channels.
 """
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 FITTED_QPS = 8
 """The largest number of queue pairs per connection for which all-to-all was compared with published results.
 
-With more queue pairs, a post is likely to cost more.
+With more queue pairs, posting a message probably takes more time.
 """
 
 
@@ -77,7 +79,7 @@ COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
 def bus_factor(collective: Collective, ranks: int) -> float:
     """Return the factor from algorithm bandwidth to bus bandwidth for ``ranks`` ranks.
 
-    For one rank it is 0 if the collective moves no data then.
+    For a single rank, the factor is 0 if the collective then moves no data.
     """
     if collective == "all-reduce":
         return 2 * (ranks - 1) / ranks

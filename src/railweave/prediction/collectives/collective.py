@@ -1,4 +1,4 @@
-"""Build the ``Program`` of a collective of a job. This is the entry point of the package.
+"""Creation of the ``Program`` of a job's collective. This is the entry point of the package.
 
 The module also has the messages of rings, broadcasts and transfers between ranks.
 """
@@ -89,7 +89,7 @@ def everyone(job: Job, size_bytes: int, turns: schedule.Rounds, *, of_one: bool 
 
 
 def neighbors(job: Job, size_bytes: int, turns: schedule.Rounds) -> Transfers:
-    """Return the transfers between servers of nccl-tests' send/recv: every rank sends to the next rank, and the last to the first."""
+    """Return the transfers between servers of nccl-tests' send/recv: every rank sends to the next rank, and the last rank sends to the first."""
     gpus = job.gpus_per_server
     source = np.arange(job.ranks)
     target = (source + 1) % job.ranks
@@ -366,7 +366,7 @@ def broadcast(
 def ring(
     job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice, rings: Rings, pace: Pace
 ) -> Draft:
-    """Return the messages of a ring collective. ``size_bytes`` is the size as nccl-tests counts it, ``pace`` the times of steps."""
+    """Return the messages of a ring collective. ``size_bytes`` is the size as nccl-tests counts it. ``pace`` has the times of steps."""
     how = cut(nccl, choice.protocol, ring=True)
     ranks, gpus, servers = job.ranks, job.gpus_per_server, len(job.servers)
     share = _shares(collective, size_bytes, choice.channels, ranks)
@@ -422,7 +422,10 @@ def _shares(collective: Collective, size_bytes: int, channels: int, ranks: int) 
 
 
 def inside_one_server(choice: Choice, steps: int) -> int:
-    """Return the latency in ps of ``steps`` steps in a ring of GPUs. It adds to the time in which their links carry the bytes."""
+    """Return the latency in ps of ``steps`` steps in a ring of GPUs.
+
+    This latency is added to the time in which the links between the GPUs transfer the bytes.
+    """
     return choice.launch_ps + steps * choice.gpu_hop_ps
 
 
@@ -586,7 +589,7 @@ def _draft(
 
 
 def links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """Return the time in ps that the busiest GPU needs, at link speed, to send its data to the other GPUs of its server."""
+    """Return the time in ps in which the busiest GPU sends its data to the other GPUs of its server at link speed."""
     gpus, ranks, alone = job.gpus_per_server, job.ranks, len(job.servers) == 1
     if collective == "all-to-all":
         # To the GPUs of its server, and with PXN what goes by NICs that are not its own.

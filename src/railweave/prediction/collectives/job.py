@@ -76,14 +76,14 @@ class Server:
 class Job:
     """The servers of a communicator, in order.
 
-    All servers must have the same GPUs, NICs and rails. NCCL would reduce every server to what the weakest supports, which
-    is not modelled. Raises ``JobError`` if the servers differ.
+    All servers must have the same GPUs, NICs and rails. With different servers, NCCL would limit every server to the
+    capabilities of the weakest; this is not modelled. Raises ``JobError`` if the servers differ.
     """
 
     servers: tuple[Server, ...]
     library: Library = "NCCL"
     processes: int | None = None
-    """The number of processes on each server, which share its GPUs evenly. None: one process per GPU."""
+    """The number of processes on each server, which share its GPUs evenly. None means one process per GPU."""
 
     def __post_init__(self) -> None:
         problems = [Problem(Argument("job"), reason, fix) for reason, fix in _wrong(self.servers)]
@@ -105,17 +105,17 @@ class Job:
 
     @property
     def gpus_per_server(self) -> int:
-        """GPUs of each server."""
+        """The number of GPUs of each server."""
         return self.servers[0].gpus
 
     @property
     def gpus_per_process(self) -> int:
-        """GPUs of each process."""
+        """The number of GPUs of each process."""
         return 1 if self.processes is None else self.gpus_per_server // self.processes
 
     @property
     def nics_per_server(self) -> int:
-        """NICs of each server."""
+        """The number of NICs of each server."""
         return len(self.servers[0].nics)
 
     @cached_property

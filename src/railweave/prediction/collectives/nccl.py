@@ -24,7 +24,7 @@ ALGORITHMS = ("Tree", "Ring", "PAT")
 IF_NAMED = ("NVLS", "NVLSTree")
 """Algorithms that are used only if ``NCCL_ALGO`` names them.
 
-They are modelled, but the rates of NVSwitches that add up data were not compared with published results.
+They are modelled, but the modelled rates at which NVSwitches add up data were not compared with published results.
 """
 PROTOCOLS = ("LL", "LL128", "Simple")
 
@@ -39,7 +39,7 @@ class NcclError(InputError):
 class Number:
     """A parameter with a number as its value, from ``least`` to ``most``.
 
-    ``unset`` is the value with which NCCL's sources say that NCCL decides.
+    ``unset`` is the value that means, in NCCL's sources, that NCCL chooses the number.
     """
 
     default: int
@@ -123,7 +123,7 @@ LISTS = {
     "NCCL_PROTO": Names(PROTOCOLS, "graph/tuning.cc, parseList; LL128 only if named, or where NCCL allows it"),
 }
 STEPS = ("NCCL_STEPS", "NCCL_CHUNK_STEPS", "NCCL_SLICE_STEPS")
-"""Parameters of which each must be a multiple of the next."""
+"""The parameters of which each must be a multiple of the next."""
 RCCL_NUMBERS = {"NCCL_PXN_DISABLE": 1, "NCCL_IB_TIMEOUT": 18, "NCCL_PAT_ENABLE": 0}
 """Defaults of RCCL that differ from NCCL's (from its graph/paths.cc and transport/net_ib.cc)."""
 

@@ -1,4 +1,4 @@
-"""The messages of a collective, with and without credit messages, and the messages that each one waits for."""
+"""The messages of a collective, with and without credit messages, and the messages for which each message waits."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def written(value: int) -> str:
 
 
 GRAIN = 16
-"""The grain in bytes of the data of channels: each channel's data begins at a multiple of it."""
+"""The unit in bytes at which data is divided among channels: each channel's data begins at a multiple of this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def cut(nccl: Parameters, protocol: str, *, ring: bool) -> MessageSplit:
     """Return the chunk and slice sizes of a protocol.
 
     ``ring``: True for rings that reduce or gather data. A chunk of the protocol Simple then has several steps;
-    otherwise one.
+    otherwise, it has one step.
     """
     steps = nccl["NCCL_STEPS"]
     if protocol == "LL":  # half of every line is flags
@@ -98,7 +98,7 @@ def cut(nccl: Parameters, protocol: str, *, ring: bool) -> MessageSplit:
 
 
 def over_channels(total: int, channels: int) -> NDArray[np.int64]:
-    """Return the bytes of each channel. Shares are equal to within ``GRAIN`` bytes, and the last channel takes the remainder.
+    """Return the bytes of each channel. Shares are equal to within ``GRAIN`` bytes, and the last channel gets the remainder.
 
     NCCL itself cuts in cells of up to 16 KiB.
     """
@@ -117,7 +117,10 @@ def sliced(data: NDArray[np.int64], how: MessageSplit) -> NDArray[np.int64]:
 
 
 def on_the_wire(data: NDArray[np.int64], protocol: str) -> NDArray[np.int64]:
-    """Return the bytes on the wire, including flags: 4 of every 8 bytes in LL, 8 of every 128 in LL128."""
+    """Return the number of bytes on the wire for ``data`` bytes, including flags.
+
+    Flags are 4 of every 8 bytes in LL, and 8 of every 128 bytes in LL128.
+    """
     if protocol == "LL":
         return -(-data // 8) * 16
     if protocol == "LL128":
@@ -138,17 +141,17 @@ class Program:
     """
 
     connections: NDArray[np.uint32]
-    """Rows: sending NIC, receiving NIC, channel. A NIC is its place in ``Job.nics``."""
+    """Rows: sending NIC, receiving NIC, channel. A NIC is given by its index in ``Job.nics``."""
     credit: NDArray[np.bool_]
-    """By connection, True if it carries clear-to-send messages. They use the queue pairs of the data connection in reverse."""
+    """For each connection, True if it carries clear-to-send messages. They use the queue pairs of the data connection in reverse."""
     connection: NDArray[np.uint32]
     """The connection of each message. The messages of a connection are in the order in which they are sent."""
     bytes: NDArray[np.uint64]
     delay_ps: NDArray[np.uint64]
     """The delay of each message in ps, from the start or from the last arrival that it waits for.
 
-    In a program with credit messages, a message that waits uses ``after_delay_ps`` instead. It can be sent at once
-    after a credit message arrives, but after data only when the GPUs have passed the data on.
+    In a program with credit messages, a message that waits uses ``after_delay_ps`` instead. After a credit message
+    arrives, it can be sent at once; after data arrives, only when the GPUs have passed the data on.
     """
     after_start: NDArray[np.uint64]
     after: NDArray[np.uint32]
@@ -157,7 +160,7 @@ class Program:
     These messages arrive at NICs of the server that sends m.
     """
     after_delay_ps: NDArray[np.uint64]
-    """For each entry of ``after``, the delay in ps from its arrival until the waiting message may be sent.
+    """For each entry of ``after``, the delay in ps from the arrival of that message until the waiting message may be sent.
 
     Without credit, all entries of message m have ``delay_ps[m]``.
     """
@@ -168,7 +171,7 @@ class Program:
     size_bytes: int
     """The size of the collective as nccl-tests counts it."""
     bus_factor: float
-    """The factor of the bus bandwidth, which is size / time x this factor (``channels.bus_factor``)."""
+    """The bus bandwidth factor: the bus bandwidth is size / time x this factor (``channels.bus_factor``)."""
     algorithm: str
     protocol: str
     channels: int
@@ -209,7 +212,7 @@ class Draft:
 
     - ``waiting``, ``awaited``: pairs of messages. The first waits for the second. These pairs take the place of
       ``after`` in ``Program``.
-    - ``stream``: the stream of each message. None: each connection is a stream.
+    - ``stream``: the stream of each message. None means that each connection is a stream.
     - ``window``: the largest number of messages of a stream that may be sent but not yet consumed.
     - ``consume_ps``: the time from the arrival of a message until it is consumed.
     """
@@ -263,8 +266,8 @@ def finished(draft: Draft, *, credit: bool) -> Pieces:
     """Return the arrays of a program from its draft. With ``credit``, add clear-to-send messages.
 
     Message k of a stream then also waits for a clear-to-send, which the receiving server sends when message k -
-    ``window`` is consumed. A receiver counts as done as soon as the next GPU has the data: full buffers further on
-    between GPUs are not modelled.
+    ``window`` is consumed. A message counts as consumed as soon as the next GPU has the data; full buffers at later
+    GPUs are not modelled.
     """
     if not credit or not len(draft.bytes):
         start, after, edge = csr(len(draft.bytes), draft.waiting, draft.awaited, draft.delay_ps[draft.waiting])

@@ -1,4 +1,4 @@
-"""Split messages of connections into messages of queue pairs, as NCCL's InfiniBand transport does.
+"""Splitting of the messages of connections into messages of queue pairs, as NCCL's InfiniBand transport does it.
 
 Source: NCCL 2.23 ``net_ib.cc``, `ncclIbMultiSend`. Without splitting, messages use the queue pairs of their
 connection one after another. With splitting, every message uses all queue pairs, in equal parts rounded up to 128
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from railweave.prediction.collectives.program import Program
 
 ALIGN = 128
-"""The unit in bytes of the size of parts. It keeps the flags of LL and LL128 with their data."""
+"""The unit in bytes of the size of parts. With this unit, the flags of LL and LL128 stay with their data."""
 
 MOST_QUEUE_PAIRS = 128
 """The largest number of queue pairs of one connection: ``NCCL_IB_MAX_QPS``."""
@@ -45,15 +45,15 @@ class Split:
 
 
 def parts_of(qps_per_connection: int, *, split_data: bool, ports: int = 1) -> int:
-    """Return the number of queue pairs that a data message uses. ``qps_per_connection`` is the number of each port of the NIC."""
+    """Return the number of queue pairs that a data message uses. ``qps_per_connection`` is the number of queue pairs on each port of the NIC."""
     return qps_per_connection * ports if split_data else ports
 
 
 def split(program: Program, qps_per_connection: int, *, split_data: bool, ports: int = 1) -> Split:
     """Split the messages of a program over the queue pairs of their connections.
 
-    Queue pair q of a connection is on port q mod ``ports``. Raises ``InputError`` if a connection has too many queue pairs
-    or none.
+    Queue pair q of a connection is on port q mod ``ports``. Raises ``InputError`` if a connection has too many queue
+    pairs or no queue pair.
     """
     every = qps_per_connection * ports
     if not 1 <= every <= MOST_QUEUE_PAIRS:

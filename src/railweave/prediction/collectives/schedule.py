@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BATCH = {"NCCL": 8, "RCCL": 1}
 """Number of rounds that a channel works on at a time.
 
-NCCL: `NCCL_MAX_DEV_WORK_P2P_PER_BATCH`. RCCL 2.21 gives a channel one send and one receive
+NCCL: `NCCL_MAX_DEV_WORK_P2P_PER_BATCH`. In RCCL 2.21, a channel works on one send and one receive at a time
 (`NCCL_MAX_WORK_ELEMENTS_P2P` 2, ``include/device.h``).
 """
 
@@ -39,8 +39,8 @@ def deltas(count: int) -> list[int]:
 def rccl_deltas(count: int) -> list[int]:
     """Return the distance from sender to receiver in each round in RCCL 2.21 (``init.cc``).
 
-    The distances begin with 0 and half of ``count``. The following ones are next to these, one up and one down, and
-    so on. For 4 the result is 0, 2, 1, 3.
+    The distances begin with 0 and half of ``count``. Then follow, for each of these two, the next larger and the next
+    smaller distance, and so on. For 4 the result is 0, 2, 1, 3.
     """
     order = [
         delta
@@ -124,8 +124,8 @@ def batches(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each entry, the number of its batch on its channel, and its position in that batch.
 
-    An entry is one use of a channel by a round. ``order``: the sort key of each entry. ``each_batch``: the number of
-    entries per batch.
+    An entry is the use of one channel in one round. ``order``: the sort key of each entry. ``each_batch``: the number
+    of entries per batch.
     """
     turn = np.empty(len(order), np.int64)
     for each in np.unique(channel):

@@ -1,10 +1,10 @@
 """Trees: the double binary tree (all-reduce of small and medium sizes) and parallel aggregated trees (PAT).
 
-Source: NCCL 2.23 ``graph/trees.cc``, ``graph/connect.cc``, ``device/all_reduce.h``. Servers form two trees. The
-leaves of the first tree are inner nodes of the second. The second tree is the first one mirrored (even number of
-servers) or shifted by one (odd number). Channels come in pairs: one channel uses the first tree, the other the
-second. Chunks are added on the way up, and the result goes down again; each chunk moves as soon as possible. In a
-server, chunks pass along a chain of its GPUs, whose first GPU sends and receives.
+Source: NCCL 2.23 ``graph/trees.cc``, ``graph/connect.cc``, ``device/all_reduce.h``. Servers form two trees. The leaves
+of the first tree are inner nodes of the second. The second tree is the first tree, mirrored (for an even number of
+servers) or shifted by one server (for an odd number). Channels come in pairs: one channel uses the first tree, the
+other the second. Chunks are summed on the way up, and the result is sent down again; each chunk moves as soon as
+possible. In a server, chunks pass along a chain of its GPUs, whose first GPU sends and receives.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _parent(server: int, servers: int) -> int:
 def most_edges(servers: int, trees: int) -> float:
     """Return the number of edges over which the busiest server sends per channel, up and down.
 
-    With ``trees`` 1 only the first tree counts; with 2 the result is the mean of both trees.
+    If ``trees`` is 1, only the first tree counts; if it is 2, the result is the mean of both trees.
     """
     sends = np.zeros(servers, np.int64)
     for parent in parents(servers)[:trees]:

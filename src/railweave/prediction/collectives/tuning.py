@@ -39,7 +39,7 @@ CORRECTION = {
         "Simple": (0.1,) * 23 + (0.8, 1.0, 1.0, 1.0),
     },
 }
-"""RCCL's factors on the bandwidth, by power of two of the size: the first is for 64 B. Larger sizes use the last factor."""
+"""RCCL's factors on the bandwidth, one for each power of two of the size, starting at 64 B. Larger sizes use the last factor."""
 
 
 def rccl_estimate_us(job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int) -> float:
@@ -77,7 +77,7 @@ BASE_US = {
 }
 """The launch latency in us, by library and algorithm. Each tuple has the values of LL, LL128 and Simple."""
 RCCL_PEER_US = 2.0
-"""The time in us that RCCL's kernel spends on each peer at the beginning. It handles peers one after another.
+"""The time in us that RCCL's kernel spends on each peer at the beginning. The kernel handles peers one after another.
 
 Fitted: docs/validation.md, "What was fitted".
 """
@@ -126,7 +126,7 @@ BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
 """The smallest number of bytes per thread at which NCCL still adds a channel. For LL in a ring, multiply by the number of ranks."""
 
 SLOW_RING_GBYTES, SLOW_RING_THREADS = 12.5, 256
-"""The highest ring bandwidth, in 10^9 byte/s, at which Simple uses fewer threads, and that number of threads.
+"""The highest ring bandwidth, in 10^9 byte/s, at which the protocol Simple uses fewer threads, and the number of threads then.
 
 The bandwidth is that of PCIe 3.0 (`PCI_BW`). NCCL counts a 100G NIC as 12 GB/s instead of 12.5.
 """
@@ -177,7 +177,7 @@ TREE_CORRECTION = {
         0.9,
     ),
 }
-"""Factors on the bandwidth of a tree, by power of two of the size: the first is for 64 B (`treeCorrectionFactor`)."""
+"""NCCL's factors on the bandwidth of a tree, one for each power of two of the size, starting at 64 B (`treeCorrectionFactor`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class Choice:
     gpu_hop_ps: int
     network_hop_ps: int
     time_us: float
-    """NCCL's own estimate of the time, in microseconds. It is not a prediction."""
+    """NCCL's own estimate of the time, in microseconds. NCCL uses it to choose; it is not railweave's prediction."""
 
 
 def choose(
@@ -370,5 +370,5 @@ def choice_of(
 
 
 def launch_of_others_us(job: Job, peers: int) -> float:
-    """Return how much later the kernel of a process's last GPU begins than that of its first GPU, in microseconds."""
+    """Return the delay, in microseconds, between the start of the kernel on a process's first GPU and on its last GPU."""
     return (job.gpus_per_process - 1) * (RCCL_NEXT_GPU_US + RCCL_NEXT_GPU_PEER_US * peers)

@@ -3,8 +3,8 @@
 A ring over 32,768 ranks sends 65,534 chunks on each of its connections, which do not fit in memory. So the waits
 between chunks are replaced by a time:
 
-- In a ring, all servers advance step by step at the same pace. The collective takes the time of its bytes or that of
-  its steps, whichever is longer (``Program.floor_ps``).
+- In a ring, all servers advance step by step at the same pace. The time of the collective is the time of its bytes or
+  the time of its steps, whichever is longer (``Program.floor_ps``).
 - In a tree, chunks follow one another up and down, so the time of one chunk's path is added (``Program.tail_ps``).
 """
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
     """Return the approximate number of queue-pair messages of ``program`` with credit messages; 0 for collectives not in ``RINGS``.
 
-    A data message uses all queue pairs of its connection. A credit message uses one; there is one for each data
-    message that does not fit in the first full buffer. With one server the result is 0.
+    A data message uses all queue pairs of its connection. A credit message uses one queue pair; there is one credit
+    message for each data message after those that fill the receive buffer. With one server the result is 0.
     """
     if len(job.servers) == 1 or collective not in RINGS:
         return 0

@@ -1,4 +1,4 @@
-"""Training jobs: the computation and communication of a step, by formula, and when each part of the step can run.
+"""Training jobs: the computation and communication of a step, calculated by formulas, and the time at which each part of the step can run.
 
 - ``plan`` has the job with its ranks and their groups.
 - ``kernels`` has the model and the computing times of GPUs.

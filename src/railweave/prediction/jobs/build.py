@@ -1,4 +1,4 @@
-"""The graph of a step of a training job.
+"""Creation of the graph of a training step.
 
 Communications and their order are those of Megatron-LM, or with ``zero: 3`` those of FSDP. Sizes are those of
 docs/jobs.md. Communication inside a server counts as part of the computation that waits for it. Communication between
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 WIDTH = 2
-"""The size in bytes of an activation or a parameter when it is sent, as bf16."""
+"""The size in bytes of an activation or a parameter that is sent (as bf16)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Layers:
         return self._known[key]
 
     def parameters(self, layer: int) -> tuple[int, int]:
-        """Return the number of parameters of a layer on one rank: those that all data replicas share, and those of its experts."""
+        """Return the numbers of parameters of a layer on one rank: (parameters that all data replicas share, parameters of its experts)."""
         model, layout = self._plan.model, self._plan.layout
         experts = model.experts // layout.expert * model.of_expert // layout.tensor if model.sparse(layer) else 0
         return model.shared_parameters(layer) // layout.tensor, experts
@@ -161,7 +161,7 @@ class Stage:
     ) -> int:
         """Add a computation to the graph and return the number of its operation.
 
-        - ``after``: the operations that it waits for.
+        - ``after``: the operations that the computation waits for.
         - ``inside``: pairs of kind and time in ps, for the communication inside servers that ``time_ps`` includes.
         - ``inside_bytes``: the bytes of that communication.
         """
@@ -192,7 +192,7 @@ class Stage:
         return self._graph.add(Op(self.number, stream, label, time or 0, tuple(after), number, inside_bytes=sent))
 
     def send_to(self, stage: int, label: str, after: int) -> int:
-        """Add a transfer to another stage and return its operation. Each rank sends to the rank in the same position of that stage."""
+        """Add a transfer to another stage and return its operation. Each rank sends to the rank at the same position in that stage."""
         if stage not in self._to:
             here, there = (self.plan.layout.groups("TP", stage_number) for stage_number in (self.number, stage))
             pairs = [tuple(zip(a, b, strict=True)) for a, b in zip(here, there, strict=True)]
@@ -208,13 +208,15 @@ class Stage:
         return self._bytes[communication]
 
     def hides(self, kind: str) -> bool:
-        """Return whether computation continues while a layer's communication of this kind is sent."""
+        """Return True if computation continues while a layer's communication of this kind is sent."""
         return {"TP": self.plan.job.overlap.tensor, "EP": self.plan.job.overlap.expert}.get(kind, False)
 
 
 @dataclass
 class Chunk:
-    """A turn that is being added to the graph. Computations are merged into one operation until a message leaves the server.
+    """A turn (one micro-batch in one model part) that is being added to the graph.
+
+    Computations are merged into one operation until a message leaves the server.
 
     - ``first``: the operations that the turn waits for.
     - ``waits``: the operations that the next computation waits for.
@@ -269,7 +271,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One micro-batch passing forward or backward through ``part``, one of the model parts that a stage holds."""
+    """The forward or backward pass of one micro-batch through ``part``, one of the model parts of a stage."""
 
     forward: bool
     microbatch: int
@@ -328,7 +330,7 @@ class Replicas:
         self._reduced: list[int] = []
 
     def begin(self) -> None:
-        """Begin to gather parameters at the start of a step, while the first micro-batch goes forward.
+        """Begin to gather parameters at the start of a step, during the forward pass of the first micro-batch.
 
         This happens only with ``zero`` 1 or 2 and overlap of parameters.
         """
@@ -340,8 +342,8 @@ class Replicas:
     def gather(self, chunk: Chunk, layer: int, *, again: bool) -> None:
         """Make the next pieces of ``chunk`` wait until a layer's parameters are gathered.
 
-        With ``zero: 3`` every use gathers them, while the previous layer is computed. ``again``: True if they were
-        already used in this step.
+        With ``zero: 3``, the parameters are gathered for every use, while the previous layer is computed. ``again``:
+        True if the parameters were already used in this step.
         """
         if self._zero == 3:
             chunk.cut()
@@ -371,7 +373,7 @@ class Replicas:
             )
 
     def update(self) -> None:
-        """Add the optimizer step. If parameters are not gathered at the start of the next step, gather them after it."""
+        """Add the optimizer step. If parameters are not gathered at the start of the next step, gather them after the optimizer step."""
         stage, layers = self._stage, self._stage.layers
         each = [layers.parameters(layer) for layer in stage.all_layers]
         shared = sum(dense_parameters for dense_parameters, _ in each) + layers.embedding(stage.number)

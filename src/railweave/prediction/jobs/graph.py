@@ -1,4 +1,4 @@
-"""The graph of a step: the operations of each rank class by stream, and the operations that each one waits for.
+"""The graph of a step: the operations of each rank class by stream, and the operations for which each operation waits.
 
 A rank class is the set of ranks of a pipeline stage, which all do the same at the same time.
 """
@@ -52,8 +52,8 @@ class Op:
     """An operation. It begins when all of ``after`` and the previous operation on its stream have ended.
 
     - ``label``: a description for people.
-    - ``time_ps``: the time of a computation, including communication inside its server that it waits for. 0 for a
-      communication between servers.
+    - ``time_ps``: the time of a computation, including communication inside its server for which the computation waits.
+      0 for a communication between servers.
     - ``communication``: the number of a communication between servers; None for other operations.
     - ``inside``: pairs of kind and time in ps: the part of ``time_ps`` spent on communication inside a server.
     - ``inside_bytes``: the bytes that all ranks of the class send inside their servers in this time.

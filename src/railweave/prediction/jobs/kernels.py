@@ -73,7 +73,7 @@ class Transformer:
         return self.matrices * self.hidden * self.expert_ffn
 
     def shared_parameters(self, layer: int) -> int:
-        """Return the number of parameters of a layer, not counting its experts. Norms count as two vectors."""
+        """Return the number of parameters of a layer, not counting its experts. Norms are counted as two vectors."""
         return self.attention + self.feed_forward(layer) + 2 * self.hidden
 
     @property
@@ -178,7 +178,7 @@ class Kernels:
     - ``tokens``: tokens of a micro-batch on a rank, before division by ``tensor``.
     - ``tensor``: the number of ranks that share a layer's matrices.
     - ``sequence_parallel``: True if these ranks also share norms.
-    - ``fused``: True if attention is one kernel that skips what a causal mask hides.
+    - ``fused``: True if attention is one kernel that skips the scores that a causal mask hides.
     """
 
     model: Transformer
@@ -232,8 +232,8 @@ class Kernels:
     def optimizer(self, parameters: float) -> float:
         """Return the time in ps of an Adam step for ``parameters`` parameters held in 32 bits.
 
-        For each parameter it reads 16 bytes (weight, two moments, gradient) and writes 14 (the weight also in 16
-        bits).
+        For each parameter, the step reads 16 bytes (weight, two moments, gradient) and writes 14 bytes (weight, two
+        moments, and the weight in 16 bits).
         """
         return parameters * 30 / (self.gpu.memory_tbytes_per_s * self.gpu.memory)
 

@@ -1,4 +1,4 @@
-"""Compute the times of all operations of a step. Streams run in order, and communications that share links slow each other."""
+"""Computation of the times of all operations of a step. Streams run in order, and communications that share links slow each other."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ if TYPE_CHECKING:
 
 
 MOST_APART = 1e-6
-"""The rounding tolerance, as a fraction: a communication counts as ended if less than this is left of it."""
+"""The rounding tolerance, as a fraction: a communication counts as ended if less than this fraction of it remains."""
 
 
 class Network(Protocol):
     """The times of communications on a network."""
 
     def alone_ps(self, communication: int) -> int:
-        """Return how long a communication takes in ps if no other communication runs."""
+        """Return the duration of a communication in ps if no other communication runs."""
         ...
 
     def paces(self, active: tuple[int, ...]) -> Sequence[float]:
-        """Return the pace of each communication in ``active`` while all of them run. Pace 1 is that of a communication by itself."""
+        """Return the pace of each communication in ``active`` while all of them run.
+
+        The pace 1 is the pace of a communication that runs without others.
+        """
         ...
 
 
@@ -37,12 +40,12 @@ class Times:
 
     @property
     def step_ps(self) -> int:
-        """Return how long the step takes, in ps."""
+        """Return the duration of the step, in ps."""
         return max(self.end_ps, default=0)
 
 
 def run(graph: Graph, network: Network) -> Times:
-    """Run a step and return its times. Raises ``ValueError`` if operations wait for each other in a circle."""
+    """Run a step and return its times. Raises ``ValueError`` if operations wait for each other in a cycle."""
     state = _Running(graph, network)
     while state.begin_ready() or state.advance():
         pass
@@ -129,9 +132,9 @@ class _Running:
 
 
 def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
-    """Return, for each rank class, the time in ps by cause for which its GPUs did not compute, and that of ``compute``.
+    """Return, for each rank class, the times in ps of which a step consists: the time of ``compute``, and the time without computation by cause.
 
-    - A kind of communication: the next computation waited for a communication of this kind.
+    - A kind of communication (such as ``DP``): the next computation waited for a communication of this kind.
     - ``bubble``: the GPUs waited for other ranks to compute, or for the end of the step.
 
     The times of a class add up to the time of the step.

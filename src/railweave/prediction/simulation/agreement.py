@@ -3,8 +3,9 @@
 If ``auto`` would choose flows, both engines run a small case of the same design. The case has fewer of the same
 servers with as many bytes for each peer; if it is still too large, each peer gets fewer bytes.
 
-The cost is the extra time of packets over flows. For the whole run it is at least that of the small case, and at most
-that of the small case scaled by the time of flows. If these two bounds are too far apart, the whole run uses packets.
+The cost is the difference between the time with packets and the time with flows. For the whole run, the cost is at
+least the cost in the small case, and at most this cost scaled by the ratio of the times with flows. If these two bounds
+are too far apart, the whole run uses packets.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.prediction import Prediction
 
 SMALL_PACKET_HOPS = 20_000_000
-"""The most packet hops of a small case, which take some seconds."""
+"""The largest number of packet hops of a small case. They take some seconds."""
 
 MOST_SLOW_HOPS = 1_000_000_000
-"""The most packet hops for which the whole run uses packets if flows are too uncertain. They take some minutes."""
+"""The largest number of packet hops for which the whole run uses packets if flows are too uncertain. They take some minutes."""
 
 FEWEST, MOST_SERVERS = 4, 8
-"""The fewest and the most servers of a small case. The number of messages grows with the square of the servers."""
+"""The smallest and the largest number of servers of a small case. The number of messages grows with the square of the servers."""
 
 ALIKE = 0.03
-"""The relative difference up to which the engines agree in the small case. They differ by this much even without congestion."""
+"""The relative difference up to which the engines agree in the small case. The engines can differ by this much even without congestion."""
 
 ALLOWED = 0.1
 """The largest relative uncertainty from congestion control at which flows are still used, not counting ``ALIKE``."""
@@ -48,7 +49,7 @@ class Loss:
 
     @property
     def likely_ps(self) -> int:
-        """The geometric mean of the least and the most cost, in ps."""
+        """The geometric mean of ``least_ps`` and ``most_ps``, in ps."""
         return round(sqrt(self.least_ps * self.most_ps))
 
     def unsure(self, flows_ps: int) -> float:

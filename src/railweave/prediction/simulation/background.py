@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 ENDLESS_BYTES = 10**12
-"""The bytes of an endless message: 20 s of a 400G link, and not more than an engine accepts."""
+"""The number of bytes of an endless message: the bytes that a 400G link sends in 20 s. Engines accept this number."""
 
 NOTE = (
     "background: every port sends to one on its rail half way round the servers, or where `to` says, at a steady rate, from the beginning on; "
@@ -67,8 +67,9 @@ def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) 
 def ends(wiring: Wiring, wanted: Background) -> list[tuple[int, int]]:
     """Return the pairs of sender and receiver of background traffic, as indexes of NICs.
 
-    By default, the ports of one name form a ring, and each sends to the port half way round. Ports whose name is
-    unique together form one such ring. Raises ``InputError`` if ports do not exist, or have no other port to send to.
+    By default, the ports with the same name form a ring, and each port sends to the port half way around the ring. All
+    ports with a unique name form one such ring together. Raises ``InputError`` if ports do not exist, or have no other
+    port to send to.
     """
     chosen = _matching(wiring.nics, wanted.ports or ("*",), "ports")
     if isinstance(wanted.to, tuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ideal:
-    """The least time of a collective in ps, for each limit by itself.
+    """The shortest possible time of a collective in ps, for each limit separately.
 
     - ``nics_ps``: the time in which the busiest NIC sends or receives its message bytes at line rate, without headers. 0 if
       no byte leaves a server.
@@ -41,7 +41,7 @@ class Ideal:
 
     @property
     def time_ps(self) -> int:
-        """The shortest time in ps that both limits allow."""
+        """The shortest possible time in ps with both limits."""
         return max(self.nics_ps, self.servers_ps, 1)
 
     def to_text(self, time_ps: int, program: Program) -> str:
@@ -68,7 +68,7 @@ class Ideal:
 class Load:
     """The busy times in ps of the busiest link, the busiest proxy and the links inside servers.
 
-    ``link`` and ``proxy`` are the names of the first two.
+    ``link`` and ``proxy`` are the names of the busiest link and the busiest proxy.
     """
 
     link: str
@@ -90,10 +90,10 @@ class Load:
     ) -> Load:
         """Return the load of a finished run in which each port sent ``sent_bytes``.
 
-        - ``nic_of``: for each port of a NIC, the port that represents the whole NIC, because one proxy posts for all its ports.
-          None: each port has its own proxy.
-        - ``used``: by port, True if the job's messages use it (``collective.job_links``). Other links cannot delay the job.
-          None: all ports.
+        - ``nic_of``: for each port of a NIC, the port that represents the whole NIC, because one proxy posts for all
+          its ports. None means that each port has its own proxy.
+        - ``used``: by port, True if the job's messages use it (``collective.job_links``). Other links cannot delay the
+          job. None means all ports.
         """
         # a frame's bytes, without the 20 of preamble and gap: for full packets half a percent less than the wire is busy
         rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
@@ -109,7 +109,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The part that was busy for the largest fraction of the time, and the part that follows.
+    """The part that was busy for the largest fraction of the time, and the part with the second largest fraction.
 
     If no part is busy nearly all the time, the bottleneck is latency or congestion.
     """

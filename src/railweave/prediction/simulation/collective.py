@@ -62,10 +62,10 @@ def job_links(
     until_ps: int,
     set_parameters: Callable[[FlowArguments], FlowArguments],
 ) -> NDArray[np.bool_]:
-    """Return, by port, whether it sends any message of these queue pairs with any forwarding table in use up to ``until_ps``.
+    """Return, for each port, True if it sends a message of these queue pairs with any of the forwarding tables in use up to ``until_ps``.
 
-    The flow engine hashes like the packet engine, so one byte on each queue pair finds its links. ``set_parameters``
-    adds the parameters of the run, because the seed decides the hashes.
+    The flow engine hashes like the packet engine, so a run with one byte on each queue pair finds the links of the
+    pair. ``set_parameters`` adds the parameters of the run, because the seed decides the hashes.
     """
     used = np.zeros(len(fabric.wiring.port_cable), np.bool_)
     traffic = at_once(pairs, 1)
@@ -78,12 +78,12 @@ def job_links(
 A = TypeVar("A", "Arguments", "FlowArguments")
 
 LONG_PACKET_HOPS = 20_000_000
-"""The number of packet hops from which a run of packets is stopped when it is steady. Such a run takes some seconds."""
+"""The number of packet hops from which a run of packets is stopped early when its rounds have equal times. Such a run takes some seconds."""
 
 MOST_FLOW_MESSAGES = 4_000_000
 """The largest number of messages that are run as separate flows, because more would take gigabytes.
 
-Above it there is one flow for each connection and queue pair (``prediction.collectives.whole``).
+With more messages, there is one flow for each connection and queue pair (``prediction.collectives.whole``).
 """
 
 
@@ -205,18 +205,17 @@ def predict(
 
     - ``qps``: queue pairs per connection. Default: the fabric file's number, or one per path color.
     - ``nccl``: NCCL parameters by name.
-    - ``lb``: the load balancing of switches, in place of the designed one (``model.fabric.override``).
+    - ``lb``: the load balancing of switches, in place of the designed load balancing (``model.fabric.override``).
     - ``settings``: further engine parameters (docs/sim.md).
-    - ``engine``: packet, flow or auto (``engines.choice``). With auto, flows are used above ``most_hops`` packet
-      hops.
-    - ``exact``: do not stop a long run of packets when it is steady (``engines.packets``).
+    - ``engine``: packet, flow or auto (``engines.choice``). With auto, flows are used above ``most_hops`` packet hops.
+    - ``exact``: do not stop a long run of packets early when its rounds have equal times (``engines.packets``).
     - ``progress``: called with the number of messages that arrived, and the number of all messages.
     - ``announce``: called with the expected time and memory of a long run.
     - ``bed``: the network if it is already prepared. Its load balancing then applies, and ``lb`` is ignored.
     - ``conditions``: faults and background traffic, for example of a job whose collective begins at ``at_ps``.
     - ``watch``: also collect time series (``Prediction.measured``).
 
-    Raises ``InputError`` for impossible requests.
+    Raises ``InputError`` if an argument is invalid or the collective cannot run on the network.
     """
     bed = bed or bed_of(network, lb)
     conditions = conditions or Conditions()
@@ -478,7 +477,10 @@ def _posting(post_ps: int, traffic: Traffic, addresses: Addresses) -> dict[str, 
 
 
 def proxy_note(message_ps: int, qps: int) -> str:
-    """Return the note for a result that proxies limit: the origin of the cost of a post, and whether fewer queue pairs help."""
+    """Return the note for a result that NCCL's proxies limit.
+
+    The note states the source of the assumed time per posted message, and if fewer queue pairs would help.
+    """
     note = f"the proxies limit the result: each post takes {message_ps / 1e6:g} us, a figure fitted on two published rows (docs/validation.md)"
     more = f"; {qps} queue pairs are more than were compared, and a post then likely costs more: compare with fewer (--compare qps=1,2,4)"
     return note + (

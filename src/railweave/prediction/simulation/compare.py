@@ -1,4 +1,4 @@
-"""The comparison of predictions with one parameter varied. Variants run in parallel processes."""
+"""The comparison of predictions for several values of one parameter. Variants run in parallel processes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Comparison:
 
     @property
     def winner(self) -> Outcome | None:
-        """The fastest outcome, or None if others are within ``EQUAL`` of it."""
+        """The fastest outcome, or None if other outcomes are within ``EQUAL`` of the fastest."""
         return self.tied[0] if len(self.tied) == 1 else None
 
     def verdict(self) -> str:
@@ -160,7 +160,7 @@ def longest_run(job_prediction: JobPrediction) -> Prediction:
 
 
 def crosses_spine(job_prediction: JobPrediction) -> bool:
-    """Return whether any bytes went from one switch to another; True if links were not measured."""
+    """Return True if any bytes were sent between switches, or if links were not measured."""
     for run in job_prediction.own_runs():
         measured = run.prediction.measured
         if measured is None:
@@ -202,7 +202,7 @@ def comparison(
     watch: bool = False,
     progress: Callable[[str], None] = silent,
 ) -> Comparison:
-    """Run variants in parallel, with at most one process per core. Raises ``InputError`` if a variant is invalid.
+    """Return the results of variants, which run in parallel with at most one process per core. Raises ``InputError`` if a variant is invalid.
 
     ``name``: the parameter that varies. ``watch``: also collect time series.
     """

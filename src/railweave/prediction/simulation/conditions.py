@@ -33,8 +33,8 @@ class SimulatedNetwork:
     """A network in the engines' form, and the job of all its servers.
 
     - ``hosts``: for each NIC of the job, the number of the engine's host.
-    - ``plane``: the control plane. None if forwarding tables came from a file, because they cannot be recomputed
-      then.
+    - ``plane``: the control plane. None if forwarding tables were read from a file, because such tables cannot be
+      recomputed.
     """
 
     plane: ControlPlane | None
@@ -53,17 +53,17 @@ def bed_of(
     processes: int | None = None,
     gpus: int | None = None,
 ) -> SimulatedNetwork:
-    """Prepare a network for predictions.
+    """Return a network prepared for predictions.
 
     - ``lb``: see ``model.fabric.override``.
     - ``fibs``: a file of forwarding tables (``analysis.routing.fib_file``).
     - ``tenant``: the tenant that owns the job, if there are several.
-    - ``configs``: running configurations of switches, in place of the designed ones.
+    - ``configs``: running configurations of switches, in place of the designed configurations.
     - ``order``, ``processes``: the servers that take part, in order of rank, and the number of processes per server.
     - ``gpus``: the number of GPUs per server that take part (``job.job_of``).
 
     Devices and links that ``status:`` marks as absent are left out, and the notes of the fabric list them. Raises
-    ``InputError``.
+    ``InputError`` for an unknown tenant or server, or a file of forwarding tables that does not match the network.
     """
     running = configs or {}
     with uncollected():
@@ -97,7 +97,7 @@ def conditions_of(
 ) -> Conditions:
     """Return the conditions for runs on a network. Raises ``InputError`` if outages overlap.
 
-    ``reroute_ps``: the time in which routes follow a fault; None: the default.
+    ``reroute_ps``: the time after a fault until routes have adapted; None means the default.
     """
     notes: list[str] = []
     if not faults:

@@ -18,11 +18,11 @@ from railweave.json_values import JsonObject
 TABLE = Path(__file__).with_name("errors.json")
 
 FEW = 5
-"""The number of rows below which the largest error is used, because they are too few for a 90th percentile."""
+"""The number of rows below which the largest error is used, because fewer rows are too few for a 90th percentile."""
 
 
 TEN = 10
-"""The number of rows from which "nine of ten" is literally true."""
+"""The number of rows from which the phrase "nine of ten" is exact."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Group(JsonObject):
 
     @property
     def error(self) -> float:
-        """The relative error that nine of ten predictions of this kind do not exceed. With few rows, the largest error."""
+        """The relative error that nine of ten predictions of this kind do not exceed. With fewer than ``FEW`` rows, it is the largest error."""
         return (self.p90_abs_percent if self.rows >= FEW else self.max_abs_percent) / 100
 
 
@@ -52,8 +52,9 @@ class Group(JsonObject):
 class Band(JsonObject):
     """The range of a predicted time, in ps.
 
-    - ``error``: the relative error that validation found. None: there is no published result of this kind.
-    - ``compared``: the kind of published results that the error comes from.
+    - ``error``: the relative error of such predictions against published results; None if there is no published result
+      of this kind.
+    - ``compared``: the kind of published results from which the error was determined.
     - ``outside``: a sentence on the conditions that no published result covers; empty if all are covered.
     - ``seeds_ps``: the times with several seeds.
     """
@@ -68,7 +69,7 @@ class Band(JsonObject):
     seeds_ps: tuple[int, ...] = ()
 
     def with_seeds(self, seeds_ps: tuple[int, ...]) -> Band:
-        """Return the band widened to the times of several seeds."""
+        """Return the band, widened so that it includes the times of several seeds."""
         low, high = _between(min(seeds_ps), max(seeds_ps), self.error)
         return replace(self, low_ps=low, high_ps=high, seeds_ps=seeds_ps)
 
@@ -81,7 +82,7 @@ class Band(JsonObject):
         return text + (f"  not compared   {self.outside}\n" if self.outside else "")
 
     def sentence(self) -> str:
-        """Return the band as prose."""
+        """Return the band as a sentence."""
         low, high = f"{self.low_ps / 1e6:,.1f}", f"{self.high_ps / 1e6:,.1f}"
         sure = f"The time is between {low} and {high} us: {self.compared}, to {self.error:.1%}" if self.error else ""
         sure = sure or f"How far off the time is, nothing tells: {self.compared}"

@@ -1,7 +1,7 @@
 """A grid of predictions in which several parameters vary at once.
 
-If the size varies, a straight line is fitted to the times of each row of the grid, and the row also shows the bus
-bandwidth that follows from the slope. Measured points can be shown next to the predictions.
+If the size varies, a straight line over the sizes is fitted to the times of each row of the grid. The row also shows
+the bus bandwidth that follows from the slope of this line. Measured points can be shown next to the predictions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_CELLS = 400
 """The largest number of predictions of a grid. A larger grid is refused because it would take hours."""
 
 TIME, BUS = "time_us", "bus_bandwidth_GBps"
-"""The two columns of a file of measured points. A file needs one of them."""
+"""The two columns of a file of measured points. A file needs one of these two columns."""
 
 COLUMNS = (
     Column("time us", "number", TIME),
@@ -94,8 +94,8 @@ class GridCell:
 class Point:
     """A measured time for given values of some dimensions.
 
-    ``bus_gbytes``: the measured bus bandwidth if the file has no times; ``time_us`` is then computed from it. None
-    otherwise.
+    ``bus_gbytes``: the measured bus bandwidth if the file has no times, from which ``time_us`` is then computed; None
+    if the file has times.
     """
 
     values: Mapping[str, str]
@@ -119,8 +119,8 @@ class Fit:
 class Grid:
     """All predictions of a grid.
 
-    Its charts: one for each combination of values in ``apart``, each with a line over ``across`` for each value of
-    ``by``.
+    The grid has a chart for each combination of values in ``apart``. Each chart has a line over ``across`` for each
+    value of ``by``.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -141,7 +141,7 @@ class Grid:
 
     @property
     def by(self) -> Dimension | None:
-        """The dimension whose values are separate lines: the first one other than ``across``. None if there is no other."""
+        """The dimension whose values are separate lines: the first dimension other than ``across``. None if there is no other dimension."""
         return next((dimension for dimension in self.dimensions if dimension is not self.across), None)
 
     @property
@@ -160,7 +160,7 @@ class Grid:
         return sorted(line_cells, key=lambda cell: order.index(cell.values[self.across.name]))
 
     def points(self, fixed: Mapping[str, str]) -> list[Point]:
-        """Return the measured points with the values in ``fixed``. A point without a value for a dimension matches any value."""
+        """Return the measured points with the values in ``fixed``. A point without a value for a dimension matches every value."""
         return [
             point
             for point in self.measured
@@ -219,7 +219,8 @@ class Grid:
     def times(self) -> Table:
         """The table of times in us, with a row for each line of the charts and a column for each value on the axis.
 
-        Measured values are in rows below the predicted ones, and the last column has the bus bandwidth of the slope.
+        Measured values are in rows below the predicted values, and the last column has the bus bandwidth that follows
+        from the slope.
         """
         across, fits = self.across, [self.fit(line) for line in self.lines()]
         heads = [Column("time us", "text", "line")]
@@ -269,7 +270,7 @@ def shown(name: str, value: str) -> str:
 
 
 def dimensions(text: str) -> list[Dimension]:
-    """Return the varied settings in a text such as ``size=4G..16G qps=1,2,4``. Raises ``InputError`` as ``dimensions_of`` does."""
+    """Return the varied settings in a text such as ``size=4G..16G qps=1,2,4``. Raises the errors of ``dimensions_of``."""
     named_values: list[tuple[str, list[str]]] = []
     for word in text.split():
         name, _, values = word.partition("=")
@@ -311,8 +312,8 @@ def grid(
 ) -> Grid:
     """Predict every combination of values of the dimensions ``wanted``, in parallel processes.
 
-    ``given``: the options of ``predict`` that do not vary, by name. ``measured``: a CSV file of measured points (``read_points``).
-    Raises ``InputError`` for invalid options or values, and with the line for errors in the file.
+    ``given``: the options of ``predict`` that do not vary, by name. ``measured``: a CSV file of measured points
+    (``read_points``). Raises ``InputError`` for invalid options or values and, with the line, for errors in the file.
     """
     bare = Grid(tuple(wanted), ())
     names = [dimension.name for dimension in wanted]
@@ -333,8 +334,9 @@ def grid(
 def read_points(path: Path, bare: Grid) -> list[Point]:
     """Read measured points from a CSV file with columns for dimensions, and ``time_us`` or ``bus_bandwidth_GBps``.
 
-    Other columns are ignored. A point with a bandwidth gets the time 0 here; ``_timed`` computes it later. ``bare``: a grid with the
-    dimensions; its cells are not used. Raises ``InputError`` if the file is missing, and with the line if a row is invalid.
+    Other columns are ignored. A point with a bandwidth gets the time 0; ``_timed`` computes its time later. ``bare``: a
+    grid with the dimensions; its cells are not used. Raises ``InputError`` if the file is missing, and with the line if
+    a row is invalid.
     """
     names = {dimension.name for dimension in bare.dimensions}
     points: list[Point] = []

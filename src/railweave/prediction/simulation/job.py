@@ -36,8 +36,8 @@ def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
     """Return the servers that take part, in the order of their ranks.
 
     - ``stripes``: the stripe of each server of the network, in the network's order.
-    - ``asked``: None for all servers in that order, ``stripes-alternate``, the number of servers to take from the
-      beginning, or names and lists of names: ``H100-01,H100-[03-04],H100-02``.
+    - ``asked``: None for all servers in the network's order, ``stripes-alternate``, the number of servers to take from
+      the beginning, or names and lists of names: ``H100-01,H100-[03-04],H100-02``.
 
     Raises ``InputError`` for a name that is unknown or occurs twice, and for too many servers.
     """
@@ -69,7 +69,10 @@ def _first(names: list[str], count: int) -> list[str]:
 
 
 def order_text(order: Sequence[str], stripes: Mapping[str, str], processes: int) -> str:
-    """Return the order of ranks as text. If servers are on several stripes, add how many hops of a ring cross the spines."""
+    """Return the order of ranks as text.
+
+    If servers are on several stripes, the text also states the number of hops of a ring that cross the spines.
+    """
     text = f"{shown(order)}; {processes} process{'' if processes == 1 else 'es'} each"
     crossing, least = crossings(order, stripes), fewest_crossings(order, stripes)
     if not least:
@@ -99,10 +102,10 @@ def lists(text: str) -> list[str]:
 
 
 def job_network(network: Network, fabric: str | None = None) -> Network:
-    """Return the network reduced to one fabric and its servers. ``fabric``: its name; None: the fabric of the GPUs' NICs.
+    """Return the network reduced to one fabric and its servers. ``fabric``: the name of the fabric; None means the fabric of the GPUs' NICs.
 
-    Raises ``InputError`` if no fabric has this name. It also raises it if several fabrics connect GPUs and none is
-    named, because GPUs on different fabrics do not reach each other.
+    Raises ``InputError`` if no fabric has this name, or if several fabrics connect GPUs and ``fabric`` is None, because
+    GPUs on different fabrics cannot reach each other.
     """
     known = [fabric.name for fabric in network.fabrics]
     beside_gpus = fabrics(network)
@@ -144,12 +147,12 @@ def job_of(
     """Return the job of all servers of a network or of a tenant, and the engine's host of each of its NICs (``Job.nics``).
 
     - ``order``: the servers that take part, in the order of their ranks (``ordered``).
-    - ``processes``: the number of processes per server; None: one for each GPU.
-    - ``gpus``: the number of GPUs per server that take part: the first ones, with the NICs next to them.
-    - ``lost``: the NICs that servers lack by their status (``status.lost_nics``).
+    - ``processes``: the number of processes per server; None means one for each GPU.
+    - ``gpus``: the number of GPUs per server that take part. These are the first GPUs, with the NICs next to them.
+    - ``lost``: the NICs of each server that ``status:`` marks as absent (``status.lost_nics``).
 
-    Raises ``JobError`` if the servers are not alike. Raises ``InputError`` if the tenant of the job is missing, or if
-    the order is impossible.
+    Raises ``JobError`` if the servers are not alike, and ``InputError`` if the tenant of the job is not given, or if
+    ``order`` is invalid.
     """
     whose = _tenant(network, tenant)
     known_fabrics = {fabric.name: fabric for fabric in network.fabrics}
@@ -214,7 +217,7 @@ def _without(lost: Mapping[str, Sequence[str]]) -> Problem:
 
 
 def stripes(network: Network, names: Iterable[str]) -> dict[str, str]:
-    """Return the stripe of each of these servers, taken from its first NIC."""
+    """Return the stripe of each of these servers, according to its first NIC."""
     of = {server.name: server.nics[0].stripe for server in network.servers if server.nics}
     return {name: of[name] for name in names}
 

@@ -50,13 +50,13 @@ class JobPrediction:
     compute_ps: int
     """The total computing time between collectives."""
     events: tuple[tuple[int, str], ...] = ()
-    """Faults that began or ended: the time in ps from the beginning of the job, and a description."""
+    """The beginnings and ends of faults: the time in ps from the beginning of the job, and a description."""
     seeds_ps: tuple[int, ...] = ()
     """The job's time with each of several seeds; empty if only one seed was run."""
 
     @property
     def complete(self) -> bool:
-        """Return whether every collective completed."""
+        """True if every collective completed."""
         return all(step.prediction.complete for step in self.steps)
 
     @property
@@ -69,7 +69,7 @@ class JobPrediction:
     def between_ps(self) -> tuple[int, int]:
         """The range of the job's time in ps: lowest and highest.
 
-        It is the sum of the ranges of the collectives (``Band``) and the computing time, which is exact.
+        The range is the sum of the ranges of the collectives (``Band``) and of the computing time, which is exact.
         """
         bands = [step.prediction.band for step in self.steps]
         time = self.time_ps
@@ -92,14 +92,14 @@ class JobPrediction:
     def flows(self) -> Columns:
         """The table of the job's queue pairs, with a row for each collective and queue pair.
 
-        Columns are ``step``, ``queue_pair``, ``src``, ``dst``, ``bytes`` and ``fct_us``. ``fct_us`` is when the last byte arrived,
-        from the beginning of the collective; NaN if it never did.
+        Columns are ``step``, ``queue_pair``, ``src``, ``dst``, ``bytes`` and ``fct_us``. ``fct_us`` is the time at
+        which the last byte arrived, from the beginning of the collective; NaN if it never arrived.
         """
         return self._columns("flows")
 
     @property
     def series(self) -> Columns:
-        """The time series of links, with a row for each interval, link and direction recorded; empty unless watched.
+        """The time series of links, with a row for each recorded interval, link and direction. The table is empty if ``watch`` was not set.
 
         Columns are ``step``, ``time_us`` (from the beginning of the job), ``link``, ``from``, ``to``, ``utilisation``,
         ``queued_bytes`` (at the end of the interval), ``ecn_ce_packets``, ``dropped_packets``, ``pfc_tx``, ``pfc_rx`` and
@@ -109,7 +109,7 @@ class JobPrediction:
 
     @property
     def queues(self) -> Columns:
-        """The time series of switch queues, with a row for each moment and nonempty queue; empty unless watched.
+        """The time series of switch queues, with a row for each recorded moment and nonempty queue. The table is empty if ``watch`` was not set.
 
         Columns are ``step``, ``time_us``, ``link``, ``from``, ``to``, ``class`` (number of the traffic class) and ``queued_bytes``.
         """
@@ -117,7 +117,7 @@ class JobPrediction:
 
     @property
     def rates(self) -> Columns:
-        """The time series of queue pairs with data in flight, with a row for each interval; empty unless watched.
+        """The time series of queue pairs with data in flight, with a row for each interval. The table is empty if ``watch`` was not set.
 
         Columns are ``step``, ``time_us``, ``queue_pair``, ``src``, ``dst``, ``background`` (True for background traffic),
         ``delivered_bytes`` (in the interval) and ``rate_gbps`` (the rate that congestion control allows).
@@ -232,13 +232,13 @@ def run_job(
     exact: bool = False,
     most_hops: int | None = None,
 ) -> JobPrediction:
-    """Run the traffic of a scenario, with its overrides of NCCL and the engine. Load balancing is that of ``bed``.
+    """Run the traffic of a scenario, with its overrides of NCCL and the engine. Load balancing is the load balancing of ``bed``.
 
     ``engine``, ``exact`` and ``most_hops`` are as in ``predict``.
 
     If a collective equals an earlier one and runs in the same unchanging state of the network, it gets the earlier
-    result without another run. Packets still queued at the end of a collective are not carried into the next. Raises
-    ``InputError``.
+    result without another run. Packets that are still queued at the end of a collective are dropped before the next.
+    Raises the errors of ``predict``.
     """
     if not scenario.traffic:
         raise InputError(

@@ -37,25 +37,25 @@ class Prediction:
     choice: Choice
     """The ``engine`` that ran the collective, and the reason."""
     steady: Steady | None
-    """The time at which a steady run was stopped, and the largest error. None: the run was not stopped."""
+    """The time at which a steady run was stopped, and the largest error. None if the run was not stopped."""
     counters: dict[str, int] | None
     """The packet counters over the whole network; None if flows were run."""
     load: Load
     """Busy times in ps of the busiest link, the busiest NIC's proxy and the links between GPUs. The bottleneck follows from them."""
     wall_s: float
-    """Time that the prediction took, in seconds."""
+    """The time that the computation of the prediction took, in seconds."""
     notes: tuple[str, ...]
     """The assumptions and omissions of the prediction."""
     remarks: tuple[str, ...] = ()
-    """The notes that the text shows too: features that the network has but the simulation ignores."""
+    """The notes that ``to_text`` also shows, about features of the network that the simulation ignores."""
     hosts: tuple[str, ...] = ()
     """The servers, in the order of their ranks."""
     order: str = ""
-    """The order of servers for people, including how many hops of a ring cross the spines."""
+    """The order of servers as text, with the number of hops of a ring that cross the spines."""
     errors: tuple[str, ...] = ()
     """Events that happened although a correct configuration excludes them: dropped packets of a lossless class."""
     timeout_ps: int = 0
-    """The retransmission timeout of NICs: how long they wait for an acknowledgement."""
+    """The retransmission timeout of NICs: the time for which they wait for an acknowledgement."""
     measured: PacketCounts | None = None
     """The measured tables of the run. ``JobPrediction`` joins those of all its collectives."""
     ideal: Ideal | None = None
@@ -65,7 +65,7 @@ class Prediction:
 
     @cached_property
     def flows(self) -> list[dict[str, Any]]:
-        """The bytes that each data queue pair carried, and when its last message arrived (None: never)."""
+        """The bytes that each data queue pair carried, and the time at which its last message arrived (None if it never arrived)."""
         return [] if self.measured is None else self.measured.flows_json()
 
     @property

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 POSTING = 0.5
 """The share of the time spent on posting from which the cost of splitting messages is computed.
 
-If the setting differs from the design's, the cost is always computed.
+If the setting for splitting differs from the design's, the cost is always computed.
 """
 
 
@@ -48,8 +48,8 @@ def with_split_costs(
 ) -> JobPrediction:
     """Add a remark to each collective that takes more than ``COSTLY`` longer because its messages are split.
 
-    The collective is predicted again without splitting, in a small case if it is large. Raises ``InputError`` as ``predict``
-    does.
+    The collective is predicted again without splitting, in a small case if it is large. Raises the errors of
+    ``predict``.
     """
     told: dict[int, Prediction] = {}
     for run in job_prediction.own_runs():
@@ -109,11 +109,11 @@ def _remark(network: Network, bed: SimulatedNetwork, scenario: Scenario, conditi
 class Question:
     """A request for a prediction.
 
-    - ``file``: the scenario file that it comes from.
+    - ``file``: the scenario file from which the request was read, or None.
     - ``fib``: a file of forwarding tables.
     - ``engine``, ``exact``, ``most_hops``: see ``collective.predict``.
     - ``tenant``: the tenant that owns the job, if there are several.
-    - ``configs``: running configurations of switches, in place of the designed ones.
+    - ``configs``: running configurations of switches, in place of the designed configurations.
     - ``gpus``: the number of GPUs of each server that take part, if not all do.
     """
 
@@ -132,7 +132,7 @@ class Question:
 def background(text: str) -> Background:
     """Read background traffic from a text such as ``share=0.3,ports=A:nic+B:nic,qps=4,packet=9000``.
 
-    The fields are those of a scenario. Raises ``InputError``.
+    The fields are those of a scenario. Raises ``InputError`` if the text is invalid.
     """
     given: dict[str, Any] = {}
     for item in text.split(","):
@@ -157,9 +157,9 @@ def background(text: str) -> Background:
 def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
     """Return one request for each size. Options override the scenario file.
 
-    ``given`` has options under the parameter names of ``railweave.simulate``; an option that is missing or None has
-    its default. The collective comes either from the scenario or from the options. Raises ``InputError``; errors in
-    the file have their lines.
+    ``given`` has options under the parameter names of ``railweave.simulate``; an option that is missing or None has its
+    default. The collective comes either from the scenario or from the options. Raises ``InputError`` for an invalid
+    option and, with the line, for an error in the scenario file.
     """
     path: Path | None = given.get("scenario")
     file = read_scenario(path, "sim") if path is not None else None
@@ -222,7 +222,7 @@ def answer(
     - ``announce``: called with the expected time and memory of a long run before it begins.
     - ``name_costs``: add remarks on a setting that costs more than ``COSTLY``. This takes additional runs.
 
-    Raises ``InputError``; errors in a scenario file have their lines.
+    Raises ``InputError`` for an invalid request and, with the line, for an error in the scenario file.
     """
     scenario = asked.scenario
     try:

@@ -1,4 +1,4 @@
-"""Choose the number of queue pairs per connection by predicting some collectives with each number."""
+"""The choice of the number of queue pairs per connection, by predictions of some collectives with each number."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 QUESTIONS = (("all-gather", 64 << 20, 6 << 20), ("all-reduce", 1 << 30, 96 << 20), ("all-to-all", 256 << 20, 24 << 20))
 """The collectives to predict: name, size in bytes for the whole job, and the largest size that is run.
 
-Posting limits the first, links limit the second, and queueing limits the third.
+The time of the first is limited by posting, of the second by links, and of the third by queueing.
 """
 
 SERVERS = 6
@@ -40,8 +40,8 @@ class QueuePairs:
 def queue_pairs(network: Network) -> QueuePairs:
     """Return the number of queue pairs with the lowest product of predicted times, from 1, 2, 4, … up to one per path color.
 
-    The predictions use up to six servers, with at most as many bytes per peer as in the whole job. If there are tenants,
-    they use servers of the first one. Raises ``InputError``.
+    The predictions use up to six servers, with at most as many bytes per peer as in the whole job. If there are
+    tenants, they use servers of the first one. Raises the errors of ``predict``.
     """
     with in_force(network.catalog):
         return _chosen(network)

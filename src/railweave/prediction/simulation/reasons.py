@@ -1,4 +1,4 @@
-"""Explain in sentences the time of a collective: the link, queue or host limit that binds, and by how much."""
+"""Sentences that explain the time of a collective: the link, queue or host limit that is the bottleneck, and its extent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _binds(prediction: Prediction) -> str:
 
 
 def reasons(prediction: Prediction) -> list[str]:
-    """Return sentences on the bottleneck first, then on congestion, loss and waiting that were counted."""
+    """Return sentences about the bottleneck, followed by sentences about counted congestion, loss and waiting."""
     statements = [_binds(prediction) if prediction.complete else NEVER_ARRIVED]
     measured, counted = prediction.measured, prediction.counters
     if measured is None or counted is None:

@@ -1,11 +1,12 @@
 """All-to-all among servers that all behave alike: only one server is simulated, and the result holds for all.
 
-NCCL's rounds are rotations: in each, every rank sends to the rank at the same distance in servers and GPUs. If no
-link between switches can fill and all NICs are alike, moving every server by one changes no rate. So every server
-gets the same result as the first.
+NCCL's rounds are rotations: in each round, every rank sends to the rank at the same distance in servers and GPUs. If no
+link between switches can fill and all NICs are alike, moving every server by one changes no rate. So every server gets
+the same result as the first.
 
-The run has two servers that send to each other. Each sends all the data that the first server sends to all others.
-The ports and proxies of the NICs then have the same load as in the whole collective, and no other port could fill.
+The run has two servers that send to each other. Each of them sends all the data that the first server of the whole
+collective sends to all others. The ports and proxies of the NICs then have the same load as in the whole collective,
+and no other port could fill.
 """
 
 from __future__ import annotations
@@ -83,10 +84,10 @@ class PlacementRows:
         return np.bincount(self.port, (self.bytes * pairs)[self.row] * self.part, ports).astype(np.float64)
 
     def crowded(self, wiring: Wiring, servers: NDArray[np.int64], rounding: float) -> str | None:
-        """Return the name of a link between switches that could fill in any round, or None if no link could.
+        """Return the name of a link between switches that could be full in any round, or None if no link could be full.
 
-        The load of a link is at most the rate of all its senders, and at most that of all its receivers. Each counts
-        with the largest fraction of its packets that uses the link.
+        The load of a link is at most the rate of all its senders, and at most the rate of all its receivers. The rate
+        of each is multiplied by the largest fraction of its packets that uses the link.
         """
         if not len(self.row):
             return None
@@ -127,7 +128,7 @@ def ways(
     placed: NDArray[np.int64],
     carried: NDArray[np.float64],
 ) -> PlacementRows | str:
-    """Return the paths between servers of all placements, or the reason why servers of one placement have different paths.
+    """Return the paths between servers of all placements, or the reason why servers of the same placement have different paths.
 
     - ``hosts``: for each server, a row with the numbers of its NICs.
     - ``placed``: the placement of each server.
@@ -219,7 +220,7 @@ class Rotation:
     """The reduced run of an all-to-all on a network whose servers all behave alike.
 
     - ``ways``: the paths of packets between servers of each placement.
-    - ``delay_ps``: the delay of the longest path. All paths are assumed to have it.
+    - ``delay_ps``: the delay of the longest path. All paths are assumed to have this delay.
     - ``apart_ps``: the difference between the longest and the shortest path.
     """
 
@@ -310,9 +311,9 @@ def rotation(
 def run_rotation(
     bed: SimulatedNetwork, sample: Rotation, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Run, int]:
-    """Run the reduced all-to-all. Return the run and the most messages that a NIC posts.
+    """Run the reduced all-to-all. Return the run, and the largest number of messages that any NIC posts.
 
-    Raises ``InputError`` as ``run_flows`` does.
+    Raises the errors of ``run_flows``.
     """
     wiring, nics = bed.fabric.wiring, sample.nics
     hosts = bed.hosts.reshape(sample.servers, nics)

@@ -1,4 +1,4 @@
-"""The same question with several seeds, in parallel processes, to show the effect of chance.
+"""Runs of the same request with several seeds, in parallel processes, to show the effect of chance.
 
 The seed decides which queue pairs share a link, which packets are marked, and where sprayed packets go.
 """
@@ -30,9 +30,10 @@ def predictions_of(
     say: Callable[[str], None] = silent,
     announce: Callable[[str], None] | None = None,
 ) -> Iterator[JobPrediction]:
-    """Yield the prediction of each size. ``say`` is called with the progress of several seeds; for the rest see ``answer``.
+    """Yield the prediction of each size. ``say`` is called with the progress of several seeds; for the other parameters see ``answer``.
 
-    ``given`` has options in the form of ``question.questions``. Raises ``InputError``.
+    ``given`` has options in the form of ``question.questions``. Raises the errors of ``question.questions`` and
+    ``answer``.
     """
     if seeds == 1:
         for asked in questions(network, given):

@@ -1,6 +1,6 @@
 """Parameters of the engines and of NCCL, by name.
 
-Arguments of the form ``KEY=VALUE`` become a mapping here. The engines (docs/sim.md) and
+This module converts arguments of the form ``KEY=VALUE`` to a mapping. The engines (docs/sim.md) and
 ``prediction.collectives.nccl`` check names and values later. This module reads only the engine parameters that the
 model itself needs.
 """

@@ -39,7 +39,7 @@ WHOLE = {"qps": "1,2,4", "per-host": "1,2,8"}
 FILES = ("fib", "scenario")
 
 RANKS = {"--hosts": "hosts", "--per-host": "per-host"}
-"""The options that select the servers and processes of the ranks, with the names under which they are varied."""
+"""The options that select servers and processes, each with the name under which it is varied."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Variant:
 def values_of(name: str, text: str) -> list[str]:
     """Return the values in ``a,b,c`` for setting ``name``.
 
-    - If values contain commas themselves, they are recognised by their form or separated by ``;``.
+    - Values that contain commas are recognised by their form, or must be separated by ``;``.
     - `first..last` doubles from the first to the last, for sizes and whole numbers.
     - Commas in the brackets of a host list do not separate values.
     """
@@ -119,7 +119,7 @@ def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any
 
 
 def one_question(network: Network, given: Mapping[str, Any]) -> Question:
-    """Return the single request of the options. Raises ``InputError`` if they give several."""
+    """Return the single request of the options. Raises ``InputError`` if the options give several requests."""
     asked = questions(network, given)
     if len(asked) != 1:
         raise InputError(
@@ -129,7 +129,7 @@ def one_question(network: Network, given: Mapping[str, Any]) -> Question:
 
 
 def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant]) -> None:
-    """Raise ``InputError`` if servers or processes are varied and a variant selects ones that the network does not have.
+    """Raise ``InputError`` if servers or processes are varied and a variant selects servers or processes that the network does not have.
 
     ``names``: the varied settings. This check runs before the first variant, while other errors appear only when
     their variant runs.

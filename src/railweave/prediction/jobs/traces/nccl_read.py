@@ -1,8 +1,8 @@
 """The reader of NCCL logs: the collectives and messages of a real run, in the order of the log.
 
 Calls of a rank on one CUDA stream wait for each other, except calls of one group, which share an opCount. The log does
-not show what GPUs computed between calls. If its lines have fractions of a second, the delay between two calls is at
-least that in the log.
+not show what GPUs computed between calls. If its lines have times with fractions of a second, the delay between two
+calls is at least the delay in the log.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Call:
 def calls_of(files: Iterable[Path]) -> list[Call]:
     """Return the calls of a log in their order. The log is one file, or one file per process.
 
-    Raises ``SpecError`` with the line.
+    Raises ``SpecError`` with the line if a file cannot be read or a line is malformed.
     """
     members: dict[tuple[str, str, str], Member] = {}
     unnamed: dict[tuple[str, str, int], int] = {}
@@ -167,7 +167,10 @@ TIMED = "calls are made no sooner after one another than the log has it; what GP
 
 
 def read_nccl(files: Sequence[Path], where: Path) -> Trace:
-    """Read a log as a trace. The log is one file, or one file per process. Raises ``SpecError`` with file and line."""
+    """Read a log as a trace. The log is one file, or one file per process.
+
+    Raises ``SpecError`` with file and line if a file cannot be read or a line is malformed.
+    """
     calls = calls_of(files)
     if not calls:
         message = "no call of NCCL is in it, and it is no execution trace"

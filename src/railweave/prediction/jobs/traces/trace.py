@@ -19,7 +19,7 @@ NodeKind = Literal["compute", "host", "memory", "collective", "send", "receive",
 - ``compute``: computation on a GPU.
 - ``host``: work of a CPU.
 - ``memory``: data that a GPU moves to or from memory.
-- ``none``: takes no time and only orders other nodes.
+- ``none``: a node that takes no time and only orders other nodes.
 
 The other kinds are communications.
 """
@@ -29,7 +29,7 @@ class Node(NamedTuple):
     """A piece of work of a rank. It is a named tuple because traces have millions of nodes.
 
     - ``number``: the node's number in the file, or its line in a text file.
-    - ``time_ps``: the measured time, 0 if it was not measured.
+    - ``time_ps``: the measured time; 0 if the time was not measured.
     - ``after``: the indexes of the nodes of the same rank that this node waits for.
     - ``size_bytes``: the size of a communication as nccl-tests counts it.
     - ``group``: the index of a collective's group in ``Trace.groups``.
@@ -99,10 +99,10 @@ def node_problem(file: str, number: int, name: str, message: str, fix: str = "")
 
 
 def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Sequence[Iterable[int]]) -> RankTrace:
-    """Return the nodes of a rank sorted so that each node comes after those it waits for, and otherwise by start time and number.
+    """Return the nodes of a rank, sorted so that each node comes after the nodes for which it waits, and otherwise by start time and number.
 
     ``begins``: the start time of each node. ``after``: for each node, the indexes in ``nodes`` that it waits for.
-    Raises ``SpecError`` if nodes wait for each other in a circle.
+    Raises ``SpecError`` if nodes wait for each other in a cycle.
     """
     order, missing = sorted_by(after, lambda place: (begins[place], nodes[place].number))
     if missing:
@@ -124,9 +124,11 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
 def sorted_by(
     after: Sequence[Iterable[int]], key: Callable[[int], tuple[int, ...]]
 ) -> tuple[list[int], frozenset[int]]:
-    """Return the indexes sorted so that each is after those it waits for, and otherwise by ``key``; then those that cannot be sorted.
+    """Return (indexes in order, indexes that cannot be ordered).
 
-    ``after``: for each index, the indexes that it waits for. Indexes cannot be sorted if they wait for each other.
+    Each index comes after the indexes for which it waits; otherwise, indexes are sorted by ``key``.
+
+    ``after``: for each index, the indexes for which it waits. Indexes cannot be ordered if they wait for each other.
     """
     following: list[list[int]] = [[] for _ in after]
     missing = [0] * len(after)
@@ -148,7 +150,7 @@ def sorted_by(
 
 
 def circle(missing: frozenset[int], after: Sequence[Iterable[int]]) -> list[int]:
-    """Return one circle of indexes that wait for each other. ``missing``: indexes that cannot be sorted."""
+    """Return one cycle of indexes that wait for each other. ``missing``: indexes that cannot be sorted."""
     at = min(missing)
     way: dict[int, None] = {}
     while at not in way:

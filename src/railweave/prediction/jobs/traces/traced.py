@@ -1,6 +1,6 @@
-"""A job that comes from a trace. Ranks that do the same are computed once.
+"""A job that is described by a trace. Ranks that do the same are computed only once.
 
-Jobs of ``prediction.jobs.plan`` are computed from a model by formula instead.
+Jobs of ``prediction.jobs.plan``, in contrast, are computed from a model by formulas.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Classes:
 
 
 def classes_of(trace: Trace, slots: Slots) -> Classes:
-    """Return the classes of ranks: ranks of one class have the same nodes, and communicate with ranks of the same classes.
+    """Return the classes of ranks. The ranks of a class have the same nodes, and communicate with ranks of the same classes.
 
     There are as few classes as possible. The first division is by the nodes of each rank. A class is then split while
     its ranks communicate with different classes.
@@ -85,7 +85,7 @@ def _numbered(values: list[Hashable]) -> list[int]:
 Slot = tuple[str, int, int]
 """The key of the peers of a communication within a rank.
 
-It is ``collective`` and the group, or ``send`` or ``receive`` with the peer and the tag.
+The key is ``collective`` and the group, or ``send`` or ``receive`` with the peer and the tag.
 """
 
 
@@ -189,7 +189,7 @@ def trace_graph(
 
     Each rank computes sequentially, in the order of ``RankTrace``. The collectives of a group are sequential too, and
     so are messages with the same tag from one rank to another. A send does not wait for its receiver. Raises
-    ``SpecError`` as ``slots_of`` does, and if ranks wait for each other forever.
+    ``SpecError`` if ranks wait for each other forever, and the errors of ``slots_of``.
     """
     slots = slots_of(trace)
     return _Making(trace, gpu, places, inside_ps, slots, classes_of(trace, slots)).graph()
@@ -343,7 +343,8 @@ def read_trace(path: Path, groups: Path | None = None) -> Trace:
     """Read a trace: Chakra execution traces if file names match, else an NCCL log.
 
     ``path``: for an NCCL log, a file, or a folder with a file per process. ``groups``: the file of the process groups
-    of Chakra traces. Raises ``SpecError`` and ``OutputError``.
+    of Chakra traces. Raises ``SpecError`` if the trace cannot be read, and ``OutputError`` if protobuf is needed and
+    not installed.
     """
     try:
         folder = path if path.is_dir() else path.parent
@@ -387,12 +388,12 @@ class PlacedTrace:
 
     @property
     def flops(self) -> float | None:
-        """None, because a trace does not say how many operations its model needs."""
+        """None, because a trace does not contain the number of operations of its model."""
         return None
 
     @property
     def tokens(self) -> int | None:
-        """None, because a trace does not say how many tokens a step has."""
+        """None, because a trace does not contain the number of tokens of a step."""
         return None
 
     @property
@@ -415,7 +416,7 @@ class PlacedTrace:
         return {"trace": self.source, "gpus": self.ranks, "nodes": self.trace.nodes, "notes": [*self.notes]}
 
     def graph(self, inside_ps: Callable[[Communication], int | None]) -> Graph:
-        """Return the graph of the trace. ``inside_ps`` is as in ``prediction.jobs.build``. Raises ``SpecError``."""
+        """Return the graph of the trace. ``inside_ps`` is as in ``prediction.jobs.build``. Raises the errors of ``trace_graph``."""
         return trace_graph(self.trace, self.gpu, self.places, inside_ps)
 
 
@@ -424,7 +425,7 @@ def traced(
 ) -> PlacedTrace | list[Problem]:
     """Return the trace that a job of the file names, placed on the GPUs of ``servers``, or the problems with their lines.
 
-    Raises ``SpecError`` and ``OutputError``.
+    Raises the errors of ``read_trace``.
     """
     job = read.jobs[number]
 

@@ -1,4 +1,4 @@
-"""Choose the engine of a run: packets if they are few enough, else flows."""
+"""The choice of the engine of a run: packets if there are few enough, else flows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 MOST_PACKET_HOPS = 200_000_000
-"""The most packet hops for which ``auto`` uses packets. More would take about half a minute or longer."""
+"""The largest number of packet hops for which ``auto`` uses packets. More would take about half a minute or longer."""
 
 SECONDS_A_MESSAGE = {"packet": 4e-6, "flow": 20e-6}
 SECONDS_A_HOP = 0.15e-6
@@ -56,7 +56,7 @@ def choose(
     """Return the engine for traffic. ``wanted`` is packet, flow or auto.
 
     - ``others``: True if there is background traffic.
-    - ``most``: the most packet hops for which ``auto`` uses packets. None: ``MOST_PACKET_HOPS``.
+    - ``most``: the largest number of packet hops for which ``auto`` uses packets. None means ``MOST_PACKET_HOPS``.
 
     Raises ``InputError`` for any other engine name, and if ``flow`` is requested with background traffic or with
     faults that flows cannot model.

@@ -66,9 +66,9 @@ class PacketCounts:
     counted_ps: int
     every_ps: int
     slower: NDArray[np.float64]
-    """By port: the average factor by which its link was slower than designed."""
+    """For each port, the average factor by which its link was slower than designed."""
     used: NDArray[np.bool_] | None = None
-    """By port: True if the job's messages use it. None: there is no background traffic."""
+    """For each port, True if the job's messages use it. None if there is no background traffic."""
 
     @classmethod
     def of(
@@ -166,7 +166,7 @@ class PacketCounts:
 
     @cached_property
     def flows(self) -> Columns:
-        """The table of the job's queue pairs: bytes, and when the last byte arrived (NaN: never)."""
+        """The table of the job's queue pairs: the bytes, and the time at which the last byte arrived (NaN if it never arrived)."""
         messages = self.traffic.messages[: len(self.arrivals)]
         which = messages[:, 0].astype(np.int64)
         last = np.zeros(self.own_pairs, np.uint64)
@@ -207,7 +207,7 @@ class PacketCounts:
 
     @cached_property
     def queues(self) -> Columns:
-        """The time series of switch queues, with a row for each moment and each queue that is not empty then."""
+        """The time series of switch queues, with a row for each recorded moment and each queue that is not empty at that moment."""
         if self.raw is None or "queues" not in self.raw:
             return {}
         raw = self.raw["queues"]

@@ -117,7 +117,7 @@ def _credits(
 
 
 def period(looks: list[int]) -> int | None:
-    """Return the shortest period p of a list: from position p on, each element equals the one p positions before.
+    """Return the shortest period p of a list: from position p on, each element equals the element p positions before.
 
     The list must have at least four periods; otherwise the result is None. The method is the Z algorithm (Gusfield,
     Algorithms on Strings, 1.4), applied from the end.
@@ -169,16 +169,16 @@ EQUAL = 0.01
 """The relative difference in time up to which windows count as equal. It also limits the error of a stopped run."""
 
 UNSEEN = 0.005
-"""The relative error of the estimated rest of a run beyond the difference seen between windows.
+"""The relative error of the estimated rest of a run, in addition to the difference seen between windows.
 
-If proxies are the limit, one round of eight was seen to take 1.3 % less.
+With proxies as the limit, one of eight rounds took 1.3 % less in a test.
 """
 
 LAST_ROUND = 0.03
 """The fraction of a round by which the last round may end sooner than estimated.
 
-During the last round no other round takes a share of links and proxies. Measured: 0.2 % if links are the limit, 1.8 %
-if proxies are.
+During the last round, no other round uses links and proxies. The measured values are 0.2 % if links are the limit, and
+1.8 % if proxies are.
 """
 
 
@@ -191,7 +191,10 @@ class StoppedRun:
 
 
 class Watch:
-    """The check whether a run is steady. ``changed_ps``: the time of the last change in the network; -1 if there is none."""
+    """The test that a run is steady: that its rounds have equal times.
+
+    ``changed_ps``: the time of the last change in the network; -1 if there is none.
+    """
 
     def __init__(self, repeated: Rounds, changed_ps: int = -1) -> None:
         self._rounds = repeated
@@ -209,7 +212,7 @@ class Watch:
         self._arrived = self._not_before = 0
 
     def due(self, arrived: int, now_ps: int) -> bool:
-        """Return whether enough messages have arrived for the next comparison of windows."""
+        """Return True if enough messages have arrived for the next comparison of windows."""
         per_place = (self._rounds.parts.size + len(self._rounds.credits)) / self._rounds.length
         ahead = self._next < len(self._marks) - self._per_round  # less than a round is not worth it
         self._arrived = arrived
@@ -218,7 +221,7 @@ class Watch:
         return ahead and now_ps > self._changed and arrived >= (int(self._marks[self._next]) + 1) * per_place
 
     def rest(self, arrivals: NDArray[np.uint64], now_ps: int) -> StoppedRun | None:
-        """Return the stopped run, with the remaining arrivals estimated, if the run is steady; else None."""
+        """If the run is steady, return it as a stopped run, in which the remaining arrivals are estimated. Else return None."""
         while self._next < len(self._marks):
             mark = int(self._marks[self._next])
             places = np.union1d(np.arange(mark + 1 - self._step, mark), self._compared(self._next))
@@ -310,11 +313,11 @@ def run_packets(
     """Run the packet engine until every message has arrived, or no more arrive.
 
     - ``arguments``: the result of ``PacketFabric.arguments`` for these queue pairs.
-    - ``repeated``: the rounds of the traffic, if all of it repeats. The run is then stopped when it is steady.
+    - ``repeated``: the rounds of the traffic, if all of the traffic repeats. The run is then stopped when it is steady.
     - ``progress``: called with the number of messages that arrived, and the number of all messages.
-    - ``own_messages``: the number of messages, from the first, to wait for. None: wait for all. If it is not all,
-      ``sent_bytes`` is scaled down to the time at which the last of them arrived, so it is an estimate.
-    - ``series_every_ps``: the interval of the time series to collect. None: collect none.
+    - ``own_messages``: the number of messages, from the first, to wait for; None means all. If there are more messages,
+      ``sent_bytes`` is scaled down to the time at which the last of the awaited messages arrived, so it is an estimate.
+    - ``series_every_ps``: the interval of the time series to collect; None means that none are collected.
 
     Raises ``InputError`` for an invalid parameter.
     """

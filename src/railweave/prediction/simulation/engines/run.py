@@ -31,9 +31,9 @@ SLICE_PS = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """The state of a run that was stopped because it repeated itself.
+    """The state of a run that was stopped because its rounds had equal times.
 
-    - ``at_ps``: when it was stopped.
+    - ``at_ps``: the time at which the run was stopped.
     - ``share``: the fraction of the messages that were run.
     - ``error``: the largest relative error of the time.
     """
@@ -50,9 +50,8 @@ class Run:
     - ``arrivals``: the time in ps at which each message had fully arrived, or ``NEVER``.
     - ``sent_bytes``: the bytes that each port sent. Ports are numbered across all nodes.
     - ``counters``: counters of the packet engine; None for flows.
-    - ``steady``: the state when the run was stopped because it repeated itself; None if it was not stopped.
-      ``arrivals`` and ``sent_bytes`` then include an estimate of the rest, while counters cover only the part that
-      was run.
+    - ``steady``: the state of a run that was stopped early; None if the run was not stopped. For a stopped run,
+      ``arrivals`` and ``sent_bytes`` include an estimate of the rest, while counters cover only the part that was run.
     - ``ports``, ``series``: counters by port and time series of the packet engine, up to ``counted_ps``.
     """
 
@@ -66,12 +65,12 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Return whether every message arrived."""
+        """True if every message arrived."""
         return bool((self.arrivals != NEVER).all())
 
     @property
     def last_ps(self) -> int:
-        """The time in ps at which the last message arrived, ignoring those that never did; 0 if none arrived."""
+        """The time in ps at which the last message arrived, ignoring messages that never arrived; 0 if no message arrived."""
         arrived = self.arrivals[self.arrivals != NEVER]
         return int(arrived.max()) if len(arrived) else 0
 
@@ -79,7 +78,7 @@ class Run:
 def refused(error: ValueError, arguments: Arguments | FlowArguments) -> InputError:
     """Return an engine's error about a parameter as an ``InputError`` at the option that set the parameter.
 
-    A parameter that only the profiles of switches have comes from ``--lb``.
+    A parameter that exists only in the profiles of switches was set by ``--lb``.
     """
     name: str = getattr(error, "parameter", "")
     if name and name not in arguments["parameters"]:

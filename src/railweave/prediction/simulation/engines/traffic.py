@@ -22,7 +22,8 @@ class Traffic:
     """The messages of a run, as arrays in the engines' form (``_sim.pyi``). Addresses are numbered as in ``model.addresses``.
 
     - ``data``: True for each queue pair that carries data. The others carry receivers' credit messages.
-    - ``after_of``: for each message, the list of ``after`` that it waits for. None: message m waits for list m.
+    - ``after_of``: for each message, the index of the list in ``after`` with the messages that it waits for. None means
+      that message m waits for list m.
     """
 
     pairs: NDArray[np.uint32]
@@ -68,10 +69,9 @@ def traffic_of(
     - ``hosts``: for each NIC of the job, the number of the engine's host.
     - ``alone``: leave out all waits, for callers that compute them themselves.
     - ``ports``: the number of ports of each NIC.
-    - ``way``: a function that returns which ports can be used (``Addresses.lanes``). The usable ports share the bytes
-      equally.
-    - ``apart_ps``: the shortest time in which ports of a NIC learn of each other's arrivals, because the engines have
-      a separate host for each port.
+    - ``way``: a function that returns the usable ports (``Addresses.lanes``). The usable ports share the bytes equally.
+    - ``apart_ps``: the shortest time after which a port of a NIC can react to an arrival at another port. This is
+      needed because the engines have a separate host for each port.
     """
     many = int(parts.queue_pair.max(initial=0)) + 1
     wanted, place = np.unique(parts.connection.astype(np.int64) * many + parts.queue_pair, return_inverse=True)

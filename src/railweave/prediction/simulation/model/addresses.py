@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 NONE = -1
 
 Way = Callable[["NDArray[np.int64]", "NDArray[np.int64]"], "NDArray[np.bool_]"]
-"""A function of two arrays of hosts, of one shape, that returns whether packets from the first reach the second; -1 is no host."""
+"""A function of two arrays of hosts with the same shape.
+
+It returns an array that is True where packets from the first host reach the second; -1 means no host.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,7 @@ class Addresses:
 
     - ``owner``: the host of each address.
     - ``prefix``: the subnet of each address, as an index in ``Routes.prefixes``.
-    - ``places``: a row for each host with its addresses in order; -1 fills the row.
+    - ``places``: a row for each host with its addresses in order, filled with -1.
     - ``color``: a row for each host with its address of each path color.
     """
 
@@ -60,7 +63,7 @@ class Addresses:
 
     @cached_property
     def paths(self) -> int:
-        """The largest number of addresses of a host: one for each path color."""
+        """The largest number of addresses of any host. Hosts have one address for each path color."""
         return int((self.places != NONE).sum(axis=1).max())
 
     @cached_property
@@ -79,7 +82,7 @@ class Addresses:
     def lanes(
         self, src: NDArray[np.uint32], dst: NDArray[np.uint32], way: Way | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return, for each pair of NICs, its planes with the usable ones first, and the number of usable planes.
+        """Return, for each pair of NICs, its planes with the usable planes first, and the number of usable planes.
 
         ``src``, ``dst``: any port of each NIC. A plane is usable if both NICs have a port on it and, with ``way``,
         packets get through. If no plane is usable, all planes with ports at both ends count as usable, although

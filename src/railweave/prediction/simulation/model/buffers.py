@@ -25,13 +25,16 @@ if TYPE_CHECKING:
 
 
 def class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
-    """Return the class into which a switch puts a DSCP. If no class names the DSCP, return the class of DSCP 0, or None if no class names 0."""
+    """Return the class into which a switch puts a DSCP.
+
+    If no class names the DSCP, return the class of DSCP 0, or None if no class names DSCP 0.
+    """
     named = next((traffic_class for traffic_class in qos.classes.values() if dscp in traffic_class.dscp), None)
     return named or next((traffic_class for traffic_class in qos.classes.values() if 0 in traffic_class.dscp), None)
 
 
 def unpaused(config: DeviceConfig) -> list[str]:
-    """Return the links on which a switch does not use PFC: it neither sends nor obeys pauses."""
+    """Return the links on which a switch does not use PFC, so that it neither sends nor obeys pauses."""
     return [interface.link for interface in config.interfaces if not interface.pauses]
 
 
@@ -44,7 +47,7 @@ def unbound(config: DeviceConfig) -> list[str]:
 
 
 def is_taken_off(config: DeviceConfig) -> bool:
-    """Return whether a switch supports QoS but has none configured, so that it is a best-effort switch."""
+    """Return True if a switch supports QoS but has no QoS configured, so that it treats all traffic as best effort."""
     return config.qos is None and catalog().systems[config.nos].has("qos", config.release)
 
 

@@ -1,4 +1,4 @@
-"""A designed network in the form that engines take.
+"""A designed network in the form that the engines accept.
 
 ::
 
@@ -62,7 +62,7 @@ KNOBS = ("inactivity", "flowsets", "period", "min", "max", "rate-weight", "reass
 class Override:
     """The load balancing settings of a run that replace those of the fabric file.
 
-    - ``code``: the engine's number of the mode. None: each switch uses its own mode.
+    - ``code``: the engine's number of the mode; None means that each switch uses its own mode.
     - ``joined``: True if traffic of a path color may use the uplinks of all colors.
     - ``knobs``: parameters of the engine, as pairs of name and value.
     """
@@ -75,8 +75,8 @@ class Override:
 def override(text: str | None, colored: bool) -> Override:
     """Read an override of the form ``MODE[:knob=value,…]``. None overrides nothing.
 
-    ``colored``: True if the fabric has path colors. Raises ``InputError`` for an unknown mode and for knobs without a value. The engine
-    checks the values of knobs.
+    ``colored``: True if the fabric has path colors. Raises ``InputError`` for an unknown mode or a knob without a
+    value. The engine checks the values of knobs.
     """
     if text is None:
         return Override()
@@ -185,7 +185,7 @@ class Transport:
     """The transport settings of hosts.
 
     - ``parameters``: values under the engine's names.
-    - ``dcqcn``: the name of the DCQCN parameter set; None without DCQCN.
+    - ``dcqcn``: the name of the DCQCN parameter set; None if NICs do not use DCQCN.
     - ``notes``: the assumptions made.
     """
 
@@ -198,7 +198,8 @@ def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | 
     """Return the transport settings of NICs of this kind.
 
     - ``reordering``: True if switches spread packets of one queue pair over several links.
-    - ``family``: the address family of RDMA traffic for NICs with both. None: the family of the first address.
+    - ``family``: the address family of RDMA traffic for NICs with both families; None means the family of the first
+      address.
     """
     family = used_addresses(nic, family)[0].address.family if nic.addresses else "ipv4"
     header = FRAMES[family]
@@ -241,7 +242,7 @@ FAULTS_NOTE = (
 
 
 class Arguments(TypedDict):
-    """The arguments of ``PacketEngine`` other than messages. Their meaning is described there."""
+    """The arguments of ``PacketEngine`` other than messages. ``PacketEngine`` describes their meaning."""
 
     kinds: NDArray[np.uint8]
     cables: NDArray[np.uint64]
@@ -269,11 +270,12 @@ class PacketFabric:
     """A network in the engines' form: its numbers, routes and parameters.
 
     - ``balance``, ``repairs``, ``joined``: see ``tables.Forwarding``.
-    - ``profiles``: parameter sets of switches; ``profile``: for each node, the index of its set in ``profiles``
-      (hosts do not use theirs).
+    - ``profiles``: parameter sets of switches; ``profile``: for each node, the index of its set in ``profiles`` (hosts
+      do not use theirs).
     - ``without_pfc``, ``without_ecn``: the ports that do not pause, and the ports that do not mark.
     - ``notes``: the assumptions, and the features that are not modelled.
-    - ``remarks``: the notes that every answer shows: features that the network has but the simulation ignores.
+    - ``remarks``: the notes that are shown with every prediction, about features of the network that the simulation
+      ignores.
     """
 
     wiring: Wiring
@@ -315,7 +317,10 @@ class PacketFabric:
         return self._arguments(*_used(queue_pairs), timeline or Timeline(), by_prefix=False)
 
     def flow_arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> FlowArguments:
-        """Return the arguments of ``FlowEngine`` other than messages. Its tables are by prefix, because prefixes are far fewer."""
+        """Return the arguments of ``FlowEngine`` other than messages.
+
+        Its tables are by prefix instead of by address, because there are far fewer prefixes.
+        """
         pairs, used = _used(queue_pairs)
         arguments = self._arguments(pairs, used, timeline or Timeline(), by_prefix=True)
         return FlowArguments(**arguments, column=self.addresses.prefix[used].astype(np.uint32))
@@ -393,7 +398,7 @@ def packet_fabric(
     - ``lb``: an override of the load balancing (see ``override``).
     - ``tenant``: the tenant whose NICs send, if there are several.
 
-    Raises ``InputError`` for a wrong ``lb``, and if the network has no NICs.
+    Raises ``InputError`` if ``lb`` is invalid, or if the network has no NICs.
     """
     wiring = wire(network)
     if not wiring.nics:

@@ -34,7 +34,8 @@ Change = tuple[int, int, int, int, int]
 class Outage:
     """A failure of a link, switch, server or NIC (``SERVER:NIC``) from ``from_ps`` until ``until_ps`` (None: permanent).
 
-    ``of`` is the part that fails: everything (``signal``), only the BGP session on a link, or only a switch's forwarding.
+    ``of`` is the extent of the failure: everything (``signal``), only the BGP session on a link, or only a switch's
+    forwarding.
     """
 
     name: str
@@ -92,8 +93,8 @@ def timeline(
 ) -> Timeline:
     """Return the timeline of outages. Routes follow ``reroute_ps`` after each outage begins or ends.
 
-    ``start``: the routes before the outages. Without ``plane`` the routes do not change. Raises ``InputError`` for unknown
-    names, and for overlapping outages of one name.
+    ``start``: the routes before the outages. Without ``plane`` the routes do not change. Raises ``InputError`` for
+    unknown names, and for overlapping outages of the same part.
     """
     _check(outages)
     changes: list[Change] = []
@@ -222,7 +223,7 @@ def fault_timeline(
     reroute_ps: int,
     data_class: int,
 ) -> Timeline:
-    """Return the timeline of faults. Times are those of the scenario.
+    """Return the timeline of faults. Times count from the beginning of the scenario.
 
     - ``start``: the routes before the faults.
     - ``data_class``: the class that a pause storm stops.
@@ -241,7 +242,7 @@ def fault_timeline(
 
 
 def slowed(wiring: Wiring, changes: Sequence[Change], time_ps: int) -> NDArray[np.float64]:
-    """Return, by port, the average factor by which its link was slower than designed in a run of ``time_ps``; 1 is full speed."""
+    """Return, for each port, the average factor by which its link was slower than designed in a run of ``time_ps``; 1 means full speed."""
     rate = wiring.cables[:, 2].astype(np.float64)
     now, since, carried = rate.copy(), np.zeros(len(rate)), np.zeros(len(rate))
     for at, change, port, mbps, _ in changes:

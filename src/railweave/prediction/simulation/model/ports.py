@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 LEAST_FRAME_BYTES = 84
-"""The least bytes of an Ethernet frame on the wire, including preamble and gap."""
+"""The smallest size of an Ethernet frame on the wire in bytes, including preamble and gap."""
 
 FAILOVER_NOTE = (
     "ports of NICs: what is dead at the beginning of a collective carries nothing, and the NIC's other ports take its queue "
@@ -39,10 +39,10 @@ UNDER_WAY_NOTE = (
 
 
 def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way | None:
-    """Return a function that tells which ports can send to which others; None if every NIC has one port.
+    """Return a function that determines which ports can send to which other ports, or None if every NIC has one port.
 
     A port that loses its path before ``until_ps`` counts as unusable, even if the path returns. If two NICs have no
-    usable port in common, the ports that regain a path first count, because the queue pairs wait for them.
+    usable port in common, the ports that regain a path first count as usable, because the queue pairs wait for them.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
@@ -65,9 +65,11 @@ def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way |
 
 
 def apart_ps(wiring: Wiring, ports: int) -> int:
-    """Return the shortest time in ps in which the ports of a NIC learn of each other's arrivals; 0 if each NIC has one port.
+    """Return the shortest time in ps after which a port of a NIC can react to an arrival at another port of the NIC.
 
-    Engines have a host for each port, so the time is that of the shortest cable.
+    Return 0 if each NIC has one port.
+
+    Engines have a host for each port, so the time is the delay of the shortest cable.
     """
     if ports == 1:
         return 0
@@ -80,8 +82,8 @@ def next_loss(
 ) -> int | None:
     """Return the next time after ``after_ps`` at which a queue pair loses its path, or None if there is none.
 
-    Only times before ``before_ps`` count. ``pairs`` are rows of source and destination as ``PacketEngine`` takes them. A
-    queue pair that is waiting for a path cannot lose one.
+    Only times before ``before_ps`` are considered. ``pairs`` are rows of source and destination as ``PacketEngine``
+    takes them. A queue pair that is waiting for a path cannot lose one.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None

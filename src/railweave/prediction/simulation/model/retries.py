@@ -26,7 +26,7 @@ HEALED_BY = {LINK_UP: LINK_DOWN, NODE_UP: NODE_DOWN}
 
 
 def retry_parameters(nccl: Parameters) -> dict[str, str]:
-    """Return the packet engine's retransmission parameters that follow from NCCL's."""
+    """Return the packet engine's retransmission parameters that follow from NCCL's parameters."""
     return {
         "host.timeout": f"{BASE_PS << nccl['NCCL_IB_TIMEOUT']}ps",
         "host.retries": str(nccl["NCCL_IB_RETRY_CNT"]),
@@ -36,7 +36,7 @@ def retry_parameters(nccl: Parameters) -> dict[str, str]:
 def patience_ps(parameters: Mapping[str, str]) -> int:
     """Return the time in ps without arrivals after which a run counts as stuck.
 
-    It is the time for which queue pairs may still retry, and at least a second.
+    This is the longest time for which queue pairs may still retry, but at least one second.
     """
     retries = parameters.get("host.retries", "none")
     return max(10**12, (int(retries) + 2) * timeout_ps(parameters)) if retries.isdecimal() else 10**12
@@ -45,8 +45,8 @@ def patience_ps(parameters: Mapping[str, str]) -> int:
 def after_retries(timeline: Timeline, parameters: Mapping[str, str]) -> Timeline:
     """Return the timeline as it appears to senders that lost packets: a recovery takes effect at their next retry.
 
-    It is used for flows, which lose no packets and would continue at once. A recovery after the last retry never
-    takes effect. Faults from the beginning of a run do not cause losses.
+    This timeline is used for flows, which lose no packets and would continue at once. A recovery after the last retry
+    never takes effect. Faults from the beginning of a run do not cause losses.
     """
     failed = {NODE_DOWN, LINK_DOWN}
     broken = sorted(change[0] for change in timeline.changes if change[1] in failed)

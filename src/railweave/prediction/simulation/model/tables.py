@@ -1,4 +1,4 @@
-"""The forwarding tables of the packet engine, made from those of the control plane.
+"""The forwarding tables of the packet engine, made from the tables of the control plane.
 
 Tables are kept by prefix (``Forwarding.entries``) and expanded to addresses at the end. A VLAN's prefix covers every NIC
 on the VLAN, and only the leaf distinguishes between these NICs.
@@ -28,8 +28,8 @@ class Forwarding:
 
     - ``balance``: the load balancing mode of each switch.
     - ``repairs``: True for each switch with fast reroute.
-    - ``joined``: rows of prefixes that are forwarded as one (see ``joined_prefixes``). None: each prefix has its own
-      route.
+    - ``joined``: rows of prefixes that are forwarded like a single prefix (see ``joined_prefixes``). None means that
+      each prefix has its own route.
     """
 
     def __init__(
@@ -137,9 +137,9 @@ def by_address(
 
 
 def nic_port(wiring: Wiring) -> NDArray[np.int64]:
-    """Return, by host, the node number of its leaf, and the port of the leaf that the host is on.
+    """Return, for each host, the node number of its leaf, and the port of the leaf to which the host is connected.
 
-    The port counts from the leaf's first port.
+    Ports are counted from the leaf's first port.
     """
     hosts = len(wiring.nics)
     leaf_ports = np.zeros((hosts, 2), np.int64)

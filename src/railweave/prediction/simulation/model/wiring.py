@@ -74,7 +74,7 @@ class Wiring:
     """The row of each link."""
 
     def port(self, link: str, name: str) -> int | None:
-        """Return the port, numbered across all nodes, that connects a NIC or switch to a link; None if it is not on the link."""
+        """Return the port, numbered across all nodes, that connects a NIC or switch to a link; None if the NIC or switch is not on the link."""
         row, node = self.cable.get(link), self.node[name]
         if row is None:
             return None
@@ -107,7 +107,7 @@ def nic_group(network: Network, server: Server, fabric: str) -> NicGroup | None:
 
 
 def fabrics(network: Network) -> tuple[str, ...]:
-    """Return the fabrics that collectives use: those of the GPUs' own NICs, or all fabrics if there is no such fabric."""
+    """Return the fabrics that collectives use: the fabrics of the GPUs' own NICs, or all fabrics if there is no such fabric."""
     kinds = {(server.model, nic.fabric): server for server in network.servers for nic in server.nics}
     gpu_fabrics = {
         fabric
@@ -177,8 +177,8 @@ def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[st
     Only NICs of ``tenant`` count. If collective libraries merge several ports of a NIC into one device, only the
     first existing port is listed.
 
-    The catalog gives the number of GPUs. For an unknown server model there is one GPU per NIC. A tenant with some of
-    a server's NICs has the same fraction of its GPUs.
+    The catalog gives the number of GPUs. For an unknown server model there is one GPU per NIC. A tenant with a fraction
+    of a server's NICs has the same fraction of the server's GPUs.
     """
     job_servers: list[tuple[str, list[int], int]] = []
     for server in network.servers:

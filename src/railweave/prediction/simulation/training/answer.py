@@ -1,6 +1,6 @@
 """The predictions for training jobs as text and JSON.
 
-They have the step time, the part of it in which GPUs compute, and what GPUs wait for in the rest.
+They have the step time, the time in which GPUs compute, and the reasons for which GPUs wait in the remaining time.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).with_name("errors.json")
 FEW = 5
-"""The number of rows below which the largest error is used, because they are too few for a 90th percentile."""
+"""The number of rows below which the largest error is used, because fewer rows are too few for a 90th percentile."""
 
 
 @dataclass(frozen=True)
 class StepErrors:
-    """The errors of predicted steps against published ones on a kind of GPU.
+    """The errors of predicted steps, compared with published steps on one GPU model.
 
-    ``gpus`` has the least and the most GPUs of these steps. Errors are absolute values in percent.
+    ``gpus`` has the smallest and the largest number of GPUs of these steps. Errors are absolute values in percent.
     """
 
     gpu: str
@@ -48,7 +48,7 @@ class StepErrors:
 
     @property
     def error(self) -> float:
-        """The relative error that nine of ten predictions do not exceed. With few rows, the largest error."""
+        """The relative error that nine of ten predictions do not exceed. With fewer than ``FEW`` rows, it is the largest error."""
         return (self.p90_abs_percent if self.rows >= FEW else self.max_abs_percent) / 100
 
 
@@ -57,7 +57,7 @@ class StepBand(JsonObject):
     """The range of a step's time in ps.
 
     - ``error``: the relative error. None if no published step ran on the GPU.
-    - ``outside``: the properties of the job that no published step has.
+    - ``outside``: a text about the properties of the job that no published step has.
     """
 
     JSON = ("low_ms=low_ps/1e9", "high_ms=high_ps/1e9", "error", "compared", "outside", "seeds_ms=seeds_ps/1e9")
@@ -194,7 +194,7 @@ class JobResult:
 
     @cached_property
     def parts(self) -> dict[str, float]:
-        """The time in ps of each part of a step, by name of the part. It is averaged over pipeline stages; the sum is the step time."""
+        """The time in ps of each part of a step, by name of the part. The times are averaged over pipeline stages; their sum is the step time."""
         by_class = exposed(self.graph, self.times)
         kinds = dict.fromkeys([COMPUTE, *KINDS, *(kind for class_parts in by_class for kind in class_parts)])
         scale = self.step_ps / max(self.times.step_ps, 1)
@@ -216,11 +216,11 @@ class JobResult:
 
     @property
     def wasted_gpus(self) -> float:
-        """The number of GPUs whose work is lost to communication: all GPUs, times the fraction of a step that they wait for it."""
+        """The number of GPUs whose work is lost to communication: the number of all GPUs times the fraction of a step for which they wait for communication."""
         return self.plan.ranks * self.exposed_ps / self.step_ps
 
     def binds(self) -> str:
-        """Return what GPUs wait for most, with the bottleneck of that communication; ``computing`` if GPUs hardly wait."""
+        """Return the kind of communication for which GPUs wait longest, with its bottleneck, as text. Return ``computing`` if GPUs hardly wait."""
         waits = {
             cause: time for cause, time in self.parts.items() if cause != COMPUTE and time > LEAST_PART * self.step_ps
         }
@@ -444,11 +444,11 @@ class TrainingPrediction(JsonObject):
     fabric: PacketFabric
     notes: tuple[str, ...]
     own_jobs: int
-    """The number of jobs from the requested file. The others are from the file of jobs that run at the same time."""
+    """The number of jobs from the requested file. The other jobs are from the file of jobs that run at the same time."""
 
     @property
     def complete(self) -> bool:
-        """Return whether every message of all jobs arrives."""
+        """True if every message of all jobs arrives."""
         return all(carried.complete for job in self.jobs for carried in job.carried)
 
     @property

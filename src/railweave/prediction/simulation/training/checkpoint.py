@@ -1,4 +1,4 @@
-"""The cost of a checkpoint while a job trains: the time to write it, the longer steps meanwhile, and the cost per step.
+"""The cost of a checkpoint while a job trains: the time to write the checkpoint, the longer steps during that time, and the cost per step.
 
 A checkpoint holds the state between two steps. With ``overlap``, steps continue and share links with the checkpoint
 until it is written. The first part of the writing is simulated, up to two steps, and the rest is assumed to continue
@@ -29,8 +29,8 @@ MOST_STEPS_RUN = 2
 class CheckpointCost(JsonObject):
     """A checkpoint of ``size_bytes``.
 
-    - ``alone_ps``: the time to write it with nothing else on the network.
-    - ``time_ps``: the time to write it while the job trains.
+    - ``alone_ps``: the time to write the checkpoint without other traffic on the network.
+    - ``time_ps``: the time to write the checkpoint while the job trains.
     - ``step_ps``: the time of a step while the checkpoint is written.
     - ``steps``: the number of steps that fit into the writing.
     - ``every``: the number of steps from one checkpoint to the next.
@@ -73,12 +73,12 @@ class CheckpointCost(JsonObject):
 
     @property
     def late(self) -> bool:
-        """Return whether the next checkpoint is due before this one is written."""
+        """Return True if the next checkpoint is due before this one is written."""
         return self.steps > self.every
 
     @property
     def summary(self) -> str:
-        """One or two sentences for people on the checkpoint, its time and its effect on steps."""
+        """One or two sentences about the checkpoint, its time and its effect on steps."""
         return (
             f"A checkpoint of {self.size_bytes / 1e9:,.1f} GB goes over {self.fabric} to {self.servers} storage servers in {self.time_ps / 1e12:,.2f} s, "
             f"{self.alone_ps / 1e12:,.2f} s alone, bound by {self.bound}; a step meanwhile takes {self.step_ps / 1e9:,.1f} ms. "
@@ -114,7 +114,7 @@ def written(
 
     - ``graph``, ``known``: the graph of the job's step, and the loads of its communications.
     - ``step_ps``: the time of a step without a checkpoint.
-    - ``to``: the load of writing the checkpoint with nothing else on the network.
+    - ``to``: the load of writing the checkpoint without other traffic on the network.
     - ``size_bytes``, ``servers``, ``fabric``: the checkpoint's size, the servers that write it, and the fabric that
       carries it.
     """

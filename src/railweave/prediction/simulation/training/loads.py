@@ -1,4 +1,4 @@
-"""The loads of communications, by flows: the load on each link, and the time with nothing else on the network.
+"""The loads of communications, simulated by flows: the load on each link, and the time without other traffic on the network.
 
 Each process group becomes a job. All groups of a communication run at once.
 """
@@ -114,9 +114,9 @@ def between(job: Job, collective: Collective, size_bytes: int, nccl: Parameters)
 
 @dataclass(frozen=True, eq=False)
 class CarriedCommunication:
-    """The load of a communication that has the network to itself.
+    """The load of a communication without other traffic on the network.
 
-    - ``alone_ps``: the time that it takes.
+    - ``alone_ps``: the time of the communication.
     - ``ports``: the ports that send, numbered across all nodes.
     - ``busy``: for each of these ports, the fraction of ``alone_ps`` for which it is busy.
     - ``bytes``: for each of these ports, the bytes that it sent, with headers.
@@ -147,7 +147,7 @@ class PlacedJob:
     settings: Mapping[str, str]
 
     def groups(self, communication: Communication) -> list[Group]:
-        """Return the groups of a communication. Raises ``JobError``."""
+        """Return the groups of a communication. Raises ``JobError`` if the GPUs or NICs of a group differ between servers."""
         return [group_of(self.job, self.hosts, ranks) for ranks in self._by_rail(communication)]
 
     def _by_rail(self, communication: Communication) -> tuple[tuple[int, ...], ...]:
@@ -176,9 +176,9 @@ class PlacedJob:
 
 
 def carried(placed: PlacedJob, communication: Communication) -> CarriedCommunication:
-    """Run a communication with nothing else on the network.
+    """Run a communication without other traffic on the network, and return its load.
 
-    Raises ``InputError`` as ``run_flows`` does, and ``JobError`` if servers of a group differ.
+    Raises ``JobError`` if servers of a group differ, and the errors of ``run_flows``.
     """
     way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
@@ -261,6 +261,6 @@ def _joined(parts: list[Traffic]) -> Traffic:
 
 
 def nccl_of(network: Network, settings: Mapping[str, str], job: Job, qps: int | None, colors: int) -> Parameters:
-    """Return NCCL's parameters for a job: those of the design, with ``qps`` and ``settings`` applied."""
+    """Return NCCL's parameters for a job: the parameters of the design, with ``qps`` and ``settings`` applied."""
     given = designed_variables(network, colors) | ({} if qps is None else {QUEUE_PAIRS: str(qps)})
     return parameters({**given, **settings}, job.library)

@@ -44,7 +44,8 @@ ALIGN = 1 << 16
 class PacketCheck(JsonObject):
     """A communication run by packets and by flows.
 
-    - ``size_bytes``: the size that was run. It is smaller than the communication's if there would be too many packets.
+    - ``size_bytes``: the size that was run. It is smaller than the size of the communication if that would need too
+      many packets.
     - ``marked``: the number of packets with ECN marks.
     - ``paused``: the number of PFC pauses.
     """
@@ -76,7 +77,7 @@ class PacketCheck(JsonObject):
 
     @property
     def longer(self) -> float:
-        """The extra time of packets relative to flows."""
+        """The extra time with packets, as a fraction of the time with flows."""
         return self.packet_ps / self.flow_ps - 1
 
     def to_text(self) -> str:
@@ -135,8 +136,8 @@ def check_packets(
 ) -> list[PacketCheck]:
     """Run communications (from ``slowest``) by packets and by flows.
 
-    If packets would cross more than ``most_hops`` links, both engines run fewer bytes. Raises ``InputError`` as the engines
-    do.
+    If packets would cross more than ``most_hops`` links, both engines run fewer bytes. Raises the errors of
+    ``run_packets`` and ``run_flows``.
     """
     checks: list[PacketCheck] = []
     for communication, known in wanted:

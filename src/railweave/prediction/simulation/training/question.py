@@ -1,4 +1,4 @@
-"""Predict the training jobs of a file on a network: their graphs, storage and background traffic, all run at the same time."""
+"""The prediction of the training jobs of a file on a network. Their graphs, storage and background traffic are run at the same time."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ WINDOW_US = 10_000
 def taken(
     fabric: PacketFabric, timeline: Timeline, wanted: Background, settings: Mapping[str, str]
 ) -> NDArray[np.float64]:
-    """Return, by port, the share of its rate that background traffic asks for, at most 1.
+    """Return, for each port, the share of its rate that background traffic uses, at most 1.
 
     Raises ``InputError`` if ports do not exist, or do not reach their targets.
     """
@@ -94,9 +94,9 @@ class StorageUse:
     lb: str | None
 
     def add_reads(self, placed: PlacedJob, graph: Graph) -> CarriedCommunication | None:
-        """Add the storage reads of a step to its graph, beginning with the step. Return their load; None if nothing is read.
+        """Add the storage reads of a step to its graph, beginning with the step. Return the load of these reads, or None if nothing is read.
 
-        The load is that with nothing else on the network. Raises ``InputError``.
+        The load is calculated without other traffic on the network. Raises the errors of ``stores_of`` and ``stored``.
         """
         wanted = self.read.jobs[self.number].read
         if wanted is None:
@@ -116,7 +116,7 @@ class StorageUse:
     ) -> CheckpointCost | None:
         """Return the cost of the job's checkpoint with no other job on the network, or None if the job writes none.
 
-        Raises ``InputError``.
+        Raises the errors of ``stores_of`` and ``stored``.
         """
         wanted = self.read.jobs[self.number].checkpoint
         if wanted is None:
@@ -170,7 +170,7 @@ def together(
     """Run the steps of all jobs at the same time. Return, for each job, the times of its last step and the time of a step.
 
     - ``known``: for each job, the loads of its communications.
-    - ``load``: by port, the share of its rate that background traffic asks for.
+    - ``load``: for each port, the share of its rate that background traffic uses.
     - ``alone_ps``: for each job, the time of a step without the other jobs.
 
     Jobs repeat their steps until the longest job has made two steps, so that the others overlap with every part of
@@ -252,15 +252,16 @@ def predict_training(
     - ``changes``: new values for fields of all jobs in the file, by path (``parallel.tensor``).
     - ``lb``, ``settings``: as for ``predict``.
     - ``qps``: queue pairs per connection, for jobs that give no number.
-    - ``faults``: faults that have already happened, and that routes have followed.
+    - ``faults``: faults that have already happened, and to which routes have adapted.
     - ``scenario``: a file with more faults and background traffic.
     - ``whole``: the network including storage fabrics, if ``network`` is only one of its fabrics.
     - ``others``: a file of jobs that run at the same time, without ``changes``.
-    - ``background``: background traffic, in place of the scenario's.
+    - ``background``: background traffic, in place of the scenario's background traffic.
     - ``check``: also run the communications by packets.
-    - ``engine``: with packet, a communication takes the time of packets if it is longer than that of flows.
+    - ``engine``: ``flow``, or ``packet``, with which a communication takes the time of packets if this is longer than
+      the time of flows.
 
-    Raises ``InputError``, with lines of the file.
+    Raises ``InputError`` for an invalid argument and, with the line, for an error in a file.
     """
     say = progress or _nothing
     if engine not in ENGINES:

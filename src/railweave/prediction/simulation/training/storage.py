@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 LEAST = 1e-4
 """The busy fraction below which a port is assumed not to slow any communication."""
 GRAIN = 1e-3
-"""The resolution of busy fractions. Links whose busy fractions differ by less are treated as one."""
+"""The resolution of busy fractions. Links whose busy fractions differ by less are treated like a single link."""
 MOST_TAKEN = 0.5
 """The largest share of a link that background traffic takes from jobs."""
 LEAST_PACE = 1e-9
@@ -71,7 +71,7 @@ class SharedLinks:
         return self._alone[communication]
 
     def paces(self, active: tuple[int, ...]) -> list[float]:
-        """Return the pace of each communication in ``active`` while all of them run; 1 is that of a communication by itself."""
+        """Return the pace of each communication in ``active`` while all of them run; 1 is the pace of a communication that runs without others."""
         use = self._use[list(active)]
         pace = np.ones(len(active))
         if not use.size:
@@ -96,7 +96,7 @@ class SharedLinks:
 
 
 RUN_BYTES = 1 << 30
-"""The largest number of bytes of a connection that are simulated. For more bytes, the time is scaled, because nothing else shares the links."""
+"""The largest number of bytes of a connection that are simulated. For more bytes, the time is scaled, because no other traffic shares the links."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +170,9 @@ def _fabric(network: Network, lb: str | None) -> PacketFabric:
 
 
 def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> CarriedCommunication:
-    """Return the load of writing or reading ``size_bytes`` with nothing else on the network.
+    """Return the load of writing or reading ``size_bytes`` without other traffic on the network.
 
-    Raises ``InputError`` as ``run_flows`` does.
+    Raises the errors of ``run_flows``.
     """
     ends, parts = _connections(stores)
     each = size_bytes * parts / wanted.qps

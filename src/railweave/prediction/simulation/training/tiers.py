@@ -112,7 +112,7 @@ class StepTraffic:
 def sent(
     network: Network, wiring: Wiring, graph: Graph, carried: Sequence[CarriedCommunication], step_ps: int
 ) -> StepTraffic:
-    """Return the traffic of a step. Each communication counts as many times as it occurs in the graph."""
+    """Return the traffic of a step. Each communication is counted as often as it occurs in the graph."""
     often = Counter(op.communication for op in graph.ops if op.communication is not None)
     ports = np.zeros(len(wiring.port_cable))
     inside = sum(op.inside_bytes for op in graph.ops)

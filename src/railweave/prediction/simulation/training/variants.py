@@ -30,8 +30,8 @@ def training_over_seeds(
 ) -> TrainingPrediction:
     """Return the prediction of the median seed by the steps of all jobs, with the times of all seeds if there are several.
 
-    ``given``: arguments of ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises
-    ``InputError``.
+    ``given``: arguments of ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises the
+    errors of ``predict_training``.
     """
     if seeds == 1:
         return predict_training(network, path, **given, progress=progress)
@@ -54,9 +54,9 @@ def training_over_seeds(
 def oversubscribed(network: Network, text: str) -> dict[str, str]:
     """Return the changes of the fabric file that give leaves an oversubscription ratio such as ``2:1``.
 
-    The ratio is the server bandwidth of a leaf over its uplink bandwidth; the leaf with the most server bandwidth counts.
-    The changes are fewer links to each spine, or fewer spines. Raises ``InputError`` if whole links cannot give the ratio,
-    or if there are no spines.
+    The ratio is the server bandwidth of a leaf over its uplink bandwidth; the leaf with the most server bandwidth is
+    used. The changes reduce the links to each spine, or the spines. Raises ``InputError`` if whole links cannot give
+    the ratio, or if there are no spines.
     """
     try:
         wanted = ratio(text)
@@ -81,9 +81,9 @@ def oversubscribed(network: Network, text: str) -> dict[str, str]:
 def on_leaves(network: Network, text: str) -> dict[str, str]:
     """Return the changes of the fabric file that connect each server's NICs to a given number of leaves in its stripe.
 
-    The stripe keeps its total number of uplinks. As many leaves as rails make a rail-optimised fabric; with 1 leaf,
-    all NICs of a server are on the same leaf. Raises ``InputError`` if the NICs of a server or the uplinks of a stripe cannot be divided
-    evenly over the leaves.
+    The stripe keeps its total number of uplinks. With as many leaves as rails, the fabric is rail-optimised; with 1
+    leaf, all NICs of a server are on the same leaf. Raises ``InputError`` if the NICs of a server or the uplinks of a
+    stripe cannot be divided evenly over the leaves.
     """
     leaves = Counter(switch.stripe for switch in network.switches if switch.role == "leaf")
     now = max(leaves.values(), default=0)
@@ -174,7 +174,7 @@ class Choice:
 def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choice]:
     """Return the choices in a text such as ``NAME=a,b``.
 
-    ``given``: the other arguments of ``predict_training``. Raises ``InputError``.
+    ``given``: the other arguments of ``predict_training``. Raises ``InputError`` if a name or value is invalid.
     """
     name, equals, rest = words.partition("=")
     values = values_of(name, rest) if equals else []
@@ -261,7 +261,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Variants:
-    """The predictions of all choices, as pairs of label and prediction. ``name``: the varied setting, or a word for several."""
+    """The predictions of all choices, as pairs of label and prediction. ``name``: the varied setting, or ``SEVERAL`` if there are several."""
 
     name: str
     predictions: tuple[tuple[str, TrainingPrediction], ...]
@@ -270,7 +270,7 @@ class Variants:
 
     @property
     def complete(self) -> bool:
-        """Return whether every message of all variants arrives."""
+        """True if every message of all variants arrives."""
         return all(prediction.complete for _, prediction in self.predictions)
 
     def rows(self, number: int) -> list[Row]:
@@ -336,16 +336,16 @@ def compare_training(
     progress: Callable[[str], None],
     designed: Callable[[Mapping[str, str]], tuple[Network, Network]] | None = None,
 ) -> Variants:
-    """Run a job file with each of several values of one setting or of several settings.
+    """Return the predictions of a job file with each of several values of one or more settings.
 
     Examples of ``words`` are ``lb=ecmp,dlb`` and ``lb=ecmp oversubscription=2:1,4:1``. With several settings, each
     value is run with all other settings unchanged, and the jobs are also run without any change.
 
     - ``given``: arguments of ``predict_training``.
-    - ``designed``: a function that designs the network with changed fields of its fabric file. It returns this
-      network, and the network including storage fabrics. None: there is no fabric file.
+    - ``designed``: a function that designs the network with changed fields of its fabric file. It returns this network,
+      and the network including storage fabrics. None if there is no fabric file.
 
-    Raises ``InputError``.
+    Raises ``InputError`` if ``words`` is invalid, and the errors of ``predict_training``.
     """
     several = words.split()
     wanted = [choice for word in several for choice in choices(network, word, given)]
