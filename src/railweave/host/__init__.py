@@ -7,8 +7,8 @@ nothing else of railweave. ``python -m railweave.host``, the zipapp that `railwe
 ``railweave host`` are the same program.
 
 Data flow: ``host_file`` reads the plan, and ``kernel`` reads the present routes and rules. ``changes`` compares the
-two; the ``journal`` tells it which entries railweave has added. ``apply`` makes the changes, or leaves everything as
-it was.
+two; the ``journal`` records the entries that railweave has added. ``apply`` makes the changes; after a failure, it
+restores the earlier state.
 
 Imports: no other top-level package of railweave.
 """

@@ -1,4 +1,4 @@
-"""Apply the plan to the kernel and to the file of table names, all or nothing; undo it; repair it continuously."""
+"""Functions that apply the plan to the kernel and to the file of table names (all or nothing), undo it, and repair it continuously."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Remains:
 
     @property
     def lines(self) -> list[str]:
-        """The commands for an operator to enter, one line for the entries to remove and one for those to restore."""
+        """The commands for an operator to enter, one line for the entries to remove and one line for the entries to restore."""
         lines = [f"still there, to be removed: {some([('del', entry) for entry in self.more])}"] if self.more else []
         return lines + ([f"gone, to be put back: {some([('add', entry) for entry in self.less])}"] if self.less else [])
 
@@ -66,17 +66,17 @@ class Remains:
 
 
 def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
-    """Return the entries that differ from ``before``, among those that the commands could have affected.
+    """Return the entries that differ between ``before`` and ``now``, among those that the commands could have affected.
 
     The commands could have affected:
 
     - the entries that they name
     - every entry in one of their tables
-    - every entry with the same selector as one of their rules, because the kernel may show an entry differently than
-      it was given
+    - every entry with the same selector as one of their rules, because the kernel may show an entry in a different form
+      than it was given
 
-    New entries that no command names count only if they have railweave's protocol number; other programs made the
-    rest.
+    New entries that no command names are returned only if they have railweave's protocol number; other new entries were
+    made by other programs.
     """
     touched = [entry for _, entry in commands]
     names = {entry.identity for entry in touched}
@@ -139,7 +139,7 @@ class Places:
 
 
 def places(state_file: Path, names_file: Path | None) -> Places:
-    """Return the paths of the files. The names file is that of the journal, or else ``names_file``, or else iproute2's default.
+    """Return the paths of the files. The names file is the file in the journal, or else ``names_file``, or else iproute2's default.
 
     Raises HostInputError if ``names_file`` differs from the journal's, because ``undo`` could restore only one of the
     two files.
@@ -152,7 +152,10 @@ def places(state_file: Path, names_file: Path | None) -> Places:
 
 
 def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Changes:
-    """Return the changes that ``apply`` would make now, except for the network devices in ``skip``. Raises HostError."""
+    """Return the changes that ``apply`` would make now, except for the network devices in ``skip``.
+
+    Raises HostError if the state of the server cannot be read or an entry cannot be replaced safely.
+    """
     now = files.read(places.names)
     return changes.to_plan(plan, kernel.read(), journal.load(places.journal), now, skip, places.names)
 
@@ -187,8 +190,8 @@ def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ())
 def undo(state_file: Path, lock: int) -> int | None:
     """Undo everything that ``apply`` has done. Return the number of changed entries, or None if there was nothing to undo.
 
-    ``lock``: the descriptor of the lock. Raises HostError if a step fails. All other steps are then done, the message
-    names the rest, and the journal is kept, so that a second ``undo`` can continue.
+    ``lock``: the descriptor of the lock. Raises HostError if a step fails. All other steps are still carried out, the
+    message names the failed steps, and the journal is kept, so that a second ``undo`` can continue.
     """
     old = journal.load(state_file)
     if old == journal.Journal():

@@ -1,4 +1,4 @@
-"""Write this program as one file that any Python from 3.9 on can run, for servers on which nothing can be installed."""
+"""The writer of this program as a single file (zipapp) that Python 3.9 or newer can run, for servers on which nothing can be installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file can say: same sources, 
 
 
 def write(file: Path) -> None:
-    """Write the zipapp. Raises HostError if it cannot be written."""
+    """Write the zipapp. Raises HostError if the file cannot be written."""
     sources, out = _sources(), io.BytesIO()
     out.write(b"#!/usr/bin/env python3\n")
     with zipfile.ZipFile(out, "w") as archive:

@@ -1,4 +1,4 @@
-"""Compute the commands of a change and the journal entries for them. This module only handles values and runs no commands."""
+"""Computation of the commands of a change and their journal entries. This module runs no commands."""
 
 from __future__ import annotations
 

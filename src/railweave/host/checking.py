@@ -51,7 +51,7 @@ class RecordedMachine(FileMachine):
 
 
 def record(machine: Machine, folder: Path) -> None:
-    """Write everything that the checks read to a new folder. Raises HostError if it cannot be written."""
+    """Write everything that the checks read to a new folder. Raises HostError if the folder cannot be written."""
     root = folder / "root"
     for path, real in sorted(machine.reals.items()):  # links first: what is read lies behind them
         if real is not None:
@@ -245,7 +245,9 @@ def _recorded(asked: Namespace, folder: Path) -> Server:
 
 
 def looked_at(asked: Namespace, earlier: Counters | None) -> Server:
-    """Return the server to check: this one, or a recorded one if the options name a folder. Raises HostError.
+    """Return the server to check: this one, or a recorded one if the options name a folder.
+
+    Raises HostError if ``host.json`` or the recording cannot be read.
 
     ``earlier``: the counters of an earlier check; None if there are none.
     """
@@ -358,7 +360,7 @@ def _names(of: list[str]) -> str:
 
 
 def unseen(results: list[Result]) -> str:
-    """Return, for the log of a scheduler, the checks that did not see what they check; empty if all did."""
+    """Return a text for a scheduler's log with the checks that could not read the values that they check; empty if there are none."""
     names = sorted({result.check.id for result in results if result.outcome.verdict == NOT_SEEN})
     return f"not seen: {', '.join(names)}"[:480] if names else ""
 
@@ -366,7 +368,7 @@ def unseen(results: list[Result]) -> str:
 def reason(results: list[Result], *, strict: bool = False) -> str:
     """Return the failures on one line, for a scheduler: the first three, and the number of others; empty if nothing failed.
 
-    ``strict``: True to include checks that did not see what they check.
+    ``strict``: True to include checks that could not read the values that they check.
     """
     bad = {FAILED, NOT_SEEN} if strict else {FAILED}
     wrong = [result for result in results if result.outcome.verdict in bad]

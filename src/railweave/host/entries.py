@@ -4,7 +4,8 @@ Three questions are separate:
 
 - Does an entry *do* what is planned, no matter who made it (``does``)?
 - Does an entry *conflict* with what is planned (``conflicts``, among entries of one ``place``)?
-- Is it *the same* entry (``identity``)? An entry is removed as ours only if it is the same as one that we made.
+- Is it *the same* entry (``identity``)? railweave removes an entry as its own only if it is the same as an entry that
+  railweave made.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ Its name is not used, because /etc/iproute2 can change protocol names.
 """
 
 SYSTEM_TABLES = frozenset({0, 253, 254, 255})
-"""The tables unspec, default, main and local, which are never ours to change."""
+"""The tables unspec, default, main and local, which railweave never changes."""
 
 _METRIC = {4: 0, 6: 1024}  # what the kernel gives a route without one
 _METRICS = {"mtu", "advmss", "hoplimit", "initcwnd", "initrwnd", "window", "cwnd", "quickack"}
@@ -128,11 +129,11 @@ class Route:
         return (*self.place, self.dev, self.via, self.metric, self.protocol, self.kind, self.rest, self.opaque)
 
     def does(self, planned: Route) -> bool:
-        """Return whether this route forwards packets as the planned route does, no matter who made it and with what metric."""
+        """Return True if this route forwards packets as the planned route does, no matter who made it and with what metric."""
         return (self.place, self.kind, self.dev, self.via) == (planned.place, planned.kind, planned.dev, planned.via)
 
     def conflicts(self, planned: Route) -> bool:
-        """Return whether this route has the table and destination of the planned route, but forwards differently."""
+        """Return True if this route has the table and destination of the planned route, but forwards differently."""
         return self.place == planned.place and not self.does(planned)
 
     def words(self, verb: str) -> list[str]:
@@ -167,7 +168,8 @@ class Rule:
     def place(self) -> tuple[int, str, str]:
         """The family, source and destination of the rule, in canonical form.
 
-        The kernel keeps host bits, and shows no prefix for a rule that matches every address.
+        The kernel keeps host bits, and shows no prefix for a rule that matches every address, so both are normalized
+        here.
         """
         return (self.family, _selected(self.from_), _selected(self.to))
 
@@ -177,12 +179,12 @@ class Rule:
         return (*self.place, self.priority, self.table, self.plain, self.more)
 
     def does(self, planned: Rule) -> bool:
-        """Return whether this rule does what the planned rule does, no matter who made it."""
+        """Return True if this rule does what the planned rule does, no matter who made it."""
         same = self.plain and (self.place, self.table) == (planned.place, planned.table)
         return same and planned.priority in {None, self.priority}
 
     def conflicts(self, planned: Rule) -> bool:
-        """Return whether this rule would send the planned rule's packets elsewhere, before the planned rule applies."""
+        """Return True if this rule would send the planned rule's packets elsewhere, before the planned rule applies."""
         rival = self.plain and self.place == planned.place and self.table != planned.table
         return rival and (planned.priority is None or (self.priority or 0) <= planned.priority)
 

@@ -30,8 +30,8 @@ _ADVICE = {
 def resolve(plan: HostFile, gids: Iterable[Gid]) -> tuple[dict[str, str], list[str]]:
     """Return the values of the variables in ``job.resolve``, and a warning for each variable that has no value.
 
-    A variable ``*_GID_INDEX`` has one index for all devices: that of the RoCE v2 GID of each NIC's first path. Only
-    NICs next to a GPU count. If their indexes differ, the variable has no value.
+    A variable ``*_GID_INDEX`` has one index for all devices: the index of the RoCE v2 GID of each NIC's first path.
+    Only NICs next to a GPU are considered. If their indexes differ, the variable has no value.
     """
     variables: dict[str, str] = {}
     warnings: list[str] = []
@@ -72,7 +72,7 @@ def _first_path(plan: HostFile, nic: Nic) -> PathAddress | None:
 def chosen(planned: Mapping[str, str], present: Mapping[str, str], *, override: bool) -> dict[str, str]:
     """Return the planned variables to set. If the user has set a variable, the user's value stays.
 
-    It is replaced if ``override`` is True, or if the planned value contains it by reference (``$NAME``).
+    The user's value is replaced if ``override`` is True, or if the planned value refers to it (``$NAME``).
     """
     return {
         name: value for name, value in planned.items() if override or name not in present or name in _references(value)

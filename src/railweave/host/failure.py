@@ -10,7 +10,7 @@ from __future__ import annotations
 
 
 class HostError(Exception):
-    """The error for a wrong state of this server. The text says what is wrong, where, and what would be right."""
+    """The error for a wrong state of this server. The text states the fault, its place, and the correct state."""
 
     exit_code = 1
 
@@ -34,6 +34,6 @@ class HostUsageError(HostInputError):
 
 
 class InterruptedRunError(HostError):
-    """The error of a run that a signal stopped. Everything is restored, or else the text names the rest."""
+    """The error of a run that a signal stopped. Everything is restored, or else the text names the changes that remain."""
 
     exit_code = 130

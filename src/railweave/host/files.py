@@ -1,4 +1,4 @@
-"""Read files up to a size limit, and write files atomically: a file has its old or its new content, even after a loss of power.
+"""Reading of files up to a size limit, and atomic writing of files: a file has its old or its new content, even after a loss of power.
 
 This package runs without the rest of railweave, so it has its own reader and writer.
 """
@@ -40,7 +40,7 @@ def rt_tables(text: str | None) -> set[tuple[int, str]]:
 
 
 MOST_BYTES = 16 << 20
-"""The size limit for reading a file, in bytes: a thousand times that of a typical server's file."""
+"""The size limit for reading a file, in bytes: a thousand times the size of a typical server's file."""
 
 
 def content(file: Path) -> str:
@@ -53,7 +53,7 @@ def content(file: Path) -> str:
 
 
 def parsed(text: str) -> Any:  # noqa: ANN401 - JSON
-    """Return the value of a JSON text. Raises ValueError if it is not JSON or nested too deeply."""
+    """Return the value of a JSON text. Raises ValueError if the text is not JSON or is nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -61,7 +61,7 @@ def parsed(text: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def read(file: Path) -> str | None:
-    """Return a file's text, or None if the file does not exist. Raises HostError."""
+    """Return a file's text, or None if the file does not exist. Raises HostError if the file exists and cannot be read."""
     try:
         return content(file)
     except FileNotFoundError:
@@ -71,7 +71,7 @@ def read(file: Path) -> str | None:
 
 
 def write(file: Path, text: str | bytes | None, mode: int = 0o666) -> None:
-    """Replace a file's content, or remove the file if ``text`` is None. Raises HostError."""
+    """Replace a file's content, or remove the file if ``text`` is None. Raises HostError if the file cannot be written or removed."""
     staged = file.with_name(f".{file.name}.{secrets.token_hex(8)}")  # which nobody can have put a link at
     try:
         if text is None:

@@ -85,7 +85,7 @@ def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]
 
 
 def path_of(nic: Nic, address: Address) -> PathAddress | None:
-    """Return the path of the NIC whose prefix contains the address, or None. If several do, the longest prefix counts."""
+    """Return the path of the NIC whose prefix contains the address, or None. If several prefixes contain the address, the longest applies."""
     holding = [path for path in nic.paths if address in path.prefix and (path.slaac or path.address in {None, address})]
     return max(holding, key=lambda path: path.prefix.prefixlen, default=None)
 

@@ -63,7 +63,8 @@ class HostFile:
 
     - ``entries``: the routes, then the rules, as pairs of network device and entry.
     - ``environment``, ``resolve``: the environment of jobs, as in ``Job``.
-    - ``tenants``: a job for each tenant, if GPUs belong to several. There is no other job then.
+    - ``tenants``: the environment of each tenant's jobs, by tenant name, if GPUs belong to several tenants; otherwise
+      empty.
     """
 
     file: Path
@@ -92,7 +93,7 @@ class HostFile:
 
     @property
     def gpu_nics(self) -> list[Nic]:
-        """The NICs that collectives use: those with a GPU, or all of the first fabric if no NIC has one."""
+        """The NICs that collectives use: those with a GPU, or all NICs of the first fabric if no NIC has a GPU."""
         return [nic for nic in self.nics if nic.gpu is not None] or [
             nic for nic in self.nics if nic.fabric == self.nics[0].fabric
         ]

@@ -49,8 +49,8 @@ class Journal:
 def load(file: Path) -> Journal:
     """Return the journal in a file; empty if the file does not exist. Raises HostError if it cannot be parsed.
 
-    If the server has restarted since it was written, only the names file counts, because the kernel has lost all
-    other changes.
+    If the server has restarted since the journal was written, only the names file is returned, because the kernel has
+    lost all other changes.
     """
     text = files.read(file)
     if text is None:
@@ -71,7 +71,7 @@ def load(file: Path) -> Journal:
 
 
 def save(file: Path, journal: Journal) -> None:
-    """Write the journal, or remove the file if the journal is empty. Raises HostError."""
+    """Write the journal, or remove the file if the journal is empty. Raises HostError if the file cannot be written or removed."""
     if journal == Journal():
         files.write(file, None)
         return

@@ -1,7 +1,7 @@
 """The kernel's routes and rules, read and changed with iproute2's ``ip``.
 
-``-N`` asks for numbers, because table names are changed by railweave itself, and protocol names can be changed by
-anyone.
+``-N`` makes ``ip`` print numbers, because railweave changes the names of tables, and an administrator can change the
+names of protocols.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read() -> Kernel:
 
 
 def ip_json(*words: str) -> list[dict[str, Any]]:
-    """Return the entries that ``ip -j WORDS`` prints. Raises HostError."""
+    """Return the entries that ``ip -j WORDS`` prints. Raises HostError if ``ip`` is missing, fails or prints no JSON."""
     done = _ip("-j", *words)
     while "Dump was interrupted" in done.stderr:  # something else changed it meanwhile: "may be inconsistent"
         done = _ip("-j", *words)

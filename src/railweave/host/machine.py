@@ -1,4 +1,4 @@
-"""The machine that checks read: this server, or a recorded one (``checking.RecordedMachine``). Checks read only through this module."""
+"""The machine that checks read: this server, or a recorded server (``checking.RecordedMachine``). Checks read only through this module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOOLS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/rocm
 
 
 class CannotTellError(Exception):
-    """An error because something could not be read. The text says why: no permission, a missing tool, or output in an unknown form."""
+    """An error because something could not be read. The text is the reason: no permission, a missing tool, or output in an unknown form."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,10 @@ class Machine:
         self.root_user = os.geteuid() == 0
 
     def text(self, path: str) -> str | None:
-        """Return a file's text without blanks at both ends, or None if the file does not exist. Raises CannotTellError."""
+        """Return a file's text without blanks at both ends, or None if the file does not exist.
+
+        Raises CannotTellError if the file exists and cannot be read.
+        """
         self._once(self.texts, path, lambda: self._text(path))
         if path in self.denied:
             raise CannotTellError(f"{path}: {self.denied[path]}")
@@ -65,7 +68,10 @@ class Machine:
             return None
 
     def number(self, path: str) -> int | None:
-        """Return the whole number in a file, or None if the file does not exist or holds no number. Raises CannotTellError."""
+        """Return the whole number in a file, or None if the file does not exist or holds no number.
+
+        Raises CannotTellError if the file exists and cannot be read.
+        """
         text = self.text(path) or ""
         try:
             return int(text.split()[0], 0)
@@ -81,7 +87,7 @@ class Machine:
         return self._once(self.reals, path, lambda: self._real(path))
 
     def run(self, *words: str) -> CommandOutput:
-        """Return the output of a command, whether or not it failed.
+        """Return the output of a command, even if the command failed.
 
         Raises CannotTellError if the command is not installed or did not end.
         """
@@ -105,7 +111,10 @@ class Machine:
         return answer.out
 
     def json(self, *words: str) -> Any:  # noqa: ANN401 - JSON
-        """Return the JSON that a command prints, or None if it prints nothing. Raises CannotTellError."""
+        """Return the JSON that a command prints, or None if it prints nothing.
+
+        Raises CannotTellError if the command is not installed, fails, or prints no JSON.
+        """
 
         def parsed() -> Any:  # noqa: ANN401 - JSON
             text = self.output(*words).strip()
@@ -117,7 +126,10 @@ class Machine:
         return self.once(("json", *words), parsed)
 
     def rows(self, *words: str) -> list[dict[str, Any]]:
-        """Return the objects in the JSON that a command prints; a single object becomes a list. Raises CannotTellError."""
+        """Return the objects in the JSON that a command prints; a single object becomes a list.
+
+        Raises CannotTellError if the command is not installed, fails, or prints no JSON.
+        """
         return objects(self.json(*words))
 
     def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:

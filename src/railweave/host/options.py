@@ -17,7 +17,10 @@ STATE_FILE = Path("/var/lib/railweave/host.state.json")
 
 
 def parse(argv: list[str] | None = None) -> Namespace:
-    """Return the parsed options. Arguments after ``--`` are the command to run and are not parsed. Raises HostInputError."""
+    """Return the parsed options. Arguments after ``--`` are the command to run and are not parsed.
+
+    Raises HostInputError if the command line is invalid.
+    """
     words = sys.argv[1:] if argv is None else argv
     if words[:1] == ["rdma-ping"]:
         return Namespace(verb="rdma-ping", command=words[1:])
@@ -30,7 +33,7 @@ def parse(argv: list[str] | None = None) -> Namespace:
 
 
 def wants_json(argv: list[str] | None = None) -> bool:
-    """Return whether ``--json`` is among the arguments before ``--``."""
+    """Return True if ``--json`` is among the arguments before ``--``."""
     words = sys.argv[1:] if argv is None else argv
     return words[:1] != ["rdma-ping"] and "--json" in words[: words.index("--") if "--" in words else len(words)]
 

@@ -93,7 +93,7 @@ def _text(raw: bytes) -> str:
 
 
 def parse(data: bytes) -> Page | None:
-    """Return the page in ``data``; None if it is just being written, has another version, or is not a page of the plugin."""
+    """Return the page in ``data``; None if the page is being written at this moment, has another version, or is not a page of the plugin."""
     if len(data) < _HEADER.size:
         return None
     magic, version, entry_bytes, sequence, written_ns, pid, n, host = _HEADER.unpack_from(data)
@@ -157,7 +157,7 @@ def _add(a: PathSums, b: PathSums) -> PathSums:
 def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, str], float]:
     """Return the bytes per second of each path between two readings, by ``PathSums.key``.
 
-    A process that is missing from either reading does not count.
+    A process that is missing from one of the readings is ignored.
     """
     old = {page.pid: page for page in before}
     per_second: dict[tuple[str, str, int, str], float] = {}
@@ -296,7 +296,7 @@ def _gpu_memory(machine: Machine) -> Verdict:
 
 
 def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdict]:
-    """Return a finding on whether the NIC retries long enough for the fabric to reroute."""
+    """Return a finding about the time for which the NIC retries, compared with the time that the fabric needs to reroute."""
     given = variables.get("NCCL_IB_TIMEOUT", "")
     if not given.isdigit():
         return []

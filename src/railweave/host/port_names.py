@@ -25,7 +25,7 @@ _NAME = re.compile(r"([a-z]+[-_]?)[\d/:._-]*\d", re.IGNORECASE)
 def announced(
     ports: Mapping[str, Port], port_id: str | None, kind: str | None, description: str | None
 ) -> tuple[bool, Port | None]:
-    """Return whether an LLDP announcement identifies a port, and that port (None if ``ports`` does not have it).
+    """Return (True if an LLDP announcement identifies a port, that port or None if ``ports`` does not have it).
 
     ``ports``: the neighbor's ports, by all their names. ``kind``: the subtype of the port ID, in the words of any
     system. If the ID is not a known name, but a MAC address, an interface index or a local text, the description
@@ -51,7 +51,7 @@ def announced(
 def by_names(ports: Mapping[Port, Sequence[str]]) -> dict[str, Port]:
     """Return a mapping from names to ports. ``ports`` has the names of each port, the most reliable first.
 
-    If a name is in the same position for several ports, it identifies none of them. Otherwise an earlier position
+    If a name is in the same position for several ports, the name identifies none of them. Otherwise an earlier position
     takes precedence.
     """
     by_name: dict[str, Port] = {}

@@ -1,4 +1,4 @@
-"""Send probes to other servers of the fabric, by ICMP echo of the designed size without fragmentation, or RDMA.
+"""Sending of probes to other servers of the fabric, by ICMP echo of the designed size without fragmentation, or by RDMA.
 
 ``python -m railweave_host.probing FILE`` reads probes (``[{"source", "target", "bytes"}]``) and prints their outcomes
 in the same order. ``railweave fleet mesh`` runs it from the zipapp. Nothing on the server is changed.
@@ -71,8 +71,8 @@ NOT_TRIED = "not tried"
 - ``OK``: the answer has the full size.
 - ``SIZE``: only small packets are answered.
 - ``LOST``: no packet is answered.
-- ``REFUSED``: this server's kernel does not send it.
-- ``NOT_TRIED``: it could not be tried.
+- ``REFUSED``: this server's kernel does not send the packet.
+- ``NOT_TRIED``: the probe could not be sent for another reason.
 """
 
 TRIES = 3

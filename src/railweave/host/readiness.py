@@ -19,10 +19,10 @@ _POLL_S = 0.25
 class NicState:
     """The present state of a NIC.
 
-    - ``there``: True if the interface exists. ``mtu``: its MTU; None if it does not exist.
-    - ``blocked``: the reason why no traffic can be routed through the NIC; empty if it can.
-    - ``addresses``: for each path of the NIC in ``host.json``, the address of the path, or None; empty if the
-      interface does not exist.
+    - ``there``: True if the interface exists. ``mtu``: its MTU; None if the interface does not exist.
+    - ``blocked``: the reason why no traffic can be routed through the NIC; empty if there is none.
+    - ``addresses``: for each path of the NIC in ``host.json``, the address of the path, or None; empty if the interface
+      does not exist.
     - ``missing``: sentences about missing addresses.
     - ``notes``: sentences about other differences from the plan.
     """
@@ -39,13 +39,13 @@ class NicState:
 
 
 def read(plan: HostFile) -> list[NicState]:
-    """Return the state of every NIC in the plan. Raises HostError."""
+    """Return the state of every NIC in the plan. Raises HostError if ``ip`` fails."""
     shown = {link["ifname"]: link for link in kernel.ip_json("addr", "show")}
     return [_state(nic, shown.get(nic.netdev)) for nic in plan.nics]
 
 
 def wait(plan: HostFile, seconds: float) -> list[NicState]:
-    """Wait until no address is missing, for at most ``seconds``, and return the state of every NIC. Raises HostError."""
+    """Wait until no address is missing, for at most ``seconds``, and return the state of every NIC. Raises HostError if ``ip`` fails."""
     end = time.monotonic() + seconds
     while True:
         states = read(plan)
@@ -85,7 +85,7 @@ def _state(nic: Nic, link: dict[str, Any] | None) -> NicState:
 def address_of(path: PathAddress, shown: list[dict[str, Any]]) -> tuple[str | None, str]:
     """Return the usable address of a path, or None and the reason. ``shown``: the addresses of its interface, from ``ip -j``.
 
-    With SLAAC, any address in the prefix is usable; otherwise only the planned one.
+    With SLAAC, any address in the prefix is usable; otherwise only the planned address is usable.
     """
     why = f"no address in {path.prefix}" if path.slaac or path.address is None else f"no address {path.address}"
     for row in shown:

@@ -1,4 +1,7 @@
-"""Validators of single values in ``host.json``. Each returns the value, or raises ValueError; the text ends a sentence."""
+"""Validators of single values in ``host.json``.
+
+Each function returns the value, or raises ValueError with a text that completes the sentence of the error message.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,7 @@ def a_priority(value: object) -> int:
 
 
 def an_origin(value: object) -> bool:
-    """Return whether an address origin is ``slaac``; the other origin is ``static``. Raises ``ValueError`` for any other value."""
+    """Return True if an address origin is ``slaac``; the other origin is ``static``. Raises ``ValueError`` for any other value."""
     if value in {"slaac", "static"}:
         return value == "slaac"
     raise ValueError('is neither "slaac" nor "static"')

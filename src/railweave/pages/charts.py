@@ -36,7 +36,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Axis:
-    """A horizontal axis: its positions and their unit. ``marks`` holds events as pairs of position and description."""
+    """A horizontal axis: the positions of the values, and their unit. ``marks`` holds events as pairs of position and description."""
 
     places: Sequence[float]
     unit: str
@@ -66,7 +66,7 @@ def lines(
     most: float | None = None,
     points: Sequence[Point] = (),
 ) -> str:
-    """Return a line chart with a legend below. ``unit`` is that of the values, and ``height`` is in pixels.
+    """Return a line chart with a legend below. ``unit`` is the unit of the values, and ``height`` is in pixels.
 
     ``most`` is the top of the vertical axis; None means the largest value. ``points`` are circles in the colors of their lines.
     """
@@ -107,7 +107,7 @@ def lines(
 
 
 def columns(axis: Axis, values: Sequence[float], unit: str, *, height: float = 150.0) -> str:
-    """Return a chart with one column for each position on the axis. ``unit`` is that of the values, and ``height`` is in pixels."""
+    """Return a chart with one column for each position on the axis. ``unit`` is the unit of the values, and ``height`` is in pixels."""
     scale = ticks(max(values, default=0.0))
     across, up = _frame(axis, scale, height)
     step = (across(axis.places[-1]) - LEFT) / max(len(axis.places), 1)
@@ -163,7 +163,7 @@ def bars(
 ) -> str:
     """Return a bar chart. Each row is (name, value, tooltip), ``most`` is the value of a full bar, and ``show`` formats the value.
 
-    ``left`` is the width of the names and ``width`` that of the chart, in pixels.
+    ``left`` is the width of the names and ``width`` the width of the chart, in pixels.
     """
     row = 19.0
     height = TOP + row * len(rows) + 6

@@ -47,7 +47,7 @@ TURN = ("blue", "orange", "green", "magenta", "brown", "sky", "purple")
 """The hues for names that are not CSS colors, in the order of use."""
 
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
-"""The dash patterns for the first, second and further colors of one hue."""
+"""The dash patterns (SVG ``stroke-dasharray``) of the lines for the first, second and further path colors of one hue."""
 
 
 class Color(Protocol):

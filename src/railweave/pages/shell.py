@@ -75,7 +75,7 @@ def json_for_script(value: object) -> str:
 
 
 def asset(name: str, package: str = "railweave.pages") -> str:
-    """Return the text of a style sheet or script in a package. ``railweave.pages`` has those that all pages share."""
+    """Return the text of a style sheet or script in a package. ``railweave.pages`` has the style sheets and scripts that all pages share."""
     return files(package).joinpath(name).read_text(encoding="utf-8").strip()
 
 
@@ -86,7 +86,7 @@ SMALLEST = 0.8
 """The smallest scale at which page.css shows a picture. If the window is too narrow for that, the picture scrolls."""
 
 MARGINS = 58
-"""The space beside a picture in pixels, both sides together: the page's margins and the picture's border."""
+"""The space on the left and right of a picture in pixels, both sides together: the page's margins and the picture's border."""
 
 
 def html_page(

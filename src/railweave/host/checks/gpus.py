@@ -26,7 +26,7 @@ LOST = re.compile(r"Unable to determine the device handle for GPU|GPU is lost")
 
 
 def nvidia(machine: Machine) -> list[dict[str, str]]:
-    """Return the fields of each GPU that nvidia-smi reports. Raises CannotTellError."""
+    """Return the fields of each GPU that nvidia-smi reports. Raises CannotTellError if the tool is missing or fails."""
     return machine.once(("nvidia-smi",), lambda: _nvidia(machine))
 
 
@@ -45,7 +45,7 @@ def _nvidia(machine: Machine) -> list[dict[str, str]]:
 
 
 def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
-    """Return the rows that amd-smi reports, one for each GPU. Raises CannotTellError."""
+    """Return the rows that amd-smi reports, one for each GPU. Raises CannotTellError if the tool is missing, fails or prints no JSON."""
     rows = machine.rows("amd-smi", *words, "--json")
     if len(rows) == 1:  # newer releases wrap the list: {"gpu_data": [...]}
         rows = next((inner for inner in map(objects, rows[0].values()) if inner), rows)
@@ -63,7 +63,7 @@ def not_nvidia(why: str) -> Callable[[Server], str]:
 
 
 def one_gpu(server: Server) -> str:
-    """Return a reason if checks of connections between GPUs do not apply; else an empty string."""
+    """Return a reason if checks of connections between GPUs do not apply, because at most one GPU is planned; else an empty string."""
     return no_gpus(server) or ("there is one GPU" if server.gpus < 2 else "")
 
 
@@ -184,7 +184,7 @@ def memory_errors(server: Server) -> Iterator[Outcome]:
     unless=no_gpus,
 )
 def clocks(server: Server) -> Iterator[Outcome]:
-    """Check that no GPU's clocks are held back, by the reported reasons (NVIDIA) or the clocks of the compute engines (AMD)."""
+    """Check that no GPU's clocks are reduced, by the reported reasons (NVIDIA) or the clocks of the compute engines (AMD)."""
     if server.gpu_vendor == "AMD":
         yield from _amd_clocks(server)
         return

@@ -1,4 +1,4 @@
-"""Checks of the kernel modules of NICs and RDMA: same origin, loaded version is the installed one, one peer memory interface."""
+"""Checks of the kernel modules of NICs and RDMA: they have the same origin, the loaded version is the installed version, and only one module provides peer memory."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def origin(server: Server) -> Iterator[Outcome]:
     unless=_unknown,
 )
 def current(server: Server) -> Iterator[Outcome]:
-    """Check that the loaded driver is the installed one."""
+    """Check that the loaded driver has the version of the installed driver."""
     families = stacks(server)
     for module in (stack[0] for stack in families):
         runs = server.machine.text(f"/sys/module/{module}/srcversion")

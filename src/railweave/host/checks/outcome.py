@@ -27,7 +27,7 @@ def pci_of(machine: Machine, netdev: str) -> str:
 
 
 def pci_chain(machine: Machine, path: str) -> list[str]:
-    """Return the PCI addresses on the way to the device of a sysfs path, from the root port down to the device itself."""
+    """Return the PCI addresses on the path to the device of a sysfs path, from the root port down to the device itself."""
     return _ADDRESS.findall(machine.real(path) or "")
 
 
@@ -47,7 +47,10 @@ def gpu_addresses(machine: Machine, vendor: str) -> list[str]:
 
 
 def lspci(machine: Machine) -> dict[str, str]:
-    """Return the block of text that ``lspci -D -vvv`` prints for each device, by PCI address. Raises CannotTellError."""
+    """Return the block of text that ``lspci -D -vvv`` prints for each device, by PCI address.
+
+    Raises CannotTellError if lspci is missing or fails.
+    """
 
     def blocks() -> dict[str, str]:
         sections = re.split(r"\n\n+", machine.output("lspci", "-D", "-vvv").strip())
@@ -63,7 +66,7 @@ def capability(block: str, name: str) -> str:
 
 
 def pairs(text: str) -> dict[str, str]:
-    """Return the values of ``name: value`` lines by name. If a name repeats, the last value counts."""
+    """Return the values of ``name: value`` lines by name. If a name occurs several times, the last value is returned."""
     values: dict[str, str] = {}
     for line in text.splitlines():
         name, colon, value = line.partition(":")
@@ -73,7 +76,7 @@ def pairs(text: str) -> dict[str, str]:
 
 
 def counters(machine: Machine, netdev: str) -> dict[str, int]:
-    """Return the counters of ``ethtool -S``, except those of single rings (``[0]: …``). Raises CannotTellError."""
+    """Return the counters of ``ethtool -S``, except those of single rings (``[0]: …``). Raises CannotTellError if ethtool is missing or fails."""
 
     def numbers() -> dict[str, int]:
         text = machine.output("ethtool", "-S", netdev)
@@ -136,7 +139,7 @@ def not_applicable(why: str, of: str = "") -> Outcome:
 
 
 def not_seen(why: str, of: str = "") -> Outcome:
-    """Return the outcome for a value that could not be read. It never counts as ok."""
+    """Return the outcome for a value that could not be read. Such an outcome never counts as ok."""
     return Outcome(NOT_SEEN, why, of=of)
 
 

@@ -32,7 +32,7 @@ class Qos:
 
 
 def qos_of(server: Server, nic: WantedNic) -> Qos:
-    """Return the QoS of a NIC, by the vendor's tool if installed, or else by dcb. Raises CannotTellError."""
+    """Return the QoS of a NIC, by the vendor's tool if installed, or else by dcb. Raises CannotTellError if neither tool shows the QoS."""
     return server.machine.once(("QoS", nic.netdev), lambda: _qos(server, nic))
 
 

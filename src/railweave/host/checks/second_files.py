@@ -1,4 +1,4 @@
-"""Checks for other configuration files that override, or add to, the files that railweave wrote.
+"""Checks for other configuration files that override or extend the files that railweave wrote.
 
 The system reads such files before, after or together with railweave's. Each outcome names the file and line, the key,
 and the file whose value takes effect.

@@ -29,7 +29,7 @@ class LosslessClass(NamedTuple):
 
 @dataclass(frozen=True)
 class Traffic:
-    """The QoS values on which a fabric's NICs and switches must agree: DSCP values, priorities, and what happens to each."""
+    """The QoS values on which a fabric's NICs and switches must agree: DSCP values, priorities, and their treatment."""
 
     dscp: int
     priority: int
@@ -303,9 +303,9 @@ def _one(server: Server, check: Check, nic: WantedNic | None) -> list[Result]:
 
 
 def exit_code(results: Iterable[Result], allowed: Collection[str] | None = ()) -> int:
-    """Return 1 if any check failed, or did not see what it checks; otherwise 0.
+    """Return 1 if any check failed, or could not read the values that it checks; otherwise 0.
 
-    ``allowed``: the checks and subjects of checks that need not see; None for all.
+    ``allowed``: the ids and subjects of checks that are allowed not to read their values; None means all checks.
     """
     bad = (
         result.outcome.verdict == FAILED

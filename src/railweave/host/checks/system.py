@@ -322,7 +322,7 @@ def idle_states(server: Server) -> Iterator[Outcome]:
     source="AMD, MI300X system optimization; Thor2 guide, BIOS table",
 )
 def smt(server: Server) -> Iterator[Outcome]:
-    """Report whether SMT is on."""
+    """Report if SMT is on."""
     active = server.machine.text(f"{_CPU}/smt/active")
     if active is None:
         raise CannotTellError("the kernel does not show it")

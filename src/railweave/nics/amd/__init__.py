@@ -1,8 +1,8 @@
 """The vendor AMD (Pensando Pollara 400). ``Vendor`` describes each part.
 
 All settings use nicctl, AMD's tool, as in AMD's documentation ("AMD Instinct, Network configuration for performance
-optimization: AMD Pensando Pollara 400"). The following is not publicly documented, so railweave leaves it alone or sets it
-only as described here:
+optimization: AMD Pensando Pollara 400"). The following is not publicly documented, so railweave does not change it, or
+sets it only as described here:
 
 - Settings in the adapter's flash, except for profiles in AMD's packages.
 - Purposes of DSCPs, such as ``xccl-cts`` for RCCL's clear-to-send messages. Their effect is not public. Purposes from an

@@ -28,7 +28,7 @@ def files(config: HostConfig) -> dict[str, dict[str, str]]:
 
 
 def variables(config: HostConfig, fabric: str) -> list[str]:
-    """Return the lines of ``nic-qos.sh`` for a fabric: ``IN_FILE`` tells whether ``bnxt_re.conf`` holds this fabric's settings.
+    """Return the lines of ``nic-qos.sh`` for a fabric: ``IN_FILE`` is ``yes`` if ``bnxt_re.conf`` holds this fabric's settings, else ``no``.
 
     Returns an empty list if the fabric has no Broadcom NICs.
     """

@@ -42,7 +42,7 @@ def design_file(
     - ``lock``: a lock to use instead of the file's own.
     - ``inventory_of``: a different fabric file, whose inventory is used if this one has none.
     - ``compact``: free the slots of names that the file no longer has, for new names to use.
-    - ``device``: switches that replace those of the file.
+    - ``device``: switch models and systems that replace those of the file, as for ``--device``.
     - ``hardware``: a folder of hardware files (``railweave.model.catalog.hardware_files``).
     - ``changes``: values that replace fields of the file, as in ``read_source``.
 
@@ -55,7 +55,10 @@ def design_file(
 def design_source(
     source: Source, *, compact: bool = False, device: Sequence[str] = (), hardware: Path | None = None
 ) -> tuple[Network, Lock]:
-    """Design a source, as ``design_file`` does after reading it. Return the network and the new lock. Raises ``InputError``."""
+    """Design a source, as ``design_file`` does after reading it. Return the network and the new lock.
+
+    Raises ``InputError`` with file and line of every mistake.
+    """
     user_hardware = own_hardware(hardware, source.document)
     known = packaged().with_hardware(user_hardware.hardware)
     spec, shapes = shaped(source.spec, known)
@@ -71,7 +74,7 @@ _CLUSTER_FILES = re.compile(r"hostfile(\..*)?|mpirun(-.*)?\.sh|tuner\.json", re.
 
 
 def is_cluster_file(name: str) -> bool:
-    """Return whether a name in the folder of all servers is reserved for a file that all servers share. Case is ignored."""
+    """Return True if a name in the folder of all servers is reserved for a file that all servers share. Case is ignored."""
     return _CLUSTER_FILES.fullmatch(name) is not None
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Attributes = Mapping[str, str]
     Changes = dict[str, tuple[str, str]]
-    """Old and new value of each attribute that differs; empty if there is none."""
+    """The old and the new value of each attribute that differs, by attribute name. A missing value is empty."""
 
 
 class CableWork(NamedTuple):
@@ -160,7 +160,7 @@ def bill_changes(old: Network, new: Network) -> tuple[BillChange, ...]:
 
 
 def cable_work(old: Network, new: Network) -> Iterator[CableWork]:
-    """Yield the technician's tasks: existing cables in their order, then new ones."""
+    """Yield the technician's tasks: existing cables in their order, then new cables."""
     before, after = ({cable.name: cable for cable in network.cables} for network in (old, new))
     added = {
         (end.device, end.port): new_cable
@@ -236,7 +236,8 @@ class FileChange:
 class DeviceDiff:
     """The changes of one switch: Junos commands, added and removed lines of other systems, and every changed file.
 
-    ``changes`` is only set for a switch that keeps its system. A new switch, or one with a different system, gets whole files.
+    ``changes`` is set only for a switch that keeps its system. A new switch, or a switch whose system changes, gets
+    whole files.
     """
 
     device: str
@@ -250,7 +251,7 @@ class DeviceDiff:
 
     @property
     def reason(self) -> str:
-        """The reason why commands cannot change the old configuration into the new one. Empty if they can."""
+        """The reason why commands cannot change the old configuration into the new one. Empty if commands can."""
         before, after = self.systems
         if self.change == "new":
             return f"{self.device} is new: it takes its whole configuration, which `railweave build` writes"

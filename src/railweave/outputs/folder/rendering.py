@@ -128,7 +128,9 @@ class _Folder(NamedTuple):
 def rendering_servers(
     network: Network, earlier: EarlierBuild, tables: Mapping[str, Callable[[Network], bytes]]
 ) -> Generator[Callable[[], RenderedFiles]]:
-    """Start rendering the servers, and yield a function that waits for the result and returns it. It includes files that servers share.
+    """Start rendering the servers, and yield a function that waits for the result and returns it.
+
+    The result includes the files that all servers share.
 
     ``tables`` maps paths to writers of files that depend only on the network. They run in parallel with the servers.
     """

@@ -1,4 +1,4 @@
-"""Sources of networks: a fabric file, a build folder, or two of them to compare."""
+"""Sources of networks: a fabric file, a build folder, or two such sources to compare."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ def load(
 ) -> Network:
     """Return the network of a fabric file, or of a ``build`` output folder (its ``design.json``). Nothing is written.
 
-    - ``lock``: allocations to use in place of the lock next to the fabric file. A folder has its own.
-    - ``device``: switches that replace those of the file, as for ``--device``: ``leaf=MODEL:NOS``, ``leaf=:eos``, ``:eos``.
+    - ``lock``: allocations to use in place of the lock next to the fabric file. A build folder contains its own lock.
+    - ``device``: switches that replace those of the file, as for ``--device``: ``leaf=MODEL:NOS``, ``leaf=:eos``,
+      ``:eos``.
     - ``hardware``: a folder of hardware files (docs/hardware.md). A build folder needs none.
     - ``changes``: values that replace fields of the fabric file, by path: ``{"fabrics.backend.topology.spines": "2"}``.
 
@@ -80,7 +81,7 @@ def load_pair(
 
 
 def check_as_designed(source: Network | Path, device: Sequence[str]) -> None:
-    """Raise ``InputError`` if ``device`` asks for different switches and the network is already designed."""
+    """Raise ``InputError`` if ``device`` names switches and the source is a network or build folder, which is already designed."""
     if device:
         statement = f"{source.name} is designed" if isinstance(source, Network) else f"{source} is built"
         fix = "give the fabric file, or build it again with --device"

@@ -55,7 +55,7 @@ class StartedFabric:
     """A fabric that was sized for a number of GPUs, and written.
 
     - ``written``: the files, the fabric file first.
-    - ``notes``: sentences on the number of queue pairs, which was ``predicted`` if that was asked for.
+    - ``notes``: sentences about the number of queue pairs, which is ``predicted`` if this was requested.
     - ``costs``: the cost of each shape that fits, by its title; empty without prices.
     - ``findings``: the errors and warnings that ``build`` will report.
     """
@@ -69,11 +69,11 @@ class StartedFabric:
 
     @property
     def good(self) -> bool:
-        """Return whether no finding is an error."""
+        """True if no finding is an error."""
         return all(finding.severity != "error" for finding in self.findings)
 
     def lines(self) -> list[str]:
-        """Return the chosen shape and its alternatives, the files, and what the operator must fill in."""
+        """Return the chosen shape and its alternatives, the files, and the parts that the operator must fill in."""
         return [
             *words(self.sizing.catalog, self.sizing.sized),
             *(f"cost as {name}: {cost}" for name, cost in self.costs.items()),
@@ -115,7 +115,7 @@ def start_for_gpus(
     - ``predict_qps``: choose the number of queue pairs by prediction.
     - ``hardware``: a folder of hardware files; ``prices``: a file of prices; ``html``: a page to write.
 
-    Raises ``InputError`` for wrong input and if no shape fits, and ``OutputError``.
+    Raises ``InputError`` for wrong input or if no shape fits, and ``OutputError`` if the folder cannot be written.
     """
     check_new(folder)  # before minutes of work
     if html is not None:
@@ -166,13 +166,14 @@ def sized(answer: Answer, hardware: Path | None = None) -> Network:
 
 
 ANY_SWITCH = "qfx5240-64"
-"""The switch of a network that is only there to predict servers: it has ports for every speed of NICs from 100G to 800G."""
+"""The switch model of a network that is designed only to predict servers. It has ports for every speed of NICs from 100G to 800G."""
 
 
 def of_servers(servers: int, gpus: int, nics: int, nic: str, hardware: Path | None = None) -> Network:
-    """Return a network without oversubscription for a number of like servers, as ``init --gpus`` sizes it. Nothing is written.
+    """Return a network without oversubscription for a number of identical servers, as ``init --gpus`` sizes it. Nothing is written.
 
-    ``gpus``, ``nics``: for each server. ``nic``: a server model or a model of its NICs. Raises ``InputError`` if there is none.
+    ``gpus``, ``nics``: for each server. ``nic``: a server model or a model of its NICs. Raises ``InputError`` if there
+    is no such model.
     """
     request = Request(servers * gpus, nic, ANY_SWITCH, gpus_per_server=gpus, nics_per_server=nics)
     return sized(answer(packaged().with_hardware(own_hardware(hardware).hardware), request), hardware)

@@ -166,7 +166,7 @@ def earlier_lock(fabric: Path, out: Path) -> Lock | None:
 
 
 def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> list[Finding]:
-    """Return a finding if the fabric file's lock was missing, and names were therefore given other slots than in the earlier build.
+    """Return a finding, in a list, if the fabric file's lock was missing and names therefore got other slots than in the earlier build.
 
     ``before`` is the lock of the earlier build, or None.
     """
@@ -246,15 +246,15 @@ def build(
     prices: Path | None = None,
     progress: Callable[[str], None] = silent,
 ) -> Built:
-    """Build ``fabric`` into ``out``.
+    """Build the fabric file ``fabric`` into the folder ``out``, and return the result.
 
     - ``compact``: free the slots of names that no longer exist before designing.
     - ``device``: switches that replace those of the file, as ``leaf=MODEL:NOS`` (``railweave.design.retarget``).
     - ``hardware``: a folder of hardware files.
     - ``prices``: a file of prices for the report's bill of materials.
 
-    Raises ``InputError`` for bad input, and ``OutputError`` if the output cannot be written. The old output and the lock are then
-    unchanged.
+    Raises ``InputError`` for wrong input, and ``OutputError`` if the output cannot be written. The old output and the
+    lock are then unchanged.
     """
     with uncollected(), _to_be_written(out):
         return _build(fabric, out, secrets, progress, compact=compact, device=device, hardware=hardware, prices=prices)

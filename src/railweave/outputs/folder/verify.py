@@ -42,11 +42,14 @@ OTHERS = (DESIGN, "topology.svg", "report.html", "findings.json", "fabric.lock")
 """The files at the top of a build folder that are checked only by the digests of the manifest, and not rendered again."""
 RUNBOOKS = "runbook"
 LEFT_ALONE = (".git", STAGING)
-"""The beginnings of names at the top of a folder that are ignored: a Git repository, and builds that are running or were killed."""
+"""The prefixes of names at the top of a folder that are ignored: the files of a Git repository, and of builds that are running or were killed."""
 
 
 def content_of(folder: Path, name: str) -> bytes | None:
-    """Return a file's content, at most ``MOST_BYTES`` + 1 bytes. None if it cannot be opened, empty if it is not a regular file."""
+    """Return a file's content, at most ``MOST_BYTES`` + 1 bytes.
+
+    Return None if the file cannot be opened, and empty content if it is not a regular file.
+    """
     try:
         file = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NONBLOCK)  # a pipe would keep who opens it waiting
     except OSError:
@@ -314,7 +317,7 @@ def verify(
     every: bool = False,
     progress: Callable[[str], None] = silent,
 ) -> Verified:
-    """Check a network and validate its files: those in a build ``folder``, or else the rendered ones.
+    """Check a network and validate its files: the files in a build ``folder``, or else the rendered files.
 
     If ``folder`` or ``running`` is given, the configurations of switches come from there instead of the design, and differences
     from the design are findings.

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def held(folder: Path) -> Generator[None]:
-    """Lock an existing folder during a ``with`` statement. Raises ``OutputError`` with owner and age if another build has locked it.
+    """Lock an existing folder during a ``with`` statement.
+
+    Raises ``OutputError`` with the owner and age of the lock if another build has locked the folder.
 
     The kernel releases the lock when the process ends for any reason (flock(2)). A lock file left by a killed build is reused.
     """
@@ -160,7 +162,7 @@ def write_folder(
 
 @contextlib.contextmanager
 def making(folder: Path) -> Generator[None]:
-    """Create a folder and its parents for a ``with`` statement. At its end, remove those of them that are still empty."""
+    """Create a folder and its parents for a ``with`` statement. At its end, remove those of these folders that are still empty."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -248,7 +250,7 @@ class EarlierBuild:
     whole: dict[str, int]
 
     def has(self, folder: str, key: str) -> bool:
-        """Return whether a folder already has the files that rendering its input produces. ``key`` identifies the input."""
+        """Return True if a folder already has the files that rendering its input produces. ``key`` identifies the input."""
         return folder in self.whole and self.stamps.get(folder) == stamp(key, self.files[folder])
 
 

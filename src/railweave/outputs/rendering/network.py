@@ -28,7 +28,7 @@ EMULATION = "frr"
 
 
 def targets(switch: Switch) -> tuple[str, ...]:
-    """Return the systems for which a switch is rendered: its own, and the one that the lab runs in its place, if different."""
+    """Return the systems for which a switch is rendered: the switch's own system, and the system that the lab runs in its place, if it is different."""
     return tuple(dict.fromkeys((switch.nos, emulation(switch))))
 
 
@@ -38,7 +38,7 @@ def emulation(switch: Switch) -> str:
 
 
 def switch_configs(network: Network, config: DeviceConfig) -> list[DeviceConfig]:
-    """Return the configurations of a switch for each of its target systems. ``config`` is the one for its own system."""
+    """Return the configurations of a switch for each of its target systems. ``config`` is the configuration for the switch's own system."""
     wanted = targets(network.switch(config.name))
     return [config if target == config.nos else device_config(network, config.name, target) for target in wanted]
 

@@ -25,7 +25,7 @@ ADDRESSES = columns(
 
 
 def cabling_csv(network: Network) -> str:
-    """Return the cabling table, one row per cable. The column ``length_is`` tells whether the length is planned or measured."""
+    """Return the cabling table, one row per cable. The column ``length_is`` is ``planned`` or ``measured``."""
     return csv_text(CABLING, _cables(network))
 
 
@@ -48,7 +48,7 @@ RACKS = columns(
 def racks_csv(network: Network) -> str:
     """Return the cable ends at each rack, one per row: rack by rack, and from the lowest unit up.
 
-    A cable between two racks is in the rows of both. A cable whose devices are in no rack is in no row.
+    A cable between two racks has a row for each rack. A cable whose devices are in no rack has no row.
     """
     rows: list[tuple[object, ...]] = []
     for cable in network.cables:

@@ -1,4 +1,7 @@
-"""The body of the report: bill of materials, forwarding, servers and decisions. It needs no findings, so it is drawn before checks end."""
+"""The body of the report: bill of materials, forwarding, servers and decisions.
+
+The body needs no findings, so it is created before the checks end.
+"""
 
 from __future__ import annotations
 

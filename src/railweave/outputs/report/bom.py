@@ -37,7 +37,11 @@ KINDS = ("switch", "server", "NIC", "pluggable", "cable assembly", "fibre cable"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A line of the bill. ``kind`` is one of ``KINDS``, ``name`` is the catalog's, and ``used_at`` describes where the item is used."""
+    """A line of the bill.
+
+    ``kind`` is one of ``KINDS``, ``name`` is the item's name in the catalog, and ``used_at`` describes where the item
+    is used.
+    """
 
     kind: str
     name: str
@@ -45,7 +49,7 @@ class Item:
     description: str
     used_at: str
     watts: float | None = None
-    """The largest power draw of one item in watts, or None if unknown. A server's includes its parts."""
+    """The largest power draw of one item in watts, or None if unknown. The power of a server includes its parts."""
 
 
 def bill(network: Network) -> list[Item]:
@@ -68,7 +72,7 @@ class Power:
 
 
 def power(items: Sequence[Item]) -> Power:
-    """Return the power draw of a bill. Modules in NICs count separately, because data sheets of servers do not include them."""
+    """Return the power draw of a bill. Modules in NICs are counted separately, because data sheets of servers do not include them."""
     watts: dict[str, float] = {}
     unknown: list[str] = []
     for item in items:

@@ -1,7 +1,7 @@
 """Capacity of each rail: oversubscription, uplinks in use towards other stripes, shares of path colors; and effects of failures.
 
-Bandwidth is that of the cables. Uplinks in use are counted in the computed forwarding tables, so that an uplink that a policy
-makes unusable shows up here.
+Bandwidth is that of the cables. Uplinks in use are counted in the computed forwarding tables, so that an uplink that a
+policy makes unusable is not counted.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ class RailCapacity:
     """The capacity of all leaves that serve one set of rails.
 
     - ``down_gbps`` and ``up_gbps``: the sums over all of the leaves.
-    - ``oversubscription`` and ``one_spine_down``: those of the worst leaf (None without uplinks, or if no spine is left).
-    - ``uplinks_used``: the fewest and most uplinks that a leaf uses towards another leaf of the same rails. ``spines``: the
-      number of their spines. ``width``: the number of uplinks per path color. All are None if there is no other leaf. For a rail
-      with only one leaf, leaves of other rails count.
-    - ``color_one_spine_down``: the highest oversubscription of a path color that loses some of its uplinks with a spine, if
-      servers use all colors equally. None if all uplinks of a spine have one color, because its traffic then moves to the others.
-    - ``color_gbps``: the least and most bandwidth of a path color on a leaf.
+    - ``oversubscription`` and ``one_spine_down``: the oversubscription of the worst leaf, and that with one spine down
+      (None without uplinks, or if no spine is left).
+    - ``uplinks_used``: the smallest and the largest number of uplinks that a leaf uses towards another leaf of the same
+      rails. ``spines``: the number of their spines. ``width``: the number of uplinks per path color. All are None if
+      there is no other leaf. For a rail with only one leaf, the numbers refer to leaves of other rails.
+    - ``color_one_spine_down``: the highest oversubscription of a path color that loses some of its uplinks with a
+      spine, if servers use all colors equally. None if all uplinks of a spine have one color, because its traffic then
+      uses the other spines.
+    - ``color_gbps``: the smallest and the largest bandwidth of a path color on a leaf.
     """
 
     rails: tuple[int, ...]

@@ -61,7 +61,7 @@ class Figures:
 
 
 def figures(network: Network, fabric: Fabric | None = None) -> Figures:
-    """Return the totals of a network, or of one fabric if given. The number of colors is that of the fabric with the most."""
+    """Return the totals of a network, or of one fabric if given. The number of colors is the largest of all fabrics."""
     fabrics = network.fabrics if fabric is None else (fabric,)
     names = {fabric.name for fabric in fabrics}
     servers = [server for server in network.servers if any(nic.fabric in names for nic in server.nics)]
@@ -116,7 +116,7 @@ def plural(role: str) -> str:
 
 
 def gpus(servers: Sequence[Server]) -> int:
-    """Return the number of GPUs of servers, by the catalog. A model that is not in the catalog counts one GPU for each NIC."""
+    """Return the number of GPUs of servers, by the catalog. For a model that is not in the catalog, one GPU is counted for each NIC."""
     models = catalog().servers
     return sum(models[server.model].gpus if server.model in models else len(server.nics) for server in servers)
 
@@ -163,8 +163,8 @@ def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
 def span(names: Sequence[str]) -> str:
     """Return a short form of an ordered list of names.
 
-    Consecutive names become the first and the last. Up to ``LISTED`` other names are all listed; of a longer list, the first two,
-    the last and the count are.
+    Consecutive names become the first and the last. Up to ``LISTED`` other names are all listed; from a longer list,
+    the first two, the last and the count are given.
     """
     if not names:
         return "none"

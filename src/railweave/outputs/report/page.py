@@ -127,7 +127,7 @@ SERVERS_ABOUT = (
 )
 
 SCRIPTS = ("tables.js", "facts.js", "picture.js", "stripe.js", "paths.js", "page.js")
-"""The parts of the page's script, in an order in which each part needs only earlier ones."""
+"""The parts of the page's script, in an order in which each part needs only earlier parts."""
 
 
 def report_html(

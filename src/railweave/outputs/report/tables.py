@@ -4,9 +4,9 @@ A table is ``{id, columns: [{title, kind}], rows, data}`` with one entry of ``da
 ``{d: values, i: indexes}``. ``kind`` gives the form of a cell: ``text``, ``mono`` (names and addresses), ``number``, ``word``
 (short text), ``severity``, or ``color``, whose values are ``SWATCH NAME`` with the CSS class of the path color's swatch.
 
-Addresses are compressed further, because a large cluster has hundreds of thousands. A NIC has the same interface identifier after
-every prefix of its segment. The identifier is therefore stored once per NIC, and the prefixes once per segment. The page combines
-them row by row.
+Addresses are compressed further, because a large cluster has hundreds of thousands of addresses. A NIC has the same
+interface identifier after every prefix of its segment. The identifier is therefore stored once per NIC, and the
+prefixes once per segment. The page combines them row by row.
 """
 
 from __future__ import annotations

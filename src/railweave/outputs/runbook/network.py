@@ -75,10 +75,10 @@ HEADER = ("Statement", "Look for", "Sources", "What is known")
 
 
 def first_switch(network: Network, config: DeviceConfig) -> list[Check]:
-    """Return the extra check for a switch that is the first of its kind. Empty for other switches, or if there is nothing to look at.
+    """Return the extra check for a switch that is the first of its kind. Empty for other switches, or if there is nothing to check.
 
-    Switches are of one kind if they have the same fabric, role, model, system, release and kinds of neighbors. If the first
-    switch accepts its configuration, the others of its kind will accept theirs.
+    Switches are of the same kind if they have the same fabric, role, model, system, release and kinds of neighbors. If
+    the first switch accepts its configuration, the others of its kind will accept theirs.
     """
     if not _is_first(network, config.name):
         return []

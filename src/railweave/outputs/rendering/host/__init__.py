@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def rt_tables_conf(config: HostConfig) -> str:
     """Return the text of rt_tables.conf (RLB document, Table 8).
 
-    ``railweave host apply`` writes the same text, so it does not change a file that was installed from here.
+    ``railweave host apply`` writes the same text, so it does not change a file that was installed from this text.
     """
     return rt_tables_text(
         config.name,

@@ -1,7 +1,10 @@
-"""Files that all servers share: ``hostfile``, ``mpirun.sh`` and ``tuner.json``. Servers with different libraries get one of each.
+"""Files that all servers share: ``hostfile``, ``mpirun.sh`` and ``tuner.json``.
 
-The source is the Thor2 guide, section 8.7.2. Its hostfile lists a server twice. Its MCA options are for Open MPI 4: the options
-of OpenSHMEM (SPML) are left out, and Open MPI 5 names shared memory ``sm`` and has no ``openib``.
+If servers use different libraries, there is one set of files for each library.
+
+The source is the Thor2 guide, section 8.7.2. In the guide, the hostfile lists a server twice, and the MCA options are
+for Open MPI 4. Differences here: the options of OpenSHMEM (SPML) are left out, and Open MPI 5 names shared memory
+``sm`` and has no ``openib``.
 """
 
 from __future__ import annotations
@@ -81,7 +84,7 @@ def _tree_way_ps(job: Job, nccl: Parameters, choice: Choice, pace: Pace, chunk: 
 
 
 COLLECTIVES: tuple[Collective, ...] = ("all-reduce", "all-gather", "reduce-scatter")
-"""The collectives that have rows in the table: those whose time a formula gives. For all others, NCCL can choose only the protocol."""
+"""The collectives that have rows in the table: the collectives whose time a formula gives. For all others, NCCL can choose only the protocol."""
 SMALLEST_POWER, LARGEST_POWER = 10, 34
 """The range of message sizes to evaluate, as powers of two: 1 KiB to 16 GiB."""
 ANY_BYTES = 10**15

@@ -1,9 +1,10 @@
-"""Services of a server: ``nic-qos.service`` for the NICs' QoS, and ``railweave host`` if it creates the tables and rules.
+"""Services of a server: ``nic-qos.service`` for the NICs' QoS, and the service of ``railweave host``, if that creates the tables and rules.
 
-Drivers give an RDMA device their own QoS when they create it: at every boot, and when a driver is reloaded, a card is plugged in,
-or firmware has recovered. ``nic-qos.service`` runs at boot and delays jobs until it has finished. After that, udev starts
-``nic-qos@PCI-ADDRESS.service`` for each new device (udev(7), SYSTEMD_WANTS). It sets the QoS of that NIC only, so that the
-traffic of the others is not disturbed. Sleep removes settings from devices that stay, which udev does not see.
+Drivers give an RDMA device their own QoS when they create it: at every boot, and when a driver is reloaded, a card is
+plugged in, or firmware has recovered. ``nic-qos.service`` runs at boot and delays jobs until it has finished. After
+that, udev starts ``nic-qos@PCI-ADDRESS.service`` for each new device (udev(7), SYSTEMD_WANTS). This service sets the
+QoS of that NIC only, so that the traffic of other NICs is not disturbed. Sleep can remove settings from a device
+without an event of udev, so ``nic-qos-resume.service`` runs after sleep.
 """
 
 from __future__ import annotations

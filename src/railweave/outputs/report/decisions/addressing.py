@@ -101,7 +101,7 @@ def _snmp(management: Management) -> str:
 
 
 def addressing_decision(network: Network, fabric: Fabric) -> Decision:
-    """Return the decision on servers' prefixes and VLANs, and on how servers get their addresses."""
+    """Return the decision on servers' prefixes and VLANs, and on the method by which servers get their addresses."""
     mine = [segment for segment in network.segments if segment.fabric == fabric.name]
     servers = [segment for segment in mine if not segment.edge]
     on_vlans = [server for server in servers if server.vlan is not None]

@@ -299,7 +299,7 @@ def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
 
 
 def ports_decision(network: Network, fabric: Fabric) -> Decision:
-    """Return the decision on ports: those that each tier uses towards the next."""
+    """Return the decision on ports: the ports that each tier uses towards the next tier."""
     rows: list[tuple[str, ...]] = []
     present = figures.roles(network, fabric)
     kinds: list[tuple[RoleName, str]] = [

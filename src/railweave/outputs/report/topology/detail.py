@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Row = tuple[Server, ...]  # the servers that share a row: one, or several that are alike
 
 BESIDE = 3
-"""The number of servers that keep their own row in a run of identical ones: the first two and the last."""
+"""The number of servers in a sequence of identical servers that keep their own row: the first two and the last."""
 
 
 def rows_of(servers: Sequence[Server], fabric: Fabric, most: int | None) -> list[Row]:

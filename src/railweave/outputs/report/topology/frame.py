@@ -100,7 +100,7 @@ class Frame:
 def measure(fabric: Fabric, stripes: list[Stripe], spines: bool, rows: int) -> Frame:
     """Return the dimensions of a fabric's drawing, wide enough for every name and for a cable of each row on its rail.
 
-    ``spines`` is True if the drawing has spines. ``rows`` is the number of rows of the stripe with the most.
+    ``spines`` is True if the drawing has spines. ``rows`` is the largest number of rows of a stripe.
     """
     rails = max((rail for stripe in stripes for leaf in stripe.leaves for rail in leaf.rails), default=1)
     columns = [58.0, 2.2 * rows + 20]
