@@ -1,7 +1,7 @@
-"""One folder per network operating system: all that railweave knows of it, behind the protocol ``System``.
+"""The network operating systems: one folder for each, with all that railweave knows about it, behind the protocol ``System``.
 
-A folder that has a ``system.yaml`` is one (``model.catalog.definitions``). A system's code is imported when ``system`` is first asked
-for it.
+A folder with a ``system.yaml`` is an operating system (``model.catalog.definitions``). A system's code is imported when
+``system`` is first called for it.
 
 Imports: ``model``.
 """
@@ -26,9 +26,10 @@ def systems() -> tuple[str, ...]:
 
 @lru_cache(maxsize=32)
 def system(nos: str) -> System:
-    """Return all that is known of an operating system.
+    """Return the ``System`` of an operating system, with all that railweave knows about it.
 
-    Raises ``KeyError`` if no system has that name, ``ImportError`` if its folder is not as ``systems.loader`` describes.
+    Raises ``KeyError`` if no system has that name, and ``ImportError`` if its folder is not as ``systems.loader``
+    describes.
     """
     if nos not in system_files():
         raise KeyError(nos)

@@ -1,4 +1,4 @@
-"""Gaps that every system words alike: the operator's own statements, and what a switch's platform or release lacks or has elsewhere."""
+"""Gaps that all systems describe with the same words: the operator's own statements, and parts of the design that a switch's platform or release lacks or expresses differently."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def note(name: str, says: str, why: str, fix: str = "") -> Rule:
-    """Return the rule of a part of the design that a system has otherwise, or lacks without harm."""
+    """Return the rule for a part of the design that a system expresses differently, or lacks without harm. Its severity is ``info``."""
     return Rule(name, "info", "rendering", says, why, fix)
 
 
 def warning(name: str, says: str, why: str, fix: str = "") -> Rule:
-    """Return the rule of a part of the design that a system lacks, or that no one has tried on the system."""
+    """Return the rule for a part of the design that a system lacks, or that no one has tried on the system. Its severity is ``warning``."""
     return Rule(name, "warning", "rendering", says, why, fix)
 
 
@@ -68,7 +68,7 @@ _BOTH_ENDS = re.compile(
 
 
 def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) -> list[Finding]:
-    """Return a note for every merged line of the operator, and one warning each if lines affect routing or both ends of a link.
+    """Return a note for every merged line of the operator, one warning if such lines affect routing, and one if they affect both ends of a link.
 
     ``routing``: the first words of lines that affect routing.
     """
@@ -83,7 +83,7 @@ def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) 
 
 
 def left_out_findings(config: DeviceConfig) -> list[Finding]:
-    """``platform-lacks``, where something was left out for the platform, and ``queue-moved``."""
+    """Return ``platform-lacks`` if something was left out because of the platform, and ``queue-moved`` if a class has another queue than designed."""
     findings: list[Finding] = []
     if config.left_out:
         findings.append(PLATFORM_LACKS.finding(config.name, f"{config.model} has no {', no '.join(config.left_out)}"))
@@ -96,9 +96,9 @@ def left_out_findings(config: DeviceConfig) -> list[Finding]:
 def release_findings(
     config: DeviceConfig, tables: Iterable[Statements[Any]], sections: Callable[[DeviceConfig], Iterable[Section]]
 ) -> list[Finding]:
-    """Return ``release-lacks`` for the statements of a configuration that its release does not have, by the rows of tables.
+    """Return a finding ``release-lacks`` for each statement of a configuration that its release does not have, according to the rows of tables.
 
-    ``sections`` prints the configuration. It is called only if the release lacks a row at all.
+    ``sections`` renders the configuration. It is called only if the release lacks at least one row.
     """
     later = {
         table: {since for since in table.releases if release_key(config.release) < release_key(since)}

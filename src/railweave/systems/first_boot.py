@@ -1,6 +1,7 @@
-"""First boot of a new device: the vocabulary of the systems' modules ``first_boot``, whatever the system.
+"""First boot of a new device: the types that the modules ``first_boot`` of all systems share.
 
-A device that comes up without a configuration asks DHCP for an address (RFC 2131), says there who it is, and is told where its files are.
+A device that starts without a configuration requests an address by DHCP (RFC 2131) and identifies itself in the
+request. The answer contains the location of its files.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Says:
-    """The form in which a device gives its serial number by DHCP: the end of an option's text, after ``before``.
+    """The form in which a device sends its serial number by DHCP: the end of an option's text, after ``before``.
 
-    ``vendor`` is how its option 60 (vendor class identifier) begins; empty: it may have any. ``whole``: the option is the serial number alone.
+    ``vendor``: the prefix of its option 60 (vendor class identifier); empty means any. ``whole``: True if the option is
+    only the serial number.
     """
 
     option: int
@@ -47,7 +49,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Options:
-    """The values that DHCP gives a device: 67 (``bootfile``), 66 (``server_name``), 150 (``tftp_server``, an address), and texts of option 43 by their code."""
+    """The values that DHCP gives to a device: options 67 (``bootfile``), 66 (``server_name``), 150 (``tftp_server``, an address), and texts of option 43 by sub-option."""
 
     bootfile: str = ""
     server_name: str = ""
@@ -56,21 +58,21 @@ class Options:
 
 
 class Login(Protocol):
-    """A user: ``role``, the reference of its password's hash, and its public keys."""
+    """A user: ``role``, the reference to the hash of the password, and the public keys."""
 
     @property
     def role(self) -> str:
-        """``super-user``, ``operator`` or ``read-only``."""
+        """The role: ``super-user``, ``operator`` or ``read-only``."""
         ...
 
     @property
     def password(self) -> str | None:
-        """``secret:NAME`` of a crypt(3) hash; None for a user without a password."""
+        """The reference ``secret:NAME`` to a crypt(3) hash, or None for a user without a password."""
         ...
 
     @property
     def ssh_keys(self) -> tuple[str, ...]:
-        """As in authorized_keys."""
+        """The public SSH keys, in the form of authorized_keys."""
         ...
 
 
@@ -80,7 +82,7 @@ def quoted(text: str) -> str:
 
 
 def logins(users: Mapping[str, Login], root_password: str | None, groups: str) -> str:
-    """Return shell lines that create users, with their keys, on a Linux system. ``groups``: the groups of a super-user."""
+    """Return shell lines that create users, with their keys, on a Linux system. ``groups``: the groups of a super-user, as for useradd."""
     lines: list[str] = []
     for name, user in users.items():
         member = f" -G {groups}" if user.role == "super-user" and groups else ""

@@ -1,8 +1,9 @@
 """Statement forms: the lines of each operating system's files, the source of each form, and how it was checked.
 
-A form is a statement without its names and numbers, with the headers above it: ``router bgp <number> / router-id <address>``. Rows
-are in ``forms.yaml`` of the system's folder. Each names documents of that file's ``documents:``, and the kinds of these documents
-are the ways in which the form was checked: no row claims a check that no document stands for.
+A form is a statement without its names and numbers, with the headers above it:
+``router bgp <number> / router-id <address>``. The rows of forms are in ``forms.yaml`` of the system's folder. Each row
+names documents from that file's ``documents:``. The kinds of these documents give the ways in which the form was
+checked, so no row can claim a check without a document.
 
 The words of a form:
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from railweave.model.config.statements import Form as StatementForm
 
 Kind = Literal["model", "schema", "parser", "configurations", "document"]
-"""The kind of a source: the vendor's model, someone's schema, a program that reads the file, other people's files, a document."""
+"""The kind of a source: the vendor's model, a schema by others, a program that reads the file, configurations by others, or a document."""
 
 Way = Literal["model", "schema", "parser", "configurations", "document only", "nothing"]
 """The ways in which a form was checked, the strongest first."""
@@ -47,7 +48,7 @@ READ_BY: tuple[Literal["model", "schema", "parser", "configurations"], ...] = (
     "parser",
     "configurations",
 )
-"""Kinds of sources that are more than a document, the strongest first."""
+"""The kinds of sources that are stronger than a document, the strongest first."""
 
 WAYS: dict[Way, str] = {
     "model": "the vendor's own model (YANG) has the statement and takes its values",
@@ -57,7 +58,7 @@ WAYS: dict[Way, str] = {
     "document only": "a document has the line; nothing has read it",
     "nothing": "no public source has the line as it is written",
 }
-"""The words of each way."""
+"""The text for each way."""
 
 _PLACEHOLDERS = {
     "name": r"(?!/(?:\s|$))\S+",
@@ -91,9 +92,9 @@ class Form:
     documents: Mapping[str, Document] = field(repr=False)
     look_for: str = ""
     known: str = ""
-    """Facts about the form besides its sources: a limit of the check, or what no source says."""
+    """Facts about the form in addition to its sources: a limit of the check, or something that no source states."""
     words: str = ""
-    """The pattern of the form, if it is given by something else than its text."""
+    """The regular expression of the form, if it differs from the one that its text gives."""
 
     @property
     def kinds(self) -> set[Kind]:
@@ -108,11 +109,11 @@ class Form:
 
     @property
     def weak(self) -> bool:
-        """Return whether the only sources of the form are documents, or there is no source at all (see ``ways``)."""
+        """True if the only sources of the form are documents, or there is no source at all (see ``ways``)."""
         return self.ways[0] in {"document only", "nothing"}
 
     def cited(self) -> str:
-        """Return the sources as words: each document with the place in it."""
+        """The sources as text: each document with the place in it."""
         documents = [
             f"{self.documents[key].title}{f': {place}' if place else ''}" for key, place in self.sources.items()
         ]
@@ -120,13 +121,13 @@ class Form:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """The form as a pattern of a whole line."""
+        """The regular expression that matches a whole line of this form."""
         return re.compile(self.words or _pattern(self.text), re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """The forms of a system; ``included``: those of systems whose files it has too, as SONiC has FRR's."""
+    """The forms of a system. ``included``: the forms of systems whose files it also has, for example FRR's files on SONiC."""
 
     documents: Mapping[str, Document]
     forms: tuple[Form, ...]
@@ -142,7 +143,7 @@ class Forms:
         return by_word
 
     def of(self, line: str) -> list[Form]:
-        """Return the forms that a statement with its headers has: one, if the rows are right."""
+        """Return the forms that a statement with its headers matches: exactly one, if the rows are correct."""
         rows = self._by_word
         near = [*rows.get(line.split(" ", 1)[0], ()), *rows.get("", ())]
         of_line = [form for form in near if form.pattern.fullmatch(line)]
@@ -154,7 +155,7 @@ class Forms:
         return Forms(self.documents, tuple(form for form in forms if form.look_for))
 
     def to_look_at(self, lines: Iterable[str]) -> list[Form]:
-        """Return the forms of lines that a first switch is to be looked at for, in the order of the rows."""
+        """Return the forms of lines that an operator should check on a first switch, in the order of the rows."""
         rows = self._looked_at
         matched = {form for line in lines for form in rows.of(line)}
         return [form for form in rows.forms if form in matched]
@@ -174,7 +175,7 @@ def _part(part: str) -> str:
 
 @cache
 def forms_of(nos: str) -> Forms:
-    """Read the forms of an operating system: its ``forms.yaml``, or ``FORMS`` of its module ``forms``; none if it has neither.
+    """Return the forms of an operating system, from its ``forms.yaml`` or from ``FORMS`` of its module ``forms``; no forms if it has neither.
 
     Raises ``ValueError`` for a document that the file does not list.
     """
@@ -187,7 +188,7 @@ def forms_of(nos: str) -> Forms:
 
 
 def read_forms(file: Path) -> Forms:
-    """Read a file of forms. Raises ``ValueError`` for a document that the file does not list."""
+    """Return the forms in a file. Raises ``ValueError`` for a document that the file does not list."""
     data: _File = packaged_yaml(file.read_text(encoding="utf-8"))
     documents = {key: Document(**document) for key, document in data["documents"].items()}
     forms = tuple(form for group in data["forms"] for form in _group(documents, group, file.parent.name))

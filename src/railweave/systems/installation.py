@@ -1,6 +1,7 @@
-"""Installation of another release on a device: the verbs of a system's module ``upgrade``, whatever the system.
+"""Installation of another release on a device: the functions that the module ``upgrade`` of every system has.
 
-Nothing here knows when a device may be restarted: the caller has drained it, and has recorded the restart beforehand (``operations.deploy.upgrading``).
+This module does not decide when a device may be restarted: the caller drains it and records the restart beforehand
+(``operations.deploy.upgrading``).
 """
 
 from __future__ import annotations
@@ -31,16 +32,19 @@ class Image:
 
     @property
     def name(self) -> str:
-        """The last part of its path or URL."""
+        """The last part of the image's path or URL."""
         return (self.file or self.source).split("?")[0].rstrip("/").rpartition("/")[2]
 
 
 class Installation(Protocol):
-    """The verbs of a system's module ``upgrade``. They raise ``RefusedError`` if the device refuses, and ``ReachError`` if it is lost."""
+    """The functions of a system's module ``upgrade``.
+
+    They raise ``RefusedError`` if the device refuses, and ``ReachError`` if the connection is lost.
+    """
 
     @property
     def PROTOCOL(self) -> Spoken:  # noqa: N802 - a constant of the module
-        """The protocol by which commands reach the device."""
+        """The protocol by which commands are sent to the device."""
         ...
 
     @property
@@ -55,15 +59,15 @@ class Installation(Protocol):
 
     @property
     def BY_HAND(self) -> str:  # noqa: N802
-        """The reason why nothing here installs the release, so that an operator types the commands; empty: it is installed from here."""
+        """The reason why railweave does not install the release and an operator enters the commands; empty if railweave installs it."""
         ...
 
     def commands(self, image: Image) -> list[str]:
-        """Return the commands, for a person to read: to install, then to restart."""
+        """Return the commands for an operator to read: those that install, then those that restart."""
         ...
 
     async def boot(self, session: Session) -> str:
-        """Return a value that differs between two starts of the device: a number of seconds (Unix time), or any other word."""
+        """Return a value that differs between two starts of the device: a Unix time in seconds, or any other word."""
         ...
 
     async def install(self, session: Session, image: Image) -> None:
@@ -71,5 +75,5 @@ class Installation(Protocol):
         ...
 
     async def restart(self, session: Session) -> None:
-        """Restart the device. The session may end before the answer comes."""
+        """Restart the device. The session may end before the answer arrives."""
         ...

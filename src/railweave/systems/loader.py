@@ -1,7 +1,8 @@
-"""The loader of operating systems: the modules of a folder as one ``System``, each imported when it is first used.
+"""The loader of operating systems. It combines the modules of a folder into one ``System``, and imports each module when it is first used.
 
-A folder offers parts by modules and packages with the names of ``PARTS``, or by values of its ``__init__`` with these names. It offers
-functions of its ``__init__`` too: those that need more than one part (``USED_BY_FUNCTION``), and those that differ from most systems.
+A folder provides parts as modules and packages with the names in ``PARTS``, or as values with these names in its
+``__init__``. Its ``__init__`` also has functions: those that need more than one part (``USED_BY_FUNCTION``), and those
+that differ from most systems.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ OTHERS = "others"
 """The key under ``without:`` for the reason of all missing parts that are not named there."""
 
 FORMS = "forms.yaml"
-"""Statement forms, their sources and how each was checked (``systems.forms``): beside ``system.yaml``, if the system has them."""
+"""The name of the statement forms of a system, their sources and checks (``systems.forms``), which a system may have beside ``system.yaml``."""
 
 USED_BY_FUNCTION = {"changes": "trees", "lint": "mistakes"}
-"""Parts with the function of the folder that must use each. The arguments of these parts differ between systems."""
+"""The parts, with the function of the folder that must use each. The arguments of these parts differ between systems."""
 
 FUNCTIONS = ("trees", "configurations", "mistakes", "quoted", "started_daemons", "by_hand")
 """Functions that the ``__init__`` of a folder may have. A module of that name would take the function's place when it is imported."""
@@ -65,7 +66,7 @@ def _refuse_read_policies(config: DeviceConfig) -> None:
 
 
 class SystemFolder:
-    """A system's folder as a ``System``. Raises ``ImportError`` if a part is missing without a reason, or unknown."""
+    """A system's folder as a ``System``. Raises ``ImportError`` if a part is missing without a reason, or is unknown."""
 
     def __init__(self, definition: Path, package: ModuleType) -> None:
         self.without: Mapping[str, str] = missing_parts(definition, package)
@@ -84,20 +85,20 @@ class SystemFolder:
         return cast("protocol.Renderer", self._part("render"))
 
     def files(self, config: DeviceConfig) -> dict[str, str]:
-        """Print a configuration (``Renderer.files``). Raises ``RenderError`` if it has policies that are only read."""
+        """Return the files of a configuration (``Renderer.files``). Raises ``RenderError`` if it has policies that can only be read."""
         _refuse_read_policies(config)
         return self._renderer.files(config)
 
     def gaps(self, config: DeviceConfig) -> list[Finding]:
-        """Find what cannot be expressed (``Renderer.gaps``)."""
+        """Return findings about parts that the system cannot express (``Renderer.gaps``)."""
         return self._renderer.gaps(config)
 
     def lines(self, config: DeviceConfig) -> list[str]:
-        """List the statements (``Renderer.lines``)."""
+        """Return a line for each statement (``Renderer.lines``)."""
         return self._renderer.lines(config)
 
     def check_extra(self, text: str) -> None:
-        """Read the operator's own statements (``Renderer.check_extra``)."""
+        """Check that the operator's own statements can be read (``Renderer.check_extra``)."""
         self._renderer.check_extra(text)
 
     @property
@@ -142,35 +143,35 @@ class SystemFolder:
 
     @property
     def validators(self) -> Sequence[Validator]:
-        """``VALIDATOR`` of the module ``validator``."""
+        """The value ``VALIDATOR`` of the module ``validator``, as a sequence; empty if there is none."""
         part = self._part("validator")
         return () if part is None else (cast("Validator", part.VALIDATOR),)
 
     def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
-        """Return trees by file (``System.trees``); without a function ``trees`` none, and nothing is compared."""
+        """Return trees by file name (``System.trees``). Empty if the folder has no function ``trees``; nothing is compared then."""
         return self._function("trees", _no_trees)(config)
 
     def configurations(self, config: DeviceConfig) -> list[str]:
-        """Return the files of a configuration (``System.configurations``)."""
+        """Return the names of the files of a configuration (``System.configurations``)."""
         return self._function("configurations", self._printed)(config)
 
     def _printed(self, config: DeviceConfig) -> list[str]:
         return list(self.trees(config))
 
     def lint(self, config: DeviceConfig) -> list[Finding]:
-        """Return mistakes (``System.lint``)."""
+        """Return findings about mistakes (``System.lint``)."""
         return self._function("mistakes", _none)(config)
 
     def quoted(self, file: str, text: str) -> str:
-        """Return a text as a file takes it (``System.quoted``)."""
+        """Return a text quoted for a file of the system (``System.quoted``)."""
         return self._function("quoted", _word)(file, text)
 
     def daemons(self, config: DeviceConfig) -> frozenset[str] | None:
-        """Return FRRouting's daemons (``System.daemons``); None: all of them."""
+        """Return the FRRouting daemons of a switch (``System.daemons``); None means all of them."""
         return self._function("started_daemons", _all)(config)
 
     def by_hand(self, device: str) -> str:
-        """Return how to load files by hand (``System.by_hand``)."""
+        """Return instructions to load the files by hand (``System.by_hand``)."""
         return self._function("by_hand", _by_hand)(device)
 
 

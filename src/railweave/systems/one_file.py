@@ -1,4 +1,4 @@
-"""Systems of one file: lines under headers, all of them rows of one statement table."""
+"""Systems with one configuration file whose lines, under headers, are all rows of one statement table."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _RULES = LineRules(replaced=(), cut=(), emptied=(), defined=())
 class OneFile(Generic[T]):
     """The parts ``render`` and ``read`` of such a system.
 
-    - ``value_of``: what the commands say of a configuration. ``config_of``: the reverse.
-    - ``missing``: the findings about what was asked for and the commands cannot say.
+    - ``value_of``: the function from a configuration to the value of the statement table. ``config_of``: its reverse.
+    - ``missing``: the function that returns findings about parts of a configuration that the commands cannot express.
     """
 
     nos: str
@@ -40,21 +40,21 @@ class OneFile(Generic[T]):
     missing: Callable[[DeviceConfig], list[Finding]]
 
     def tree(self, config: DeviceConfig) -> list[Section]:
-        """Return the configuration of a device, the operator's own lines merged in. Raises ``RenderError`` if these cannot be read."""
+        """Return the configuration of a device, with the operator's own lines merged in. Raises ``RenderError`` if these cannot be read."""
         sections = self.table.printed(self.value_of(config))
         merge(sections, parse(config.extra))
         return sections
 
     def files(self, config: DeviceConfig) -> dict[str, str]:
-        """Return the file."""
+        """Return the text of the file, by its name."""
         return {self.file: "".join(f"{line}\n" for line in _indented(self.tree(config)))}
 
     def gaps(self, config: DeviceConfig) -> list[Finding]:
-        """Return what was asked for and is not in the file."""
+        """Return findings about parts of the configuration that are not in the file."""
         return self.missing(config)
 
     def lines(self, config: DeviceConfig) -> list[str]:
-        """Return every line with the headers above it, which ``railweave diff`` compares."""
+        """Return every line, preceded by the headers of its sections. ``railweave diff`` compares these lines."""
         return flat(self.tree(config))
 
     def check_extra(self, text: str) -> None:
@@ -62,7 +62,7 @@ class OneFile(Generic[T]):
         parse(text)
 
     def read(self, texts: Mapping[str, str]) -> Reading:
-        """Return the configuration that the texts hold together. A line that is no row of the table is not understood.
+        """Return the configuration of one device, read from all its texts together. A line that is no row of the table is not understood.
 
         Raises ``RenderError`` if a text cannot be read.
         """
@@ -83,7 +83,7 @@ class OneFile(Generic[T]):
         return Reading(config, tuple(statements))
 
     def parsed(self, file: str, text: str) -> ConfigTree:
-        """Return a text as a tree. Raises ``RenderError`` if the text cannot be read."""
+        """Return a text as a tree for comparison. Raises ``RenderError`` if the text cannot be read."""
         del file
         return section_tree(parse(text), _RULES)
 

@@ -15,7 +15,7 @@ class Outage(Protocol):
 
     @property
     def DAEMONS(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
-        """The name of the system's own process, by the name in scenarios (``bgpd``). Other processes cannot be ended."""
+        """The names of the system's own processes, by the names in scenarios (such as ``bgpd``). Other processes cannot be ended."""
         ...
 
     @property

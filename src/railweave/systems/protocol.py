@@ -128,7 +128,7 @@ class System(Renderer, Protocol):
         ...
 
     def by_hand(self, device: str) -> str:
-        """Return, for a system without ``transaction``, why railweave cannot change a running device, and which files to load by hand."""
+        """Return, for a system without ``transaction``, the reason why railweave cannot change a running device, and the files to load by hand."""
         ...
 
 
@@ -163,7 +163,7 @@ class StateReader(Protocol):
 
     @property
     def PROBES(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
-        """By daemon, a command that only this daemon answers. It shows which daemon is at fault if a question gets no answer in time."""
+        """Commands by daemon, each of which only that daemon answers. They show which daemon is at fault if a question gets no answer in time."""
         ...
 
     def questions(
@@ -172,7 +172,8 @@ class StateReader(Protocol):
         """Return the questions to a switch.
 
         - ``asked``: routes to ask for, as (VRF, prefix).
-        - ``tables``: True to ask for whole routing tables. False: ask for the numbers of routes instead, if the system shows them.
+        - ``tables``: True to ask for whole routing tables; False to ask for the numbers of routes instead, if the
+          system shows them.
         """
         ...
 
@@ -201,7 +202,7 @@ class Telemetry(Protocol):
 
     @property
     def SNMP(self) -> Sequence[Column]:  # noqa: N802
-        """The columns that SNMP gives and no subscription does."""
+        """The SNMP columns with values that no gNMI subscription gives."""
         ...
 
     @property
@@ -211,7 +212,7 @@ class Telemetry(Protocol):
 
     @property
     def NOT_STREAMED(self) -> Mapping[str, str]:  # noqa: N802
-        """Series that no subscription gives, each with the reason."""
+        """The series that no subscription gives, each with the reason."""
         ...
 
     def series(self, elements: Elements) -> Series | None:
@@ -220,15 +221,15 @@ class Telemetry(Protocol):
 
 
 class Runbook(Protocol):
-    """Commands to type on a switch, and their expected output: the module ``runbook`` of a system's folder."""
+    """Commands to enter on a switch, and their expected output: the module ``runbook`` of a system's folder."""
 
     @property
     def CONFIGURATION(self) -> str:  # noqa: N802 - a constant of the module
-        """The file that is loaded."""
+        """The name of the configuration file that is loaded on the switch."""
         ...
 
     def load(self, config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the steps that put the configuration on the switch: each has a sentence, and the commands to type."""
+        """Return the steps that load the configuration on the switch, each as (a sentence, the commands to enter)."""
         ...
 
     def identity(self, config: DeviceConfig, serial: str) -> Check:
@@ -245,21 +246,21 @@ class FirstBoot(Protocol):
 
     @property
     def SAYS(self) -> tuple[Says, ...]:  # noqa: N802 - a constant of the module
-        """DHCP options in which a device may send its serial number."""
+        """The DHCP options in which a device may send its serial number."""
         ...
 
     @property
     def HEADERS(self) -> tuple[str, ...]:  # noqa: N802
-        """Headers of its HTTP requests that have its serial number; empty if it sends none."""
+        """The headers of the device's HTTP requests that contain its serial number; empty if it sends none."""
         ...
 
     @property
     def TAKES_IMAGE(self) -> bool:  # noqa: N802
-        """True if the device can be given an image to run."""
+        """True if the device can be given an image to install and run."""
         ...
 
     def files(self, config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-        """Return the files of a device by name, made from the rendered files of the configuration with which it is to boot."""
+        """Return the files of a device by name, derived from the rendered files of the configuration with which it will boot."""
         ...
 
     def options(self, place: Place) -> Options:

@@ -1,4 +1,4 @@
-"""The way from a capture to ``DeviceState``: each device's answers by the reader of its operating system."""
+"""Conversion of a capture to ``DeviceState``: the reader of each device's operating system reads its answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_state(device: str, nos: str, texts: Mapping[str, str]) -> DeviceState:
-    """Return the state of one device from its answers, by question. Nothing is raised, whatever the answers are."""
+    """Return the state of one device from its answers. ``texts``: the answers by question. No answer raises an error."""
     answers = Answers(device, texts)
     reader = system(nos).state if nos in systems() else None
     if reader is None:

@@ -1,16 +1,17 @@
-"""Runbooks of systems as texts: one printer puts the values of a switch into the steps of its operating system.
+"""Runbooks of systems as texts. One printer inserts the values of a switch into the steps of its operating system.
 
-A text has a step in a few lines::
+A step in a text has a few lines::
 
     #[bgp.bfd] BFD
     $ show bfd peers
     - {bfd_sessions} up
     | sessions
 
-``#`` begins a step with its title, ``$`` is a command to type, ``-`` a point that it must show, ``|`` a table. Names in braces are those of
-``VALUES``, or attributes of ``Switch``. A line with a name that has no value is left out, and a line with a name that has several is
-printed for each of them. ``{?name}`` and ``{!name}`` print nothing, and leave out a line without, or with, that value; names in brackets do
-the same for a step, and ``*name`` there prints the step for each of several.
+``#`` begins a step with its title, ``$`` begins a command to enter, ``-`` a point that its output must show, and ``|``
+the name of a table. Names in braces are names in ``VALUES``, or attributes of ``Switch``. A line with a name that has
+no value is left out. A line with a name that has several values is printed for each of them. ``{?name}`` and
+``{!name}`` print nothing: the line is left out if the value is missing (``?``) or present (``!``). Names in brackets do
+the same for a step, and ``*name`` in brackets prints the step for each of several values.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: the ``commands`` to type, and what they must show, as points and as a table."""
+    """One check: the ``commands`` to enter, and their expected output, as points and as a table."""
 
     title: str
     commands: tuple[str, ...]
@@ -45,11 +46,11 @@ class Check:
 
 
 class Text(str):
-    """A part of a sentence that may be empty: the line is printed all the same."""
+    """A part of a sentence that may be empty. The line is printed even if it is."""
 
 
 class Table(NamedTuple):
-    """A table of routes that is looked at: its family, its VRF, and one of its routes."""
+    """A table of routes that is examined: its family, its VRF, and one of its routes."""
 
     family: str
     vrf: str = ""
@@ -57,19 +58,20 @@ class Table(NamedTuple):
 
     @property
     def ip(self) -> str:
-        """The family as commands have it that say ``ip`` for IPv4."""
+        """The family in the words of commands that use ``ip`` for IPv4."""
         return "ipv6" if self.family == "ipv6" else "ip"
 
     @property
     def junos(self) -> str:
-        """The table in the words of Junos."""
+        """The name of the table in Junos."""
         return f"{self.vrf}.{'inet6' if self.family == 'ipv6' else 'inet'}.0"
 
 
 class Switch:
-    """A switch whose runbook is written. ``switch[name]`` is a value of its system.
+    """A switch whose runbook is written. ``switch[name]`` is a value from its system.
 
-    Parts of the configuration are of any type here: a step about a part is only printed if the configuration has it.
+    Parts of the configuration have no specific type here, because a step about a part is printed only if the
+    configuration has it.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class Switch:
 
 Values = Mapping[str, Callable[[Switch], Any]]
 Tables = Mapping[str, tuple[tuple[str, ...], Callable[[Switch], Iterable[tuple[object, ...]]]]]
-"""The header of a table by its name, and the function that makes its rows."""
+"""(The header, the function that makes the rows) of each table, by the name of the table."""
 
 
 def _timers(bfd: Any) -> str:  # noqa: ANN401 - of sessions or adjacencies
@@ -407,7 +409,7 @@ def _parsed(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
 
 
 class Runbook:
-    """The runbook of a system: the texts of how it is loaded, identified and checked, with the values and tables that only it has."""
+    """The runbook of a system: the texts of its load, identity and check steps, with the values and tables that only this system has."""
 
     def __init__(
         self,
@@ -423,7 +425,7 @@ class Runbook:
         self._values, self._tables = {**VALUES, **(values or {})}, {**TABLES, **(tables or {})}
 
     def load(self, config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the steps that put the configuration on the switch: a sentence and the commands to type."""
+        """Return the steps that load the configuration on the switch, each as (a sentence, the commands to enter)."""
         return [(step.title, step.commands) for step in self._steps(self._texts[0], Switch(self._values, config))]
 
     def identity(self, config: DeviceConfig, serial: str) -> Check:
@@ -431,7 +433,7 @@ class Runbook:
         return next(self._steps(self._texts[1], Switch(self._values, config, serial=serial)))
 
     def checks(self, network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
-        """Return every check after the configuration is loaded, in the order in which one depends on another."""
+        """Return every check after the configuration is loaded. Checks on which others depend come first."""
         return list(self._steps(self._texts[2], Switch(self._values, config, network, expected)))
 
     def _steps(self, text: str, switch: Switch) -> Iterator[Check]:

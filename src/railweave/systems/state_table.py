@@ -1,7 +1,7 @@
-"""State tables: the questions of a system with the parts of the state that their answers hold, as rows.
+"""State tables: the queries of a system, and the parts of the state that their answers contain, as rows.
 
-A row of questions has the name of the answer, the command, and when and how often it is asked. A row of parts has the field of
-``DeviceState``, its reader, and the questions whose answers it takes.
+A row of queries has the name of the answer, the command, and the condition and frequency of the query. A row of parts
+has the field of ``DeviceState``, its reader, and the queries whose answers it reads.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ Each = Literal["", "route", "vrf", "tables", "counts"]
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question.
+    """A query to a switch.
 
-    - ``name``: the name of the answer; ``name?`` is optional: an error is an acceptable answer.
-    - ``when``: the part of the configuration without which it is not asked.
-    - ``each``: how often it is asked. Empty means once; ``route`` and ``vrf`` mean once for each. With ``tables`` it is asked for each VRF
-      and address family, if whole tables are asked for. If they are not, ``counts`` is asked for each address family outside VRFs.
-      Name and command then have ``{vrf}``, ``{prefix}`` and the words of ``_words``.
-    - ``by``: the name of its form in the system's forms.
+    - ``name``: the name of the answer; ``name?`` means that an error is an acceptable answer.
+    - ``when``: the part of the configuration without which the query is left out.
+    - ``each``: the objects for which the query is repeated. Empty means once; ``route`` and ``vrf`` mean once for each
+      of them. ``tables`` means once for each VRF and address family if whole tables are requested; ``counts`` means
+      once for each address family outside VRFs if they are not. Name and command may contain ``{vrf}``, ``{prefix}``
+      and the words of ``_words``.
+    - ``by``: the name of the query's form in the system's forms.
     """
 
     name: str
@@ -44,11 +45,11 @@ class Ask:
 
 
 Forms = Mapping[str, tuple[Form, Mapping[Protocol, str]]]
-"""Forms of a system's answers, and the request by protocol, in which ``{}`` is the command."""
+"""The forms of a system's answers, and the request by protocol, in which ``{}`` is replaced by the command."""
 
 
 def asks(when: When, each: Each, *rows: tuple[str, str]) -> tuple[Ask, ...]:
-    """Return questions that are asked on one condition, and equally often."""
+    """Return the queries in ``rows``, which share the condition ``when`` and the repetition ``each``."""
     return tuple(Ask(name, command, when, each) for name, command in rows)
 
 
@@ -74,10 +75,10 @@ def _words(vrf: str, prefix: str = "") -> dict[str, str]:
 
 
 Part = tuple[Callable[..., Any], str]
-"""A reader and the questions whose answers it takes, as values; without questions it takes all ``Answers``.
+"""A reader, and the queries whose answers it gets as values. Without queries, it gets all ``Answers``.
 
-A part without answers is absent, and its reader is not called: ``name!`` is necessary, of the plain names at least one is, and ``name+`` is
-asked for more of the same. In the place of an answer that is missing the reader takes an absent value.
+If the answers are missing, the part is absent and its reader is not called. ``name!`` is required, at least one of the
+plain names is required, and ``name+`` only adds to the others. The reader gets an absent value for a missing answer.
 """
 
 
@@ -97,7 +98,7 @@ def _part(answers: Answers, read: Callable[..., Any], names: str) -> Any:  # noq
 
 @dataclass(frozen=True, slots=True)
 class StateTable:
-    """The questions and the parts of a system: a ``StateReader``. ``NOT_READ`` are fields that it never fills, each with the reason."""
+    """The queries and the parts of a system, as a ``StateReader``. ``NOT_READ``: the fields that it never fills, each with the reason."""
 
     system: str
     forms: Forms
@@ -108,7 +109,10 @@ class StateTable:
     def questions(
         self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False
     ) -> list[Question]:
-        """Return the questions to a switch: ``asked`` are routes by VRF and prefix, ``tables`` asks for whole tables, not for numbers of routes."""
+        """Return the queries to a switch. ``asked``: routes to request, as (VRF, prefix).
+
+        ``tables``: True to request whole tables; False to request the numbers of routes instead.
+        """
         protocols = (config.bgp, config.overlay, config.isis)
         has = {
             "": True,
@@ -142,6 +146,6 @@ class StateTable:
         return Question(name, form, by_protocol, row.name.endswith("?"), row.revision)
 
     def read(self, answers: Answers) -> DeviceState:
-        """Return the state that the answers of a switch describe. Nothing is raised: what cannot be read is noted."""
+        """Return the state that the answers of a switch describe. Never raises: an answer that cannot be read is recorded in a note."""
         made = {name: _part(answers, *part) for name, part in self.parts.items()}
         return DeviceState(answers.device, self.system, frozenset(answers.texts), **made, notes=answers.notes)

@@ -12,7 +12,7 @@ from railweave.model.config.statements import Statements
 
 
 def tables(nos: str) -> dict[str, Statements[Any]]:
-    """Return a system's tables for the top of its configuration, by module and name: those of its statements, and of its folder itself."""
+    """Return a system's tables for the top level of its configuration, by module and name: those of its ``statements``, and of its folder itself."""
     package = f"{systems.__name__}.{nos}"
     modules = {"": package}
     if find_spec(f"{package}.statements") is not None:

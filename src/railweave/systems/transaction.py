@@ -105,12 +105,12 @@ class Transaction(Protocol):
 
     @property
     def FILES(self) -> Mapping[str, str]:  # noqa: N802
-        """The name of the rendered file that corresponds to each question about the running configuration, by question."""
+        """The names of the rendered files, by the query about the running configuration to which each corresponds."""
         ...
 
     @property
     def WHOLE(self) -> Mapping[str, Command]:  # noqa: N802
-        """By file, the command that loads the whole file, if the device refuses single changes. The command disrupts all traffic."""
+        """The commands that load a whole file, by file, for devices that refuse single changes. The command disrupts all traffic."""
         ...
 
     async def running(self, session: Session) -> dict[str, str]:
@@ -147,7 +147,7 @@ class Transaction(Protocol):
 
 
 ROOT = """if [ "$(id -u)" = 0 ]; then exec sh -c "$0" "$@"; else exec sudo -n sh -c "$0" "$@"; fi"""
-"""Runs a script, its first argument, as root; ``sudo`` must ask for no password."""
+"""The shell code that runs a script, its first argument, as root. ``sudo`` must not require a password."""
 
 FUNCTIONS = """root=${RAILWEAVE_DEPLOY_FOLDER:-/var/lib/railweave/deploy}
 label=$1 folder=$root/$1
@@ -174,7 +174,11 @@ disarm() {
   elif grep -qs "$label" "/proc/$(cat "$folder/timer")/cmdline"; then kill -- "-$(cat "$folder/timer")"; fi; true
 }
 """
-"""``$1`` is the change's label. ``armed FOLDER``: that change waits. ``arm SECONDS`` writes ``armed`` and starts the timer; ``disarm`` stops it; ``alone`` waits until nothing else is at work on this change."""
+"""Shell functions for scripts with the change's label as ``$1``.
+
+``armed FOLDER`` succeeds if the change in the folder waits for confirmation. ``arm SECONDS`` writes the file ``armed``
+and starts the timer, and ``disarm`` stops it. ``alone`` waits until no other script works on this change.
+"""
 
 _PENDING = """for one in "$root"/*; do
   if armed "$one"; then echo "$(basename "$one") $(($(cut -d' ' -f1 "$one/armed") - $(date +%s)))"; fi

@@ -1,4 +1,4 @@
-"""Enterprise SONiC Distribution by Dell Technologies: see ``System`` for what each part is."""
+"""Enterprise SONiC Distribution by Dell Technologies. ``System`` describes each part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
 
 
 def quoted(file: str, text: str) -> str:
-    """Return a text in quotation marks if it has blanks, or characters that begin a comment."""
+    """Return a text in quotation marks if it contains blanks or characters that begin a comment; otherwise unchanged."""
     from railweave.systems.dell_sonic.tree import quoted_word
 
     del file
@@ -27,7 +27,7 @@ def quoted(file: str, text: str) -> str:
 
 
 def by_hand(device: str) -> str:
-    """Return the steps at the console: nothing public about Enterprise SONiC shows a candidate configuration or a rollback."""
+    """Return the steps for an operator at the console. No public document shows a candidate configuration or a rollback of Enterprise SONiC."""
     return (
         "no public document of Enterprise SONiC shows how it takes a change back by itself, so nothing here changes it: on its console, "
         f"type what differs of devices/{device}/prepare.cli (`buffer init lossless` asks and restarts the switch by itself: answer `y`, wait), log in again, "
@@ -36,7 +36,7 @@ def by_hand(device: str) -> str:
 
 
 def mistakes(config: DeviceConfig) -> list[Finding]:
-    """Return unknown commands, and names that nothing defines."""
+    """Return findings about unknown commands, and about names that are used but not defined."""
     from railweave.systems.dell_sonic.lint import lint
     from railweave.systems.dell_sonic.render import tree
 

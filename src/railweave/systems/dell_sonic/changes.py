@@ -1,7 +1,8 @@
 """Effects of a changed line on Enterprise SONiC's command line: what the line replaces, and what it disrupts.
 
-The user guides are not public. The ``no`` forms follow what the Ansible collection dellemc.enterprise_sonic and the tests of
-sonic-net/sonic-mgmt send; where neither has one, ``no`` is put before the whole line. None has been tried on a switch.
+The user guides are not public. The ``no`` forms follow what the Ansible collection dellemc.enterprise_sonic and the
+tests of sonic-net/sonic-mgmt send; if neither has such a form, ``no`` is put before the whole line. No form has been
+tried on a switch.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ ONE_VALUE = (
     "send-community ...",
     "redistribute connected ...",
 )
-"""Lines of one value that ``no`` removes without it, beside those of the rows: their row is constant, or the line has more than its value."""
+"""Lines with one value that ``no`` removes without the value, in addition to those given by rows: their row is constant, or the line has more than its value."""
 
 _LINES = LineRules(
     replaced=(*ONE_VALUE, "buffer pool * ...", "buffer profile * ...", "map vni * vlan ...", "map vni * vrf ..."),
@@ -63,7 +64,7 @@ _LINES = LineRules(
     ),
 )
 RULES = with_rows(_LINES, TABLES)
-"""The rules of lines: those of the rows of statement tables, and those of statements that no row has, or that rows say otherwise."""
+"""The rules of lines: the rules of the rows of statement tables, and those of statements without a row or with another rule than their row."""
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:

@@ -1,7 +1,8 @@
-"""First boot of Enterprise SONiC by Dell: SONiC's own ``ztp.json`` (sonic-net/SONiC, ``doc/ztp/ztp.md``), whose scripts type the lines into ``sonic-cli``.
+"""First boot of Enterprise SONiC by Dell: SONiC's ``ztp.json`` (sonic-net/SONiC, ``doc/ztp/ztp.md``), whose scripts enter the lines into ``sonic-cli``.
 
-``prepare.cli`` and ``sonic.cli`` are sections of their own. ``buffer init lossless`` asks and restarts the switch; ZTP then carries out the
-section that was in progress again (sonic-net/sonic-ztp, ``ztp-engine.py``), so its script must know that it has been there.
+``prepare.cli`` and ``sonic.cli`` are separate sections of ``ztp.json``. ``buffer init lossless`` asks for confirmation
+and restarts the switch. ZTP then repeats the section that was in progress (sonic-net/sonic-ztp, ``ztp-engine.py``), so
+the script of this section must detect that it has already run.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _WAIT_S = 600
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """``ztp.json``, the script, and the lines that it types."""
+    """Return the files by name: ``ztp.json``, the script, and the lines that the script enters."""
     del config
     url = quoted(place.url)
     sections, image = sonic.with_image(place)

@@ -1,7 +1,7 @@
-"""Forms of Enterprise SONiC's commands: those of the grammar, each with the sections in which it is typed.
+"""Forms of Enterprise SONiC's commands: the forms in the grammar, each with the sections that contain it.
 
-The grammar has the public document of every command, so no file repeats it. The commands to look for on a first switch are here: those that
-only a document has, or nothing.
+The grammar names the public document of every command, so no other file repeats it. This module also lists the commands
+to check on a first switch: the commands whose only source is a document, and the commands without a source.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DOCUMENTS = {
     ),
 }
 LOOK_FOR = "`show running-configuration` has the line as it is in the file; what it does is in the checks below"
-"""For commands that no configuration or test has."""
+"""The check on a first switch for commands that no configuration or test contains."""
 
 
 def _sources(command: Command) -> dict[str, str]:

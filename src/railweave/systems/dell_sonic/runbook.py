@@ -1,7 +1,8 @@
 """The runbook of Enterprise SONiC by Dell.
 
-Dell's own manuals are behind a login. Commands are those of ``sonic-cli`` that the public test library of sonic-net/sonic-mgmt sends
-to Enterprise SONiC (``spytest/apis``), and ``show running-configuration`` where it sends none.
+Dell's manuals require a login. The commands are ``sonic-cli`` commands that the public test library of
+sonic-net/sonic-mgmt (``spytest/apis``) sends to Enterprise SONiC, or ``show running-configuration`` if the library has
+none.
 """
 
 from __future__ import annotations

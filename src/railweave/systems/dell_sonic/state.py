@@ -1,7 +1,7 @@
-"""The state of an Enterprise SONiC switch by Dell: its OpenConfig data by RESTCONF, and what the answers say.
+"""The state of an Enterprise SONiC switch by Dell: its OpenConfig data, read by RESTCONF, and the meaning of the answers.
 
-Paths and leaves are those that a public reader of Broadcom's Enterprise SONiC uses, on which Dell's is built, and that Dell's Ansible
-collection fetches; they were not tried on a switch of Dell.
+The paths and leaves are those that a public reader of Broadcom's Enterprise SONiC uses (Dell's system is based on it)
+and that Dell's Ansible collection fetches. They were not tried on a switch by Dell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Telemetry of Enterprise SONiC by Dell by gNMI: OpenConfig, as its public readers subscribe to it."""
+"""gNMI telemetry of Enterprise SONiC by Dell: the OpenConfig paths to which public readers subscribe."""
 
 from __future__ import annotations
 

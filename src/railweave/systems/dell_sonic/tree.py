@@ -1,6 +1,6 @@
-"""The command line of Enterprise SONiC as text: sections one space deeper per level, each closed with ``exit``.
+"""The command line of Enterprise SONiC as text: each level of sections is indented by one more space, and each section ends with ``exit``.
 
-The sections are those of FRR's configuration, which has the same shape.
+The section type is shared with FRR, whose configuration has the same structure.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 BEGIN, END = "configure terminal", ("end", "write memory")
 LOSSLESS_BUFFERS = "buffer init lossless"
-"""Asks, and restarts the switch by itself (sonic-net/sonic-mgmt, ``spytest/apis/qos/qos.py``, config_buffer_init: ``confirm='y'``,
-``expect_reboot=True``): what is not saved before it is lost, and nothing typed after it is heard."""
+"""The command that asks for confirmation and restarts the switch by itself (sonic-net/sonic-mgmt, ``spytest/apis/qos/qos.py``, config_buffer_init: ``confirm='y'``, ``expect_reboot=True``).
+
+Settings that are not saved before it are lost, and lines entered after it are ignored.
+"""
 
 
 def to_text(sections: Iterable[Section]) -> str:
-    """Print what is pasted into ``sonic-cli``: the mode, the sections with ``!`` between them, and that it is kept.
+    """Return the text to paste into ``sonic-cli``: the configuration mode, the sections separated by ``!``, and the command that saves them.
 
     The command that restarts the switch is the last line, after all others are saved.
     """
@@ -46,6 +48,9 @@ def quoted(text: str) -> str:
 
 
 def quoted_word(text: str) -> str:
-    """Return a secret as one word for the command line. Raises ``RenderError`` if it cannot be one word; the command line has no escapes."""
+    """Return a secret as one word for the command line.
+
+    Raises ``RenderError`` if this is not possible; the command line has no escape characters.
+    """
     plain_word(text.replace(" ", "_"))
     return f'"{text}"' if set(text) & set(" #!|;") else text

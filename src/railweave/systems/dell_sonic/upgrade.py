@@ -1,4 +1,4 @@
-"""Upgrades of Enterprise SONiC by Dell, by hand, for nothing here changes such a device; the commands are shown in the plan."""
+"""Upgrades of Enterprise SONiC by Dell. railweave does not change such a device; the plan shows the commands for an operator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BY_HAND = "nothing here changes Enterprise SONiC by Dell: drain the switch, type
 
 
 def commands(image: Image) -> list[str]:
-    """In its command line (Dell, Enterprise SONiC user guide, Image management)."""
+    """Return the commands for its command line (Dell, Enterprise SONiC user guide, Image management)."""
     return [f"image install {image.source}", "write memory", "reboot"]
 
 
@@ -25,18 +25,18 @@ def _refused() -> NoReturn:
 
 
 async def boot(session: Session) -> str:
-    """Raise ``RefusedError``: an operator types the commands."""
+    """Raise ``RefusedError``, because an operator enters the commands."""
     del session
     _refused()
 
 
 async def install(session: Session, image: Image) -> None:
-    """Raise ``RefusedError``: an operator types the commands."""
+    """Raise ``RefusedError``, because an operator enters the commands."""
     del session, image
     _refused()
 
 
 async def restart(session: Session) -> None:
-    """Raise ``RefusedError``: an operator types the commands."""
+    """Raise ``RefusedError``, because an operator enters the commands."""
     del session
     _refused()

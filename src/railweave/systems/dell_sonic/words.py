@@ -1,4 +1,4 @@
-"""Words of a line as values: None, or nothing, for what is none of the kind."""
+"""Conversion of words in a line to values. The result is None or empty if a word has no such value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def numbers(text: str, most: int) -> tuple[int, ...]:
-    """Read numbers and ranges up to ``most``, ``0-2,5``. Raises ``ValueError`` for other text."""
+    """Return the numbers of a text with numbers and ranges up to ``most``, such as ``0-2,5``. Raises ``ValueError`` for other text."""
     values: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
@@ -32,13 +32,13 @@ def unquoted(text: str) -> str:
 
 
 def secret(text: str) -> str:
-    """Return the reference of a secret, ``secret:NAME``. If the text has a value instead of a reference, return ``secret:?``."""
+    """Return the reference to a secret, ``secret:NAME``. If the text contains a value instead, return ``secret:?``."""
     match = REFERENCE.fullmatch(unquoted(text))
     return f"secret:{match[1]}" if match else "secret:?"
 
 
 def fewest(values: Iterable[T]) -> T | None:
-    """Return the least frequent value, the first if several are equally rare; None if there are no values. So a deviating port stays visible."""
+    """Return the least frequent value (the first if several are equally rare), so that a deviating port stays visible; None without values."""
     every = list(values)
     return min(every, key=every.count) if every else None
 
@@ -58,7 +58,7 @@ _SPELLED = {
 
 
 def interface(text: str) -> str | None:
-    """Return the name of an interface in one spelling, `Eth1/1` or `Vlan10`, however it is typed; None if the text is no such name."""
+    """Return the name of an interface in its canonical spelling, `Eth1/1` or `Vlan10`; None if the text is no such name."""
     match = _KINDS.fullmatch(text)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Arista EOS: see ``System`` for what each part is."""
+"""Arista EOS. ``System`` describes each part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
 
 
 def mistakes(config: DeviceConfig) -> list[Finding]:
-    """Return mistakes that AVD's schema lets through."""
+    """Return findings about mistakes that AVD's schema does not detect."""
     from railweave.systems.eos.lint import lint
     from railweave.systems.eos.render import tree
 

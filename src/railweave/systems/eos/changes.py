@@ -1,6 +1,7 @@
-"""Effects of a changed line on EOS: which lines replace others, how lines are removed, and what that disrupts.
+"""Effects of a changed line on EOS: the lines that it replaces, how it is removed, and the traffic that it disrupts.
 
-The forms are those of Arista's EOS user manual (each command's ``no`` and ``default`` forms); none has been tried on a switch.
+The forms are from Arista's EOS user manual (each command's ``no`` and ``default`` forms). They have not been tried on a
+switch.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ ONE_VALUE = (
     "match large-community ...",
     "set local-preference ...",
 )
-"""Lines of one value, which ``no`` takes away without it."""
+"""Lines with one value, which ``no`` removes without the value."""
 
 _BGP = r"router bgp \d+ / (vrf \S+ / )?"
 _PEER = r"(?P<of>neighbor (interface )?\S+) "
@@ -216,5 +217,5 @@ RULES = with_rows(_LINES, [LLDP])
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:
-    """``eos.conf`` as a tree that can be compared."""
+    """Return ``eos.conf`` as a tree for comparison."""
     return section_tree(sections, RULES)

@@ -1,6 +1,6 @@
-"""First boot of EOS: option 67 names a startup configuration or, where an image is given, a script (Arista EOS user manual, Initial Switch Access).
+"""First boot of EOS: DHCP option 67 names a startup configuration, or a script if an image is given (Arista EOS user manual, Initial Switch Access).
 
-Option 60 is ``Arista;MODEL;VERSION;SERIAL``. The switch restarts after the download.
+The switch sends option 60 as ``Arista;MODEL;VERSION;SERIAL``. It restarts after the download.
 """
 
 from __future__ import annotations

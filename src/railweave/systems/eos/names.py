@@ -1,6 +1,6 @@
-"""Names that ``eos.conf`` (``render``) and ``avd.json`` (``avd``) both use: of profiles, groups, route maps, interfaces.
+"""Names that both ``eos.conf`` (``render``) and ``avd.json`` (``avd``) use: names of profiles, groups, route maps and interfaces.
 
-Nothing else is shared between the two, for one is validated by the other: no number, order or list may be computed here.
+The two share nothing else, because one validates the other: no number, order or list may be computed here.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ SNMP_CLIENTS = "SNMP-CLIENTS"
 
 QOS_PROFILE = "ROCE"
 UNPAUSED_PROFILE = "ROCE-UNPAUSED"
-"""The same without PFC: for links between sites that are not paused, and for ports to routers outside."""
+"""The same profile without PFC: for links between sites that are not paused, and for ports to external routers."""
 
 QUEUE_PROFILE = "railweave"
 MACSEC_PROFILE = "interconnect"
 ISIS_INSTANCE = "underlay"
 
 ROUTER_LOOPBACK = "Loopback0"
-"""The loopback of the router id and of overlay sessions."""
+"""The loopback with the router id, from which overlay sessions start."""
 
 TUNNEL_LOOPBACK = "Loopback1"
-"""The loopback that tunnels end on, where they have addresses of their own."""
+"""The loopback with the addresses of tunnel endpoints, if these are separate addresses."""
 
 OVERLAY_GROUP = "overlay"
 FROM_SPINE = "from-spine-evpn"
-"""The community that spines add to EVPN routes, and that leaves send back to none of them."""
+"""The community that spines add to EVPN routes. Leaves send no route with this community back to spines."""
 
 TO_NEIGHBORS = "evpn-to-neighbors"
 
 CONTROL_PLANE_LISTS = {"ipv4": "control-plane-v4", "ipv6": "control-plane-v6"}
 MANAGEMENT_LISTS = {"ipv4": "management-v4", "ipv6": "management-v6"}
 SERVER_LISTS = {"ipv4": "from-servers-v4", "ipv6": "from-servers-v6"}
-"""Access lists of what may reach the switch itself by its ports, by the management port; and of what servers may send."""
+"""The access lists for packets to the switch itself (through its ports, and through the management port), and for packets that servers send."""
 
 
 def external_policy(direction: str, vrf: str, router: str) -> str:
-    """Return the name of the route map and prefix list for routes from an external router, or to it. ``direction``: ``from`` or ``to``."""
+    """Return the name of the route map and prefix list for routes from or to an external router. ``direction``: ``from`` or ``to``."""
     return f"{direction}-{vrf}-{router}"
 
 
 def secret(reference: str) -> str:
-    """Return the mark of a secret in a file until ``build --secrets`` puts its value in: ``<secret:NAME>``."""
+    """Return the placeholder of a secret, ``<secret:NAME>``, which ``build --secrets`` replaces with the value."""
     return f"<{reference}>"

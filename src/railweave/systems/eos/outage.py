@@ -1,4 +1,4 @@
-"""Outages of EOS: ``reload now``, and ``agent NAME terminate``, after which its process manager starts the agent again (Arista EOS user manual)."""
+"""Outages on EOS: ``reload now``, and ``agent NAME terminate``, after which EOS's process manager restarts the agent (Arista EOS user manual)."""
 
 from __future__ import annotations
 

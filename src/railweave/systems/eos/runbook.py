@@ -1,4 +1,4 @@
-"""The runbook of Arista EOS. Commands are those of its manual; expected values follow from the design."""
+"""The runbook of Arista EOS. The commands are from Arista's manual; the expected values follow from the design."""
 
 from __future__ import annotations
 

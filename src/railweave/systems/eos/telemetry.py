@@ -1,6 +1,6 @@
-"""Telemetry of EOS by gNMI: OpenConfig with Arista's additions (``arista-intf-augments``, ``arista-pfc-*`` of the published models).
+"""gNMI telemetry of EOS: OpenConfig with Arista's additions (``arista-intf-augments``, ``arista-pfc-*`` of the published models).
 
-Only OpenConfig paths are asked for: EOS takes no path of its own tree (`eos_native`) in one call with them.
+Only OpenConfig paths are requested, because EOS does not accept paths of its own tree (`eos_native`) in the same call.
 """
 
 from __future__ import annotations

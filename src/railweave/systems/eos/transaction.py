@@ -1,7 +1,8 @@
-"""Changes of EOS: configuration sessions by eAPI, committed with a timer (Arista EOS user manual, Configure Session).
+"""Changes on EOS: configuration sessions by eAPI, committed with a timer (Arista EOS user manual, Configure Session).
 
-A session is a snapshot: committing it overwrites what others changed since it was opened, so it is opened right before. A timer goes on
-when the connection ends; ``configure session NAME commit`` from any login confirms it, ``abort`` takes it back.
+A session is a snapshot: committing it overwrites changes that others made after it was opened, so it is opened
+immediately before the commit. A timer continues when the connection ends. ``configure session NAME commit`` from any
+login confirms the commit, and ``abort`` reverts it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _MOST_SECONDS = 24 * 3600 - 1
 
 
 async def running(session: Session) -> dict[str, str]:
-    """``show running-config``."""
+    """Return the text of ``show running-config``."""
     return {_FILE: (await _told(session, ["show running-config"]))[-1]}
 
 
@@ -41,7 +42,10 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Enter the lines into a session of our name and commit it with a timer. Raises ``RefusedError`` if EOS refuses a line, or another session waits to be confirmed."""
+    """Enter the lines into a session with railweave's name and commit it with a timer of ``seconds``.
+
+    Raises ``RefusedError`` if EOS refuses a line, or if another session waits for confirmation.
+    """
     if (waiting := await pending(session)) is not None:
         raise RefusedError(f"a session waits to be confirmed there already ({waiting.label})")
     try:
@@ -53,7 +57,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """Return the session whose commit waits; None if none does. It has the names of EOS from 4.32 on, and those before."""
+    """Return the session whose commit waits for confirmation, or None. The names of EOS 4.32 and later, and of earlier releases, are known."""
     answer: object = json.loads(await session.tell("show configuration sessions detail", "json"))[-1]
     detail = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
     name = detail.get("commitTimerSessionName")
@@ -67,19 +71,19 @@ async def pending(session: Session) -> Pending | None:
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Commit the session that waits, and write it to the startup configuration. Raises ``RefusedError`` if it does not wait."""
+    """Commit the session that waits, and save the configuration as the startup configuration. Raises ``RefusedError`` if it does not wait."""
     must_wait(await pending(session), label)
     await _told(session, [f"configure session {label} commit", "write memory"])
 
 
 async def revert(session: Session, label: str) -> None:
-    """Abort the session that waits, which takes back its commit. Raises ``RefusedError`` if it does not wait."""
+    """Abort the session that waits, which reverts its commit. Raises ``RefusedError`` if it does not wait."""
     must_wait(await pending(session), label)
     await _told(session, [f"configure session {label} abort"])
 
 
 async def restore(session: Session, given: Given) -> None:
-    """Replace the whole configuration by that of before, and write it."""
+    """Replace the whole configuration by the earlier one in ``given``, and save it."""
     name = f"{given.label}-restore"
     lines = [f"configure session {name}", "rollback clean-config", *_typed(given.before[_FILE].splitlines()), "commit"]
     await _told(session, lines)
@@ -87,7 +91,7 @@ async def restore(session: Session, given: Given) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Abort a session of ours that was left open."""
+    """Abort a session of railweave that was left open."""
     await _abort(session, f"{label}-rehearsal")
 
 

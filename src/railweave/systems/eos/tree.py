@@ -1,4 +1,4 @@
-"""EOS configuration as text: sections three spaces deeper per level, with ``!`` between those at the top."""
+"""EOS configuration as text: each level of sections is indented by three more spaces, and ``!`` separates sections at the top level."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INDENT = "   "
 
 
 def to_text(sections: Iterable[Section]) -> str:
-    """The file form, as ``show running-config`` prints it."""
+    """Return the text of a file, as ``show running-config`` prints it."""
     lines: list[str] = []
 
     def add(section: Section, depth: int) -> None:

@@ -19,14 +19,14 @@ _SHA512 = re.compile(r"\b[0-9a-f]{128}\b")
 
 
 def commands(image: Image) -> list[str]:
-    """In the command line of EOS, from privileged mode on."""
+    """Return the commands for the command line of EOS, in privileged mode."""
     there = f"flash:{image.name}"
     fetched = [f"verify /sha512 {there}"] if image.file else [f"copy {image.source} {there}"]
     return [*fetched, "configure", f"boot system {there}", "end", "write memory", "reload now"]
 
 
 async def boot(session: Session) -> str:
-    """Return the time of the last start by the device's own clock. The number moves by fractions of a second from one question to the next.
+    """Return the time of the last start by the device's own clock. The value varies by fractions of a second between queries.
 
     Raises ``RefusedError`` if the device does not give it.
     """
@@ -38,7 +38,7 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Fetch the image, or compare the checksum of what was copied; then let the next start boot it.
+    """Fetch the image, or compare the checksum of an image that was copied; then set it as the image of the next start.
 
     Raises ``RefusedError`` if the checksum differs, the image was not fetched, or the next start would not boot it.
     """
@@ -59,5 +59,5 @@ async def install(session: Session, image: Image) -> None:
 
 
 async def restart(session: Session) -> None:
-    """Reload, without a question."""
+    """Restart the switch, without a question."""
     await session.tell("reload now")

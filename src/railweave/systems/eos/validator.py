@@ -1,8 +1,9 @@
-"""Arista's AVD reads every EOS configuration: ``avd.json`` by its schema, and ``eos.conf`` line by line by its templates.
+"""Validation of EOS configurations with Arista's AVD: ``avd.json`` by its schema, and ``eos.conf`` line by line by its templates.
 
-The two files are rendered apart. AVD (PyPI ``pyavd``) validates the data and makes a configuration of it; where ours
-has a line that AVD's has not, or the other way round, one of them is wrong. AVD passes some texts on as they are: ``eos_cli``, and the
-words of keys that its schema describes as a string with an example (``FREE_TEXT``). Those lines are counted, for nothing validates them.
+The two files are rendered separately. AVD (PyPI ``pyavd``) validates the data and generates a configuration from it. A
+line that is in only one of the two configurations is a mistake in one of the files. AVD copies some texts without
+reading them: ``eos_cli``, and the values of keys that its schema describes as a string with an example (``FREE_TEXT``).
+Those lines are counted, because AVD does not validate them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 NAME = "pyavd"
 EOS_CLI = "eos_cli"
-"""The key of lines that AVD passes on; it stands at the root, at interfaces and in ``router_bgp``."""
+"""The key of lines that AVD copies without reading them. It exists at the root, at interfaces and in ``router_bgp``."""
 
 FREE_TEXT = frozenset(
     {
@@ -46,7 +47,7 @@ FREE_TEXT = frozenset(
         "standard_access_lists.sequence_numbers.action",
     }
 )
-"""Keys whose values are statements, of which AVD's schema says that they are strings and no more; each string is one line."""
+"""The keys whose values are statements, and which AVD's schema describes only as strings. Each string is one line."""
 MOST_SHOWN = 5
 
 
@@ -64,7 +65,7 @@ DIFFERS = Rule(
 
 
 def validate(files: Files) -> ValidatorReport:
-    """Validate the EOS files of every device that has them. The report says skipped, with the reason, if pyavd is not installed."""
+    """Validate the EOS files of every device that has them. If pyavd is not installed, the report is ``skipped``, with the reason."""
     wanted = {device: of_device for device, of_device in files.items() if "eos.conf" in of_device}
     try:
         avd: Any = importlib.import_module("pyavd")
@@ -108,7 +109,7 @@ def _validate_one(avd: Any, device: str, text: str, data: object) -> Iterator[Fi
 
 
 def unread(data: object, key: str = "") -> Iterator[str]:
-    """The lines of the data that AVD passes on unread; of those of ``FREE_TEXT`` the words that its schema has no keys for."""
+    """Yield the lines of the data that AVD copies without reading them. For ``FREE_TEXT``, these are the words without keys in its schema."""
     if isinstance(data, dict):
         for name, value in cast("dict[str, object]", data).items():
             yield from unread(value, f"{key}.{name}" if key else name)

@@ -1,4 +1,4 @@
-"""FRRouting: see ``System`` for what each part is."""
+"""FRRouting. ``System`` describes each part."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Effects of a changed line on FRR: which lines replace others, how lines are removed, and what that disrupts.
+"""Effects of a changed line on FRR: the lines that it replaces, how it is removed, and the traffic that it disrupts.
 
-As FRR's own ``tools/frr-reload.py`` does it: ``no`` before the whole line; interfaces, VRFs and address families cannot be
-removed, only what is in them.
+The rules follow FRR's own ``tools/frr-reload.py``: ``no`` is put before the whole line. Interfaces, VRFs and address
+families cannot be removed; only their content can.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ _LINES = LineRules(
     ),
 )
 RULES = with_disruptions(_LINES, tables("frr").values())
-"""The rules of lines, with the disruptions of rows and, of statements that no row has, those of loopbacks and of other address families."""
+"""The rules of lines, with the disruptions of rows, of loopbacks, and of statements about other address families that no row has."""
 
 
 def config_tree(sections: Iterable[Section]) -> SectionTree:
-    """``frr.conf`` as a tree that can be compared."""
+    """Return ``frr.conf`` as a tree for comparison."""
     return section_tree(sections, RULES)

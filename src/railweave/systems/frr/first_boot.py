@@ -1,7 +1,8 @@
 """First boot of a Linux router with FRRouting: option 67 names a script.
 
-Linux has no first boot of its own for routers, so the router's image runs ``first-boot-client.sh`` once: it asks DHCP with option 60
-``railweave;SERIAL``, fetches what option 67 names, and runs it. The address stays that of DHCP, which always gives a device the same.
+Linux has no first boot of its own for routers, so the router's image runs ``first-boot-client.sh`` once. This script
+sends a DHCP request with option 60 ``railweave;SERIAL``, downloads the file that option 67 names, and runs it. The
+router keeps its DHCP address, which is always the same for a device.
 """
 
 from __future__ import annotations

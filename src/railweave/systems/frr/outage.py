@@ -1,4 +1,4 @@
-"""Outages of a Linux router: a restart of the machine, and an end of FRRouting's processes, which its watcher (`watchfrr`) starts again (docs.frrouting.org).
+"""Outages of a Linux router: a restart of the machine, and the end of an FRRouting process, which the watcher (`watchfrr`) restarts (docs.frrouting.org).
 
 Ports are shut by the kernel: after ``shutdown`` and ``no shutdown`` FRRouting 10.3 no longer sends router advertisements on the port, and
 sessions that need them do not come back (seen in the lab).

@@ -1,4 +1,4 @@
-"""The runbook of FRRouting, in ``vtysh``; what FRR does not do (ports, QoS) is the Linux host's and is not here."""
+"""The runbook of FRRouting, in ``vtysh``. It does not contain the functions of the Linux host (ports, QoS)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FRRouting streams nothing. It has no gNMI of its own, so its daemons and the kernel are asked as often as others stream."""
+"""Telemetry of FRRouting. FRR has no gNMI and streams nothing, so its daemons and the kernel are queried at the interval at which others stream."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ NOT_STREAMED = {"everything": "FRRouting has no gNMI server: it is asked"}
 
 
 def series(elements: Elements) -> Series | None:
-    """None: nothing is streamed."""
+    """Return None, because nothing is streamed."""
     del elements
     return None

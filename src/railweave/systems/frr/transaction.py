@@ -1,9 +1,10 @@
-"""Changes of FRRouting: lines by ``vtysh``, and the way back by FRR's own ``frr-reload.py``.
+"""Changes on FRRouting: lines are entered by ``vtysh``, and FRR's own ``frr-reload.py`` rolls them back.
 
-FRR has no candidate and no confirmed commit (docs.frrouting.org, developer's guide, northbound: "proposed feature"). So the way back is armed
-on the machine first: a timer that loads what was in force before. ``vtysh --dryrun`` reads every line beforehand: of a file with a
-line that FRR does not know, ``frr-reload.py`` would make the removal of everything else (tools/frr-reload.py, load_from_file).
-Until it is confirmed, ``/etc/frr/frr.conf`` is as before, and so is FRR after a restart of the machine.
+FRR has no candidate configuration and no confirmed commit (docs.frrouting.org, developer's guide, northbound: "proposed
+feature"). Therefore a timer on the machine is started first, which loads the earlier configuration when it ends.
+``vtysh --dryrun`` reads every line beforehand, because ``frr-reload.py`` would remove everything else if a file has a
+line that FRR does not know (tools/frr-reload.py, load_from_file). Until the change is confirmed, ``/etc/frr/frr.conf``
+is unchanged, so a restart of the machine also restores the earlier configuration.
 """
 
 from __future__ import annotations
@@ -79,12 +80,12 @@ async def _put(session: Session, label: str, name: str, text: str) -> None:
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the running configuration of FRR, without its heading, which FRR cannot read back."""
+    """Return the running configuration of FRR, without its heading, which FRR cannot read."""
     return {_FILE: await session.tell("vtysh -c 'show running-config no-header'")}
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Let ``vtysh`` read every line of the change without carrying it out. The lines themselves are what changes."""
+    """Let ``vtysh`` read every line of the change without carrying it out. Return the lines as the difference."""
     lines = _lines(given.commands[_FILE])
     await _put(session, given.label, "rehearsed.conf", lines)
     try:
@@ -95,7 +96,7 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Arm the timer, then give FRR the lines, one after another. A line that it refuses brings back what was."""
+    """Start the timer, then enter the lines one after another. If FRR refuses a line, restore the earlier configuration."""
     await _put(session, given.label, "before.conf", _before(given))
     await _put(session, given.label, "change.conf", _lines(given.commands[_FILE]))
     await _put(session, given.label, "back.sh", _BACK.format(START))
@@ -129,17 +130,17 @@ async def confirm(session: Session, label: str) -> None:
 
 
 async def revert(session: Session, label: str) -> None:
-    """Load what was before, now."""
+    """Load the earlier configuration now."""
     await _script(session, _REVERT, label)
 
 
 async def restore(session: Session, given: Given) -> None:
-    """Load ``before`` and keep it."""
+    """Load the configuration in ``given.before`` and save it."""
     await _put(session, given.label, "before.conf", _before(given))
     await _tried(session, given.label, "before.conf")
     await _script(session, _RESTORE, given.label)
 
 
 async def clear(session: Session, label: str) -> None:
-    """Remove the files of a change that does not wait."""
+    """Remove the files of a change that does not wait for confirmation."""
     await _script(session, _CLEAR, label)

@@ -1,4 +1,4 @@
-"""FRR configuration as text: sections one space deeper per level, closed as FRR closes them."""
+"""FRR configuration as text: each level of sections is indented by one more space, and sections end as in FRR."""
 
 from __future__ import annotations
 

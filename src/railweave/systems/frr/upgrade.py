@@ -1,6 +1,6 @@
-"""Upgrades of FRRouting on a machine with packages of Debian: ``apt-get``, then a restart of its service.
+"""Upgrades of FRRouting on a machine with Debian packages: ``apt-get``, then a restart of its service.
 
-Routing stops for the time of the restart, forwarding with it, so that the machine is drained first as a switch is.
+Routing and forwarding stop during the restart, so the machine is drained before, as a switch is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RESTART = "systemctl restart frr"
 
 
 def commands(image: Image) -> list[str]:
-    """In the shell of the machine."""
+    """Return the commands for the shell of the machine."""
     wanted = [image.source] if image.source else [f"frr={image.release}*", f"frr-pythontools={image.release}*"]
     return [f"{_APT} {shlex.join(wanted)}", _RESTART]
 
@@ -40,7 +40,10 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Install the packages. The configuration stays. Raises ``RefusedError`` for a URL, which ``apt-get`` does not install, and for a wrong checksum."""
+    """Install the packages. The configuration stays.
+
+    Raises ``RefusedError`` for a wrong checksum, and for a URL, which ``apt-get`` cannot install.
+    """
     if "://" in image.source:
         raise RefusedError("apt-get installs no URL: give the package as a file, or the release alone")
     if image.sha256:
@@ -50,5 +53,5 @@ async def install(session: Session, image: Image) -> None:
 
 
 async def restart(session: Session) -> None:
-    """Restart its service."""
+    """Restart the service of FRRouting."""
     await _script(session, _RESTART)

@@ -1,7 +1,7 @@
 """The FRR validator: ``vtysh -C -f FILE`` reads a configuration and refuses unknown commands, without daemons or root.
 
-It sees spelling, value ranges and which stanza a command belongs to. It does not see references (an undefined
-route-map passes), values inside free text, or relations between values.
+It checks spelling, value ranges, and the section of a command. It does not check references (an undefined route-map
+passes), values inside free text, or relations between values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAME = "vtysh"
 FILE = "frr.conf"
 TIMEOUT_S = 60
 AIGP_COMMAND = "bgp bestpath aigp"
-"""A command that FRR has from 10 on; files with it are not given to an older vtysh."""
+"""A command that FRR has from release 10 on. Files with it are not checked by an older vtysh."""
 
 HOW_TO_GET = "install FRR (apt install frr), or unpack a root folder of FRR 10.3 and give it with --frr-root DIR"
 
@@ -61,7 +61,7 @@ REFUSED = Rule(
 
 @dataclass(frozen=True)
 class Tool:
-    """A vtysh that can be run: the command before its arguments, and where it comes from."""
+    """A vtysh that can be run: the command before its arguments, and its origin."""
 
     command: tuple[str, ...]
     origin: str
@@ -69,8 +69,8 @@ class Tool:
     def refused(self, text: str) -> list[tuple[int, str]]:
         """Return (line number, message) for each line of a configuration that vtysh refuses.
 
-        Raises ``OSError`` if vtysh cannot be run or fails in another way, ``subprocess.TimeoutExpired`` where it
-        does not end.
+        Raises ``OSError`` if vtysh cannot be run or fails in another way, and ``subprocess.TimeoutExpired`` if it does
+        not end.
         """
         with tempfile.TemporaryDirectory(prefix="railweave-vtysh-") as folder:
             (Path(folder) / "vtysh.conf").write_text("service integrated-vtysh-config\n", encoding="utf-8")
@@ -128,7 +128,7 @@ def find(frr_root: Path | None) -> Tool | str:
 
 
 def validate(files: Files, frr_root: Path | None) -> ValidatorReport:
-    """Validate every ``frr.conf``: each refused line is an error."""
+    """Return the result of vtysh for every ``frr.conf``. Each refused line is an error."""
     texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
     if not texts:
         return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")

@@ -1,4 +1,4 @@
-"""Junos OS Evolved: see ``System`` for what each part is."""
+"""Junos OS Evolved. ``System`` describes each part."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def configurations(config: DeviceConfig) -> list[str]:
 
 
 def quoted(file: str, text: str) -> str:
-    """Return a text in quotation marks if a word of Junos needs them. Raises ``RenderError`` if no word can hold the text."""
+    """Return a text in quotation marks if Junos needs them. Raises ``RenderError`` if the text cannot be one word."""
     from railweave.systems.junos.tree import quoted as quoted_word
     from railweave.systems.loader import plain_word
 
@@ -33,7 +33,7 @@ def quoted(file: str, text: str) -> str:
 
 
 def mistakes(config: DeviceConfig) -> list[Finding]:
-    """Return mistakes that published models let through."""
+    """Return findings about mistakes that published models do not detect."""
     from railweave.systems.junos.lint import lint
     from railweave.systems.junos.render import tree
 

@@ -1,4 +1,4 @@
-"""Junos statements as a tree that can be compared, a change as ``delete``, ``set`` and ``insert``, and what that disrupts."""
+"""Junos statements as a tree for comparison, changes as ``delete``, ``set`` and ``insert`` lines, and the traffic that they disrupt."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ANYWHERE = frozenset(
         "vrf-import",
     }
 )
-"""Words of leaves that are lists wherever they stand, but for ``ONE_VALUE``."""
+"""The words of leaves that hold a list in every hierarchy, except those in ``ONE_VALUE``."""
 
 ONE_VALUE = frozenset(
     {
@@ -46,7 +46,7 @@ ONE_VALUE = frozenset(
         ("fill-level", "drop-probability"),
     }
 )
-"""Places in which a word of ``ANYWHERE`` has one value."""
+"""The hierarchies in which a word of ``ANYWHERE`` has one value."""
 
 BELOW = frozenset(
     {
@@ -64,10 +64,10 @@ BELOW = frozenset(
         ("system", "authentication-order"),
     }
 )
-"""Places of lists whose words have one value elsewhere."""
+"""The hierarchies of lists whose words have one value elsewhere."""
 
 NOT_IN_MODELS = frozenset({"backup-color", "first-byte-of-payload", "rdma-opcode"})
-"""Lists of later releases, which Juniper's documentation shows with values in brackets."""
+"""Lists of later releases that are not in the models. Juniper's documentation shows them with values in brackets."""
 
 NAMED_BELOW = frozenset(
     {
@@ -80,33 +80,33 @@ NAMED_BELOW = frozenset(
         "congestion-notification-profile",
     }
 )
-"""Hierarchies in which each statement begins with a name of the user's choosing."""
+"""The hierarchies in which each statement begins with a name that the user chooses."""
 
 WITHOUT_HIERARCHY = frozenset(
     {"name-server", "schedulers", "scheduler-maps", "drop-profiles", "congestion-notification-profile"}
 )
-"""Those, and others printed like them, that are a list with no hierarchy around it: ``delete`` wants the names."""
+"""The hierarchies of ``NAMED_BELOW``, and others of the same form, that are lists without a surrounding hierarchy. ``delete`` needs their names."""
 
 ORDERED = frozenset(
     {"import", "export", "vrf-import", "vrf-export", "instance-import", "instance-export", "input-list", "output-list"}
 )
-"""Lists that are asked or applied one after another: policies and filters."""
+"""The lists whose entries are evaluated or applied in order: policies and filters."""
 
 POSITIONAL = frozenset({"fill-level", "drop-probability"})
-"""Lists of values whose places correspond: a changed one is replaced as a whole."""
+"""The lists whose values correspond by position. A changed list is replaced completely."""
 
 ORDERED_STATEMENTS = frozenset({"term"})
-"""Statements whose order decides what they do, and which ``insert`` moves."""
+"""The statements whose order decides their effect, and which ``insert`` moves."""
 
 ORDERED_ACTIONS = frozenset({("then", "community"), ("then", "as-path-prepend")})
-"""Actions of a policy that are done one after another: where their order changes, ``then`` is replaced as a whole."""
+"""The actions of a policy that are applied in order. If their order changes, ``then`` is replaced completely."""
 
 KEYED_BY_ALL = frozenset({"route-filter", "prefix-list-filter"})
-"""Entries that all of their words name, the kind of match included: ``delete`` needs the whole line."""
+"""The entries that all their words identify, including the kind of match. ``delete`` needs the whole line."""
 
 
 def is_list(parent: str, word: str) -> bool:
-    """Return whether the leaf ``word`` in the hierarchy ``parent`` holds a list."""
+    """Return True if the leaf ``word`` in the hierarchy ``parent`` holds a list."""
     if word in ANYWHERE:
         return (parent, word) not in ONE_VALUE
     return (parent, word) in BELOW or word in NOT_IN_MODELS
@@ -230,28 +230,28 @@ DISRUPTIONS = (
 
 @dataclass(frozen=True)
 class JunosTree:
-    """The statements of a device; see ``ConfigTree``. A hierarchy is gone with the last statement in it."""
+    """The statements of a device as a ``ConfigTree``. A hierarchy disappears with its last statement."""
 
     nodes: tuple[Node, ...]
     keeps_empty: bool = False
 
     @property
     def disruptions(self) -> tuple[Disruption, ...]:
-        """Those of Junos."""
+        """The disruptions that changed Junos statements cause."""
         return DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return lines of configuration mode. A commit applies all of them together."""
+        """Return the lines of configuration mode. A commit applies all of them together."""
         return [line for step in steps for line in _lines(step)]
 
     def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
-        """Nothing that is known before it is typed."""
+        """Return an empty tuple, because no refusal is known before the lines are entered."""
         del steps
         return ()
 
 
 def config_tree(statements: Iterable[Statement]) -> JunosTree:
-    """``junos.conf`` as a tree."""
+    """Return ``junos.conf`` as a tree."""
     return JunosTree(_nodes(statements))
 
 

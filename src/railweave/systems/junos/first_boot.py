@@ -1,8 +1,9 @@
-"""First boot of Junos OS Evolved: DHCP options 43, 66, 67 and 150, and a text configuration that takes the place of the factory's.
+"""First boot of Junos OS Evolved: DHCP options 43, 66, 67 and 150, and a text configuration that replaces the factory configuration.
 
-Sub-options of 43: 00 image, 01 configuration, 03 transfer mode, 05 port of HTTP (Juniper documentation, Zero Touch Provisioning DHCP Options for
-Junos OS Evolved). Option 60 is ``Juniper-MODEL-SERIAL``, on some models without the serial number, which is the host name (option 12) then.
-An image has the vendor's signature, which the device checks itself; DHCP has no place for a checksum.
+Sub-options of 43: 00 image, 01 configuration, 03 transfer mode, 05 port of HTTP (Juniper documentation, Zero Touch
+Provisioning DHCP Options for Junos OS Evolved). Option 60 is ``Juniper-MODEL-SERIAL``. On some models it lacks the
+serial number, which is then the host name (option 12). An image has the vendor's signature, which the device checks
+itself. DHCP cannot transmit a checksum.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> di
 
 
 def options(place: Place) -> Options:
-    """Paths on the HTTP server, and the server."""
+    """Return the DHCP options with the HTTP server and the paths on it."""
     path = f"{place.path}/{_FILE}"
     vendor = {1: path, 3: "http", 5: str(place.port)}
     if place.image is not None:

@@ -1,4 +1,4 @@
-"""Names of what a Junos configuration defines: rendering, checks and the reading of a switch use the same."""
+"""Names of objects in a Junos configuration, shared by the renderer, the checks, and the reader of a switch's state."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Family
 
 FAMILIES: dict[Family, str] = {"ipv4": "inet", "ipv6": "inet6"}
-"""Names of address families in Junos."""
+"""Junos's names of address families."""
 
 CLASSIFIER = "roce"
 SCHEDULER_MAP = "roce"
 REWRITE_RULE = "roce"
 
 SELECTIVE_FILTER = "dlb-by-opcode"
-"""The filter that balances packets of some RDMA opcodes alone."""
+"""The filter that selects packets of some RDMA opcodes, so that only these are balanced by load."""
 
 SPRAYING_FILTER = "gpu-input"
 SPRAYING_INSTANCE = "spraying"
-"""Names of what sprays packets of some RDMA opcodes on PTX, as the long-haul article has them."""
+"""The names of the objects that spray packets of some RDMA opcodes on PTX, as in the long-haul article."""
 
 MANAGEMENT_INSTANCE = "mgmt_junos"
-"""The routing instance that Junos has for management."""
+"""The routing instance that Junos provides for management."""
 
 
 BUILT_IN_CLASSES = {"best-effort": 0, "network-control": 7}
-"""Forwarding classes that Junos has by itself, with their queues."""
+"""The forwarding classes that Junos has by default, with their queues."""
 
 
 def class_name(name: str) -> str:
@@ -35,4 +35,4 @@ def class_name(name: str) -> str:
 
 
 EGRESS_PARTITION = {"egress_lossless": 50, "egress_lossy": 31, "egress_multicast": 19}
-"""The egress buffer where nothing is configured, percent (Juniper's reference, buffer-partition (Egress), table 1)."""
+"""The share of the egress buffer without a configuration, in percent (Juniper's reference, buffer-partition (Egress), table 1)."""

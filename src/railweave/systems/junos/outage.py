@@ -1,4 +1,4 @@
-"""Outages of Junos: ``request system reboot``, and ``restart`` of a process (Juniper documentation, restart (Reset))."""
+"""Outages on Junos: ``request system reboot``, and ``restart`` of a process (Juniper documentation, restart (Reset))."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 PORTS = False
 DAEMONS = {"bgpd": "routing", "zebra": "routing"}
-"""One process, rpd, has BGP and the routing table."""
+"""The Junos process of each daemon. One process, rpd, runs BGP and has the routing table."""
 
 
 async def reboot(session: Session) -> None:

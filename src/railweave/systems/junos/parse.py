@@ -1,4 +1,4 @@
-"""Read Junos statements, curly or ``set`` form, into the tree that the renderer builds, and merge them into it."""
+"""Parser of Junos statements, in curly-brace or ``set`` form, into the tree that the renderer builds, and merging of trees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r'\n|/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]"]|[^\s{};\[\]"]+', re.DOTALL)
 
 DEEPEST = 100
-"""More levels than this are no configuration."""
+"""The largest depth of statements. No real configuration is deeper."""
 
 KEYED = frozenset(
     [
@@ -55,7 +55,7 @@ KEYED = frozenset(
         "view",
     ]
 )
-"""Words that take a name after them in ``set`` form; the name belongs to the statement, not below it."""
+"""The words that a name follows in ``set`` form. The name belongs to the statement, not to the statements below it."""
 
 NAMES_BELOW = frozenset(
     {
@@ -66,20 +66,20 @@ NAMES_BELOW = frozenset(
         ("class-of-service", "congestion-notification-profile"),
     }
 )
-"""(parent, word) of hierarchies whose next word is a name of the user's choosing."""
+"""The hierarchies, as (parent, word), in which the next word is a name that the user chooses."""
 
 BY_PLACE = frozenset({("fill-level",), ("drop-probability",)})
-"""Lists whose values belong together by their places, as those of a curve: own values take the place of all of them."""
+"""The lists whose values correspond by position, such as the points of a curve. The operator's values replace all values of such a list."""
 
 _LIST = re.compile(r"\s\[([^\[\]\"]*)\]\s*$")
 """A list at the end of a ``set`` line."""
 
 COMMANDS = frozenset({"set", "delete", "insert", "rename", "activate", "deactivate", "annotate", "copy"})
-"""Words that begin a line of CLI commands; of these only ``set`` can be merged."""
+"""The words that begin a line of CLI commands. Of these, only ``set`` can be merged."""
 
 
 def parse(text: str) -> list[Statement]:
-    """Statements of ``text``. Raises ``RenderError`` with the line of what cannot be read."""
+    """Return the statements of a text. Raises ``RenderError`` with the line that cannot be read."""
     lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
     if lines and lines[0].split()[0] in COMMANDS:
         return _parse_set(text)
@@ -87,7 +87,7 @@ def parse(text: str) -> list[Statement]:
 
 
 def parse_curly(text: str) -> list[Statement]:
-    """Statements of a text in curly form. Raises ``RenderError`` with the line of what cannot be read."""
+    """Return the statements of a text in curly-brace form. Raises ``RenderError`` with the line that cannot be read."""
     return _Curly(text).parse()
 
 
@@ -172,14 +172,14 @@ class _Curly:
 
 
 def unquoted(word: str) -> str:
-    """A word without the quotes around it."""
+    """Return a word without the quotation marks around it."""
     if word.startswith('"'):
         return word[1:-1].replace('\\"', '"').replace("\\\\", "\\")
     return word
 
 
 def from_paths(paths: Iterable[tuple[Sequence[str], int]]) -> list[Statement]:
-    """Statements of what follows ``set``, each with its line."""
+    """Return the statements of paths, which are the words after ``set`` with their line."""
     root = Statement((), children=[])
     for words, line in paths:
         _descend(root, list(words), line)
@@ -260,7 +260,7 @@ def _add_leaf(at: Statement, head: tuple[str, ...], values: list[str], line: int
 
 
 def merge(into: list[Statement], extra: list[Statement]) -> None:
-    """Merge statements into a tree: bodies are joined, a single value is replaced, lists are extended, but those ``BY_PLACE``."""
+    """Merge statements into a tree: bodies are joined, a single value is replaced, and lists are extended, except those in ``BY_PLACE``."""
     for statement in extra:
         existing = next((sibling for sibling in into if sibling.words == statement.words), None)
         if existing is None and statement.children is None:

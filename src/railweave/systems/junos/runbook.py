@@ -1,7 +1,7 @@
 """The runbook of Junos OS Evolved.
 
-Commands are those of the sources (EVPN test report, Table 9; the RDMA load-balancing document) and, where these have
-none, ``show configuration``, which every release has.
+The commands are from the sources (EVPN test report, Table 9; the RDMA load-balancing document). If these have none, the
+command is ``show configuration``, which every release has.
 """
 
 from __future__ import annotations

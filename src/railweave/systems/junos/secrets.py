@@ -1,7 +1,8 @@
-"""Decoder of texts that Junos scrambles: ``$9$``, which anyone who knows the alphabet can read.
+"""Decoder of texts that Junos obfuscates as ``$9$``. Anyone who knows the alphabet can read them.
 
-It is no encryption (Juniper documentation, Hardening Shared Secrets in Junos OS): four families of characters, gaps between
-characters that are summed with fixed weights. Two texts of one secret differ by a random start, so that they are compared decoded.
+This is no encryption (Juniper documentation, Hardening Shared Secrets in Junos OS): characters are in four families,
+and the gaps between characters are summed with fixed weights. Two texts of one secret differ by a random start, so they
+must be decoded before comparison.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _WEIGHTS = ((1, 4, 32), (1, 16, 32), (1, 8, 32), (1, 64), (1, 32), (1, 4, 16, 12
 
 
 def decoded(text: str) -> str | None:
-    """The secret of a ``$9$`` text; None for one that is none, or is damaged."""
+    """Return the secret of a ``$9$`` text; None if the text is not such a text or is damaged."""
     if not text.startswith(MAGIC):
         return None
     body = text.removeprefix(MAGIC)

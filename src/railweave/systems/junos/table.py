@@ -2,14 +2,14 @@
 
 Marks in a form say how the statement is printed. Reading ignores them, because ``set`` lines do not have them:
 
-- ``system / login / user <name>``: a block ends at each `` / ``. Blocks of equal words are one block.
-- ``class <role>``: the last slot of a row about one value is the statement's value. ``version = v2``: the words behind the
-  mark are the value.
+- ``system / login / user <name>``: a block ends at each `` / ``. Blocks with the same words are one block.
+- ``class <role>``: the last slot of a row about one value is the statement's value. ``version = v2``: the words behind
+  the mark are the value.
 - ``authentication-order [ <it> ]``: a list, which holds all elements of the row.
-- ``class <name> : queue-num <queue>``: the words before the mark name a statement of one line. If a form ends with the mark, the
-  statements below its row are on that line.
+- ``class <name> : queue-num <queue>``: the words before the mark name a statement of one line. If a form ends with the
+  mark, the statements below its row are on that line.
 
-A part with a header is there if its header is. An element without statements below it is printed as its words.
+A part with a header exists if its header does. An element without statements below it is printed as its words.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ Words = tuple[str, ...]
 class Path:
     """A form as words: the blocks around a statement, the words that name it, and its values.
 
-    ``key`` is the number of words that name a statement of one line; 0: it is no such statement. ``inline``: so are those below it.
+    ``key``: the number of words that name a statement of one line; 0 means that it is no such statement. ``inline``:
+    True if the statements below are on the same line.
     """
 
     blocks: tuple[Words, ...]
@@ -55,7 +56,7 @@ class Path:
 
     @property
     def every(self) -> Words:
-        """All words of the path; the values of a list are no words of it."""
+        """All words of the path, without the values of a list."""
         head = tuple(word for block in self.blocks for word in block) + self.words
         return head if self.listed else head + self.values
 
@@ -115,7 +116,7 @@ class _There(dict[str, Any]):
 
 
 class Tree(Statements[T]):
-    """A table of rows that describe values of the class ``made`` as statements of a tree."""
+    """A table of rows that describe values of the class ``made`` as statements in a tree."""
 
     def _inner(self, row: Row) -> Tree[Any] | None:
         return cast("Tree[Any] | None", self._below(row))
@@ -129,7 +130,7 @@ class Tree(Statements[T]):
         return statements
 
     def add(self, statements: list[Statement], value: T) -> None:
-        """Put the statements of a value behind others. Blocks that exist already are filled."""
+        """Append the statements of a value to others. If a block exists already, its statements are added to it."""
         for write in self._prints:
             write(value, statements)
 
@@ -236,7 +237,7 @@ class Tree(Statements[T]):
     # Reading
 
     def value(self, top: Word) -> T:
-        """Return the value that the words below ``top`` describe, and take the words that are understood."""
+        """Return the value that the words below ``top`` describe, and mark the words that are understood."""
         return self.build(self.of_words(top, {}))
 
     @cached_property
@@ -250,7 +251,7 @@ class Tree(Statements[T]):
         ]
 
     def of_words(self, top: Word, collected: dict[str, Any]) -> dict[str, Any]:
-        """Return ``collected`` with the fields that words describe, in the form that ``build`` takes."""
+        """Return ``collected`` with the fields that the words below ``top`` describe, in the form that ``build`` accepts."""
         for row, path, inner, needed in self._reads:
             if not row.forms and inner is not None:
                 below = inner.of_words(top, collected.get(row.field) or {})
@@ -269,7 +270,7 @@ class Tree(Statements[T]):
 
     @cached_property
     def on_line(self) -> dict[str, int]:
-        """The words that begin the statements of a line, with the number of words behind each."""
+        """The words that begin the statements of one line, with the number of words that follow each."""
         return {path.every[0]: len(path.every) - 1 for _, path, _, _ in self._reads}
 
     def _keep(
@@ -320,7 +321,7 @@ class Tree(Statements[T]):
                 collected.setdefault(row.field, []).append(member)
 
     def read(self, sections: Iterable[Section], reader: SectionReader) -> T:
-        """Return the value of lines, each section behind its header as on one ``set`` line."""
+        """Return the value that lines describe. Each section is treated like the ``set`` line of its header."""
         top = Word("")
         ends: list[tuple[Section, Word]] = []
 

@@ -1,9 +1,10 @@
-"""Changes of Junos: NETCONF, the shared candidate under its lock, and confirmed commits.
+"""Changes on Junos: NETCONF, the shared candidate configuration under its lock, and confirmed commits.
 
-Times of ``commit-configuration`` are minutes (Juniper documentation, commit-configuration; of ``<commit>`` they would be seconds). A confirmed
-commit is refused on a private candidate, so the shared one is locked; a candidate that another login left changed is discarded, for its changes would
-be committed with ours. While one commit waits, any other commit confirms it: the newest entry of the commit history must be ours before it is
-confirmed or taken back.
+Times of ``commit-configuration`` are in minutes (Juniper documentation, commit-configuration; those of ``<commit>`` are
+in seconds). A confirmed commit is refused on a private candidate, so the shared candidate is locked. Changes that
+another login left in the candidate are discarded, because the commit would include them. While one commit waits, any
+other commit confirms it. Therefore the newest entry of the commit history must be railweave's before it is confirmed or
+reverted.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _COMPARE = '<get-configuration compare="rollback" rollback="0" format="text"/>'
 _DISCARD = "<discard-changes/>"
 _HISTORY = "<get-commit-information/>"
 _LEAST_MINUTES, _MOST_MINUTES = 1, 65535
-"""Of ``confirm-timeout`` (Juniper documentation, commit-configuration)."""
+"""The limits of ``confirm-timeout`` in minutes (Juniper documentation, commit-configuration)."""
 _ENTRY = re.compile(r"<commit-history\b.*?</commit-history>", re.DOTALL)
 _WAITS = re.compile(r"commit confirmed, rollback in (\d+)\s*min")
 _LABEL = re.compile(r"railweave-[\w.-]+")
@@ -44,7 +45,10 @@ async def running(session: Session) -> dict[str, str]:
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Load into the candidate, check, compare, discard. Raises ``RefusedError`` if Junos refuses the change."""
+    """Load the change into the candidate, check it, compare, and discard it. Return the difference.
+
+    Raises ``RefusedError`` if Junos refuses the change.
+    """
     async with _locked(session):
         await _load(session, given.commands[_FILE])
         difference = await session.tell(_COMPARE, "text")
@@ -53,7 +57,10 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Make a confirmed commit, of whole minutes: never fewer than asked for. Raises ``RefusedError`` if another commit waits, or the device refuses the change."""
+    """Make a confirmed commit with a time of ``seconds``, rounded up to whole minutes.
+
+    Raises ``RefusedError`` if another commit waits, or if the device refuses the change.
+    """
     minutes = min(max(-(-seconds // 60), _LEAST_MINUTES), _MOST_MINUTES)
     if (waiting := await pending(session)) is not None:
         raise RefusedError(f"a commit waits to be confirmed there already ({waiting.label or 'not ours'})")
@@ -64,7 +71,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """Return the newest commit if it waits to be confirmed; None otherwise."""
+    """Return the newest commit if it waits for confirmation, or else None."""
     match = _ENTRY.search(await session.tell(_HISTORY))
     waits = _WAITS.search(match[0]) if match else None
     if match is None or waits is None:
@@ -76,14 +83,14 @@ async def pending(session: Session) -> Pending | None:
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Commit again, which keeps the change. Raises ``RefusedError`` if the commit of this change does not wait."""
+    """Commit again, which confirms the change. Raises ``RefusedError`` if the commit of this change does not wait."""
     must_wait(await pending(session), label)
     async with _locked(session):
         await session.tell(f"<commit-configuration><log>{escape(label)} confirmed</log></commit-configuration>")
 
 
 async def revert(session: Session, label: str) -> None:
-    """Commit what was committed before. Raises ``RefusedError`` if the commit of this change does not wait."""
+    """Commit the earlier configuration. Raises ``RefusedError`` if the commit of this change does not wait."""
     must_wait(await pending(session), label)
     async with _locked(session):
         await session.tell('<load-configuration rollback="1"/>')
@@ -91,7 +98,7 @@ async def revert(session: Session, label: str) -> None:
 
 
 async def restore(session: Session, given: Given) -> None:
-    """Replace the configuration by ``given.before`` as a whole, and commit it."""
+    """Replace the whole configuration by ``given.before``, and commit it."""
     from railweave.systems.junos.read import parsed, printed
 
     text = printed("junos.conf", parsed(_FILE, given.before[_FILE]).nodes)
@@ -104,7 +111,7 @@ async def restore(session: Session, given: Given) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Do nothing: when a session ends, its lock ends too, and nothing else is left."""
+    """Do nothing, because the lock ends with the session and nothing else remains."""
     del session, label
 
 

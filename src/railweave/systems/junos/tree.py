@@ -16,12 +16,13 @@ _PLAIN = re.compile(r"(?!/\*)[^\s{}\[\];\"#|?]+")
 
 @dataclass(slots=True)
 class Statement:
-    """One statement. ``words`` name it, ``values`` follow; ``children`` is None for a statement that ends in ``;``.
+    """One statement. Its ``words`` name it and its ``values`` follow. ``children`` is None for a statement that ends with ``;``.
 
-    Two statements with the same words under one parent are the same statement: ``mtu`` has words ``(mtu,)`` and a
-    value, an address has words ``(address, fc00::1/64)``. ``several`` marks a leaf that holds a list of values. ``key``
-    is how many of the words name an entry whose content stands on the same line: 2 in ``class NO-LOSS queue-num 4``;
-    0: all of them. ``at`` is the line of the text it was read from, 1-based; 0: it was not read.
+    Two statements with the same words and the same parent are the same statement: ``mtu`` has the words ``(mtu,)`` and
+    a value, an address has the words ``(address, fc00::1/64)``. ``several``: True for a leaf that holds a list of
+    values. ``key``: the number of words that name an entry whose content is on the same line (2 in
+    ``class NO-LOSS queue-num 4``); 0 means all words. ``at``: the line from which it was read, counted from 1; 0 means
+    that it was not read.
     """
 
     words: tuple[str, ...]
@@ -37,7 +38,7 @@ class Statement:
         return self.words[: self.key] if self.key else self.words
 
     def child(self, words: tuple[str, ...]) -> Statement | None:
-        """Return the child of that name; None without it."""
+        """Return the child with these words, or None."""
         return next((child for child in self.children or () if child.words == words), None)
 
 
@@ -48,12 +49,12 @@ def _split(words: str) -> tuple[str, ...]:
 
 
 def leaf(name: str, *values: object) -> Statement:
-    """``name value;``; without values a flag, ``name;``."""
+    """Return a leaf, ``name value;``, or the flag ``name;`` without values."""
     return Statement(_split(name), tuple(map(str, values)))
 
 
 def choices(name: str, values: Iterable[object]) -> Statement:
-    """``name [ a b ];``: a leaf that holds a list."""
+    """Return a leaf that holds a list, ``name [ a b ];``."""
     return Statement(_split(name), tuple(map(str, values)), several=True)
 
 
@@ -65,7 +66,7 @@ def entry(*words: object, key: int = 0) -> Statement:
 def block(
     words: str | tuple[object, ...], *parts: Statement | Iterable[Statement | None] | None, keep: bool = False
 ) -> Statement | None:
-    """``words { … }``; None if nothing is inside, unless ``keep``."""
+    """Return the block ``words { … }``; None if it is empty, unless ``keep`` is True."""
     names = _split(words) if isinstance(words, str) else tuple(map(str, words))
     children: list[Statement] = []
     for part in parts:

@@ -1,8 +1,8 @@
 """Upgrades of Junos OS Evolved: ``request system software add``, then ``request system reboot``, by NETCONF.
 
-The package is validated against the running configuration as it is added (Juniper documentation, request system software add (Junos OS
-Evolved)); the result is the number in ``package-result``, 0 if all is well. The calls are those of Juniper's own client for
-devices that run on Linux (Juniper/py-junos-eznc, ``utils/sw.py``).
+The package is validated against the running configuration when it is added (Juniper documentation, request system
+software add (Junos OS Evolved)); the result is the number in ``package-result``, which is 0 after success. The calls
+are from Juniper's own client for devices that run on Linux (Juniper/py-junos-eznc, ``utils/sw.py``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BOOTED = re.compile(r"<(?:node|system)-booted-time>.*?\bseconds=\"(\d+)\"", re.
 
 
 def commands(image: Image) -> list[str]:
-    """In the command line of Junos."""
+    """Return the commands for the command line of Junos."""
     return [f"request system software add {image.source}", "request system reboot"]
 
 
@@ -40,7 +40,10 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Compare the checksum of what was copied, then add the package. Raises ``RefusedError`` if the checksum differs, or the package was not added."""
+    """Compare the checksum of the copied package, then add the package.
+
+    Raises ``RefusedError`` if the checksum differs, or the package was not added.
+    """
     if image.sha256:
         asked = (
             f"<get-sha256-checksum-information><path>{escape(image.source)}</path></get-sha256-checksum-information>"
@@ -59,5 +62,5 @@ async def install(session: Session, image: Image) -> None:
 
 
 async def restart(session: Session) -> None:
-    """Reboot now."""
+    """Restart the device now."""
     await session.tell("<request-shutdown-reboot/>")

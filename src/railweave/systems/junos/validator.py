@@ -1,8 +1,8 @@
-"""The Junos validator: every ``junos.conf`` against Juniper's published models, with libyang.
+"""The Junos validator: libyang validates every ``junos.conf`` against Juniper's published models.
 
-It sees unknown words, values outside an enumeration, range or pattern, and statements that exclude each other as
-choices. It does not see references, free-text values or ``junos:must`` rules: the rules of ``lint`` have those. The models are of
-classic QFX while the QFX5240 runs Junos OS Evolved, so acceptance is evidence, not proof.
+It detects unknown words, values outside an enumeration, range or pattern, and mutually exclusive statements. It does
+not check references, values in free text, or ``junos:must`` rules; the rules in ``lint`` do. The models are of the
+classic QFX, while the QFX5240 runs Junos OS Evolved, so acceptance is evidence and not a proof.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ UNPUBLISHED = (
     ("firewall", "family", "*", "filter", "*", "term", "*", "from", "ip-version", "*", "rdma-opcode"),
     ("firewall", "family", "*", "filter", "*", "term", "*", "then", "dynamic-load-balance"),
 )
-"""Statements that no model up to 24.4 has: of deterministic path forwarding (25.4R1), and of selective DLB (Evolved, 23.4R2)."""
+"""The statements that are in no model up to 24.4: those of deterministic path forwarding (25.4R1) and of selective DLB (Evolved, 23.4R2)."""
 
 HOW_TO_GET = (
     "give a folder of the public repository Juniper/yang with --yang DIR, such as"
@@ -76,7 +76,7 @@ class _Read:
 
 
 def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
-    """Validate the ``junos.conf`` of devices, at ``most`` so many where it is given; skipped, with the reason, without models or libyang."""
+    """Validate the ``junos.conf`` of all devices, or of ``most`` devices. Without models or libyang, the report is ``skipped``, with the reason."""
     texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
     if not texts:
         return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")

@@ -1,7 +1,7 @@
-"""A Junos configuration as a trie of the words of its ``set`` form: every form of one configuration gives the same.
+"""A Junos configuration as a trie of the words of its ``set`` form. Every form of one configuration gives the same trie.
 
-A reader that takes a word understands it. A statement is a way from the top to a word that nothing follows; it is understood
-when that word was taken.
+A reader takes a word to mark it as understood. A statement is a path from the top to a last word. It is understood if
+that last word was taken.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 FAMILIES: dict[str, Family] = {"inet": "ipv4", "inet6": "ipv6"}
 
 NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing is bound
-"""The address in the model if the text lacks a required address."""
+"""The placeholder address in the model if the text lacks a required address."""
 
 UNKNOWN_SECRET = "secret:?"  # noqa: S105 - stands for a secret
-"""The reading of a secret whose value is in the text, in clear, as a hash or scrambled: the value goes nowhere."""
+"""The reference that replaces a secret whose value is in the text, in clear text, as a hash or obfuscated. The value itself is never kept."""
 
 _SPEED = re.compile(r"(\d{1,4})g", re.IGNORECASE)
 
@@ -113,7 +113,7 @@ class Word:
         self.origin: Word | None = None
 
     def add(self, words: Iterable[str], file: int, at: int) -> Word:
-        """Add words below this word, each below the one before. Return the last."""
+        """Add words as a path below this word. Return the last word."""
         here = self
         for text in words:
             next_one = here.below.get(text)
@@ -123,21 +123,21 @@ class Word:
         return here
 
     def at_path(self, *words: str) -> Word | None:
-        """Return the word at a place below this one; None without it. The word is not taken."""
+        """Return the word at the end of a path below this word; None without it. The word is not taken."""
         here: Word | None = self
         for text in words:
             here = here.below.get(text) if here is not None else None
         return here
 
     def take(self, kind: Kind = "understood") -> Word:
-        """Say that this word is understood, or that it changes nothing."""
+        """Mark this word as understood, or as a word without effect (``kind``)."""
         self.kind = kind
         if self.origin is not None and self.origin.kind != "understood":
             self.origin.kind = kind
         return self
 
     def leave(self) -> None:
-        """Say that this word was not understood after all, nor what follows it."""
+        """Mark this word and all words below it as not understood."""
         self.kind = "unknown"
         if self.origin is not None:
             self.origin.kind = "unknown"
@@ -145,13 +145,13 @@ class Word:
             word.leave()
 
     def take_all(self, kind: Kind = "understood") -> None:
-        """Take this word and whatever follows it."""
+        """Mark this word and all words below it as understood (``kind``)."""
         self.take(kind)
         for word in self.below.values():
             word.take_all(kind)
 
     def flag(self, *words: str) -> bool:
-        """Take the words; whether they are there."""
+        """Take the words at a path. Return True if the path exists."""
         word = self.at_path(*words)
         if word is None:
             return False
@@ -159,22 +159,25 @@ class Word:
         return True
 
     def block(self, *words: str) -> Word:
-        """Return the word at these words, taken; an empty word if it is not there."""
+        """Return the word at the end of a path, and take it. Return an empty word if it does not exist."""
         word = self.at_path(*words)
         return word.take() if word is not None else Word("")
 
     def entries(self, *words: str) -> Iterator[Word]:
-        """Every word that follows these, each the name of an entry; taken when it is asked for."""
+        """Yield every word that follows a path; each is the name of an entry. A word is taken when it is yielded."""
         place = self.at_path(*words)
         for word in list(place.below.values()) if place is not None else ():
             yield word.take()
 
     def names(self, *words: str) -> tuple[str, ...]:
-        """The values of a list."""
+        """Return the values of a list, and take them."""
         return tuple(word.text for word in self.entries(*words))
 
     def holds(self, *words: str) -> Word | None:
-        """Return the value that holds of several, none of which is taken; None without a value. It is the last, but the device's own statement before an inherited one."""
+        """Return the value that applies if several follow the path, without taking it; None without a value.
+
+        It is the last value, but the device's own statement has priority over an inherited one.
+        """
         word = self.at_path(*words)
         if word is None or not word.below:
             return None
@@ -182,15 +185,15 @@ class Word:
         return written[-1] if written else next(iter(word.below.values()))
 
     def value(self, *words: str) -> str | None:
-        """Return the value that follows these words; None without a value."""
+        """Return the value that follows a path, and take it; None without a value."""
         return self.read(str, *words)
 
     def number(self, *words: str) -> int | None:
-        """Return the number that follows these words; None without a number."""
+        """Return the number that follows a path, and take it; None without a number."""
         return self.read(whole, *words)
 
     def read(self, meaning: Callable[[str], T], *words: str) -> T | None:
-        """Return the value that follows these words, converted by ``meaning``; None without a value, and if ``meaning`` raises ``ValueError``: such a value is not understood."""
+        """Return the value that follows a path, converted by ``meaning``; None without a value, or if ``meaning`` raises ``ValueError`` (the value is then not understood)."""
         word = self.holds(*words)
         if word is None:
             return None
@@ -202,9 +205,9 @@ class Word:
         return value
 
     def spread(self, words: Mapping[str, int]) -> Word:
-        """Hang what stands on one line side by side, as Junos prints it: ``queue-num 4 no-loss`` as two statements.
+        """Separate statements that Junos prints on one line: ``queue-num 4 no-loss`` becomes two statements.
 
-        ``words`` says how many values follow each.
+        ``words``: the number of values that follow each word.
         """
         waiting = [word for word in self.below.values() if word.text in words]
         while waiting:
@@ -219,7 +222,7 @@ class Word:
         return self
 
     def hang(self, word: Word) -> None:
-        """Put a word with what follows it below this one."""
+        """Add a word, with all words below it, below this word."""
         there = self.below.get(word.text)
         if there is None:
             self.below[word.text] = word
@@ -229,14 +232,14 @@ class Word:
 
 
 def whole(text: str) -> int:
-    """A whole number without a sign. Raises ``ValueError`` for other text."""
+    """Return a whole number without a sign. Raises ``ValueError`` for other text."""
     if not text.isascii() or not text.isdigit() or len(text) > 18:
         raise ValueError(text)
     return int(text)
 
 
 def statements(top: Word) -> Iterator[tuple[Word, tuple[str, ...]]]:
-    """Every statement: its last word, and all of its words in quotes where they need them."""
+    """Yield every statement as (its last word, all of its words, in quotation marks if they need them)."""
     stack: list[tuple[Word, tuple[str, ...]]] = [(top, ())]
     while stack:
         word, path = stack.pop()

@@ -1,7 +1,7 @@
 """Juniper's published configuration models, loaded with libyang, and Junos statements as XML of these models.
 
-The models are those of the public repository Juniper/yang; the ``conf-with-extensions`` sets say with
-``junos:cli-feature "nokeyword"`` which names are not typed on the command line, which is what makes them usable here.
+The models are from the public repository Juniper/yang. Only its ``conf-with-extensions`` sets are usable, because
+``junos:cli-feature "nokeyword"`` marks the names that are not entered on the command line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _RELEASE = re.compile(r"\d+\.\d+[RX]\d[\w.-]*")
 
 
 class ModelsError(RailweaveError):
-    """Raised if a folder contains no usable Junos models. The message says why, and which folder to give."""
+    """Raised if a folder contains no usable Junos models. The message gives the reason and the correct folder."""
 
 
 def repaired(text: str) -> str:
@@ -98,13 +98,13 @@ def collect(folder: Path) -> ModelFiles:
 
 @dataclass(eq=False)
 class SchemaNode:
-    """A node of the compiled schema. ``handle`` is libyang's object. Each property is read from libyang once and then cached."""
+    """A node of the compiled schema. ``handle`` is libyang's object. Each property is read from libyang once, and then cached."""
 
     handle: Any
 
     @cached_property
     def name(self) -> str:
-        """The node's name. On the command line the same word is typed, unless ``nokeyword`` is True."""
+        """The node's name. On the command line, the same word is entered unless ``nokeyword`` is True."""
         return str(self.handle.name())
 
     @cached_property
@@ -126,7 +126,7 @@ class SchemaNode:
 
     @cached_property
     def nokeyword(self) -> bool:
-        """True if the name is not typed on the command line."""
+        """True if the name is not entered on the command line."""
         return any(
             extension.name() == "cli-feature" and "nokeyword" in (extension.argument() or "")
             for extension in self.handle.extensions()
@@ -134,7 +134,7 @@ class SchemaNode:
 
     @cached_property
     def empty(self) -> bool:
-        """True if the node is a leaf that takes no value."""
+        """True if the node is a leaf without a value."""
         return self.kind == "leaf" and str(self.handle.type().basename()) == "empty"
 
     @cached_property
@@ -154,7 +154,7 @@ class SchemaNode:
 
     @cached_property
     def unnamed(self) -> list[SchemaNode]:
-        """The children whose names are not typed on the command line, without keys, in the order of the model."""
+        """The children whose names are not entered on the command line, without keys, in the order of the model."""
         return [child for child in reversed(self.children.values()) if child.nokeyword and child.name not in self.keys]
 
 
@@ -229,7 +229,7 @@ UNMARKED = {
     "routing-instances": "instance",
     "vlans": "vlan",
 }
-"""Lists whose names are not typed, but that the models of some releases do not mark so (release 23.4: the first five)."""
+"""The lists whose names are not entered, although the models of some releases do not mark them (release 23.4: the first five)."""
 
 _NAMED_BY_USER = frozenset({"interfaces", "routing-instances", "vlans"})
 _RENAMED = {("snmp", "name"): "system-name"}
@@ -242,7 +242,7 @@ _WITHOUT_VALUE = frozenset({"exact", "longer", "orlonger"})
 
 @dataclass(frozen=True)
 class Unknown:
-    """A statement that is not in the schema: its words, the wrong word, the reason (``what``), and its line in the printed tree."""
+    """A statement that is not in the schema: its words, the unknown word, the reason (``what``), and its line in the printed tree."""
 
     words: tuple[str, ...]
     word: str

@@ -1,4 +1,4 @@
-"""SONiC: see ``System`` for what each part is."""
+"""SONiC. ``System`` describes each part."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
 
 
 def started_daemons(config: DeviceConfig) -> frozenset[str]:
-    """Return FRRouting's daemons that SONiC starts, by its tables with the operator's own rows."""
+    """Return the FRRouting daemons that SONiC starts, according to its tables including the operator's own rows."""
     from railweave.systems.sonic.daemons import started
 
     return started(config)
 
 
 def mistakes(config: DeviceConfig) -> list[Finding]:
-    """Return what the published models let through in tables and routing, and the switch does not."""
+    """Return findings about mistakes in tables and routing that the published models do not detect."""
     from railweave.systems.sonic.lint import lint
     from railweave.systems.sonic.render import frr, tables
 

@@ -1,11 +1,11 @@
-"""The release branches of SONiC. Rows of ``statements`` say the first branch that has them (``since``).
+"""The release branches of SONiC. A row of ``statements`` names the first branch that has it (``since``).
 
-Read from ``src/sonic-yang-models`` of sonic-net/sonic-buildimage on every branch named here (heads of June to August 2026), and, where the daemon that
-reads a table came later than its model, from the daemon:
+The source is ``src/sonic-yang-models`` of sonic-net/sonic-buildimage on every branch named here (heads of June to
+August 2026). If the daemon that reads a table came later than its model, the source is the daemon:
 
 - ``BANNER_MESSAGE``: the model is on 202405, ``hostcfgd`` of sonic-net/sonic-host-services reads it from 202411 on;
 - ``FLEX_COUNTER_TABLE|WRED_ECN_QUEUE``: the model is on 202411, orchagent and `counterpoll` have it from 202505 on;
-- ``SAG`` and ``static_anycast_gateway``: models, ``intfmgrd`` and orchagent have them on master alone.
+- ``SAG`` and ``static_anycast_gateway``: models, ``intfmgrd`` and orchagent have them only on master.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ FRR = {
     "202511": "10.4.1",
     "202605": "10.5.4",
 }
-"""The FRRouting of each branch (``rules/frr.mk``)."""
+"""The FRRouting release of each branch (``rules/frr.mk``)."""
 
 _BRANCH_DIGITS = 6
 
 
 def known(release: str) -> bool:
-    """Return whether a release is of a branch that has been read."""
+    """Return True if a release belongs to a branch that is listed here."""
     return release[:_BRANCH_DIGITS] in NUMBERED
 
 
 def branch(release: str) -> str:
-    """Return the branch that a release is rendered for: its own; of an unknown one the branch before it, and master if it is newer than all."""
+    """Return the branch for which a release is rendered: its own, or for an unknown release the branch before it, or ``master`` if it is newer than all branches."""
     number = release[:_BRANCH_DIGITS]
     if len(number) != _BRANCH_DIGITS or not number.isdecimal():
         return OLDEST
@@ -41,5 +41,5 @@ def branch(release: str) -> str:
 
 
 def newer(first: str, than: str) -> bool:
-    """Return whether a branch is newer than another."""
+    """Return True if the branch ``first`` is newer than the branch ``than``."""
     return than != MASTER and (first == MASTER or first > than)

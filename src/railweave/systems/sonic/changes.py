@@ -1,6 +1,6 @@
-"""``config_db.json`` as a tree that can be compared, a change as a JSON patch (RFC 6902), and what that disrupts.
+"""``config_db.json`` as a tree for comparison, changes as a JSON patch (RFC 6902), and the traffic that they disrupt.
 
-``config apply-patch`` takes such a patch, but refuses some of it (``refusal``).
+``config apply-patch`` accepts such a patch, but refuses some operations (``refusal``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SOURCE = "sonic-net/sonic-utilities generic_config_updater/gcu_field_operation_v
 INSTEAD = "give the switch the whole new config_db.json and `config reload`, which stops all services: drain it first"
 
 ALWAYS_REFUSED = frozenset({"PFC_WD/GLOBAL", "PFC_WD/GLOBAL/POLL_INTERVAL", "LOOPBACK_INTERFACE/Loopback0"})
-"""Paths that no patch may remove (`validate_field_operation` of sonic-utilities)."""
+"""The paths that no patch may remove (`validate_field_operation` of sonic-utilities)."""
 
 LISTED = (
     *("Force10-S6100", "Arista-7060CX-32S", "Celestica-DX010-C32", "Seastone-DX010"),
@@ -29,7 +29,7 @@ LISTED = (
     *("Nokia-IXR7220-H5-64D", "Arista-7060X6-64DE", "Arista-7060X6-64PE", "Nokia-IXR7220-H5-64O"),
     *("Nokia-IXR7220-H5-32D", "Arista-7060X6-16PE", "Nokia-IXR7220-D4-36D"),
 )
-"""Beginnings of the hardware SKUs with a Tomahawk or Trident 4 that the tool knows; of others it refuses all of these tables."""
+"""The prefixes of the hardware SKUs with a Tomahawk or Trident 4 that the tool knows. For others, it refuses all of these tables."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,9 @@ _TABLES: dict[str, dict[str, _Table]] = {
 def refusal(operation: str, path: tuple[str, ...], fields: tuple[str, ...], release: str, sku: str) -> str:
     """Return the reason why the tool refuses an operation; empty if the tool accepts it.
 
-    ``path`` names table, row and field as far as it goes; ``fields`` are the names in an object that is added. Without a
-    release the oldest table holds; without a hardware SKU, one that the tool knows.
+    ``path``: the table, and the row and field if the operation concerns only these. ``fields``: the names in an object
+    that is added. Without a ``release``, the oldest release is assumed; without a hardware SKU (``sku``), one that the
+    tool knows.
     """
     if operation == "remove" and "/".join(path) in ALWAYS_REFUSED:
         return "it lets nobody remove this"
@@ -112,7 +113,7 @@ _ANY = ("remove", "add", "replace")
 _METADATA = ("DEVICE_METADATA", "localhost")
 
 AT_START = frozenset({"docker_routing_config_mode", "frr_mgmt_framework_config"})
-"""Fields by which it is decided, when the container of FRRouting starts, which daemons run and who writes their configuration."""
+"""The fields that decide, when the container of FRRouting starts, which daemons run and what writes their configuration."""
 
 _AT_START_WHY = "the container of FRRouting reads it only when it starts"
 AT_START_SOURCE = "sonic-net/sonic-buildimage dockers/docker-fpm-frr/docker_init.sh"
@@ -187,17 +188,17 @@ DISRUPTIONS = (
 
 @dataclass(frozen=True)
 class TableTree:
-    """The tables of a device; see ``ConfigTree``. A row may be without fields."""
+    """The tables of a device as a ``ConfigTree``. A row may have no fields."""
 
     nodes: tuple[Node, ...]
     keeps_empty: bool = True
     release: str = ""
     sku: str = ""
-    """SONiC's release and the hardware SKU: they decide what the patch tool takes."""
+    """The hardware SKU. It and SONiC's release decide what the patch tool accepts."""
 
     @property
     def disruptions(self) -> tuple[Disruption, ...]:
-        """Those of SONiC."""
+        """The disruptions that changed tables of SONiC cause."""
         return DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
@@ -221,7 +222,7 @@ class TableTree:
 
 
 def config_tree(tables: Tables, release: str = "") -> TableTree:
-    """``config_db.json`` as a tree. Empty tables are left out, as they are from the file."""
+    """Return ``config_db.json`` as a tree. Empty tables are left out, as in the file."""
     sku = tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("hwsku", "")
     return TableTree(
         tuple(

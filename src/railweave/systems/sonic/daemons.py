@@ -1,9 +1,9 @@
 """Daemons and containers that SONiC starts with given tables, and the statements that need one of them.
 
-FRRouting's are those of ``supervisord.conf.j2`` (sonic-buildimage, ``dockers/docker-fpm-frr/frr/supervisord``; ``supervisord.conf.common.j2`` on
-master): the same on the branches 202405 to 202605 and on master, but for mgmtd, which is there from 202411 on, and pathd.
-Containers are rows of ``FEATURE``; where a configuration has no row, ``config reload`` takes the one of
-``files/build_templates/init_cfg.json.j2``.
+FRRouting's daemons are listed in ``supervisord.conf.j2`` (sonic-buildimage, ``dockers/docker-fpm-frr/frr/supervisord``;
+``supervisord.conf.common.j2`` on master). The list is the same on the branches 202405 to 202605 and on master, except
+for mgmtd, which exists from 202411 on, and pathd. Containers are rows of ``FEATURE``. For a missing row,
+``config reload`` uses the row in ``files/build_templates/init_cfg.json.j2``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
 
 ALWAYS = frozenset({"mgmtd", "zebra", "staticd", "bgpd"})
-"""FRRouting's daemons that run whatever the tables say."""
+"""The FRRouting daemons that always run."""
 
 WITH_FRAMEWORK = frozenset({"bfdd", "ospfd", "pimd", "pathd"})
-"""FRRouting's daemons that run only where ``frr_mgmt_framework_config`` of ``DEVICE_METADATA`` is ``true``."""
+"""The FRRouting daemons that run only if ``frr_mgmt_framework_config`` of ``DEVICE_METADATA`` is ``true``."""
 
 STATEMENTS = {
     "bfd": "bfdd",
@@ -39,7 +39,7 @@ STATEMENTS = {
     "router babel": "babeld",
     "router openfabric": "fabricd",
 }
-"""Sections of ``frr.conf`` by the daemon that runs them; the longest beginning of a section decides."""
+"""The sections of ``frr.conf`` by the daemon that runs them. The longest matching beginning of a section decides."""
 
 FEATURES = {
     "SNMP": "snmp",
@@ -63,21 +63,23 @@ FEATURES = {
     "REST_SERVER": "mgmt-framework",
     "MCLAG_DOMAIN": "iccpd",
 }
-"""Tables by the container that reads them, as ``FEATURE`` calls it."""
+"""The tables by the container that reads them, with its name in ``FEATURE``."""
 
 ENABLED = frozenset({"bgp", "lldp", "snmp", "gnmi", "radv", "teamd", "mgmt-framework"})
-"""Containers of the public image that run where ``FEATURE`` has no row for them (``init_cfg.json.j2`` with ``rules/config``, on a
-switch of another type than a ToR); the others are off or not in the image."""
+"""The containers of the public image that run without a row in ``FEATURE`` (``init_cfg.json.j2`` with ``rules/config``, on a switch that is not a ToR).
+
+Other containers are off, or not in the image.
+"""
 
 
 def running(tables: Tables) -> frozenset[str]:
-    """FRRouting's daemons that SONiC starts with these tables."""
+    """Return the FRRouting daemons that SONiC starts with these tables."""
     row = tables.get("DEVICE_METADATA", {}).get("localhost", {})
     return ALWAYS | WITH_FRAMEWORK if row.get("frr_mgmt_framework_config") == "true" else ALWAYS
 
 
 def started(config: DeviceConfig) -> frozenset[str]:
-    """Return FRRouting's daemons that SONiC starts for a device, the operator's own rows counted in.
+    """Return the FRRouting daemons that SONiC starts for a device, according to its tables including the operator's own rows.
 
     Raises ``RenderError`` if these rows cannot be read.
     """
@@ -87,7 +89,7 @@ def started(config: DeviceConfig) -> frozenset[str]:
 
 
 def idle_sections(tables: Tables, routing: Sequence[Section]) -> Iterator[tuple[str, str]]:
-    """Sections of ``frr.conf`` whose daemon does not run, each with the daemon."""
+    """Yield (section, daemon) for each section of ``frr.conf`` whose daemon does not run."""
     started = running(tables)
     for section in routing:
         daemon = next((STATEMENTS[head] for head in _heads(section.line) if head in STATEMENTS), "")
@@ -101,7 +103,7 @@ def _heads(line: str) -> tuple[str, ...]:
 
 
 def idle_tables(tables: Tables) -> Iterator[tuple[str, str]]:
-    """Tables with rows that no container reads, each with the container."""
+    """Yield (table, container) for each table with rows whose container does not run."""
     states = {name: row.get("state") for name, row in tables.get("FEATURE", {}).items()}
     for table, feature in FEATURES.items():
         state = states.get(feature, "enabled" if feature in ENABLED else "disabled")

@@ -1,7 +1,8 @@
-"""First boot of SONiC: option 67 names ``ztp.json``, whose sections are carried out in lexical order (sonic-net/SONiC, ``doc/ztp/ztp.md``).
+"""First boot of SONiC: DHCP option 67 names ``ztp.json``, whose sections run in lexical order (sonic-net/SONiC, ``doc/ztp/ztp.md``).
 
-Option 61 is ``SONiC##PRODUCT##SERIAL``. Users are Linux's, and FRRouting's lines a file: a script makes both, before the tables are loaded,
-for loading them changes the address. With an image the switch restarts first, and goes on after that.
+The switch sends option 61 as ``SONiC##PRODUCT##SERIAL``. A script creates the Linux users and the file of FRRouting's
+lines before the tables are loaded, because loading them changes the address. With an image, the switch first restarts,
+and then continues.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def with_image(place: Place) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """``ztp.json``, the tables, FRRouting's lines, and the scripts."""
+    """Return the files by name: ``ztp.json``, the tables, FRRouting's lines, and the scripts."""
     sections, image = with_image(place)
     sections["02-logins"] = section(place, _SCRIPT)
     destination = "/etc/sonic/config_db.json"

@@ -1,4 +1,4 @@
-"""Names of SONiC for things that Linux and the design call otherwise."""
+"""SONiC's names of objects that have other names in Linux and in the design."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ LOOPBACK = "Loopback0"
 MANAGEMENT_PORT = "eth0"
 MANAGEMENT_VRF = "mgmt"
 ETHERNET_HEADER = 14
-"""Bytes of a frame that SONiC, as Linux, does not count in an MTU."""
+"""The bytes of a frame's header that SONiC, like Linux, does not include in an MTU."""
 
 _MOST_CHARACTERS = 15
 """The longest name of an interface, which a VRF is to Linux (IFNAMSIZ of linux/if.h, less the final zero)."""
 
 
 def vrf_names(config: DeviceConfig) -> dict[str, str]:
-    """VRFs by tenant: SONiC wants ``Vrf`` before the name (sonic-vrf.yang); a name that is too long gives way to its VNI."""
+    """Return the VRF names by tenant. SONiC requires the prefix ``Vrf`` (sonic-vrf.yang). A name that would be too long is replaced by the VNI."""
     vrf_texts = {vrf.name: f"Vrf-{vrf.name}" for vrf in config.vrfs}
     # A text may put an interface into a VRF that it does not define.
     used = {user.vrf for user in (*config.gateways, *(part for port in config.interfaces for part in port.parts()))}

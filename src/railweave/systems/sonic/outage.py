@@ -1,6 +1,7 @@
-"""Outages of SONiC: ``reboot`` a second later, so that the command itself is answered, and an end of FRRouting's processes in their container.
+"""Outages on SONiC: ``reboot`` after a second, so that the command itself is answered, and the end of an FRRouting process in its container.
 
-``supervisord`` ends the container with a critical process (sonic-buildimage, ``supervisor-proc-exit-listener``), and systemd starts it again.
+If a critical process ends, ``supervisord`` ends the container (sonic-buildimage, ``supervisor-proc-exit-listener``),
+and systemd starts it again.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ DAEMONS = {daemon: daemon for daemon in ("bgpd", "zebra", "bfdd")}
 
 
 async def reboot(session: Session) -> None:
-    """Restart the switch, a second later."""
+    """Restart the switch after a second."""
     await script(session, "setsid sh -c 'sleep 1; reboot' > /dev/null 2>&1 < /dev/null &")
 
 

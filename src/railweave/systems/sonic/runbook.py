@@ -1,7 +1,7 @@
 """The runbook of SONiC.
 
-Commands are those of its command reference (sonic-utilities, ``doc/Command-Reference.md``). Routing is FRRouting's, and asked in
-``vtysh``.
+The commands are from its command reference (sonic-utilities, ``doc/Command-Reference.md``). Routing is FRRouting's, and
+checked in ``vtysh``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The state of a SONiC switch: its databases, its Linux and its FRRouting are asked, and what the answers say.
+"""The state of a SONiC switch: the queries to its databases, Linux and FRRouting, and the meaning of the answers.
 
-Tables and fields are those of SONiC's own public test data (sonic-utilities, ``tests/mock_tables``). Every value of a database is a text.
+Tables and fields are those in SONiC's public test data (sonic-utilities, ``tests/mock_tables``). Every value of a
+database is a text.
 """
 
 from __future__ import annotations

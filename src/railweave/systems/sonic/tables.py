@@ -1,4 +1,4 @@
-"""``config_db.json`` as tables, printed and read back: table, key (``A|B`` where it has several parts), fields."""
+"""``config_db.json`` as tables, and its printing and parsing: table, key (``A|B`` if it has several parts), fields."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def parse(text: str) -> Tables:
 
 
 def merge(into: Tables, extra: Tables) -> None:
-    """Merge rows: fields of the same row are joined, the later value holds."""
+    """Merge rows: fields of the same row are joined. If both have a field, the value in ``extra`` applies."""
     for name, rows in extra.items():
         table = into.setdefault(name, {})
         for key, row in rows.items():
@@ -69,11 +69,11 @@ def merge(into: Tables, extra: Tables) -> None:
 
 
 LISTED = frozenset({("DNS_OPTIONS", "search"), ("NTP", "src_intf"), ("SWITCH_HASH", "ecmp_hash")})
-"""Fields whose values are lists."""
+"""The fields whose values are lists."""
 
 
 def of_sections(sections: Iterable[Section]) -> Tables:
-    """Return the rows of statements (``statements``)."""
+    """Return the rows that statements describe (``statements``)."""
     tables: Tables = {}
     for section in sections:
         table, _, key = section.line.partition(" ")
@@ -91,7 +91,7 @@ def _ordered(rows: dict[str, Row]) -> dict[str, Row]:
 
 
 def to_section(table: str, key: str, row: Row) -> Section:
-    """Return a row as a statement: a header with a line for each field. A key with spaces is none that a statement has."""
+    """Return a row as a statement: a header with a line for each field. A key with spaces becomes a header that no statement matches."""
     fields = [Section(f"{name} {value if isinstance(value, str) else ','.join(value)}") for name, value in row.items()]
     return Section(f"{table} {key if ' ' in key else key.replace('|', ' ')}", fields or None)
 

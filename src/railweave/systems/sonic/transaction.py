@@ -1,11 +1,12 @@
-"""Changes of SONiC: tables by a JSON patch or, where the patch tool refuses it, by ``config reload``; routing by lines of ``vtysh``.
+"""Changes on SONiC: tables by a JSON patch, or by ``config reload`` if the patch tool refuses the patch; routing by lines of ``vtysh``.
 
-SONiC has no commit that takes itself back, its patch tool applies one step after another, and nothing ties tables and routing together
-(sonic-utilities, ``generic_config_updater``). So the way back is armed on the switch first: a timer that rolls back to a checkpoint and
-undoes the lines of FRRouting. What takes long (a patch may take minutes) runs on the switch by itself, so that a lost login leaves
-nothing half done. Until it is confirmed, ``config_db.json`` and ``frr.conf`` on the disk are as before, and so is the switch after a restart.
-The container of FRRouting has no ``frr-reload.py`` (sonic-buildimage, ``rules/docker-fpm-frr.mk``): where undoing the lines does not bring
-back what ran before, FRRouting is restarted with it.
+SONiC has no commit that reverts itself, its patch tool applies one step after another, and nothing connects changes of
+tables and of routing (sonic-utilities, ``generic_config_updater``). Therefore a timer on the switch is started first.
+When it ends, it rolls back to a checkpoint and undoes the lines of FRRouting. Long operations (a patch may take
+minutes) run on the switch by themselves, so that a lost login leaves nothing half done. Until the change is confirmed,
+``config_db.json`` and ``frr.conf`` on the disk are unchanged, so a restart of the switch also restores the earlier
+configuration. The container of FRRouting has no ``frr-reload.py`` (sonic-buildimage, ``rules/docker-fpm-frr.mk``). If
+undoing the lines does not restore the earlier running configuration, FRRouting is restarted with it.
 """
 
 from __future__ import annotations
@@ -215,10 +216,10 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Make a checkpoint, arm the timer, then change tables and routing.
+    """Make a checkpoint, start the timer, then change tables and routing.
 
-    A change that is refused half-way is taken back. Raises ``RefusedError`` then, if another change waits to be confirmed,
-    and if the lines of FRRouting would not last.
+    If a part of the change is refused, the change is reverted. Raises ``RefusedError`` in that case, if another change
+    waits for confirmation, and if the lines of FRRouting would not survive a restart.
     """
     _must_last(given)
     if (waiting := await pending(session)) is not None:
@@ -235,7 +236,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 
 pending = transaction.pending
-"""The change whose way back is armed."""
+"""Return the change whose rollback timer is running, or None."""
 
 
 async def confirm(session: Session, label: str) -> None:
@@ -244,7 +245,7 @@ async def confirm(session: Session, label: str) -> None:
 
 
 async def revert(session: Session, label: str) -> None:
-    """Go back now: to the checkpoint, and to the lines of before. Raises ``RefusedError`` if the switch does not."""
+    """Roll back now, to the checkpoint and the earlier FRRouting lines. Raises ``RefusedError`` if the switch does not."""
     await _done(session, label, "back", _BACK, _LONGEST_S)
     await _script(session, _DISARM, label)
 
@@ -266,5 +267,5 @@ async def restore(session: Session, given: Given) -> None:
 
 
 async def clear(session: Session, label: str) -> None:
-    """Remove the files and the checkpoint of a change that does not wait."""
+    """Remove the files and the checkpoint of a change that does not wait for confirmation."""
     await _script(session, _CLEAR, label)

@@ -1,6 +1,6 @@
-"""Upgrades of SONiC: ``sonic-installer install``, by which the image becomes the default, then ``reboot`` (sonic-utilities, Command-Reference, Software Installation and Management).
+"""Upgrades of SONiC: ``sonic-installer install``, which makes the image the default, then ``reboot`` (sonic-utilities, Command-Reference, Software Installation and Management).
 
-The image that runs now stays on the disk: ``sonic-installer set-default`` is the way back.
+The image that runs now stays on the disk; ``sonic-installer set-default`` reverts to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RESTART = "PATH=$PATH:/usr/local/bin; reboot"
 
 
 def commands(image: Image) -> list[str]:
-    """In the shell of SONiC."""
+    """Return the commands for the shell of SONiC."""
     return [f"sudo sonic-installer install -y {shlex.quote(image.source)}", "sudo reboot"]
 
 
@@ -46,10 +46,10 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Compare the checksum of what was copied, install, and see that the next start runs it."""
+    """Compare the checksum of the copied image, install it, and verify that the next start will run it."""
     await _script(session, _INSTALL, image.source, image.release, image.sha256)
 
 
 async def restart(session: Session) -> None:
-    """Reboot."""
+    """Restart the switch."""
     await _script(session, _RESTART)

@@ -1,8 +1,8 @@
-"""The SONiC validator: every ``config_db.json`` against SONiC's published models, with libyang.
+"""The SONiC validator: libyang validates every ``config_db.json`` against SONiC's published models.
 
-It sees unknown tables and fields, values outside a range or pattern, references to rows that are not there, and the
-models' own conditions between tables. It does not see lanes given out twice or queues a chip does not have:
-``systems.sonic.lint`` has those.
+It detects unknown tables and fields, values outside a range or pattern, references to missing rows, and violations of
+the models' own conditions between tables. It does not detect lanes that are used twice, or queues that a chip does not
+have; the rules in ``systems.sonic.lint`` do.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _CONDITION = re.compile(
     r'\{% if yang_model_type == "cvl" %\}[ \t]*\n?(.*?)\{% else %\}[ \t]*\n?(.*?)\{% endif %\}[ \t]*\n?', re.DOTALL
 )
 INTEGERS = frozenset({"int8", "int16", "int32", "uint8", "uint16", "uint32"})
-"""Types that JSON has as numbers (RFC 7951, section 6.1); those of 64 bits are text there."""
+"""The types that JSON has as numbers (RFC 7951, section 6.1). Types of 64 bits are texts in JSON."""
 
 
 class ModelsError(RailweaveError):
-    """The folder holds no models that can be used; says why."""
+    """Raised if the folder contains no usable models. The message gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class SonicModels:
-    """A loaded set of models. ``tables`` gives the module and the container of every table of ``config_db.json``."""
+    """A loaded set of models. ``tables``: (the module, the container) of every table of ``config_db.json``."""
 
     context: Any
     tables: dict[str, tuple[str, Any]]
@@ -77,14 +77,14 @@ def sources(folder: Path) -> dict[str, str]:
 
 
 def by_branch(folder: Path) -> dict[str, Path]:
-    """Folders of models by the branch that they are called after; empty for a folder that is one set of models."""
+    """Return the folders of models by the branch in their name; empty for a folder that is one set of models."""
     return {name: folder / name for name in (*NUMBERED, MASTER) if (folder / name).is_dir()}
 
 
 def load(folder: Path) -> SonicModels:
     """Load every model of a folder.
 
-    Raises ``ModelsError`` if they cannot be used, ``ImportError`` where libyang is not installed.
+    Raises ``ModelsError`` if they cannot be used, and ``ImportError`` if libyang is not installed.
     """
     libyang = importlib.import_module("libyang")
     texts = sources(folder)
@@ -122,10 +122,10 @@ HOW_TO_GET = (
 _VARYING = re.compile(r"\d+")
 _KEY = re.compile(rf'("primary_cak": "){REFERENCE.pattern}')
 KEY_DIGITS = 130
-"""Digits of a MACsec key of 256 bits as the models have it."""
+"""The number of digits of a MACsec key of 256 bits in the models."""
 
 STAND_IN = "stand-in-"
-"""The value that is validated in a secret's place: the models have rules for passwords, and a secret's reference follows none."""
+"""The value that replaces a secret in validation, because the models have rules for passwords, which the reference to a secret does not follow."""
 
 
 REFUSED = Rule(
@@ -141,10 +141,12 @@ REFUSED = Rule(
 def validate(
     files: Files, yang: Path | None, most: int | None = MOST_VALIDATED, releases: Mapping[str, str] | None = None
 ) -> ValidatorReport:
-    """Validate the ``config_db.json`` of devices, at ``most`` so many where it is given; skipped, with the reason, without models or libyang.
+    """Validate the ``config_db.json`` of all devices, or of ``most`` devices.
 
-    A folder of models that holds one for each branch (``202505``, ``202511``, …, ``master``) is used by the ``releases`` of devices; a
-    device whose branch it lacks is not validated, which the reason says.
+    Without models or libyang, the report is ``skipped``, with the reason.
+
+    If the folder has models for each branch (``202505``, ``202511``, …, ``master``), those of a device's release in
+    ``releases`` are used. A device without models for its branch is not validated, and the report gives this reason.
     """
     texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
     if not texts:
@@ -238,7 +240,7 @@ class Conversion:
         self.unknown: list[tuple[tuple[str, ...], str]] = []
 
     def add(self, tables: Tables) -> None:
-        """Convert tables, in order."""
+        """Convert tables, in order, and add them to ``found`` and ``unknown``."""
         for name, rows in tables.items():
             if name not in self.models.tables:
                 self.unknown.append(((name,), f"no model has a table {name}"))

@@ -1,7 +1,7 @@
-"""The command line of Enterprise SONiC, read by a grammar of the commands used here.
+"""Lint rules for the command line of Enterprise SONiC, read by a grammar of the commands that railweave uses.
 
-Dell publishes no model of it. Each command of the grammar is from a public document that is named with it; what is in none
-of them is unknown here, whether a switch would take it or not.
+Dell publishes no model of it. Each command of the grammar is from a public document that the grammar names. A command
+that is in none of these documents is unknown here, even if a switch would accept it.
 """
 
 from __future__ import annotations
@@ -17,5 +17,5 @@ if TYPE_CHECKING:
 
 
 def lint(device: str, sections: Iterable[Section]) -> list[Finding]:
-    """Return mistakes in a device's commands: unknown ones, and names that nothing defines."""
+    """Return findings about mistakes in a device's commands: unknown commands, and names that are used but not defined."""
     return registry.lint(__name__, list(sections), device, "sonic.cli")

@@ -39,5 +39,5 @@ def _unknown(sections: list[Section], mode: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1 << 16)
 def match(line: str, mode: str) -> Command | None:
-    """The command of a mode that a line is; None if it is none."""
+    """Return the command of a mode that matches a line, or None if no command does."""
     return next((command for command in GRAMMAR[mode] if command.pattern.fullmatch(line)), None)

@@ -1,9 +1,9 @@
-"""Commands of Enterprise SONiC by mode, each with the public document that has it.
+"""Commands of Enterprise SONiC by mode, each with the public document that contains it.
 
 Sources:
 - ``guide`` is the Thor2 guide, sections 2.4.1.3 and 2.5.2;
 - ``ansible`` is the collection dellemc.enterprise_sonic, the examples of the module named;
-- ``spytest`` is the test library of sonic-net/sonic-mgmt, whose ``klish`` commands are those of this command line;
+- ``spytest`` is the test library of sonic-net/sonic-mgmt, whose ``klish`` commands are commands of this command line;
 - ``acl`` is "ACL enhancements and flow based services" of sonic-net/SONiC, section 3.6.2.
 """
 
@@ -24,17 +24,17 @@ TOP = "configure"
 
 @dataclass(frozen=True)
 class Command:
-    """A command: its form, where it is documented, and the mode that it opens (None: it is one line)."""
+    """A command: its form, its public document, and the mode that it opens (None if it opens no mode)."""
 
     form: str
     source: str
     opens: str | None = None
     of_row: Form | None = None
-    """The form of a statement table that the command is from."""
+    """The form of a statement table from which the command is taken, or None."""
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """The form as a pattern of a whole line."""
+        """The regular expression that matches a whole line of this form."""
         return self.of_row.accepts if self.of_row else _compiled(self.form)
 
 

@@ -1,4 +1,4 @@
-"""Names that commands use and others define; and numbers that belong together."""
+"""Rules about names that commands use and other commands define, and about numbers that belong together."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
     },
     "profile": ((("buffer profile <name> **",),), (("interface **", "buffer queue * <name>"),)),
 }
-"""By kind of name: the commands that define one, and those that use one.
+"""By kind of name: (the commands that define such a name, the commands that use it).
 
-The rows of statement tables say the same of their names.
+The rows of statement tables state the same for the names in them.
 """
 
 

@@ -1,1 +1,1 @@
-"""Inference that rows cannot say: what the statements of Enterprise SONiC mean for a ``DeviceConfig``, and the reverse."""
+"""Conversion between a ``DeviceConfig`` and the statements of Enterprise SONiC, as far as rows of statement tables cannot express it."""

@@ -1,4 +1,4 @@
-"""Load balancing of a device as its statements have it (``statements.qos``): adaptive routing and the static hash."""
+"""Conversion between a device's load balancing (adaptive routing and the static hash) and its statements (``statements.qos``)."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ NAME = "ROCE"
 
 
 def adaptive(config: DeviceConfig) -> bool:
-    """Return whether next-hop groups are shared by load."""
+    """Return True if next-hop groups are shared by load (adaptive routing)."""
     return config.balancing.group_mode in {"dlb-flowlet", "dlb-per-packet"}
 
 
 def balancing_of(config: DeviceConfig) -> Balancing:
-    """Return adaptive routing and the static hash."""
+    """Return the statements of adaptive routing and of the static hash."""
     intent, knobs = config.balancing, config.balancing.dlb
     static = Balancing(seed=intent.hash.seed, hashed=tuple(_hashed(intent)))
     if not adaptive(config):
@@ -63,9 +63,9 @@ _LAYER3, _LAYER4 = ("src-ip", "dst-ip"), ("l4-src-port", "l4-dst-port")
 
 
 def balancing_config_of(balancing: Balancing) -> BalancingConfig:
-    """Return adaptive routing and the fields of the static hash. Of several objects with different values, the last one counts.
+    """Return the configuration of adaptive routing and of the static hash fields. If several objects have different values, the last value applies.
 
-    A profile that is bound and not defined does nothing.
+    A profile that is bound but not defined has no effect.
     """
     objects, usual = balancing.objects.values(), Dlb()
     profile = balancing.profiles.get(balancing.bound or "")
@@ -98,14 +98,14 @@ def balancing_config_of(balancing: Balancing) -> BalancingConfig:
 
 
 def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Collection[str]) -> Balancing:
-    """Return load balancing without objects and profiles of ports that no route-map or port names, if another is named."""
+    """Return load balancing without the objects and port profiles that no route-map or port names, unless none of them is named."""
     named = {name: ars for name, ars in balancing.objects.items() if name in objects}
     at_ports = {name: profile for name, profile in balancing.port_profiles.items() if name in profiles}
     return replace(balancing, objects=named or balancing.objects, port_profiles=at_ports or balancing.port_profiles)
 
 
 def unheld_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
-    """Yield the lines of objects and profiles of ports that do not count, because others have different values."""
+    """Yield the lines of objects and port profiles that the configuration cannot represent, because others have different values."""
     objects, profiles = balancing.objects.values(), balancing.port_profiles.values()
     counted = ArsObject(*(_last((getattr(ars, name) for ars in objects), None) for name in ("mode", "idle", "flows")))
     past_weight = _last((profile.past_weight for profile in profiles), None)

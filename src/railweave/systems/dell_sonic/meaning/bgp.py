@@ -1,4 +1,4 @@
-"""BGP of a device as its statements have it (``statements.bgp``): as on FRR, with address families below the peers that have them."""
+"""Conversion of a device's BGP to its statements (``statements.bgp``): as on FRR, but each peer contains its address families."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _peer(router: FrrRouter, peer: FrrPeer) -> Peer:
 
 
 def as_on_frr(router: Router) -> FrrRouter:
-    """Return an instance with its peers by name, and the peers of each family in it."""
+    """Return an instance in FRR's form: its peers by name, and the peers of each family in the family."""
     peers = [
         replace(
             peer,

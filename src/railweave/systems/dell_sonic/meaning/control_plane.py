@@ -1,8 +1,8 @@
-"""Access lists of a device as its statements have them (``statements.control_plane``), and its rules by those of a text.
+"""Conversion between the control plane rules of a device and its access lists (``statements.control_plane``).
 
-The design's rules follow from the rest of a configuration, and say more than their entries do (names, planes, hop limits).
-So the rules that this device would have are derived, and compared with the lists: rules whose entries are there are those;
-other entries are rules by themselves.
+The design's rules follow from the rest of a configuration, and contain more than their entries do (names, planes, hop
+limits). Therefore the rules that this device would have are derived, and their entries are compared with the lists in
+the text. If the entries of a rule are there, the device has that rule. Each other entry becomes a rule of its own.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 NAMES: dict[Family, str] = {"ipv4": "control-plane-v4", "ipv6": "control-plane-v6"}
 SSH, NETCONF, BGP, SNMP = 22, 830, 179, 161
 NO_MORE, THE_REST = Entry("deny", every=True), Entry("permit", every=True)
-"""The last entries of a list for the switch, and of a list of gateways: for all packets that no other entry matches."""
+"""The last entry of a list for the switch (``NO_MORE``) and of a list of gateways (``THE_REST``), for all packets that no other entry matches."""
 
 Key = tuple["Family", str]
-"""The family and the name of a list."""
+"""The key of an access list: (family, name)."""
 Rule = TypeVar("Rule", ControlRule, ServerPortRule)
 
 
 def lists_of(config: DeviceConfig) -> Lists:
-    """Return the lists. Both planes have one list, as the system has one for both."""
+    """Return the access lists. One list serves both planes, because the system has one list for both."""
     protection = config.protection
     if protection is None:
         return Lists()
@@ -83,7 +83,7 @@ def _discards(rule: ServerPortRule) -> list[Entry]:
 def protected(
     config: DeviceConfig, lists: Lists, lines: Mapping[str, Lines], sections: Sequence[Section]
 ) -> tuple[DeviceConfig, list[Section]]:
-    """Return the configuration with the rules of its lists, and the lines that it does not hold."""
+    """Return (the configuration with the rules of its lists, the lines that the configuration cannot represent)."""
     every: dict[Key, tuple[Entry, ...]] = {("ipv4", name): entries.entries for name, entries in lists.ipv4.items()}
     every |= {("ipv6", name): entries.entries for name, entries in lists.ipv6.items()}
     uses = [use for terminal in lists.terminals for use in terminal.lists]

@@ -1,4 +1,4 @@
-"""The management plane of a device and of its statements (``statements.management``)."""
+"""Conversion between the management plane of a device and its statements (``statements.management``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def system_of(config: DeviceConfig) -> System:
-    """Return the management plane as statements have it."""
+    """Return the management plane in the form of its statements."""
     management, names = config.management, vrf_names(config)
     aaa, login = management.aaa(), management.login()
     return System(
@@ -38,7 +38,7 @@ def system_of(config: DeviceConfig) -> System:
 
 
 def management_of(system: System, ports: Iterable[Lines], *, protected: bool) -> Management:
-    """Return the management plane of a device. Servers that no login asks are none; a limit that is not given is the usual one."""
+    """Return the management plane of a device. Servers that no login uses are left out. A limit without a statement has its default."""
     servers = system.asked is not None and (system.tacacs or system.radius)
     aaa = Aaa(system.tacacs, system.radius) if servers else None
     login, edge = _login(system.login), _edge_ports(ports)

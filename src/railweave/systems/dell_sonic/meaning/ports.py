@@ -1,4 +1,4 @@
-"""Interfaces of a device as its statements have them (``statements.ports``)."""
+"""Conversion of the interfaces of a device to its statements (``statements.ports``)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from railweave.systems.frr.statements.ports import Advertised
 
 FILTERS: dict[Family, str] = {"ipv4": "from-servers-v4", "ipv6": "from-servers-v6"}
-"""Names of the lists of gateways."""
+"""The name of the access list of gateways, by family."""
 TUNNEL = "vtep"
 
 
@@ -44,7 +44,10 @@ def splits_of(config: DeviceConfig) -> Splits:
 
 
 def shared_of(config: DeviceConfig) -> Shared:
-    """Return the settings of all interfaces. A fabric has one MAC address of gateways; the spanning tree is there to detect bridges."""
+    """Return the settings that all interfaces share. A fabric has one MAC address for all gateways.
+
+    The spanning tree is used only to detect bridges.
+    """
     gateways = [gateway for gateway in config.gateways if gateway.mac]
     present = {address.family for gateway in gateways for address in gateway.addresses}
     return Shared(gateways[0].mac if gateways else "", tuple(sorted(present)), config.bpdu_guard())
@@ -160,7 +163,7 @@ def _tunnels(config: DeviceConfig, names: Mapping[str, str]) -> dict[str, Tunnel
 
 
 def unheld_at_ports(interfaces: Interfaces, config: DeviceConfig) -> Iterator[Section]:
-    """Yield what a configuration does not hold: limits of floods, router advertisements, and names that are unlike ours."""
+    """Yield the lines that a configuration cannot represent: limits of floods, router advertisements, and names that do not follow railweave's scheme."""
     if "Loopback0" not in interfaces.loopbacks:
         yield from (lines.section for lines in interfaces.loopbacks.values() if lines.section and not lines.vrf)
     yield from (

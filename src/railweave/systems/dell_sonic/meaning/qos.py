@@ -1,6 +1,6 @@
-"""Quality of service of a device as its statements have it (``statements.qos``).
+"""Conversion between the QoS of a device and its statements (``statements.qos``).
 
-A class is known by its queue; only its WRED policy can have the name of the class.
+A class is identified by its queue. Only the WRED policy of a class can have the name of the class.
 """
 
 from __future__ import annotations
@@ -49,17 +49,19 @@ if TYPE_CHECKING:
     from railweave.systems.dell_sonic.statements.ports import Lines
 
 LOSSY_GROUP = 7
-"""The priority group of all lossy classes (Thor2 guide, section 2.5.2: ``traffic-class 0-2,5-7 priority-group 7``), unless priority 7
-is paused: the group of a lossless class has the number of its priority."""
+"""The priority group of all lossy classes (Thor2 guide, section 2.5.2: ``traffic-class 0-2,5-7 priority-group 7``), unless priority 7 is paused.
+
+The priority group of a lossless class has the number of the class's priority.
+"""
 
 
 def marking_name(qos: QosConfig, name: str) -> str:
-    """Return the name of a class's WRED policy: ROCE if there is only one policy."""
+    """Return the name of a class's WRED policy: ``ROCE`` if there is only one policy."""
     return NAME if len(qos.marking) == 1 else f"{NAME}-{name}"
 
 
 def lossy_group(paused: Collection[int]) -> int:
-    """Return the priority group of lossy classes: the highest that no paused priority has, or the last if every group has one."""
+    """Return the priority group of lossy classes: the highest number that is not a paused priority, or the last group if every priority is paused."""
     return next((group for group in range(LOSSY_GROUP, -1, -1) if group not in paused), LOSSY_GROUP)
 
 
@@ -67,12 +69,12 @@ def lossy_group(paused: Collection[int]) -> int:
 
 
 def preparation_of(config: DeviceConfig) -> Qos:
-    """Return the settings that restart the switch."""
+    """Return the settings that restart the switch when they are entered."""
     return Qos(lossless_buffers=config.qos is not None and bool(lossless(config.qos)))
 
 
 def qos_of(config: DeviceConfig) -> Qos:
-    """Return everything that ports refer to."""
+    """Return all objects to which ports refer."""
     qos = config.qos
     if qos is None:
         return Qos()
@@ -149,7 +151,7 @@ def _sizes(config: DeviceConfig, qos: QosConfig) -> dict[str, BufferProfile]:
 
 
 def port_qos_of(config: DeviceConfig, port: Interface) -> PortQos:
-    """Return what a port has: marking, scheduler, maps, PFC and its watchdog, headroom, and adaptive routing."""
+    """Return the QoS of a port: marking, scheduler, maps, PFC and its watchdog, headroom, and adaptive routing."""
     qos = config.qos
     if qos is None or port.name not in qos.ports:
         return PortQos()
@@ -187,7 +189,7 @@ _PROFILE = re.compile(r"pg_lossless_(?P<speed>\d{1,7})_(?P<length>\d{1,6})m(?:_(
 def qos_config_of(
     qos: Qos, lines: Mapping[str, Lines], ports: Sequence[Interface], model_name: str
 ) -> QosConfig | None:
-    """Return the QoS of a device; None if it has no map and no scheduler. ``lines`` are those of the ports, by name."""
+    """Return the QoS of a device, or None if it has neither a map nor a scheduler. ``lines``: the settings of ports, by name."""
     if not qos.maps and not qos.schedulers:
         return None
     at_ports = [lines[port.name].qos for port in ports]
@@ -395,7 +397,7 @@ def _watchdog(qos: Qos, at_ports: Sequence[PortQos]) -> Watchdog | None:
 def unheld(
     qos: Qos, lines: Mapping[str, Lines], sections: Iterable[Section], config: DeviceConfig
 ) -> Iterator[Section]:
-    """Yield the statements whose value a configuration does not hold. ``sections`` are those at the top."""
+    """Yield the statements whose value a configuration cannot represent. ``sections``: the sections at the top level."""
     expected = qos_of(config)
     yield from _unheld_entries(qos, lines, config, expected)
     printed = [*QOS.printed(preparation_of(config)), *QOS.printed(expected), *BALANCING.printed(balancing_of(config))]

@@ -1,7 +1,7 @@
-"""Reader of Enterprise SONiC's commands, of our files or as a switch prints its running configuration.
+"""Reader of Enterprise SONiC's commands, from railweave's files or from a switch's printed running configuration.
 
-Each module reads the lines of one subject, and takes those that it understands. A line that no module takes is
-not understood. Defaults, and what no line says, are in system.yaml (``reads``).
+Each module reads the lines of one subject, and marks the lines that it understands. A line that no module marks is not
+understood. Defaults, and values that no line states, are in system.yaml (``reads``).
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ if TYPE_CHECKING:
 
 
 def spelled(taking: SectionReader) -> list[Section]:
-    """Sections at the top. Those of interfaces have the headers of statements: one for each interface of a range."""
+    """Return the sections at the top level.
+
+    A section for a range of interfaces becomes one section for each interface, with the header of statements.
+    """
     every: list[Section] = []
     for header in taking.sections:
         names = _names(header.line.removeprefix("interface ")) if header.line.startswith("interface ") else ()
@@ -105,7 +108,7 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("family", r"address-family ", ("peer", "bgp")),
     ("vni", r"vni \d+$", ("family",)),
 )
-"""The words that open a section: its kind, how its header begins, and the kinds of section around it; none: it is at the top."""
+"""The headers that open a section: (kind, pattern of the beginning of the header, kinds of the surrounding section; empty means the top level)."""
 
 _TOP = re.compile(
     r"(hostname|ip (vrf (?!forwarding)|prefix-list|route |name-server|anycast-mac|anycast-address enable|load-share|dhcp snooping|forward|reserve|sla)"
@@ -127,7 +130,7 @@ _LEAVES = re.compile(
 """Words that are typed beside the configuration: they leave every section."""
 
 MOST_LEVELS = 32
-"""Sections below this depth are taken for lines of the one above: no configuration is so deep."""
+"""The largest depth of sections. Deeper sections are treated as lines of the section above; no real configuration is so deep."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Ports, gateways and splits out of the lines of interfaces, with what each is for; and the management plane."""
+"""Derivation of ports, their purpose, gateways and splits from the lines of interfaces, and of the management plane."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 
 
 PORT_MTU = 9216
-"""Bytes of a frame on a port whose ``mtu`` is that of the gateway on it (system.yaml, ``interfaces.mtu``)."""
+"""The frame size in bytes of a port whose ``mtu`` is the MTU of the gateway on it (system.yaml, ``interfaces.mtu``)."""
 ROUNDED = 0.01
-"""Percent of the packet buffer that rounding to cells may take away, and more."""
+"""The largest difference from a whole percentage of the packet buffer that is attributed to rounding to cells, in percentage points."""
 POINT_TO_POINT = 2
-"""A network of so few bits for hosts joins two routers."""
+"""The largest number of host bits of a network that joins exactly two routers."""
 _SWITCH_PORTS = ("Eth", "et-")
 """Beginnings of the names of ports on all operating systems of switches."""
 WHOLE_PORT = 2
-"""Numbers in the name of a port that is not split: ``Eth1/1``."""
+"""The count of numbers in the name of a port that is not split, for example 2 for ``Eth1/1``."""
 
 
 class Sessions(NamedTuple):
-    """Interfaces that sessions run on: on the links of the fabric, and to routers outside."""
+    """The interfaces on which BGP sessions run: those on links of the fabric, and those to external routers."""
 
     fabric: Collection[str]
     outside: Collection[str]
 
 
 def is_port(name: str) -> bool:
-    """Return whether a name is a port's, not that of a part of it."""
+    """Return True if a name is the name of a port, and not of a part of a port."""
     return name.startswith("Eth") and "." not in name
 
 
 def breakouts(splits: Splits) -> dict[str, Split]:
-    """Ports that are split, by name."""
+    """Return the ports that are split into channels, by name."""
     return {
         name: Split(name, int(name.rpartition("/")[2]) - 1, split.channels, split.speed)
         for name, split in splits.ports.items()
@@ -56,7 +56,7 @@ def breakouts(splits: Splits) -> dict[str, Split]:
 
 
 def model(split: Iterable[Split], ports: Iterable[Lines], headroom: int | None) -> str:
-    """A model that has such ports, as fast, and as many; and whose buffer has the headroom pool as a whole percentage."""
+    """Return a model with such ports, at least as fast and as many, whose buffer has the headroom pool as a whole percentage."""
     ports = list(ports)
     speeds = [part.channels * part.speed_gbps for part in split] + [port.speed or 0 for port in ports]
     most = max(speeds, default=0)
@@ -74,7 +74,7 @@ def _holds(switch: SwitchModel, speed: int, ports: int) -> bool:
 
 
 def splits(broken_out: Mapping[str, Split], ports: Iterable[Lines], model_name: str) -> tuple[Split, ...]:
-    """Ports that are split, and whole ones that run slower than they can."""
+    """Return the splits: ports that are split into channels, and whole ports that run below their highest speed."""
     group = catalog().switches[model_name].ports[0]
     slower = {
         port.name: Split(port.name, port.number[1] - 1, 1, port.speed)
@@ -86,7 +86,7 @@ def splits(broken_out: Mapping[str, Split], ports: Iterable[Lines], model_name: 
 
 
 def interface(port: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bool) -> Interface:
-    """A port with its parts that are tagged, if it has some."""
+    """Return a port, with its tagged sub-interfaces if it has some."""
     tagged: list[Lines | None] = [sub for sub in parts if sub.name in sessions.outside or sub.vrf]
     return with_parts(_part(port, part, sessions, pauses) for part in tagged or [None])[0]
 
@@ -141,7 +141,7 @@ def _kind(port: Lines, part: Lines | None, sessions: Sessions) -> Literal["serve
 def gateways(
     interfaces: Interfaces, ports: Iterable[Interface], transit: set[int], shared: Shared
 ) -> tuple[Gateway, ...]:
-    """Gateways of VLANs, then of ports. An interface of a VLAN in which nothing stands makes the VLAN, and is no gateway."""
+    """Return the gateways of VLANs, then those of ports. An empty interface of a VLAN creates the VLAN, and is no gateway."""
     vlans = {vlan.number[0]: vlan for vlan in interfaces.vlans.values() if not vlan.shut and vlan != Lines(vlan.name)}
     routed = {port.name for port in ports if port.kind == "server" and port.vlan is None}
     at_ports = [port for name, port in interfaces.ports.items() if name in routed and (port.addresses or port.anycast)]
@@ -191,7 +191,7 @@ def _advertisements(lines: Lines) -> RouterAdvertisements | None:
 
 
 def parts_of(interfaces: Mapping[str, Lines]) -> dict[str, list[Lines]]:
-    """Sub-interfaces by the port that they are of."""
+    """Return the sub-interfaces by the name of their port."""
     parts: dict[str, list[Lines]] = {}
     for name, lines in interfaces.items():
         port, dot, _ = name.partition(".")
@@ -201,5 +201,5 @@ def parts_of(interfaces: Mapping[str, Lines]) -> dict[str, list[Lines]]:
 
 
 def in_order(names: Iterable[Lines]) -> Iterator[Lines]:
-    """By number."""
+    """Yield interfaces in the order of the numbers in their names."""
     yield from sorted(names, key=lambda lines: (lines.name[:4], lines.number))

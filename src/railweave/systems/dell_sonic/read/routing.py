@@ -1,4 +1,4 @@
-"""BGP of Enterprise SONiC as FRR's values, and the overlay by it: tunnel, tenants' VRFs, layer-2 networks."""
+"""Derivation of BGP, in FRR's form, and of the overlay from statements of Enterprise SONiC: the tunnel, tenants' VRFs and layer-2 networks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tenant(vrf: str) -> str:
 
 
 class Routing(Sessioned):
-    """BGP and the overlay of a switch. ``vrfs`` are those that are defined."""
+    """The BGP and the overlay of a switch. ``vrfs``: the names of the defined VRFs."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Routing(Sessioned):
         super().__init__(taking, ports, loopbacks, policies, sessions, {vrf: vnis.get(vrf, 0) for vrf in vrfs})
 
     def tenants(self, gateways: Iterable[Gateway]) -> tuple[model.Vrf, ...]:
-        """Tenants' VRFs."""
+        """Return the VRFs of tenants. ``gateways``: the gateways of the switch."""
         prefixes: dict[str, list[Prefix]] = {vrf: [] for vrf in self.vnis}
         names = {tenant(vrf): vrf for vrf in self.vnis}
         for gateway in gateways:
@@ -78,7 +78,7 @@ class Routing(Sessioned):
         return tuple(replace(vrf, name=tenant(vrf.name)) for vrf in self.vrfs(prefixes) if vrf.name in self.vnis)
 
     def tunnelled(self) -> model.OverlayConfig | None:
-        """The overlay, with the addresses that its tunnel ends on; None if no neighbor or group has EVPN's routes."""
+        """Return the overlay with the addresses of its tunnel endpoint, or None if no neighbor or group carries EVPN routes."""
         overlay, evpn = self.overlay(), self.default.here.evpn if self.default else None
         if overlay is None or evpn is None or not evpn.peers:
             return None
@@ -90,7 +90,10 @@ class Routing(Sessioned):
         return replace(overlay, endpoints=tuple(model.TunnelEndpoint(end, None) for end in ends))
 
     def bridged(self, names: Mapping[int, str], ports: Iterable[Interface]) -> model.MacVrf | None:
-        """Return the bridging instance: each layer-2 VNI with its own route target; None without such a VNI. ``names`` are those of VLANs."""
+        """Return the bridging instance, in which each layer-2 VNI has its own route target; None without such a VNI.
+
+        ``names``: the names of VLANs by number.
+        """
         tunnel = self._tunnel
         routed = tunnel.transit() if tunnel else set[int]()
         vlans = [(vlan, vni) for vlan, vni in (tunnel.vlans if tunnel else {}).items() if vlan not in routed]
@@ -112,7 +115,7 @@ class Routing(Sessioned):
 
 
 def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:
-    """Return an address, or that of an interface; None if the text is neither."""
+    """Return the address that a text states, or the address of the interface that it names; None if it is neither."""
     name = interface(text)
     lines = interfaces.get(name) if name else None
     return lines.addresses[0].address if lines is not None and lines.addresses else address(text)

@@ -1,6 +1,7 @@
 """Enterprise SONiC Distribution by Dell Technologies: commands for its ``sonic-cli``.
 
-``prepare.cli`` has what takes effect in a new session or restarts the switch, and so comes once and first; ``sonic.cli`` has the rest.
+``prepare.cli`` contains the commands that take effect in a new session or restart the switch. It is entered first, and
+once. ``sonic.cli`` contains the other commands.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def routing(config: model.DeviceConfig) -> Iterator[Section]:
-    """Everything about routes."""
+    """Yield all sections about routing."""
     for policies in policies_of(config, NAME if adaptive(config) else None):
         yield from POLICIES.printed(policies)
     yield from ROUTING.printed(routing_of(config))
@@ -56,22 +57,22 @@ def tree(config: model.DeviceConfig) -> list[Section]:
 
 
 def prepare(config: model.DeviceConfig) -> list[Section]:
-    """Commands that come first: names of ports take effect in the next session; lossless buffers restart the switch."""
+    """Return the commands that are entered first: names of ports take effect in the next session, and lossless buffers restart the switch."""
     return [line("interface-naming standard"), *QOS.printed(preparation_of(config))]
 
 
 def files(config: model.DeviceConfig) -> dict[str, str]:
-    """``prepare.cli`` and ``sonic.cli``."""
+    """Return the texts of ``prepare.cli`` and ``sonic.cli``, by file name."""
     return {"prepare.cli": to_text(prepare(config)), "sonic.cli": to_text(tree(config))}
 
 
 def lines(config: model.DeviceConfig) -> list[str]:
-    """Return every command, with the sections above it, as a line."""
+    """Return every command as a line that begins with the headers of its sections."""
     return flat([*prepare(config), *tree(config)])
 
 
 def gaps(config: model.DeviceConfig) -> list[Finding]:
-    """Return findings on what has no place, is done otherwise or is lacking in the release, and on the operator's own commands."""
+    """Return findings about parts of the design that have no command, have a different one or need a newer release, and about the operator's own commands."""
     return [*unsaid(config), *release_findings(config, TABLES, tree)]
 
 

@@ -1,4 +1,4 @@
-"""Gaps of Enterprise SONiC's command line: what it does not express, and what no public document confirms."""
+"""Gaps of Enterprise SONiC's command line: parts of the design that it cannot express, or whose commands no public document confirms."""
 
 from __future__ import annotations
 
@@ -162,11 +162,11 @@ NO_LEAKS = replace(frr.NO_LEAKS, id="dell-no-leaks", severity="warning")
 
 
 ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
-"""Commands that decide what ``routes`` computes."""
+"""The first words of commands that affect the computed routes (``routes``)."""
 
 
 def unsaid(config: DeviceConfig) -> list[Finding]:
-    """Return findings about what has no place, what is done otherwise, and the operator's own commands."""
+    """Return findings about parts of the design without a command or with a different one, and about the operator's own commands."""
     findings = [
         NO_MODEL.finding(config.name),
         PREPARE.finding(config.name),

@@ -1,10 +1,10 @@
-"""Statements of Enterprise SONiC, subject by subject: each module has tables of rows (``model.config.statements``).
+"""Statement tables of Enterprise SONiC: each module has the tables of one subject (``model.config.statements``).
 
 A row's source is a public document:
 
 - ``guide``: the Thor2 guide, sections 2.4.1.3 and 2.5.2;
 - ``ansible``: the collection dellemc.enterprise_sonic, in the examples of the module named;
-- ``spytest``: the test library of sonic-net/sonic-mgmt, whose ``klish`` commands are those of this command line;
+- ``spytest``: the test library of sonic-net/sonic-mgmt, whose ``klish`` commands are commands of this command line;
 - ``acl``: "ACL enhancements and flow based services" of sonic-net/SONiC, section 3.6.2.
 """
 
@@ -23,4 +23,4 @@ if TYPE_CHECKING:
     from railweave.model.config.statements import Statements
 
 TABLES: tuple[Statements[Any], ...] = (SYSTEM, SPLITS, QOS, BALANCING, SHARED, LISTS, INTERFACES, POLICIES, ROUTING)
-"""The tables of statements at the top of the configuration."""
+"""The tables of all statements at the top level of the configuration."""

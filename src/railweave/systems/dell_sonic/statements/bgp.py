@@ -49,7 +49,7 @@ class Peer(bgp.Peer):
 
 @dataclass(frozen=True)
 class Router:
-    """A BGP instance. ``relaxed`` and an empty ``vrf`` mean the same as on FRR."""
+    """A BGP instance. ``relaxed`` and an empty ``vrf`` have the same meaning as on FRR."""
 
     asn: int = 0
     vrf: str = ""
@@ -69,9 +69,9 @@ class Routing:
 
 
 RETRY = 5
-"""Seconds between attempts to connect."""
+"""The time in seconds between attempts to connect."""
 HOPS = 2
-"""Hops that a session between loopbacks may take."""
+"""The largest number of hops of a session between loopbacks."""
 
 
 def _source(text: str) -> str:
@@ -223,4 +223,4 @@ ROUTING = Statements(
     ),
     disrupts=(),
 )
-"""``router bgp`` of every VRF."""
+"""The statements of ``router bgp``, for every VRF."""

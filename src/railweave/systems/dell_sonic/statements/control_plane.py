@@ -1,4 +1,4 @@
-"""Access lists of Enterprise SONiC, and those that packets to the switch itself meet."""
+"""Access lists of Enterprise SONiC, and the lists that apply to packets for the switch itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ ANY = "any"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of a list. It matches every packet, or ICMP, or a ``protocol``, from ``sender`` and the ports ``sent`` to ``target`` and ``received``."""
+    """An entry of an access list.
+
+    It matches every packet, ICMP, or a ``protocol`` from ``sender`` and its ports ``sent`` to ``target`` and its ports
+    ``received``.
+    """
 
     verdict: str
     number: int = 0
@@ -40,14 +44,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class AccessList:
-    """The entries of a list, in the order of the text. Their numbers are their order on the switch."""
+    """The entries of an access list, in the order of the text. On the switch, their sequence numbers give the same order."""
 
     entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The use of a list for packets to the switch itself."""
+    """The use of an access list for packets to the switch itself."""
 
     family: Family
     name: str
@@ -63,7 +67,7 @@ class Terminal:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """The lists of each family by name, and the lists that packets to the switch itself meet."""
+    """The access lists of each family by name, and the lists that apply to packets for the switch itself."""
 
     ipv4: dict[str, AccessList] = field(default_factory=dict[str, AccessList])
     ipv6: dict[str, AccessList] = field(default_factory=dict[str, AccessList])
@@ -134,4 +138,4 @@ LISTS = Statements(
     ),
     disrupts=(),
 )
-"""Access lists, and ``line vty``, which stands for the switch itself."""
+"""The statements of access lists, and of ``line vty``, which represents the switch itself."""

@@ -1,4 +1,4 @@
-"""The disruptions that changed statements of Enterprise SONiC cause. None has been tried on a switch."""
+"""The disruptions that changed statements of Enterprise SONiC cause. They have not been tried on a switch."""
 
 from __future__ import annotations
 

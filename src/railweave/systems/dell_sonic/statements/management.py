@@ -1,4 +1,4 @@
-"""Management of Enterprise SONiC: its name, logins and their servers, limits of logins, and services."""
+"""Management statements of Enterprise SONiC: host name, logins and their servers, limits of logins, and services."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SECURITY_PROFILE = "railweave"
 TENANT = Codec(rf"(?!mgmt$){NAME_FORM}", word=r"(?!(?:mgmt|management|default)$)\S+", says="name")
-"""A VRF that is not that of the management port."""
+"""The pattern of the name of a VRF that is not the VRF of the management port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ManagementPort:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of logins: minutes of a lockout, wrong passwords, and minutes of a session without a key."""
+    """Limits of logins: the duration of a lockout in minutes, the number of wrong passwords before it, and the idle time of a session in minutes."""
 
     lockout: int | None = None
     attempts: int | None = None
@@ -46,7 +46,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The management plane as the commands have it. ``asked`` are the servers that logins ask first; None: none is asked."""
+    """The management plane in the form of its commands. ``asked``: the kind of servers that logins use first; None if logins use no server."""
 
     name: str = ""
     vrfs: tuple[str, ...] = ()
@@ -231,4 +231,4 @@ SYSTEM = Statements(
     ),
     disrupts=(),
 )
-"""The management plane: what ``sonic.cli`` begins with."""
+"""The statements of the management plane, with which ``sonic.cli`` begins."""

@@ -1,4 +1,4 @@
-"""Routing policy of Enterprise SONiC: prefix lists, community lists and route-maps; and the profiles of BFD."""
+"""Routing policy statements of Enterprise SONiC: prefix lists, community lists and route-maps, and BFD profiles."""
 
 from __future__ import annotations
 
@@ -57,4 +57,4 @@ POLICIES = Statements(
     ),
     disrupts=(),
 )
-"""``bfd``, prefix lists, community lists and route-maps, in the order in which ``sonic.cli`` has them."""
+"""The statements of ``bfd``, prefix lists, community lists and route-maps, in the order of ``sonic.cli``."""

@@ -1,4 +1,4 @@
-"""Interfaces of Enterprise SONiC: loopbacks, VLANs, ports and their parts, the tunnel; and what the switch says of all of them."""
+"""Interface statements of Enterprise SONiC: loopbacks, VLANs, ports and their parts, the tunnel, and the settings that all interfaces share."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """Ports that are split, by name."""
+    """The ports that are split, by name."""
 
     ports: dict[str, Split] = field(default_factory=dict[str, Split])
 
@@ -52,7 +52,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """An address of an interface, of one of the families."""
+    """An address of an interface, in one address family."""
 
     ipv4: InterfaceAddress | None = None
     ipv6: InterfaceAddress | None = None
@@ -61,7 +61,11 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """An interface. ``speed`` is in Gb/s, ``floods`` are limits in kb/s by kind, ``filters`` names of access lists by family."""
+    """The settings of an interface.
+
+    ``speed`` is in Gb/s, ``floods`` has limits in kb/s by kind of traffic, and ``filters`` the names of access lists by
+    family.
+    """
 
     name: str
     description: str = ""
@@ -87,22 +91,22 @@ class Lines:
 
     @property
     def number(self) -> tuple[int, ...]:
-        """The numbers of the name: (1, 2) of ``Eth1/2``."""
+        """The numbers in the name, for example (1, 2) for ``Eth1/2``."""
         return tuple(int(digits) for digits in re.findall(r"\d+", self.name)[:4])
 
     @property
     def addresses(self) -> tuple[InterfaceAddress, ...]:
-        """Addresses of this interface alone."""
+        """The addresses that only this interface has."""
         return _addresses(self.unicast)
 
     @property
     def anycast(self) -> tuple[InterfaceAddress, ...]:
-        """Addresses that every leaf has."""
+        """The gateway addresses that every leaf has."""
         return _addresses(self.shared)
 
     @property
     def tagged(self) -> tuple[int, ...]:
-        """VLANs with a tag, each once."""
+        """The tagged VLANs, without duplicates."""
         return tuple(dict.fromkeys(vlan for trunk in self.trunks for vlan in trunk))
 
 
@@ -112,7 +116,7 @@ def _addresses(assigned: tuple[Assigned, ...]) -> tuple[InterfaceAddress, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Tunnel:
-    """The VXLAN tunnel: an address or the interface that has it, and VNIs by VLAN and by VRF."""
+    """The VXLAN tunnel: its address or the interface with that address, and the VNIs of VLANs and of VRFs."""
 
     address: str | None = None
     vlans: dict[int, int] = field(default_factory=dict[int, int])
@@ -120,14 +124,14 @@ class Tunnel:
     section: Section | None = field(default=None, compare=False)
 
     def transit(self) -> set[int]:
-        """VLANs that stand for the VNIs of VRFs."""
+        """The VLANs that represent the VNIs of VRFs."""
         routed = set(self.vrfs.values())
         return {vlan for vlan, vni in self.vlans.items() if vni in routed}
 
 
 @dataclass(frozen=True, slots=True)
 class Interfaces:
-    """Interfaces of each kind by name."""
+    """The interfaces of each kind, by name."""
 
     loopbacks: dict[str, Lines] = field(default_factory=dict[str, Lines])
     vlans: dict[str, Lines] = field(default_factory=dict[str, Lines])
@@ -137,7 +141,7 @@ class Interfaces:
 
     @property
     def every(self) -> dict[str, Lines]:
-        """Every interface but tunnels."""
+        """All interfaces except tunnels."""
         return {**self.loopbacks, **self.vlans, **self.ports, **self.channels}
 
 
@@ -287,7 +291,7 @@ SPLITS = Statements(
     ),
     disrupts=(),
 )
-"""The splits of ports, which are printed before the channels. A port that only runs slower has ``speed`` instead."""
+"""The statements of split ports, which are printed before the channels. A port that only runs slower has ``speed`` instead."""
 
 SHARED = Statements(
     Shared,
@@ -304,7 +308,7 @@ SHARED = Statements(
     ),
     disrupts=(),
 )
-"""The settings of all interfaces."""
+"""The statements of settings that all interfaces share."""
 
 INTERFACES = Statements(
     Interfaces,
@@ -392,4 +396,4 @@ INTERFACES = Statements(
     ),
     disrupts=(),
 )
-"""Interfaces, each with all that stands below its header."""
+"""The statements of interfaces, with everything below their headers."""

@@ -1,4 +1,4 @@
-"""Quality of service of Enterprise SONiC: maps, policies and buffers, what ports have of them, adaptive routing (ARS), and the static hash."""
+"""QoS statements of Enterprise SONiC: maps, policies and buffers, the QoS of ports, adaptive routing (ARS), and the static hash."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 MOST_DSCP, MOST_QUEUE = 63, 7
 KINDS = ("dscp-tc", "tc-queue", "tc-pg", "pfc-priority-queue")
-"""Kinds of maps that are read."""
+"""The kinds of maps that railweave reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wred:
-    """A WRED policy: thresholds of green packets in kilobytes, the probability at the second in percent, and the packets that ECN ``marks``."""
+    """A WRED policy: its thresholds for green packets in kilobytes, the probability in percent at the second threshold, and the packets that ECN ``marks``."""
 
     low: int | None = None
     high: int | None = None
@@ -39,7 +39,7 @@ class Wred:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The scheduling of a queue: ``strict``, or ``dwrr`` by weight."""
+    """The scheduling of a queue: ``strict``, or ``dwrr`` with a weight."""
 
     serving: str | None = None
     weight: int | None = None
@@ -47,14 +47,14 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """A scheduler policy: queues by number."""
+    """A scheduler policy: its queues by number."""
 
     queues: dict[int, Queue] = field(default_factory=dict[int, Queue])
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of a map: numbers that are all mapped to a ``target``."""
+    """A line of a map: numbers that all have the same ``target``."""
 
     members: tuple[int, ...] = ()
     target: int = 0
@@ -63,13 +63,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A map, line by line."""
+    """A map, with its entries in the order of its lines."""
 
     entries: tuple[Entry, ...] = ()
 
     @property
     def targets(self) -> dict[int, int]:
-        """The target of each number. Of several lines about a number, the last one counts."""
+        """The target of each number. If several lines have the same number, the last line applies."""
         return {member: entry.target for entry in self.entries for member in entry.members}
 
 
@@ -80,7 +80,7 @@ def _by_kind(*values: T) -> dict[str, T]:
 
 @dataclass(frozen=True, slots=True)
 class BufferProfile:
-    """A lossless profile: bytes that are its own, the power of two of its share of the pool, and bytes that arrive after the pause."""
+    """A lossless buffer profile: the reserved bytes, the exponent (base 2) of its share of the pool, and the bytes that can arrive after a pause."""
 
     size: int = 0
     alpha: int = 0
@@ -89,7 +89,7 @@ class BufferProfile:
 
 @dataclass(frozen=True, slots=True)
 class Qos:
-    """The objects that ports refer to, by name, and settings of the switch: milliseconds between polls of the PFC watchdog, and bytes of headroom."""
+    """The objects to which ports refer, by name, and settings of the switch: the polling time of the PFC watchdog in milliseconds, and the headroom in bytes."""
 
     lossless_buffers: bool = False
     marking: dict[str, Wred] = field(default_factory=dict[str, Wred])
@@ -104,7 +104,7 @@ class Qos:
 
     @property
     def maps(self) -> dict[str, dict[str, Map]]:
-        """Maps by kind and name. A kind without a map is left out."""
+        """The maps by kind and name. A kind without a map is left out."""
         return _by_kind(self.dscp_tc, self.tc_queue, self.tc_pg, self.pfc_priority_queue)
 
     def targets(self, kind: str, names: Iterable[str]) -> dict[int, int]:
@@ -123,7 +123,7 @@ class QueueMarking:
 
 @dataclass(frozen=True, slots=True)
 class PortQos:
-    """The QoS of a port: the names of the objects that it uses, the priorities that it pauses, and times of the PFC watchdog in milliseconds."""
+    """The QoS of a port: the names of its objects, the paused priorities, and the times of the PFC watchdog in milliseconds."""
 
     marking: dict[int, QueueMarking] = field(default_factory=dict[int, QueueMarking])
     scheduler: str = ""
@@ -140,7 +140,7 @@ class PortQos:
 
     @property
     def maps(self) -> dict[str, str]:
-        """Names of maps by kind. A kind without a map is left out."""
+        """The names of maps by kind. A kind without a map is left out."""
         return _by_kind(self.dscp_tc, self.tc_queue, self.tc_pg, self.pfc_priority_queue)
 
     @property
@@ -154,14 +154,14 @@ Mode = Literal["dlb-flowlet", "dlb-per-packet"]
 
 @dataclass(frozen=True, slots=True)
 class ArsProfile:
-    """A profile of adaptive routing: microseconds between samples of the load."""
+    """A profile of adaptive routing: the time in microseconds between samples of the load."""
 
     interval: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ArsPortProfile:
-    """Adaptive routing of a port: whether it is on, and the weight of the recent load."""
+    """The adaptive routing of a port: True if it is on, and the weight of the past load."""
 
     enabled: bool = False
     past_weight: int | None = None
@@ -169,7 +169,11 @@ class ArsPortProfile:
 
 @dataclass(frozen=True, slots=True)
 class ArsObject:
-    """The sharing of next-hop groups. For flowlets: the microseconds of silence between two of them, and the most of them at a time."""
+    """The sharing of next-hop groups.
+
+    For flowlets: the idle time in microseconds that separates two flowlets, and the largest number of flowlets at a
+    time.
+    """
 
     mode: Mode | None = None
     idle: int | None = None
@@ -178,7 +182,7 @@ class ArsObject:
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """A header field that the static hash includes, of one of the families."""
+    """A header field that the static hash includes, for one address family."""
 
     ipv4: str | None = None
     ipv6: str | None = None
@@ -212,9 +216,9 @@ def _signed(text: str) -> int:
 
 
 CLASS = Codec(in_range(0, MOST_QUEUE), partial(_limited, most=MOST_QUEUE), str, says=f"0-{MOST_QUEUE}")
-"""A queue, traffic class, priority or priority group."""
+"""The number of a queue, traffic class, priority or priority group."""
 CLASSES = Codec(CLASS.accepts, partial(_members, most=MOST_QUEUE), ranges, says=CLASS.says)
-"""The same, alone in a line. The reader understands a list too."""
+"""The same numbers, one in each line. The reader also understands a list."""
 LIST = r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*"
 ALPHA = Codec(r"-[1-6]|[0-3]", _signed, str, says="-6 to 3")
 FLOWS = replace(
@@ -225,7 +229,7 @@ FLOWS = replace(
 MODE = choice({"dlb-flowlet": "flowlet-quality", "dlb-per-packet": "packet-quality"})
 HASH = "ansible sonic_ecmp_load_share"
 ARS = "4.5"
-"""The first release with adaptive routing; assumed, as no public document says it."""
+"""The first release with adaptive routing. This is an assumption, because no public document states it."""
 
 
 def _list(most: int) -> Codec:
@@ -301,7 +305,7 @@ QOS = Statements(
     ),
     disrupts=(),
 )
-"""Maps, policies and buffers. ``buffer init lossless`` is of ``prepare.cli``."""
+"""The statements of maps, policies and buffers. ``buffer init lossless`` belongs to ``prepare.cli``."""
 
 OPTIONS = "guide; ansible sonic_qos_interfaces"
 PORT_QOS = (
@@ -403,4 +407,4 @@ BALANCING = Statements(
     ),
     disrupts=(),
 )
-"""Adaptive routing, and the static hash."""
+"""The statements of adaptive routing and of the static hash."""

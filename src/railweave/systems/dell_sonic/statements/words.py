@@ -1,4 +1,4 @@
-"""Codecs of Enterprise SONiC: the words of values in its commands, and the limits of the device."""
+"""Codecs of Enterprise SONiC: conversion between values and the words of its commands, with the device's limits."""
 
 from __future__ import annotations
 

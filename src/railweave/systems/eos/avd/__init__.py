@@ -1,8 +1,8 @@
 """The configuration of a switch in the data model of Arista's AVD (``eos_cli_config_gen``).
 
-It validates ``eos.conf``, so nothing of its renderer is used: every value is computed from the
-``DeviceConfig`` a second time, and only names are shared (``systems/eos/names.py``). Lines for which AVD's schema has
-no word are in its ``eos_cli``, as text.
+It validates ``eos.conf``, so it uses nothing of that file's renderer: every value is computed from the ``DeviceConfig``
+a second time, and only names are shared (``systems/eos/names.py``). Lines that AVD's schema cannot express are in its
+``eos_cli``, as text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "any")
 LEVELS = ("emergencies", "alerts", "critical", "errors", "warnings", "notifications", "informational", "debugging")
-"""EOS's words for the severities, in the same order. Of several servers the one that wants most decides: there is one level."""
+"""EOS's words for the severities, in the same order. There is one level for all servers, so the server that wants most messages decides."""
 
 
 def _lldp(wanted: Management, address: str) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def _lldp(wanted: Management, address: str) -> dict[str, Any]:
 
 
 def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
-    """Logins, servers, APIs and the management port. ``raw`` takes lines that the schema has no word for."""
+    """Return logins, servers, APIs and the management port. Lines that the schema cannot express are appended to ``raw``."""
     wanted = config.management
     address = config.management_address
     six = address.family == "ipv6"
@@ -161,7 +161,7 @@ def _security(config: DeviceConfig) -> dict[str, Any]:
 
 
 def structured_config(config: DeviceConfig) -> dict[str, Any]:
-    """The structured configuration."""
+    """Return the structured configuration of AVD for a device."""
     raw: list[str] = []
     structured = {**management(config, raw), **encryption(config, raw), **interfaces(config)}
     structured |= {**qos(config, raw), **routing(config), **control_plane(config)}

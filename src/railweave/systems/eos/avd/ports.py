@@ -1,4 +1,4 @@
-"""AVD: VLANs, ports, loopbacks, gateways, IS-IS, logins and SNMP clients."""
+"""AVD's data for VLANs, ports, loopbacks, gateways, IS-IS, logins and SNMP clients."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _by_family(addresses: Sequence[Addressed]) -> tuple[list[str], list[str]]:
 
 
 PASSIVE: dict[str, Any] = {"isis_enable": names.ISIS_INSTANCE, "isis_passive": True}
-"""An interface whose prefix is advertised, without IS-IS on it."""
+"""The settings of an interface whose prefix is advertised, without IS-IS on the interface."""
 
 
 def _key(reference: str | None) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
 
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
-    """IS-IS on a server-facing interface; empty where its prefix is not advertised."""
+    """Return the IS-IS settings of an interface to servers; empty if its prefix is not advertised."""
     return PASSIVE if config.isis and (gateway.port or gateway.name) in config.isis.passive else {}
 
 
@@ -144,9 +144,9 @@ def _with_port(kind: str, server: LoginServer) -> str:
 
 
 def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
-    """Methods, servers, limits; empty if a device has neither users nor servers nor limits.
+    """Return login methods, servers and limits; empty if the device has none of them and no users.
 
-    ``raw`` takes lines that the schema has no word for.
+    Lines that the schema cannot express are appended to ``raw``.
     """
     security = wanted.security
     aaa = security.aaa if security else None
@@ -181,7 +181,7 @@ def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
 
 
 def snmp_lists(snmp: Snmp | None) -> dict[str, Any]:
-    """Access lists of who may ask with the community; the last entry denies."""
+    """Return the access lists of the clients that may use the community. The last entry of each list denies all others."""
     if snmp is None or not (snmp.community and snmp.clients):
         return {}
     lists: dict[str, Any] = {}
@@ -207,7 +207,7 @@ def edge_port(config: DeviceConfig, port: Interface) -> dict[str, Any]:
 
 
 def spanning_tree(config: DeviceConfig) -> dict[str, Any]:
-    """Its mode: bridges are listened for where a guard is wanted on a port that is bridged."""
+    """Return the mode of the spanning tree. It is on, to detect bridges, if a bridged port has a bridge guard."""
     edge = config.management.security.edge_ports if config.management.security else None
     bridged = any(port.kind == "server" and port.vlan for port in config.interfaces)
     return {"mode": "rstp" if edge and edge.bpdu_guard and bridged else "none"}
@@ -286,7 +286,7 @@ def _tagged(port: Interface) -> dict[str, Any]:
 
 
 def encryption(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
-    """The profile of encrypted links. ``raw`` takes the key: the schema has only keys that a switch has encrypted."""
+    """Return the profile of encrypted links. The key is appended to ``raw``, because the schema has only keys that a switch has encrypted."""
     wanted = [port.macsec for port in config.interfaces if port.macsec]
     if not wanted:
         return {}

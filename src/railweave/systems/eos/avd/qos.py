@@ -1,4 +1,4 @@
-"""AVD: QoS, buffers, how next-hop groups are shared, and access lists."""
+"""AVD's data for QoS, buffers, sharing of next-hop groups, and access lists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def control_plane(config: DeviceConfig) -> dict[str, Any]:
-    """``access_lists``, ``ipv6_access_lists`` and ``system.control_plane``."""
+    """Return ``access_lists``, ``ipv6_access_lists`` and ``system.control_plane``."""
     if config.protection is None:
         return {}
     tenants = [vrf.name for vrf in config.vrfs]
@@ -52,7 +52,7 @@ def control_plane(config: DeviceConfig) -> dict[str, Any]:
 
 
 def at_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
-    """The lists of the interface of a gateway."""
+    """Return the access lists on the interface of a gateway."""
     dropped = {rule.family for rule in (config.protection.server_ports if config.protection else ())}
     return {
         "ipv6_access_group_in" if family == "ipv6" else "access_group_in": names.SERVER_LISTS[family]
@@ -96,15 +96,15 @@ def _match(first: int, last: int) -> str:
 LEAST_ALPHA, MOST_ALPHA = 0, 10
 """The lowest and the highest index of a dynamic threshold: alpha 1/128 and 8.
 
-They are given here a second time on purpose: this form checks the renderer's.
+They are repeated here on purpose, because this data checks the values of the renderer.
 """
 
 FLOWSET_TABLES = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5, 8192: 6, 16384: 7}
-"""EOS's numbers of a flowset table's sizes (AVD 6.4, description of ``flow_set_size``)."""
+"""EOS's numbers for the sizes of a flowset table (AVD 6.4, description of ``flow_set_size``)."""
 
 
 def qos(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
-    """Maps, the profile, buffers, the watchdog, and dynamic load balancing."""
+    """Return maps, the profile, buffers, the watchdog, and dynamic load balancing. Lines that the schema cannot express are appended to ``raw``."""
     keys: dict[str, Any] = {}
     if config.balancing.group_mode == "dlb-flowlet":
         dynamic: dict[str, Any] = {"enabled": True}
@@ -126,7 +126,7 @@ def qos(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
 
 
 def service_profiles(config: DeviceConfig) -> dict[str, str]:
-    """The QoS profile of every port that has one: with PFC where the port's peer is paused, if any class is lossless."""
+    """Return the QoS profile of every port that has one. It includes PFC if a class is lossless and the peer of the port is paused."""
     settings = config.qos
     if settings is None:
         return {}

@@ -1,4 +1,4 @@
-"""AVD: everything that decides where packets go."""
+"""AVD's data for routing: VRFs, policies, IS-IS, BGP and the overlay."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def community_kind(value: str) -> str:
-    """EOS's word for a community: of three numbers (RFC 8092), or of two."""
+    """Return EOS's word for the kind of a community: large if it has three numbers (RFC 8092), otherwise standard."""
     return "large-community" if len(value.split(":")) == 3 else "community"
 
 
 def lists(bgp: model.Bgp) -> dict[str, Any]:
-    """Prefix lists by family, and peer filters; no key where there are none."""
+    """Return the prefix lists by family, and peer filters. There is no key for a kind without lists."""
     keys = {
         "prefix_lists": _prefix_lists(bgp, six=False),
         "ipv6_prefix_lists": _prefix_lists(bgp, six=True),
@@ -32,7 +32,7 @@ def lists(bgp: model.Bgp) -> dict[str, Any]:
 
 
 def route_maps(bgp: model.Bgp) -> list[dict[str, Any]]:
-    """Route maps: terms in order, ten apart."""
+    """Return the route maps. The sequence numbers of their terms are multiples of ten."""
     values = {community.name: community.value for community in bgp.communities}
     maps: list[dict[str, Any]] = []
     for policy in bgp.policies:
@@ -108,7 +108,7 @@ def _done(action: model.Action, values: Mapping[str, str]) -> dict[str, list[str
 
 
 def external_lists(config: model.DeviceConfig) -> dict[str, list[dict[str, Any]]]:
-    """Prefix lists by address family, and route maps, of external routers; keys as in AVD, empty lists too."""
+    """Return the prefix lists by address family, and the route maps, of external routers, with AVD's keys. Empty lists are included."""
     keys: dict[str, list[dict[str, Any]]] = {"prefix_lists": [], "ipv6_prefix_lists": [], "route_maps": []}
     for vrf in config.vrfs:
         routers = {external.router: external for external in vrf.external}
@@ -178,7 +178,7 @@ def key_of(bgp: model.Bgp) -> dict[str, Any]:
 
 
 def clear_keys(bgp: model.Bgp, groups: list[str]) -> dict[str, Any]:
-    """Keys of TCP MD5 as text: the schema knows those alone that EOS has encrypted."""
+    """Return the TCP MD5 keys as text, because the schema has only keys that EOS has encrypted. ``groups``: the peer groups with such keys."""
     wanted = bgp.authentication
     if wanted is None or wanted.algorithm in AO_ALGORITHMS:
         return {}
@@ -186,7 +186,7 @@ def clear_keys(bgp: model.Bgp, groups: list[str]) -> dict[str, Any]:
 
 
 def key_profiles(config: model.DeviceConfig) -> list[dict[str, Any]]:
-    """Profiles of shared secrets, for TCP-AO."""
+    """Return the profiles of shared secrets, for TCP-AO."""
     wanted = config.bgp.authentication if config.bgp else None
     if wanted is None or wanted.algorithm not in AO_ALGORITHMS:
         return []
@@ -214,14 +214,14 @@ def neighbor(session: model.Session, group: str) -> dict[str, Any]:
 
 
 VXLAN_PORT = 4789
-"""RFC 7348."""
+"""The UDP port of VXLAN (RFC 7348)."""
 
 BRIDGED_RD = 60000
-"""The number that is added to a VLAN in its route distinguisher: tenants' own count from 1."""
+"""The number that is added to a VLAN number in its route distinguisher. The numbers of tenants count from 1."""
 
 
 def overlay_group(overlay: model.OverlayConfig) -> dict[str, Any]:
-    """The peer group of EVPN sessions; two hops, for loopbacks are one behind the link."""
+    """Return the peer group of EVPN sessions. Its sessions may take two hops, because a loopback is one hop behind the link."""
     group: dict[str, Any] = {
         "name": names.OVERLAY_GROUP,
         "description": "EVPN, loopback to loopback",
@@ -235,7 +235,7 @@ def overlay_group(overlay: model.OverlayConfig) -> dict[str, Any]:
 
 
 def overlay_map(overlay: model.OverlayConfig) -> dict[str, Any]:
-    """The route map of what neighbors are sent."""
+    """Return the route map for routes that are sent to neighbors of the overlay."""
     kind = community_kind(overlay.from_spine)
     if overlay.reflects:
         mark = [f"{kind} {overlay.from_spine} additive"]
@@ -247,13 +247,13 @@ def overlay_map(overlay: model.OverlayConfig) -> dict[str, Any]:
 
 
 def vrf_families(vrf: model.Vrf) -> list[str]:
-    """The families of a tenant's prefixes and external routers, in AVD's words."""
+    """Return the families of a tenant's prefixes and external routers, in AVD's words."""
     known = [*vrf.prefixes, *vrf.loopbacks, *(external.session.local_address for external in vrf.external)]
     return sorted({"ipv6" if prefix.family == "ipv6" else "ip" for prefix in known})
 
 
 def vrf_instances(config: model.DeviceConfig, overlay: model.OverlayConfig, bgp: model.Bgp) -> list[dict[str, Any]]:
-    """Tenants in ``router bgp``."""
+    """Return the tenants in ``router bgp``."""
     width = len(overlay.neighbors) or 1
     return [
         {
@@ -273,7 +273,7 @@ def vrf_instances(config: model.DeviceConfig, overlay: model.OverlayConfig, bgp:
 
 
 def vlan_instances(config: model.DeviceConfig) -> list[dict[str, Any]]:
-    """Stretched VLANs in ``router bgp``."""
+    """Return the stretched VLANs in ``router bgp``."""
     if config.mac_vrf is None:
         return []
     address = config.mac_vrf.route_distinguisher.rsplit(":", 1)[0]
@@ -289,7 +289,7 @@ def vlan_instances(config: model.DeviceConfig) -> list[dict[str, Any]]:
 
 
 def tunnels(config: model.DeviceConfig, overlay: model.OverlayConfig) -> dict[str, Any]:
-    """``interface Vxlan1``; empty on a switch without tunnels."""
+    """Return ``interface Vxlan1``; empty on a switch without tunnels."""
     source = tunnel_source(config)
     if source is None:
         return {}
@@ -311,7 +311,7 @@ def _target(value: str) -> str:
 
 
 def routing(config: model.DeviceConfig) -> dict[str, Any]:
-    """VRFs, policies, IS-IS, BGP, the overlay."""
+    """Return VRFs, policies, IS-IS, BGP and the overlay."""
     settings: dict[str, Any] = {
         "service_routing_protocols_model": "multi-agent",
         "spanning_tree": spanning_tree(config),

@@ -1,6 +1,6 @@
-"""Rules of EOS that AVD's schema lets through: free text, references, numbers that must go together.
+"""Lint rules for EOS that AVD's schema does not check: free text, references, and numbers that belong together.
 
-A rule's ``why`` names where it is from, where that is not the meaning itself.
+The ``why`` of a rule names its source, unless the rule follows from the meaning of the statements.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""QoS: numbers in range, words that EOS knows, queues that can be served in the order asked for."""
+"""Rules about QoS: the range of numbers, the words of EOS, and queues that the scheduler can serve in the configured order."""
 
 from __future__ import annotations
 

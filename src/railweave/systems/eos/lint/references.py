@@ -1,4 +1,4 @@
-"""Names that are used must be defined: the schema checks none of these."""
+"""Rules about names: each name that is used must be defined. The schema does not check this."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Forms = tuple[str, ...]
 BGP = ("router bgp *", "**")
-"""Lines of BGP, in VRFs and address families too."""
+"""The forms of BGP lines, also in VRFs and address families."""
 
 REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
     "QoS profile": (
@@ -68,7 +68,10 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
         (("management api **", "**", "ssl profile <name>"),),
     ),
 }
-"""By kind of name: the lines that define one, and those that use one. The rows of statement tables say the same of their names."""
+"""By kind of name: (the lines that define such a name, the lines that use it).
+
+The rows of statement tables state the same for the names in them.
+"""
 
 
 @check(

@@ -1,1 +1,1 @@
-"""Inference between EOS' statements and the configuration."""
+"""Conversion between EOS's statements and the configuration."""

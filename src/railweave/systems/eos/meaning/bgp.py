@@ -1,4 +1,4 @@
-"""BGP of a device as its statements have it (``statements.bgp``)."""
+"""Conversion of a device's BGP to its statements (``statements.bgp``)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _by_name(peers: Iterable[Peer]) -> dict[str, Peer]:
 
 
 def over_link_local(group: BgpGroup) -> bool:
-    """Return whether IPv4 routes of a group have IPv6 next hops (RFC 8950)."""
+    """Return True if the IPv4 routes of a group have IPv6 next hops (RFC 8950)."""
     return all(session.peer_address is None or session.peer_address.family == "ipv6" for session in group.sessions)
 
 

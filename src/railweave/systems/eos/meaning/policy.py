@@ -1,4 +1,4 @@
-"""Routing policy of a device and of its statements (``statements.policy``): that of FRR, with lists below headers."""
+"""Conversion between the routing policy of a device and its statements (``statements.policy``): as on FRR, but the entries of lists are below headers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _listed(policies: Entries, filters: dict[str, PeerFilter] | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class Lists(frr.Lists):
-    """Lists and route maps by name. ``as_lists`` are peer filters."""
+    """The lists and route maps by name. ``as_lists`` are peer filters."""
 
     as_lists: dict[str, tuple[tuple[int, int], ...]]
 
@@ -62,7 +62,7 @@ class Lists(frr.Lists):
         return {name for name in chain.from_iterable(names) if name}
 
     def listed(self, policies: Sequence[Policy], unused: Collection[str]) -> tuple[Community, ...]:
-        """Return the communities that policies name, and those of all other lists but ``unused``."""
+        """Return the communities that policies name, and the communities of all other lists except those in ``unused``."""
         named = self.named(policies)
         names = {community.name for community in named}
         kept = {name: value for name, value in self.communities.items() if name in names or name not in unused}

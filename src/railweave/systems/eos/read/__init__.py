@@ -1,6 +1,7 @@
-"""Arista EOS's running configuration read back: what ``render`` writes, and what others have written.
+"""Reader of Arista EOS's running configuration: the files that ``render`` writes, and the files of others.
 
-What a subject's module takes of the text is understood; ``system.yaml`` says what of it cannot be said (``reads``).
+Each subject's module marks the lines that it understands. ``system.yaml`` (``reads``) lists understood settings that
+the configuration cannot represent.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 DEEPEST = 32
-"""Sections of EOS are some five levels deep; what is indented further stands at this level."""
+"""The largest depth of sections (EOS has about five levels). Lines that are indented further are treated as lines of this level."""
 
 _TAB = 3
 _ENDS = {"end", "exit"}
@@ -40,7 +41,7 @@ _TEXT = re.compile(r"action bash|comment|code(?: unit \S+)?")
 
 
 def sections_of(text: str) -> list[Section]:
-    """Return the statements of a text, each with its line. JSON that is not in the form of EOS has no statements.
+    """Return the statements of a text, each with its line number. JSON that is not in EOS's form has no statements.
 
     Raises ``RenderError``, with the line, if JSON is malformed or a banner does not end.
     """
@@ -150,7 +151,7 @@ _PLAIN = re.compile(r"[a-z][a-z-]*")
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """Return the configuration of one device, read from all its texts together. JSON of AVD repeats the same configuration and is not read.
+    """Return the configuration of one device, read from all its texts together. AVD's JSON repeats the same configuration, so it is ignored.
 
     Raises ``RenderError``, with the line, if a text is malformed.
     """
@@ -195,6 +196,6 @@ def parsed(file: str, text: str) -> ConfigTree:
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
-    """Such a tree as text."""
+    """Return a tree of lines and sections as text."""
     del file
     return to_text(sections(nodes))

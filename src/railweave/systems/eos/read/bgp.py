@@ -1,4 +1,4 @@
-"""``router bgp``: the sessions of its statements, as FRR's, and what holds for all of them."""
+"""Derivation of BGP, in FRR's form, from the statements of ``router bgp``: its sessions, and the settings that all sessions share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from railweave.systems.frr.statements.bgp import Peer as AnyPeer
 
 NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing listens there
-"""Stands for an address that the text does not have."""
+"""The placeholder for an address that the text does not have."""
 SYNTAX = frr.Syntax(
     "eos",
     bfd=(("neighbor <name> bfd",), ("neighbor <name> bfd interval **",)),
@@ -36,7 +36,7 @@ SYNTAX = frr.Syntax(
 
 
 class Sessions(frr.Sessions):
-    """The sessions of the instance, or of a VRF. ``usual``: BFD of neighbors that say nothing else, on a link and over some hops."""
+    """The sessions of the instance or of a VRF. ``usual``: the BFD timers of neighbors without their own: (on a link, over several hops)."""
 
     neighbor_of = staticmethod(neighbor)
     far_end = staticmethod(peer_of)
@@ -55,12 +55,12 @@ class Sessions(frr.Sessions):
         self._usual, self._keys, self._taking = usual, keys, taking
 
     def statements(self, taking: SectionReader, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines of these forms in the instance or the VRF."""
+        """Yield the lines that match these forms in the instance or the VRF."""
         above = [f"vrf {self.here.vrf}"] if self.here.vrf else []
         return select(taking.sections, "router bgp *", *above, *forms)
 
     def lines(self, *forms: str) -> Iterator[SelectedLine]:
-        """Yield the lines of these forms, in families too."""
+        """Yield the lines that match these forms, also in address families."""
         for form in forms:
             yield from self.statements(self._taking, form)
             yield from self.statements(self._taking, "address-family *", form)
@@ -73,25 +73,25 @@ class Sessions(frr.Sessions):
         return peer.timers or self._usual[0 if near else 1]
 
     def key(self, peer: AnyPeer) -> Authentication | None:
-        """Return the key of a session, in a profile or by itself; None without a key."""
+        """Return the key of a session, from its profile or its own line; None without a key."""
         profile = self._keys.get(peer.profile or "")
         if profile is None or not isinstance(peer, Peer) or peer.algorithm is None:
             return super().key(peer)
         return Authentication(profile.key, peer.algorithm, profile.key_id)
 
     def underlay(self) -> list[AnyPeer]:
-        """Return the neighbors of the underlay: those that carry IPv4 or IPv6, and are not of the overlay between loopbacks."""
+        """Return the neighbors of the underlay: those that carry IPv4 or IPv6 and are not overlay neighbors between loopbacks."""
         routed = (peer for peer in self.peers if self.unicast(peer))
         return [peer for peer in routed if self.links[peer.name].interface or not self.evpn(peer)]
 
     def fabric_ports(self) -> Iterator[str]:
-        """Yield the interfaces towards other switches, also those of sessions that are shut."""
+        """Yield the interfaces towards other switches, including those whose sessions are shut down."""
         yield from (
             port for port in (self._on_link(peer).interface for peer in self.here.peers if self.unicast(peer)) if port
         )
 
     def families(self, peers: Collection[AnyPeer]) -> tuple[Family, ...]:
-        """Return the families that sessions carry and the switch routes. IPv4 over links without it has next hops of IPv6."""
+        """Return the families that sessions carry and the switch routes. On links without IPv4, IPv4 routes have IPv6 next hops."""
         forms = {"ipv4": ("ip routing", "ip routing ipv6 interfaces"), "ipv6": ("ipv6 unicast-routing",)}
         return tuple(
             family
@@ -108,7 +108,7 @@ class Sessions(frr.Sessions):
 
 @dataclass
 class Process:
-    """``router bgp``: its sessions, those of its VRFs by name, and the interfaces that neighbors are found on."""
+    """``router bgp``: its sessions, the sessions of its VRFs by VRF name, and the interfaces on which neighbors are discovered."""
 
     sessions: Sessions
     vrfs: dict[str, Sessions]
@@ -119,12 +119,12 @@ class Process:
 
     @property
     def here(self) -> Router:
-        """The statements of the instance."""
+        """The statements of the instance itself."""
         return self.sessions.here
 
 
 def process(taking: SectionReader, ports: Mapping[str, Port], lists: Lists, fallback: Address) -> Process | None:
-    """Return ``router bgp``; None if there is none. ``fallback`` is the router id that EOS takes without a statement."""
+    """Return ``router bgp``, or None if the text does not have it. ``fallback``: the router id that EOS uses without a statement."""
     stated = list(ROUTING.read(taking.sections, taking).routers.values())
     if not stated:
         return None
@@ -278,7 +278,7 @@ def _filtered(group: BgpGroup, filters: Mapping[str, str]) -> BgpGroup:
 
 
 def other_end(local: InterfaceAddress) -> Address | None:
-    """Return the other address of a link that has two; None if the prefix has another length."""
+    """Return the other address of a link with two addresses, or None if the prefix has another length."""
     bits = 128 if local.family == "ipv6" else 32
     if local.length not in {bits - 1, bits - 2}:
         return None

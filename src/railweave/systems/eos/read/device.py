@@ -1,4 +1,4 @@
-"""The configuration of a device put together from what its parts say, with IS-IS and OSPF."""
+"""Assembly of a device's configuration from its parts, and derivation of IS-IS and OSPF."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 METRIC = 10
-"""Of an interface that says nothing else (ISO 10589, and EOS)."""
+"""The metric of an interface without a statement (ISO 10589, and EOS)."""
 
 
 def running(stanzas: Stanzas) -> tuple[set[str], set[str]]:
@@ -109,7 +109,7 @@ def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
 
 MOST_METRIC = 65535
 MOST_LSAS = 12_000
-"""The most LSAs that EOS allows by default (EOS user manual, "max-lsa")."""
+"""The largest number of LSAs that EOS allows by default (EOS user manual, "max-lsa")."""
 
 
 def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[SelectedLine]]:
@@ -189,13 +189,13 @@ def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: SelectedLine, lin
 
 
 def area_id(text: str) -> str:
-    """Return an area number in the form of an address, for example ``0.0.0.0`` for ``0``. Other texts are returned unchanged."""
+    """Return an OSPF area number in the form of an address, for example ``0.0.0.0`` for ``0``. Other texts are returned unchanged."""
     value = number(text, 0, 2**32 - 1)
     return text if value is None else ".".join(str(value >> shift & 255) for shift in (24, 16, 8, 0))
 
 
 LANES = 8
-"""The electrical lanes of a cage."""
+"""The number of electrical lanes of a port's cage."""
 
 _SWITCHED_MTU = "interfaces.mtu"
 _NUMBERED = re.compile(r"Ethernet(\d+)/(\d+)")
@@ -205,7 +205,7 @@ _KINDS: tuple[Kind, ...] = ("server", "fabric", "external")
 
 
 def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
-    """Return the configuration of a device. ``model`` and ``release`` are those in the header of the text (``device_line``)."""
+    """Return the configuration of a device. ``model`` and ``release``: the values from the header of the text (``device_line``)."""
     stanzas = Stanzas(taking)
     interfaces = ports(stanzas)
     _channels(interfaces)

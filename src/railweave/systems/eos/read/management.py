@@ -1,4 +1,4 @@
-"""The management plane: names, time, logins, syslog, SNMP, LLDP, the banner, APIs; access lists of the control plane."""
+"""Derivation of the management plane (names, time, logins, syslog, SNMP, LLDP, the banner, APIs) and of the access lists of the control plane."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FLOODS = ("broadcast", "multicast", "unknown-unicast")
 
 
 def security(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Security | None:
-    """Return the protection of logins and server ports; None if nothing protects them, nor the control plane has rules of its own."""
+    """Return the protection of logins and server ports, or None if there is none and the control plane has no rules of its own."""
     settings = Security(_login(taking), _aaa(taking), _edge_ports(taking, stanzas))
     return settings if protected or settings != Security() else None
 
@@ -108,7 +108,7 @@ def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
 
 
 def snmp_clients(taking: SectionReader, community: SelectedLine | None) -> tuple[Prefix, ...]:
-    """Return the prefixes from which SNMP requests with the community are allowed: those of the access lists in the community's line."""
+    """Return the prefixes from which SNMP requests with the community are allowed, from the access lists that the community's line names."""
     words = community.line.split()[4:] if community else []
     lists = {"ip": "", "ipv6": ""}
     if words[:1] == ["ipv6"] and len(words) > 1:

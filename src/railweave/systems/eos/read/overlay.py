@@ -1,4 +1,4 @@
-"""The EVPN overlay (sessions, tunnel endpoints, VRFs with external routers, stretched VLANs), VLANs and gateways of servers."""
+"""Derivation of the EVPN overlay (sessions, tunnel endpoints, VRFs with external routers, stretched VLANs), VLANs and gateways of servers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VLAN = "Vlan"
 EOS_RA = RouterAdvertisements(max_interval=200, min_interval=66, hop_limit=64, link_mtu=True)
-"""The values that EOS advertises by default (EOS user manual, IPv6: 200 s, lifetime 1800 s, hop limit 64; RFC 4861: a third)."""
+"""The router advertisement values that EOS uses by default (EOS user manual, IPv6: 200 s, lifetime 1800 s, hop limit 64; RFC 4861: the shortest interval is a third of the longest)."""
 
 _TIMERS: dict[str, tuple[str, int]] = {
     "ipv6 nd ra lifetime <value>": ("router_lifetime", 65535),
@@ -51,7 +51,7 @@ def vlans(taking: SectionReader) -> dict[int, str]:
 
 
 def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | None]:
-    """Return a function from an interface to its router advertisements; None without an IPv6 address, or where they are disabled."""
+    """Return a function that returns the router advertisements of an interface, or None if it has no IPv6 address or does not send them."""
     taking = stanzas.taking
     off = stanzas.flag("ipv6 nd ra disabled") | {name: True for name, _ in stanzas.each("ipv6 nd ra disabled all")}
     of_port: dict[str, RouterAdvertisements] = {}
@@ -143,7 +143,7 @@ def shared_mac(taking: SectionReader) -> str:
 
 
 MAC_VRF = "evpn-1"
-"""Stands for the bridging instance, of which EOS has one for each VLAN."""
+"""The name that represents the bridging instance. EOS has one instance for each VLAN."""
 
 _EXTERNAL = "external router "
 _LOOPBACK = "Loopback"
@@ -152,7 +152,7 @@ _VALUE = re.compile(r"\S+:\d+")
 
 @dataclass
 class Tunnels:
-    """``interface Vxlan1``: the loopback that tunnels begin on, and VNIs."""
+    """The settings of ``interface Vxlan1``: the loopback from which tunnels start, and the VNIs."""
 
     source: str = ""
     six: bool = False
@@ -243,7 +243,7 @@ def _on_link(sessions: Sessions, peer: AnyPeer) -> bool:
 def leave_family(
     taking: SectionReader, sessions: Sessions, peer: AnyPeer, families: Collection[str], *forms: str
 ) -> None:
-    """Give back lines of these forms that families have about a neighbor or its group."""
+    """Mark the lines of these forms in the given families of a neighbor, or of its group, as not understood."""
     for line in sessions.lines(*forms):
         if line["name"] in {peer.name, peer.group} and line.chain[-2].line.removeprefix("address-family ") in families:
             taking.leave(line)
@@ -278,7 +278,7 @@ def _from_spine(maps: Iterable[str], lists: Lists, taking: SectionReader) -> str
 def mac_vrf(
     taking: SectionReader, process: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
 ) -> model.MacVrf | None:
-    """Return the VLANs that EVPN stretches, as one instance; None without such VLANs. ``members`` are ports with their VLANs."""
+    """Return the VLANs that EVPN stretches, as one instance, or None without such VLANs. ``members``: pairs of port and VLAN."""
     bridged: list[model.BridgedVlan] = []
     first, name, whole = "", MAC_VRF, ""
     sections = (("vlan", process.here.vlans), ("vlan-aware-bundle", process.here.bundles))
@@ -314,7 +314,10 @@ def leave(taking: SectionReader, *forms: str) -> None:
 def vrfs(
     taking: SectionReader, process: Process, ends: Tunnels, lists: Lists
 ) -> tuple[tuple[model.Vrf, ...], set[str], dict[str, str]]:
-    """Return (VRFs of tenants, names of route maps for external routers, external router by port). The VRFs lack the prefixes of gateways."""
+    """Return (VRFs of tenants, names of route maps for external routers, external router by port).
+
+    The VRFs do not have the prefixes of gateways yet.
+    """
     tenants: list[model.Vrf] = []
     maps: set[str] = set()
     outside: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Ports and loopbacks: what stands below ``interface``, before it is known what each is for."""
+"""Derivation of ports and loopbacks from the lines below ``interface``, before their purpose is known."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPEED = re.compile(r"(?:forced |auto )?(\d{1,4})g(?:full|half)?(?:-(\d))?")
 _MEGABITS = re.compile(r"(?:forced |auto )?(\d{3,6})(?:full|half)")
 PORT = re.compile(r"Ethernet[0-9/]+")
 DEFAULT_MTU = 1500
-"""Of a routed interface that says nothing else (EOS user manual, "mtu")."""
+"""The MTU in bytes of a routed interface without a statement (EOS user manual, "mtu")."""
 
 
 _FLAGS = {"shutdown": "shutdown", "switchport": "bridged", "ip proxy-arp": "proxy_arp", "ipv6 enable": "six"}
@@ -33,7 +33,7 @@ _NUMBERS = {"mtu <value>": ("mtu", 68, 65535), "encapsulation dot1q vlan <value>
 
 @dataclass
 class Port:
-    """The settings of an interface's lines. ``virtual`` are the addresses that other switches have too."""
+    """The settings of an interface's lines. ``virtual``: the addresses that other switches also have."""
 
     name: str
     description: str = ""
@@ -47,7 +47,7 @@ class Port:
     access: int | None = None
     native: int | None = None
     allowed: tuple[int, ...] | None = None
-    """The VLANs of a trunk; None: every one that the switch has."""
+    """The VLANs of a trunk; None means all VLANs of the switch."""
     trunk: bool = False
     addresses: list[InterfaceAddress] = field(default_factory=list["InterfaceAddress"])
     virtual: bool = False
@@ -61,17 +61,17 @@ class Port:
 
     @property
     def speaks_six(self) -> bool:
-        """Return whether a neighbor can be found on the interface by IPv6."""
+        """Return True if neighbors can be discovered on the interface by IPv6."""
         return self.six or any(address.family == "ipv6" for address in self.addresses)
 
     @property
     def frame(self) -> int:
-        """The MTU as the design counts it, with the Ethernet header."""
+        """The MTU in bytes as in the design, including the Ethernet header."""
         return self.mtu + ETHERNET_HEADER
 
     @property
     def parent(self) -> str:
-        """The port that a subinterface is of."""
+        """The port to which a subinterface belongs."""
         return self.name.partition(".")[0]
 
 

@@ -1,7 +1,7 @@
-"""QoS: traffic classes by their numbers, PFC, queues, marking, buffers and the watchdog; how next-hop groups are shared.
+"""Derivation of QoS: traffic classes by their numbers, PFC, queues, marking, buffers, the watchdog, and the sharing of next-hop groups.
 
-EOS has numbers where the design has names. A class is named by what it does, as the classes of the default design are
-(``no-loss``, ``cnp``, ``network-control``, ``best-effort``), and by its number where it does none of that.
+EOS has numbers where the design has names. A class gets the name of the default design's class with the same function
+(``no-loss``, ``cnp``, ``network-control``, ``best-effort``), or else its number as its name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ QUEUES = 7
 """The highest number of a queue, traffic class or priority."""
 
 PROFILE = "pfc"
-"""The name of the profile that all paused ports have: EOS has one headroom for all of them."""
+"""The name of the profile of all paused ports. There is one, because EOS has the same headroom for all of them."""
 
 _CNP, _CONTROL, _DSCPS = 48, 56, 64
 _UNITS = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
@@ -63,7 +63,7 @@ class QosProfiles:
     found: dict[str, _Profile]
 
     def pauses(self, name: str, *, otherwise: bool) -> bool:
-        """Return whether PFC is on where a profile is bound; ``otherwise`` where no profile has it."""
+        """Return True if the profile of this name turns PFC on. If no profile at all turns PFC on, return ``otherwise``."""
         if not any(profile.pauses for profile in self.found.values()):
             return otherwise
         return name in self.found and self.found[name].pauses
@@ -330,7 +330,7 @@ def _watchdog(taking: SectionReader) -> Watchdog | None:
 
 
 def balancing(taking: SectionReader, families: tuple[Family, ...]) -> BalancingConfig:
-    """Return how next-hop groups are shared. The table's size turns nothing on by itself (AVD, description of ``flow_set_size``)."""
+    """Return the sharing of next-hop groups. A table size alone does not turn adaptive routing on (AVD, description of ``flow_set_size``)."""
     distribution = "ip hardware fib load-balance distribution dynamic"
     dynamic = taking.last(distribution)
     sized = taking.last(f"{distribution} flow-set-size <value>")

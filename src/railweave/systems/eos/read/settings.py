@@ -1,4 +1,4 @@
-"""Keys of sessions, and timers of BFD on interfaces."""
+"""Derivation of the keys of sessions, and of the BFD timers of interfaces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def bfd_of(line: SelectedLine) -> Bfd | None:
-    """Return BFD by the words ``interval``, ``receive`` and ``times``; None if a value is out of bounds, or the intervals of both directions differ."""
+    """Return the BFD settings from the words ``interval``, ``receive`` and ``times``; None if a value is out of bounds or the intervals of the directions differ."""
     sent, times = number(line["interval"], 1, 100_000), number(line["times"], 1, 255)
     if sent is None or times is None or line["receive"] != line["interval"]:
         return None
@@ -21,7 +21,7 @@ def bfd_of(line: SelectedLine) -> Bfd | None:
 
 
 def key_profiles(taking: SectionReader) -> dict[str, Authentication]:
-    """Profiles of shared secrets, by name: of several keys, the first."""
+    """Return the profiles of shared secrets by name. If a profile has several keys, the first one is used."""
     profiles: dict[str, Authentication] = {}
     for security in taking.each("management security"):
         for header in taking.each("session shared-secret profile <name>", below=security):

@@ -1,4 +1,7 @@
-"""Words of statements as values (None: no such value, so that its line is not understood), and sections by their headers."""
+"""Conversion of words of statements to values, and of section headers to names.
+
+The result is None if a word has no such value; its line is then not understood.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ if TYPE_CHECKING:
 
 
 MOST_NAMES = 4096
-"""No range of ports or VLANs is longer than this."""
+"""The largest number of ports or VLANs in a range."""
 
 UNKNOWN_SECRET = "secret:?"  # noqa: S105 - says that there is a secret, and not which
-"""Stands for a secret whose value the text has, in the clear or hashed: it is never kept."""
+"""The reference that replaces a secret whose value the text contains, in clear text or hashed. The value itself is never kept."""
 
 _HIDDEN = re.compile(
     r"((?:(?<![-\w])(?:key \S+ [078]a?(?= \S)|secret|password|key(?! \S+ [078]a? )|snmp-server community|version (?:1|2c)|auth \S+|priv \S+"
@@ -35,14 +38,14 @@ _LAST = re.compile(r"((?:\d+/)*)(\d+)(?:-(\d+))?")
 
 
 def number(text: str, low: int = 0, high: int = 2**32 - 1) -> int | None:
-    """Return a number within bounds; None for any other text."""
+    """Return the number that a text states, from ``low`` to ``high``; None for any other text."""
     value = int(text) if _NUMBER.fullmatch(text) else -1
     return value if low <= value <= high else None
 
 
 @lru_cache(maxsize=1 << 14)
 def address(text: str) -> Address | None:
-    """Return an address; None for any other text, and for an address with a zone."""
+    """Return the address that a text states; None for any other text, or if the address has a zone."""
     try:
         return Address.read(text) if "%" not in text else None
     except ValueError:
@@ -51,7 +54,7 @@ def address(text: str) -> Address | None:
 
 @lru_cache(maxsize=1 << 14)
 def prefix(text: str) -> Prefix | None:
-    """Return a prefix, whose host bits EOS takes as zero; None for any other text."""
+    """Return the prefix that a text states; None for any other text. Host bits are set to zero, as EOS does."""
     try:
         return InterfaceAddress.read(text).prefix if "%" not in text else None
     except ValueError:
@@ -60,7 +63,7 @@ def prefix(text: str) -> Prefix | None:
 
 @lru_cache(maxsize=1 << 14)
 def interface_address(text: str) -> InterfaceAddress | None:
-    """Return an address with the length of its prefix; None for any other text."""
+    """Return the address with its prefix length that a text states; None for any other text."""
     try:
         return InterfaceAddress.read(text) if "%" not in text else None
     except ValueError:
@@ -79,7 +82,7 @@ def redacted(line: str) -> str:
 
 
 def numbers(text: str, high: int = 4094) -> tuple[int, ...] | None:
-    """Return numbers and ranges of them: ``10-20,30``; None if a part is no number within bounds, or there are too many."""
+    """Return the numbers of a text with numbers and ranges, such as ``10-20,30``; None if a part is not a number within bounds, or there are too many numbers."""
     values: list[int] = []
     for part in text.replace(" ", "").split(","):
         first, dash, last = part.partition("-")
@@ -126,7 +129,7 @@ _GENERATED = re.compile(
 
 
 class Stanzas:
-    """The lines in ``interface`` sections. Every method marks the matching lines as understood. Later lines override earlier ones."""
+    """The lines in ``interface`` sections. Each method marks the lines that match as understood. Later lines override earlier ones."""
 
     def __init__(self, taking: SectionReader) -> None:
         self.taking = taking
@@ -164,7 +167,7 @@ class Stanzas:
         return values
 
     def flag(self, line: str) -> dict[str, bool]:
-        """Return whether a line is there, by interface; ``no`` and ``default`` before it say that it is not."""
+        """Return, by interface, True if a line is present, and False if it is present with ``no`` or ``default`` before it."""
         flags: dict[str, bool] = {}
         for name, statement in self.each(f"** {line}"):
             before = statement.line.removesuffix(line).strip()

@@ -1,7 +1,6 @@
-"""Arista EOS: ``eos.conf``, a running configuration; and ``avd.json``, the same in the data model of Arista's AVD.
+"""Arista EOS: ``eos.conf``, a running configuration, and ``avd.json``, the same configuration in the data model of Arista's AVD.
 
-The two are made apart from each other, so that a generator which is not ours can validate one by the other
-(docs/validators.md).
+The two are computed separately, so that AVD's generator can validate one by the other (docs/validators.md).
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ __all__ = ["check_extra", "files", "gaps", "lines", "tree"]
 
 
 def tree(config: DeviceConfig) -> list[Section]:
-    """The configuration of a device, the operator's own lines merged in.
+    """Return the configuration of a device, with the operator's own lines merged in.
 
-    Raises ``RenderError`` if those cannot be read.
+    Raises ``RenderError`` if the operator's lines cannot be read.
     """
     sections = [
         *management(config),
@@ -56,12 +55,12 @@ def tree(config: DeviceConfig) -> list[Section]:
 
 
 def files(config: DeviceConfig) -> dict[str, str]:
-    """``eos.conf`` and ``avd.json``."""
+    """Return the texts of ``eos.conf`` and ``avd.json``, by file name."""
     return {"eos.conf": to_text(tree(config)), "avd.json": json.dumps(structured_config(config), indent=1) + "\n"}
 
 
 def lines(config: DeviceConfig) -> list[str]:
-    """Every line with the headers above it."""
+    """Return every line, preceded by the headers of its sections."""
     return flat(tree(config))
 
 

@@ -1,4 +1,4 @@
-"""Gaps of EOS: what it cannot express, and what could not be verified."""
+"""Gaps of EOS: parts of the design that it cannot express, and statements that could not be verified."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ ROUTING = (
     "ip community-list",
     "peer-filter",
 )
-"""Lines that decide what ``routes`` computes."""
+"""The first words of lines that affect the computed routes (``routes``)."""
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:

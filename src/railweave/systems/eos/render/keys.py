@@ -1,4 +1,4 @@
-"""Keys as they are printed, and MACsec, which uses them."""
+"""Rendering of keys, and of MACsec, which uses them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CIPHERS = {
     "gcm-aes-xpn-128": "aes128-gcm-xpn",
     "gcm-aes-xpn-256": "aes256-gcm-xpn",
 }
-"""EOS's words for ciphers."""
+"""EOS's words for ciphers, by the design's name."""
 
 
 def wanted(config: DeviceConfig) -> Macsec | None:
@@ -28,12 +28,12 @@ def wanted(config: DeviceConfig) -> Macsec | None:
 
 
 def key_line(profile: Macsec) -> str:
-    """The key, in clear text: EOS encrypts it when it reads the line. AVD's schema knows only what it has encrypted."""
+    """Return the line with the key in clear text. EOS encrypts the key when it reads the line. AVD's schema has only encrypted keys."""
     return f"key {profile.key_name} 0 {secret(profile.key)}"
 
 
 def macsec(config: DeviceConfig) -> list[Section]:
-    """``mac security``; nothing if no link is encrypted."""
+    """Return ``mac security``; empty if no link is encrypted."""
     profile = wanted(config)
     if profile is None:
         return []
@@ -42,7 +42,7 @@ def macsec(config: DeviceConfig) -> list[Section]:
 
 
 def key_profile(config: DeviceConfig) -> Iterator[Section]:
-    """``session shared-secret profile``, of ``management security``: the key of TCP-AO under its number."""
+    """Yield ``session shared-secret profile`` of ``management security``: the TCP-AO key under its number."""
     key = config.bgp.authentication if config.bgp else None
     if key and key.algorithm != "md5":
         always = "receive-lifetime infinite transmit-lifetime infinite"

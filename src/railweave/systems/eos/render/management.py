@@ -1,4 +1,4 @@
-"""Management plane, in the VRF ``MGMT`` (identity, logins, time, syslog, SNMP, LLDP, APIs), and access lists of the control plane."""
+"""Rendering of the management plane in the VRF ``MGMT`` (identity, logins, time, syslog, SNMP, LLDP, APIs), and of the control plane's access lists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REMOTE_ROLES = {"super-user": "network-admin", "operator": "network-operator", "
 
 
 def logins(wanted: Management) -> Iterator[Section]:
-    """Order of methods, servers, and limits. Local users log in where no server answers."""
+    """Yield the order of login methods, the servers, and the limits. Local users can log in if no server answers."""
     servers, limits = wanted.aaa(), wanted.login()
     methods = "local"
     if servers:
@@ -49,13 +49,13 @@ def _server(word: str, server: LoginServer, port: str) -> str:
 
 
 def idle_timeout(wanted: Management) -> str | None:
-    """Return the line with the minutes that a session over SSH may be idle; None without such a limit."""
+    """Return the line with the idle time of an SSH session in minutes, or None without such a limit."""
     limits = wanted.login()
     return f"idle-timeout {limits.idle}" if limits else None
 
 
 def snmp_lists(snmp: Snmp | None) -> Iterator[Section]:
-    """Yield access lists of clients that may ask with the community, of both families: a missing list stops no client."""
+    """Yield the access lists of the clients that may use the SNMP community, for both families, because a missing list blocks no client."""
     if snmp is None or not snmp.community or not snmp.clients:
         return
     for word, family in (("ip", "ipv4"), ("ipv6", "ipv6")):
@@ -66,13 +66,13 @@ def snmp_lists(snmp: Snmp | None) -> Iterator[Section]:
 
 
 def community(snmp: Snmp) -> str:
-    """The line of the community."""
+    """Return the line of the SNMP community."""
     lists = f" ipv6 {names.SNMP_CLIENTS} {names.SNMP_CLIENTS}" if snmp.clients else ""
     return f"snmp-server community {names.secret(snmp.community or '')} ro{lists}"
 
 
 def edge_port(config: DeviceConfig, port: Interface) -> list[str]:
-    """Lines of a layer-2 server port: limits of floods, and shut where a bridge is heard."""
+    """Return the lines of a layer-2 server port: limits of floods, and shutdown if a bridge is detected."""
     if port not in config.edge_ports():
         return []
     percent = config.storm_control()
@@ -88,7 +88,7 @@ _HOP_LIMIT: dict[Family, str] = {"ipv4": "ttl", "ipv6": "hop-limit"}
 
 
 def control_plane(config: DeviceConfig) -> Iterator[Section]:
-    """The lists, and where those of the control plane are in use."""
+    """Yield the access lists, and the statements that apply those of the control plane."""
     wanted = config.protection
     if wanted is None:
         return
@@ -105,7 +105,7 @@ def control_plane(config: DeviceConfig) -> Iterator[Section]:
 
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> list[str]:
-    """The list of a gateway's interface, where something is dropped there."""
+    """Return the line that applies an access list to a gateway's interface, if packets are dropped there; otherwise empty."""
     dropped = {rule.family for rule in (config.protection.server_ports if config.protection else ())}
     return [
         f"{IP[family]} access-group {names.SERVER_LISTS[family]} in"
@@ -169,7 +169,7 @@ def _port(ports: PortRange | None) -> str:
 
 
 ROLES = {"super-user": (15, "network-admin"), "operator": (1, "network-operator"), "read-only": (1, "network-operator")}
-"""Privilege and role of a login, by what its user may do. EOS has two roles of its own."""
+"""The (privilege level, role) of a login, by the rights of its user. EOS has two predefined roles."""
 
 SEVERITIES = {
     "emergency": "emergencies",
@@ -181,18 +181,18 @@ SEVERITIES = {
     "info": "informational",
     "any": "debugging",
 }
-"""EOS's words for severities, the gravest first."""
+"""EOS's words for severities, the most severe first."""
 
 
 def trap_level(wanted: Management) -> str | None:
-    """Return the level of remote logging; None without a server. EOS has one level for all servers, so the one that sends most."""
+    """Return the level of remote logging, or None without a server. EOS has one level, so the server that wants most messages decides."""
     order = list(SEVERITIES)
     levels = [order.index(syslog.severity) for syslog in wanted.syslog]
     return SEVERITIES[order[max(levels)]] if levels else None
 
 
 def management(config: DeviceConfig) -> Iterator[Section]:
-    """Everything but the management port and its route."""
+    """Yield the management plane, except the management port and its route."""
     wanted = config.management
     yield line(f"hostname {config.name}")
     if wanted.domain:
@@ -259,7 +259,7 @@ def _snmp(wanted: Management) -> Iterator[Section]:
 
 
 def trap_form(wanted: Management) -> str:
-    """Return the form of traps: with the community, else as the first user."""
+    """Return the form of the statement for traps: with the community, or else with the first SNMP user."""
     snmp = wanted.snmp
     if snmp is None or not (snmp.community or snmp.users):
         return ""
@@ -303,7 +303,7 @@ def _apis(config: DeviceConfig) -> Iterator[Section]:
 
 
 def management_port(config: DeviceConfig) -> Iterator[Section]:
-    """The management port in its VRF, and the way out of it."""
+    """Yield the management port in its VRF, and its default route."""
     family, default = ("ipv6", "::/0") if config.management_address.family == "ipv6" else ("ip", "0.0.0.0/0")
     yield section(
         f"interface {names.MANAGEMENT_PORT}",

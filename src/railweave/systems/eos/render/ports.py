@@ -1,4 +1,4 @@
-"""Ports, VLANs with their gateways, loopbacks, router advertisements."""
+"""Rendering of ports, VLANs with their gateways, loopbacks and router advertisements."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from railweave.model.device.timers import RouterAdvertisements
 
 FIRST_VRF_LOOPBACK = 100
-"""Loopbacks of VRFs are numbered from here on."""
+"""The first number of the loopbacks of VRFs."""
 
 ETHERNET_HEADER = 14
-"""An interface's MTU counts the IP packet, the design's the frame."""
+"""The bytes of the Ethernet header. The MTU in the design includes it, the MTU of an interface does not."""
 
 FEC_LINES: Mapping[Fec, str] = {
     "": "error-correction encoding reed-solomon",
@@ -33,11 +33,11 @@ FEC_LINES: Mapping[Fec, str] = {
 """The line of each forward error correction (arista.avd, schema of ``ethernet_interfaces``: ``error_correction_encoding``)."""
 
 MOST_LANES = {100: 4, 200: 4}
-"""The lanes of a slower module in a whole port, where those are fewer than the port's (AVD, ethernet_interfaces.speed)."""
+"""The number of lanes of a module in an unsplit port, by its speed in Gb/s, if the module has fewer lanes than the port (AVD, ethernet_interfaces.speed)."""
 
 
 class Loopback(NamedTuple):
-    """A loopback interface: its name, what it is for, its addresses with their lengths."""
+    """A loopback interface: its name, its purpose, and its addresses with their prefix lengths."""
 
     name: str
     description: str
@@ -45,22 +45,22 @@ class Loopback(NamedTuple):
 
 
 def family(address: Addressed) -> str:
-    """EOS's word for an address family."""
+    """Return EOS's word for an address family."""
     return "ipv6" if address.family == "ipv6" else "ip"
 
 
 def speed(port: Interface) -> str:
-    """The speed with the lanes it runs on: ``400g-4``; a breakout is nothing else than that."""
+    """Return the speed with the number of lanes, such as ``400g-4``. EOS configures a breakout by this alone."""
     return f"{port.speed_gbps}g-{min(port.lanes, MOST_LANES.get(port.speed_gbps, port.lanes))}"
 
 
 def vlan_ids(config: DeviceConfig) -> dict[str, int]:
-    """VLAN ids by VLAN name."""
+    """Return the VLAN ids by VLAN name."""
     return {gateway.vlan_name: gateway.vlan for gateway in config.gateways if gateway.vlan}
 
 
 def loopbacks(config: DeviceConfig) -> tuple[Loopback, ...]:
-    """The loopback of router id and sessions; and the one that tunnels end on, where it has addresses of its own."""
+    """Return the loopback of the router id and of sessions, and the loopback of tunnel endpoints if these have addresses of their own."""
     ends = {endpoint.address for endpoint in config.overlay.endpoints} if config.overlay else set[Address]()
     sources = {config.loopback.address, config.overlay.loopback if config.overlay else None}
     apart = tuple(prefix for prefix in config.loopbacks() if prefix.address in ends - sources)
@@ -71,7 +71,7 @@ def loopbacks(config: DeviceConfig) -> tuple[Loopback, ...]:
 
 
 def interfaces(config: DeviceConfig) -> Iterator[Section]:
-    """VLANs, then every interface but the management port."""
+    """Yield VLANs, then every interface except the management port."""
     for gateway in config.gateways:
         if gateway.vlan:
             yield section(f"vlan {gateway.vlan}", f"name {gateway.vlan_name}")
@@ -109,7 +109,7 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
 
 
 def secondary(addresses: Sequence[Addressed]) -> list[str]:
-    """`` secondary`` for every IPv4 address but the first; IPv6 has no such word."""
+    """Return ``" secondary"`` for every IPv4 address except the first, and an empty string for other addresses."""
     four = [address for address in addresses if address.family == "ipv4"]
     return [" secondary" if address in four[1:] else "" for address in addresses]
 
@@ -140,7 +140,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> lis
 
 
 def tagged_name(port: Interface) -> str:
-    """The subinterface of a tagged port to an external router."""
+    """Return the name of the subinterface of a tagged port to an external router."""
     return f"{port.name}.{port.unit_vlan}"
 
 
@@ -155,7 +155,7 @@ def _addressed(port: Interface) -> list[str]:
 
 
 def bridged(port: Interface, gateway: Gateway | None) -> bool:
-    """Return whether a port is a member of a VLAN, or will be."""
+    """Return True if a port is a member of a VLAN, or is planned to be."""
     return port.kind == "server" and gateway is None
 
 
@@ -175,7 +175,7 @@ def _bridged(config: DeviceConfig, port: Interface) -> list[str]:
 
 
 def gateway_lines(config: DeviceConfig, gateway: Gateway) -> list[str]:
-    """MTU first, then the VRF, addresses and router advertisements of a server-facing interface."""
+    """Return the lines of an interface to servers: the MTU, then the VRF, addresses and router advertisements."""
     lines = [f"mtu {gateway.mtu}"]
     lines += [f"vrf {gateway.vrf}"] if gateway.vrf else []
     more = secondary(gateway.addresses)
@@ -191,7 +191,7 @@ def gateway_lines(config: DeviceConfig, gateway: Gateway) -> list[str]:
 
 
 def advertised(gateway: Gateway) -> list[str]:
-    """Router advertisements: flags, prefixes, timers."""
+    """Return the lines of router advertisements: flags, prefixes, timers."""
     timers = gateway.advertisements
     if timers is None:
         return ["ipv6 nd ra disabled"] if "ipv6" in gateway.families else []

@@ -1,4 +1,4 @@
-"""QoS: DSCPs to traffic classes, a profile with PFC and queues, buffers, the watchdog; how next-hop groups are shared."""
+"""Rendering of QoS: DSCP values by traffic class, a profile with PFC and queues, buffers, the watchdog, and the sharing of next-hop groups."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ if TYPE_CHECKING:
     from railweave.model.device.qos_model import TrafficClass, Watchdog
 
 ACTIONS = {"drop": "drop", "forward": "notify-only"}
-"""The watchdog's action on packets of a stuck queue; ``notify-only`` lets them pass."""
+"""EOS's words for the watchdog's action on packets of a stuck queue. ``notify-only`` lets them pass."""
 
 FIXED_QUEUE = 7
-"""The queue of control traffic, which EOS ties to traffic class 7."""
+"""The queue of control traffic, which EOS always maps to traffic class 7."""
 
 GUARANTEED_PERCENT = 1
-"""Guaranteed share of a queue that the PFC watchdog looks at, a floor below its weight.
+"""The guaranteed bandwidth, in percent, of a queue that the PFC watchdog monitors. It is below the share that its weight gives.
 
-Without one the watchdog skips the queue, which strict queues could starve (public guide to RoCEv2 on EOS 4.36, section 8, after
-Arista's manual). The form is that of AVD, ``qos_profiles.uc_tx_queues.bandwidth_guaranteed_percent``.
+The watchdog skips a queue without guaranteed bandwidth, because strict queues could starve it (public guide to RoCEv2
+on EOS 4.36, section 8, after Arista's manual). The form is AVD's
+``qos_profiles.uc_tx_queues.bandwidth_guaranteed_percent``.
 """
 
 DEFAULT_THRESHOLD = 7
-"""The threshold index of a class that has none of its own: alpha 1."""
+"""The threshold index of a class without a threshold of its own: alpha 1."""
 
 
 def profile_of(config: DeviceConfig, port: str) -> str:
-    """The QoS profile that is bound to a port; empty: none."""
+    """Return the name of the QoS profile of a port, or an empty string if it has none."""
     if config.qos is None or port not in config.qos.ports:
         return ""
     return UNPAUSED_PROFILE if _unpaused(config.qos, port) else QOS_PROFILE
@@ -45,13 +46,13 @@ def _unpaused(qos: QosConfig, port: str) -> bool:
 
 
 def profiles(qos: QosConfig) -> dict[str, bool]:
-    """The profiles that ports need, and whether PFC is in them."""
+    """Return the profiles that ports need, with True for those that include PFC."""
     needed = {QOS_PROFILE: bool(lossless(qos))}
     return {**needed, UNPAUSED_PROFILE: False} if any(_unpaused(qos, port) for port in qos.ports) else needed
 
 
 def dscp_map(qos: QosConfig) -> list[str]:
-    """DSCPs by traffic class, as EOS writes them: every DSCP, for those of no class would keep EOS's own class."""
+    """Return the lines that map every DSCP to a traffic class. A DSCP without a line would keep EOS's default class."""
     by_class = {traffic_class.queue: list(traffic_class.dscp) for traffic_class in qos.classes.values()}
     named = {dscp for values in by_class.values() for dscp in values}
     rest = qos.classes.get(qos.default_class)
@@ -65,40 +66,40 @@ def dscp_map(qos: QosConfig) -> list[str]:
 
 
 def threshold(index: int) -> str:
-    """A dynamic threshold as EOS writes it: index 0 to 10 is 1/128 to 8."""
+    """Return a dynamic threshold in EOS's form: the indexes 0 to 10 are 1/128 to 8."""
     return str(Fraction(alpha(index)))
 
 
 def seconds(milliseconds: int) -> str:
-    """Milliseconds as EOS writes seconds."""
+    """Return a time in milliseconds as a number of seconds in EOS's form."""
     return f"{milliseconds / 1000:g}"
 
 
 def queues(qos: QosConfig) -> list[TrafficClass]:
-    """Classes by their queues."""
+    """Return the classes in the order of their queues."""
     return sorted(qos.classes.values(), key=lambda traffic_class: traffic_class.queue)
 
 
 def lossless(qos: QosConfig) -> list[int]:
-    """The PFC priorities of lossless classes."""
+    """Return the PFC priorities of lossless classes."""
     return sorted(
         traffic_class.pfc_priority for traffic_class in qos.classes.values() if traffic_class.pfc_priority is not None
     )
 
 
 def headroom_bytes(qos: QosConfig) -> int:
-    """The headroom of a priority group: EOS has one for all ports of a queue profile, so what the neediest needs."""
+    """Return the headroom of a priority group in bytes: the largest that any port needs, because EOS has one value for all ports of a queue profile."""
     return max((profile.headroom_bytes for profile in qos.profiles), default=0)
 
 
 def pool_bytes(config: DeviceConfig, qos: QosConfig) -> int | None:
-    """Return the share of the chip's buffer that headroom may take; None for hardware that the catalog does not know."""
+    """Return the bytes of the chip's buffer that headroom may use, or None if the catalog does not have the hardware."""
     model = catalog().switches.get(config.model)
     return None if model is None else round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100)
 
 
 def watchdog_default(watchdog: Watchdog) -> dict[str, str]:
-    """The watchdog's timers: a queue is stuck after some polls in a row."""
+    """Return the watchdog's timers in seconds, as text, by EOS's keywords. A queue is stuck if it does not move for ``detection`` polls."""
     return {
         "timeout": seconds(watchdog.poll_interval * watchdog.detection),
         "recovery-time": seconds(watchdog.recovery),
@@ -107,7 +108,7 @@ def watchdog_default(watchdog: Watchdog) -> dict[str, str]:
 
 
 def class_of_service(config: DeviceConfig) -> Iterator[Section]:
-    """Everything of QoS but the binding to ports."""
+    """Yield the QoS configuration, without its binding to ports."""
     qos = config.qos
     if qos is None:
         return
@@ -187,17 +188,17 @@ def _buffers(config: DeviceConfig, qos: QosConfig) -> Iterator[Section]:
 
 
 def flow_set_size(config: DeviceConfig) -> int:
-    """Return EOS's number of a flowset table's size: 1 is 256 entries a group, 7 is 16384; 0, which is not written: EOS has none.
+    """Return EOS's number for the size of a flowset table: 1 is 256 entries per group, 7 is 16384. 0 means that EOS has no such size, and nothing is written.
 
-    Source: AVD 6.4, schema of ``ip_hardware.fib.load_balance_distribution.dynamic.flow_set_size``; the chip's own field counts the
-    same way (Broadcom SDKLT, DLB_ECMP: 256 entries, doubled ``FLOW_SET_SIZE - 1`` times).
+    Source: AVD 6.4, schema of ``ip_hardware.fib.load_balance_distribution.dynamic.flow_set_size``. The field of the
+    chip has the same numbers (Broadcom SDKLT, DLB_ECMP: 256 entries, doubled ``FLOW_SET_SIZE - 1`` times).
     """
     size = config.balancing.dlb.flowset_table_size
     return size.bit_length() - 8 if 256 <= size <= 16384 and size.bit_count() == 1 else 0
 
 
 def balancing(config: DeviceConfig) -> Iterator[Section]:
-    """Yield the sharing of next-hop groups, where it is not by hash."""
+    """Yield the sharing of next-hop groups, if it is not by hash."""
     if config.balancing.group_mode == "dlb-flowlet":
         distribution = "ip hardware fib load-balance distribution dynamic"
         yield line(distribution)

@@ -1,4 +1,4 @@
-"""Routing of the device and of VRFs, ``router isis``, and tunnels."""
+"""Rendering of the routing of the device and of VRFs, of ``router isis``, and of tunnels."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
 
 
 def virtual_mac(config: model.DeviceConfig) -> str:
-    """The MAC address of shared gateways: EOS has one for all of them, and a fabric has one too. Empty: there are none."""
+    """Return the MAC address of shared gateways, or an empty string without such gateways. EOS and a fabric have one for all of them."""
     return next((gateway.mac for gateway in config.gateways if gateway.mac), "")
 
 
 def bridged(config: model.DeviceConfig) -> tuple[model.BridgedVlan, ...]:
-    """The VLANs that are stretched."""
+    """Return the stretched VLANs."""
     return config.mac_vrf.vlans if config.mac_vrf else ()
 
 
 def shared_gateways(config: model.DeviceConfig) -> list[Section]:
-    """The MAC address that gateways of stretched VLANs answer with."""
+    """Return the section with the MAC address of the gateways of stretched VLANs."""
     mac = virtual_mac(config)
     return [line(f"ip virtual-router mac-address {mac}")] if mac else []
 
 
 def vxlan_lines(config: model.DeviceConfig) -> list[str]:
-    """Lines of ``interface Vxlan1``."""
+    """Return the lines of ``interface Vxlan1``."""
     return [f"vxlan vlan {vlan.vlan} vni {vlan.vni}" for vlan in bridged(config)]
 
 
 def families(vrf: model.Vrf) -> tuple[str, ...]:
-    """The address families of a tenant's prefixes and external routers, in EOS's words."""
+    """Return the address families of a tenant's prefixes and external routers, in EOS's words."""
     return tuple({"ipv4": "ip", "ipv6": "ipv6"}[family] for family in vrf.families())
 
 
 def tunnel_source(config: model.DeviceConfig) -> str:
-    """The loopback that tunnels begin on; empty if there are none."""
+    """Return the name of the loopback from which tunnels start, or an empty string without tunnels."""
     overlay = config.overlay
     if overlay is None or not overlay.endpoints:
         return ""
@@ -49,7 +49,7 @@ def tunnel_source(config: model.DeviceConfig) -> str:
 
 
 def instances(config: model.DeviceConfig) -> Iterator[Section]:
-    """VRFs, and which families are routed in them."""
+    """Yield the VRFs, and the families that are routed in them."""
     yield section(f"vrf instance {names.MANAGEMENT_VRF}")
     for vrf in config.vrfs:
         yield section(f"vrf instance {vrf.name}")
@@ -62,7 +62,7 @@ def instances(config: model.DeviceConfig) -> Iterator[Section]:
 
 
 def tunnels(config: model.DeviceConfig) -> Iterator[Section]:
-    """``interface Vxlan1``: a VNI per tenant, and one per stretched VLAN."""
+    """Yield ``interface Vxlan1``, with a VNI for each tenant and each stretched VLAN."""
     source = tunnel_source(config)
     if source and config.overlay:
         six = config.overlay.endpoints[0].address.family == "ipv6"
@@ -79,23 +79,23 @@ def tunnels(config: model.DeviceConfig) -> Iterator[Section]:
 
 
 def link_of(config: model.DeviceConfig, port: str) -> model.IsisPort | None:
-    """Return the link of a port that IS-IS runs on; None if it does not."""
+    """Return the IS-IS settings of a port, or None if IS-IS does not run on it."""
     isis = config.isis
     return next((link for link in isis.ports if link.interface == port), None) if isis else None
 
 
 def advertises(config: model.DeviceConfig, gateway: model.Gateway) -> bool:
-    """Return whether IS-IS advertises the prefix of a gateway."""
+    """Return True if IS-IS advertises the prefix of a gateway."""
     return config.isis is not None and (gateway.port or gateway.name) in config.isis.passive
 
 
 def passive() -> list[str]:
-    """The lines of an interface whose prefix IS-IS advertises without running on it."""
+    """Return the lines of an interface whose prefix IS-IS advertises without running on the interface."""
     return [f"isis enable {names.ISIS_INSTANCE}", "isis passive"]
 
 
 def on_port(config: model.DeviceConfig, port: str) -> list[str]:
-    """The lines of a port between switches; none where IS-IS does not run on it."""
+    """Return the IS-IS lines of a port between switches; empty if IS-IS does not run on it."""
     isis, link = config.isis, link_of(config, port)
     if isis is None or link is None:
         return []
@@ -114,7 +114,7 @@ def on_port(config: model.DeviceConfig, port: str) -> list[str]:
 
 
 def router_isis(config: model.DeviceConfig) -> list[Section]:
-    """``router isis``: level 2 alone; metrics are wide on EOS unless told otherwise."""
+    """Return ``router isis``, with level 2 only. Metrics are wide on EOS by default."""
     isis = config.isis
     if isis is None:
         return []
@@ -127,7 +127,7 @@ def router_isis(config: model.DeviceConfig) -> list[Section]:
 
 
 def routing(config: model.DeviceConfig) -> Iterator[Section]:
-    """Yield the families that are routed, and the daemon that routes them."""
+    """Yield the statements for the routing daemons, the spanning tree, and the families that are routed."""
     yield line("service routing protocols model multi-agent")
     # Only server ports are bridged, and without spanning tree nobody listens for bridges on them.
     yield line(f"spanning-tree mode {'rstp' if config.bpdu_guard() else 'none'}")

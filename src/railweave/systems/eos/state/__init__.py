@@ -1,6 +1,7 @@
-"""The state of an EOS switch: what is asked of it, and what the answers say.
+"""The state of an EOS switch: the queries, and the meaning of the answers.
 
-Forms are those that ANTA, NAPALM and SuzieQ read, whose test data are public; what none of them shows is in ``NOT_READ``.
+The forms of answers are those that ANTA, NAPALM and SuzieQ read, whose test data are public. Forms that none of them
+shows are in ``NOT_READ``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Protocols of an EOS switch: LLDP, neighbors, BGP, BFD, routes, the overlay."""
+"""Answers of an EOS switch about protocols: LLDP, neighbors, BGP, BFD, routes, the overlay."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _NEIGHBOR = Fields(
 
 
 def lldp(answer: Value) -> dict[str, tuple[protocols.LldpNeighbor, ...]]:
-    """The neighbors of ``show lldp neighbors detail`` by local port."""
+    """Return the neighbors in ``show lldp neighbors detail``, by local port."""
     heard = listed("lldpNeighborInfo[]", _NEIGHBOR)
     ports = {port: heard(row) for row, (port,) in rows(answer, "lldpNeighbors/*")}
     return {port: neighbors for port, neighbors in ports.items() if neighbors}
@@ -58,9 +58,9 @@ _NEIGHBOR_ENTRY = Fields(
     ),  # a VLAN's is followed by the port
 )
 ipv6_neighbors = listed("..ipV6Neighbors", _NEIGHBOR_ENTRY)
-"""The neighbor cache of ``show ipv6 neighbors``; EOS shows no state."""
+"""Return the neighbor cache in ``show ipv6 neighbors``. EOS does not show the state of entries."""
 ipv4_neighbors = listed("..ipV4Neighbors", _NEIGHBOR_ENTRY)
-"""The ARP table of ``show ip arp`` (NAPALM reads it as the ARP table)."""
+"""Return the ARP table in ``show ip arp`` (NAPALM reads the same command)."""
 
 adjacencies = listed(
     "vrfs/*/isisInstances/*/neighbors/*/adjacencies[]",
@@ -70,7 +70,7 @@ adjacencies = listed(
         level=choice({"level-1": 1, "level-2": 2, "level-1-2": 3}),
     ),
 )
-"""The adjacencies of ``show isis neighbors vrf all``, of every VRF and instance: the form that ANTA reads."""
+"""Return the adjacencies in ``show isis neighbors vrf all``, of every VRF and instance, in the form that ANTA reads."""
 
 _SESSION = Fields(
     protocols.BgpSession,
@@ -83,7 +83,7 @@ _OLDER_FAMILY = Fields(protocols.FamilyState, "received=prefixReceived accepted=
 
 
 def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ...]:
-    """The sessions of ``show bgp summary vrf all`` and ``show bgp neighbors vrf all``; either may be missing."""
+    """Return the sessions in ``show bgp summary vrf all`` and ``show bgp neighbors vrf all``. One of the two answers may be missing."""
     made: dict[tuple[str, str], protocols.BgpSession] = {}
     for entry, (vrf,) in rows(neighbors, "vrfs/*/peerList[]"):
         if (name := entry.get("peerAddress").text()) is not None:
@@ -143,7 +143,7 @@ _BFD = Fields(
 
 
 def bfd_sessions(answer: Value) -> tuple[protocols.BfdSession, ...]:
-    """The sessions of ``show bfd peers detail``; its times are microseconds."""
+    """Return the sessions in ``show bfd peers detail``, whose times are in microseconds."""
     made: list[protocols.BfdSession] = []
     for table, (vrf,) in rows(answer, "vrfs/*"):
         for kind in ("ipv4Neighbors", "ipv6Neighbors"):
@@ -155,7 +155,7 @@ def bfd_sessions(answer: Value) -> tuple[protocols.BfdSession, ...]:
 
 
 def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
-    """Return every route that was asked for by itself, and those of whole tables; None if no routes were asked for."""
+    """Return all routes in the answers about single routes and about whole tables, or None if no routes were requested."""
     made: dict[tuple[str, str], protocols.Route] = {}
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     tables = [name for name in answers.texts if name.startswith(("routes-", "static-"))]
@@ -205,7 +205,10 @@ def _drops(entry: Value) -> str | None:
 
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
-    """Return the address families that are not routed in a VRF, as each answer about its routes says beside them; None if no answer says it."""
+    """Return by address family: ``("all",)`` if an answer about its routes says that routing is disabled, otherwise empty.
+
+    None if no answer contains this.
+    """
     families: dict[str, set[str]] = {}
     for name in answers.texts:
         about = asked_about(name)
@@ -223,7 +226,7 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
 
 
 def filters(ipv6: Value, ipv4: Value) -> tuple[protocols.PacketFilter, ...]:
-    """Return the access lists that are bound to ports, of ``show ip access-lists summary`` and of ``ipv6`` (networking-arista reads them)."""
+    """Return the access lists that are bound to ports, from ``show ip access-lists summary`` and its ``ipv6`` form (networking-arista reads both)."""
     ways = ("configuredIngressIntfs", "configuredEgressIntfs")
     filters: list[protocols.PacketFilter] = []
     for row in (row for answer in (ipv6, ipv4) for row in answer.all("aclList")):
@@ -267,7 +270,7 @@ _VRF = Fields(
 
 
 def vrfs(answer: Value, bindings: Value) -> dict[str, protocols.VrfState]:
-    """The VRFs of ``show vrf`` with their VNIs of ``show vxlan vni``."""
+    """Return the VRFs in ``show vrf``, with their VNIs from ``show vxlan vni``."""
     numbers = {vni.vrf: vni.vni for vni in vnis(bindings).values() if vni.vrf}
     return {name: _VRF(entry, name, vni=numbers.get(name)) for entry, (name,) in rows(answer, "vrfs/*")}
 
@@ -276,7 +279,7 @@ _VNI = Fields(protocols.VniState, "vrf=vrfName vlan")
 
 
 def vnis(answer: Value) -> dict[int, protocols.VniState]:
-    """The VNIs of ``show vxlan vni``: those of VLANs, and those of VRFs."""
+    """Return the VNIs in ``show vxlan vni``, of VLANs and of VRFs."""
     made: dict[int, protocols.VniState] = {}
     for tunnel, _ in rows(answer, "vxlanIntfs/*"):
         for key, layer in (("vniBindings", 2), ("vniBindingsToVrf", 3)):
@@ -287,7 +290,7 @@ def vnis(answer: Value) -> dict[int, protocols.VniState]:
 
 
 def evpn(ipv6: Value, ipv4: Value, macs: Value) -> protocols.EvpnRoutes:
-    """Return the counts of EVPN routes of each type, by keys such as ``RD: 10.100.1.3:10 ip-prefix 10.100.0.128/31``."""
+    """Return the number of EVPN routes of each type, counted from keys such as ``RD: 10.100.1.3:10 ip-prefix 10.100.0.128/31``."""
     asked = ipv6.there or ipv4.there
     made: dict[str, tuple[str, ...]] = {}
     for answer in (ipv6, ipv4):

@@ -1,4 +1,4 @@
-"""The statement tables of EOS, and that of LLDP with its meaning."""
+"""The statement tables of EOS, and the table of LLDP with its conversion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lldp:
-    """The settings of LLDP, by the names of ``Management``. ``hold_time``: seconds for which neighbors keep what a message says."""
+    """The settings of LLDP, with the names of ``Management``. ``hold_time``: the time in seconds for which neighbors keep a message's content."""
 
     lldp: bool = True
     lldp_interval: int | None = None
@@ -23,14 +23,14 @@ class Lldp:
 
     @property
     def lldp_hold(self) -> int | None:
-        """The hold time in intervals. None if it is no whole number of them."""
+        """The hold time as a number of intervals, or None if it is not a whole number of intervals."""
         intervals, rest = divmod(self.hold_time or 0, self.lldp_interval or INTERVAL)
         return intervals if intervals and not rest else None
 
 
 MANUAL = "EOS user manual, LLDP"
 INTERVAL = 30
-"""The seconds between messages without a statement."""
+"""The time in seconds between LLDP messages without a statement."""
 LLDP = Statements(
     Lldp,
     (
@@ -40,17 +40,17 @@ LLDP = Statements(
     ),
     disrupts=(),
 )
-"""LLDP, without the management address that it sends."""
+"""The statements of LLDP, without the management address that it sends."""
 
 
 def lldp_lines(management: Management) -> list[Section]:
-    """Return the lines of LLDP, without those of the management address."""
+    """Return the lines of LLDP, without the line of the management address."""
     interval, hold = management.lldp_interval, management.lldp_hold
     return LLDP.printed(Lldp(management.lldp, interval, hold * (interval or INTERVAL) if hold else None))
 
 
 def read_lldp(taking: SectionReader) -> dict[str, Any]:
-    """Return the settings of LLDP by their names in ``Management``."""
+    """Return the settings of LLDP, by their names in ``Management``."""
     lldp = LLDP.read(taking.sections, taking)
     if lldp.lldp_hold is None:
         for statement in taking.each("lldp hold-time *"):

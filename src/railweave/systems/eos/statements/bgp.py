@@ -1,4 +1,4 @@
-"""BGP of EOS: instances, peer groups and neighbors, address families, EVPN's VLANs and VRFs. The values are those of FRR, with more fields."""
+"""BGP statements of EOS: instances, peer groups and neighbors, address families, EVPN's VLANs and VRFs. The types extend those of FRR."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ if TYPE_CHECKING:
     from railweave.model.config.statements import Row
 
 INTERFACE = "interface "
-"""The beginning of the name of neighbors that are found on interfaces."""
+"""The prefix of the name of neighbors that are discovered on interfaces."""
 EOS_BFD = Bfd(minimum_interval=300, multiplier=3)
-"""The timers that EOS has without statements (EOS user manual, "bfd interval")."""
+"""The BFD timers of EOS without statements (EOS user manual, "bfd interval")."""
 HOPS = 2
-"""Hops that a session between loopbacks may take: loopbacks of neighbors are one hop behind the link."""
+"""The largest number of hops of a session between loopbacks: loopbacks of neighbors are one hop behind the link."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerFamily(frr.PeerFamily):
-    """A neighbor or a peer group in an address family. ``over_six``: IPv4 routes have next hops of IPv6 (RFC 8950)."""
+    """A neighbor or a peer group in an address family. ``over_six``: True if IPv4 routes have IPv6 next hops (RFC 8950)."""
 
     over_six: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Peer(frr.Peer):
-    """A peer group, or a neighbor by its address, or neighbors that are found on interfaces (``INTERFACE`` and a range).
+    """A peer group, or a neighbor by its address, or neighbors that are discovered on interfaces (``INTERFACE`` and a range).
 
     - ``peer_filter``: the filter of the AS numbers that a discovered neighbor may have.
-    - ``timers``: the timers of BFD, if they are not the usual ones.
-    - ``algorithm``: that of the key in ``profile``, a profile of shared secrets.
+    - ``timers``: the timers of BFD, if they are not the default timers.
+    - ``algorithm``: the algorithm of the key in ``profile``, a profile of shared secrets.
     - ``imports`` and ``exports``: the route maps of families without their own.
-    - ``extended``: True if extended communities are sent. EVPN needs them: route targets are such communities (RFC 8365, 5.1.2).
+    - ``extended``: True if extended communities are sent. EVPN needs them: route targets are such communities (RFC
+      8365, 5.1.2).
     """
 
     peer_filter: str | None = None
@@ -58,7 +59,7 @@ class Peer(frr.Peer):
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Neighbors that may open a session, from addresses of a prefix."""
+    """Neighbors that may open a session from an address in a prefix."""
 
     prefix: Prefix
     group: str
@@ -68,9 +69,9 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """VLANs that EVPN stretches: the targets of their routes by direction, and whether what a VLAN learns is advertised.
+    """VLANs that EVPN stretches: the route targets of their routes by direction, and True if MAC addresses that a VLAN learns are advertised.
 
-    ``vlans`` are those of a bundle.
+    ``vlans``: the VLANs of a bundle.
     """
 
     distinguisher: str = ""
@@ -81,7 +82,7 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class Family(UnicastFamily):
-    """A unicast family. In a VRF it may have the targets of the VRF's routes."""
+    """A unicast family. In a VRF it may have the route targets of the VRF's routes."""
 
     imports: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
@@ -89,18 +90,18 @@ class Family(UnicastFamily):
 
 @dataclass(frozen=True, slots=True)
 class Evpn(frr.Evpn):
-    """``address-family evpn``. ``unchanged``: its routes keep their next hop to all neighbors."""
+    """``address-family evpn``. ``unchanged``: True if its routes keep their next hop for all neighbors."""
 
     unchanged: bool = False
 
 
 @dataclass(frozen=True)
 class Router(frr.Router):
-    """The instance, or what a VRF has in it.
+    """The BGP instance, or a VRF in it.
 
-    - ``ways`` and ``ecmp``: the paths of a next-hop group, of which ``ecmp`` may allow fewer.
-    - ``activates``: whether sessions carry IPv4 without a statement; None in a VRF: as in the instance.
-    - ``redistributes`` and ``networks``: those of families that do not say it themselves.
+    - ``ways`` and ``ecmp``: the limits of the number of paths in a next-hop group. ``ecmp`` can be the smaller limit.
+    - ``activates``: True if sessions carry IPv4 without a statement; None in a VRF means as in the instance.
+    - ``redistributes`` and ``networks``: the values for families without statements of their own.
     """
 
     asn: int = 0
@@ -122,7 +123,7 @@ class Router(frr.Router):
     evpn: Evpn | None = None
 
     def within(self, peer: frr.Peer, name: frr.AddressFamily) -> list[frr.PeerFamily]:
-        """Return what a neighbor has in a family: its own statements, those of its group, and those for all unicast families."""
+        """Return the statements of a neighbor in a family: its own, those of its group, and those for all unicast families."""
         levels = super().within(peer, name)
         if name != "evpn" and isinstance(peer, Peer):
             levels.append(PeerFamily(imports=peer.imports, exports=peer.exports))
@@ -131,14 +132,14 @@ class Router(frr.Router):
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """BGP instances by AS number. A switch has one."""
+    """The BGP instances by AS number. A switch has one instance."""
 
     routers: dict[int, Router] = field(default_factory=dict[int, Router])
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The timers of BFD for neighbors that say nothing else: on a link, and over some hops."""
+    """The BFD timers of neighbors without their own: on a link, and over several hops."""
 
     near: Bfd | None = None
     far: Bfd | None = None
@@ -169,7 +170,7 @@ def _ipv4(text: str) -> Address:
 
 
 def noted(form: str, source: str, reason: str, when: Callable[[Any], bool]) -> Row:
-    """Return a constant statement that is printed, and that is irrelevant when it is read, for the ``reason``."""
+    """Return a row for a constant statement that railweave prints, and that is irrelevant when it is read, because of ``reason``."""
     return replace(fixed(form, source, when), reason=reason)
 
 
@@ -365,8 +366,8 @@ _WATCHED = tuple(
     )
 )
 DETECTION = Statements(Detection, (*_WATCHED, part("router", Detection, _WATCHED, "router bfd")), disrupts=())
-"""``router bfd``, and the same at the top of older releases."""
+"""The statements of ``router bfd``, and the equivalent top-level statements of older releases."""
 ROUTING = Statements(
     Routing, (each("router bgp <asn>", "routers", MANUAL, Router, ROUTER, by="asn", asn=ASN),), disrupts=()
 )
-"""``router bgp``. Changes of its lines disrupt sessions as the patterns of ``changes`` have it."""
+"""The statements of ``router bgp``. The patterns in ``changes`` give the sessions that changed lines disrupt."""

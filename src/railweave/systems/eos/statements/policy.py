@@ -1,4 +1,4 @@
-"""Routing policy of EOS: prefix lists, community lists, route maps and peer filters. Route maps have FRR's statements."""
+"""Routing policy statements of EOS: prefix lists, community lists, route maps and peer filters. Route maps have FRR's statements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ListEntry:
-    """An entry of a prefix list. ``ge``, ``le`` and ``eq`` limit the length of routes inside ``prefix``; without them, only it matches."""
+    """An entry of a prefix list. ``ge``, ``le`` and ``eq`` limit the length of matching routes inside ``prefix``.
+
+    Without them, only ``prefix`` itself matches.
+    """
 
     prefix: Prefix
     sequence: int | None = None
@@ -37,7 +40,7 @@ class ListEntry:
 
 @dataclass(frozen=True, slots=True)
 class PrefixList:
-    """A prefix list of one family."""
+    """A prefix list of one address family."""
 
     name: str
     family: Family
@@ -46,14 +49,14 @@ class PrefixList:
 
 @dataclass(frozen=True, slots=True)
 class PeerFilter:
-    """The AS numbers that a discovered neighbor may have, from one to another, by the number of the entry."""
+    """The ranges of AS numbers that a discovered neighbor may have, by the number of the entry."""
 
     ranges: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """Lists, entries of route maps, and peer filters, in the order of the text."""
+    """The lists, entries of route maps, and peer filters, in the order of the text."""
 
     lists: tuple[PrefixList, ...] = ()
     communities: tuple[CommunityEntry, ...] = ()
@@ -62,7 +65,7 @@ class Policies:
 
 
 def as_number(text: str) -> int:
-    """Read an AS number, also with a dot (RFC 5396). Raises ``ValueError`` for 0, which no neighbor has."""
+    """Return the AS number that a text states, also with a dot (RFC 5396). Raises ``ValueError`` for 0, which no neighbor can have."""
     number = int(bgp.ASN.read(text))
     if not number:
         raise ValueError(text)
@@ -131,4 +134,4 @@ POLICIES = Statements(
     ),
     disrupts=(),
 )
-"""Lists, route maps and peer filters, in the order in which ``eos.conf`` has them."""
+"""The statements of lists, route maps and peer filters, in the order of ``eos.conf``."""

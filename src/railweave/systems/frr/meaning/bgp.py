@@ -1,4 +1,4 @@
-"""BGP of a device as its statements have it (``statements.bgp``)."""
+"""Conversion of a device's BGP to its statements (``statements.bgp``)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig, OverlayConfig, Session, Vrf
 
 FIRST_BRIDGED = 60000
-"""Second half of the route distinguishers of bridged VLANs, less the VLAN: tenants' own count from 1."""
+"""The number that is added to a VLAN number in the second half of its route distinguisher. The numbers of tenants count from 1."""
 RETRY = 5
-"""Seconds between attempts to connect."""
+"""The time in seconds between attempts to connect."""
 
 
 class BridgedVni(NamedTuple):
-    """A layer-2 VNI, with a route distinguisher and a route target of its own."""
+    """A layer-2 VNI with its own route distinguisher and route target."""
 
     vni: int
     distinguisher: str
@@ -29,7 +29,7 @@ class BridgedVni(NamedTuple):
 
 
 def bridged(config: DeviceConfig) -> list[BridgedVni]:
-    """Return the layer-2 VNIs of a device: its MAC-VRF, VLAN by VLAN, because FRRouting tells them apart by route targets too."""
+    """Return the layer-2 VNIs of a device, one for each VLAN of its MAC-VRF, because FRRouting also distinguishes VNIs by their route targets."""
     mac_vrf = config.mac_vrf
     if mac_vrf is None:
         return []
@@ -41,7 +41,7 @@ def bridged(config: DeviceConfig) -> list[BridgedVni]:
 
 
 def target_value(target: str) -> str:
-    """Return a route target without the word that Junos puts in front of it."""
+    """Return a route target without the word ``target:`` that Junos puts before it."""
     return target.removeprefix("target:")
 
 

@@ -1,4 +1,4 @@
-"""General statements of a device (``statements.general``), and what some of them mean beside the others."""
+"""Conversion between a device's general settings and its statements (``statements.general``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
 
 REQUIRES_POLICY = [7, 4]
-"""The release from which on external sessions without a route-map pass nothing, unless the text says otherwise."""
+"""The first release in which external sessions without a route-map pass no routes by default."""
 
 
 def general_of(config: DeviceConfig) -> General:
@@ -25,13 +25,13 @@ def general_of(config: DeviceConfig) -> General:
 
 
 def passes(general: General) -> bool:
-    """Return whether an external session without a route-map passes everything if its instance does not say."""
+    """Return True if an external session without a route-map passes all routes, unless its instance has a statement about this."""
     release = [int(part) for part in re.findall(r"\d+", general.release)[:2]]
     return general.profile == "datacenter" or (general.release != "" and release < REQUIRES_POLICY)
 
 
 def give_back_general(reader: SectionReader) -> None:
-    """Give back statements that mean more than their rows say: no forwarding of a family in use, and a filter of routes."""
+    """Mark statements as not understood that mean more than their rows express: disabled forwarding of a family in use, and filters of routes."""
     for section in reader.sections:
         match section.line.split():
             case ["no", "ip" | "ipv6" as word, "forwarding"] if _uses(reader, word):

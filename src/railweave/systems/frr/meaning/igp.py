@@ -1,4 +1,4 @@
-"""IS-IS and OSPF of a device, and of its statements (``statements.igp``)."""
+"""Conversion between a device's IS-IS and OSPF and their statements (``statements.igp``)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ ISIS_METRIC = 10
 
 
 def igp_of(config: DeviceConfig) -> Igp:
-    """Return the instance of IS-IS, if the device has one."""
+    """Return the instance of IS-IS in the form of its statements; empty if the device has none."""
     isis = config.isis
     return Igp(isis={AREA: RouterIsis(isis.net, isis.key)} if isis else {})
 
 
 def on_isis(config: DeviceConfig, port: str) -> OnIsis | None:
-    """Return IS-IS on an interface that it runs on or whose prefix it advertises; else None."""
+    """Return the IS-IS settings of an interface on which IS-IS runs or whose prefix it advertises; None for others."""
     isis = config.isis
     if isis is None:
         return None
@@ -50,7 +50,7 @@ def on_isis(config: DeviceConfig, port: str) -> OnIsis | None:
 
 
 def families_of(igp: Igp, port: Port) -> set[Family]:
-    """Return the families that IS-IS has on an interface, in instances that are defined."""
+    """Return the families for which IS-IS runs on an interface, in instances that are defined."""
     return {family for family, name in port.isis.instances.items() if name in igp.isis} if port.isis else set()
 
 
@@ -67,7 +67,7 @@ def _watched(igp: Igp, ports: Mapping[str, Port]) -> set[str | None]:
 
 
 def give_back_isis(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -> None:
-    """Give back what puts interfaces into an instance that no statement defines, and BFD that interfaces have differently."""
+    """Mark as not understood: statements that put interfaces into an undefined instance, and BFD that differs between interfaces."""
     for line in select(reader.sections, "interface **", "ip|ipv6 router isis <name>"):
         if line["name"] not in igp.isis:
             reader.leave(line)
@@ -83,7 +83,7 @@ def isis(
     router_id: Address,
     loopbacks: tuple[str, ...],
 ) -> Isis | None:
-    """Return IS-IS of level 2 with wide metrics; None if it does not run."""
+    """Return the configuration of IS-IS (level 2, wide metrics), or None if it does not run."""
     if not igp.isis:
         return None
     running = list(on_links(igp, ports))
@@ -110,7 +110,7 @@ def isis(
 def ospf(
     router: RouterOspf | None, ports: Mapping[str, Port], router_id: Address, loopbacks: tuple[str, ...]
 ) -> Ospf | None:
-    """Return OSPF of the default VRF; None if it does not run."""
+    """Return the OSPF configuration of the default VRF, or None if OSPF does not run."""
     if router is None:
         return None
     running = {port.name: here for port in ports.values() if not port.vrf and (here := _on_ospf(router, port)).area}
@@ -143,7 +143,7 @@ def _on_ospf(router: RouterOspf, port: Port) -> OnOspf:
 
 
 def give_back_ospf(reader: SectionReader) -> None:
-    """Give back all statements of OSPF: BGP finds routes beside it, or it runs nowhere."""
+    """Mark all statements of OSPF as not understood, because BGP also finds routes, or because OSPF runs on no interface."""
     for section in reader.sections:
         if section.line == "router ospf":
             reader.give_back(section)

@@ -1,4 +1,4 @@
-"""Routing policy and BFD profiles of a device and of its statements (``statements.policy``), also of Enterprise SONiC."""
+"""Conversion between a device's routing policy and BFD profiles and their statements (``statements.policy``), also for Enterprise SONiC."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from railweave.model.device.model import Bgp, DeviceConfig, OverlayConfig, Vrf
 
 USUAL_INTERVAL = 300
-"""Milliseconds between packets of BFD without a profile's interval (FRR's bfdd, BFD_DEFREQUIREDMINRX)."""
+"""The time in milliseconds between BFD packets without a profile's interval (FRR's bfdd, BFD_DEFREQUIREDMINRX)."""
 
 
 def kind(value: str) -> Literal["large", "standard"]:
-    """Return the kind of a community: of three numbers, or of two."""
+    """Return the kind of a community: ``large`` if it has three numbers, otherwise ``standard``."""
     return "large" if value.count(":") == 2 else "standard"
 
 
 def interface_list(name: str) -> str:
-    """Return the name of the list of an interface's prefixes."""
+    """Return the name of the prefix list for the prefixes of an interface."""
     return f"(interface {name})"
 
 
 def fabric_policies(config: DeviceConfig, bgp: Bgp) -> Policies:
-    """Return the policies of the fabric, and the BFD profiles of its sessions and the overlay's."""
+    """Return the policies of the fabric, with the BFD profiles of the fabric's and the overlay's sessions."""
     terms = [term for policy in bgp.policies for term in policy.terms]
     listed = sorted({(term.match.prefix_list, term.match.orlonger) for term in terms if term.match.prefix_list})
     matched = sorted({term.match.community for term in terms if term.match.community})
@@ -63,7 +63,7 @@ def fabric_policies(config: DeviceConfig, bgp: Bgp) -> Policies:
 
 
 def detection(profiles: dict[str, Bfd | None]) -> tuple[Detection, ...]:
-    """Return the section of BFD profiles; none if no session has BFD."""
+    """Return the section of BFD profiles, or an empty tuple if no session has BFD."""
     watched = {
         name: Profile(bfd.multiplier, bfd.minimum_interval, bfd.minimum_interval)
         for name, bfd in profiles.items()
@@ -119,7 +119,7 @@ def _marking(entry: MapEntry, values: Iterable[str], *, additive: bool) -> MapEn
 
 
 def overlay_policies(overlay: OverlayConfig) -> Policies:
-    """Return the export policy for EVPN routes. Spines mark routes; leaves send no marked route back."""
+    """Return the export policy for EVPN routes. Spines add a community to routes; leaves send no route with this community back."""
     mark = overlay.from_spine
     if overlay.reflects:
         entry = MapEntry(TO_NEIGHBORS, permits=True, number=10, description="forward")
@@ -152,7 +152,7 @@ class Lists:
     """Prefix lists, community lists and route-maps by name.
 
     - ``communities``: the value of each community list.
-    - ``strange``: community lists with an entry that this value does not hold.
+    - ``strange``: community lists with an entry that one value cannot express.
     - ``unknown``: lines of route-map entries that are not understood, by the map's name and the entry's number.
     - ``numbered``: True if an entry without a description has its number as its name.
     """
@@ -190,10 +190,10 @@ class Lists:
         return tuple(Community(name, kind(value), value) for name, value in values.items())
 
     def mark(self, maps: Collection[str]) -> str | None:
-        """Return the community by which leaves know what not to send back: route-maps of spines set it, those of leaves refuse it.
+        """Return the community by which leaves know which routes not to send back: route-maps of spines set it, and those of leaves reject it.
 
-        Empty if the route-maps of EVPN's sessions pass everything, or if they have unknown statements. None if they do anything
-        else, or differ between sessions: no configuration holds that.
+        Empty if the route-maps of EVPN sessions pass everything, or if they have unknown statements. None if they do
+        anything else, or differ between sessions, because no configuration can express that.
         """
         if not any(maps):
             return ""
@@ -260,7 +260,7 @@ def _unheld(entry: MapEntry) -> Iterator[str]:
 
 
 def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool) -> Lists:
-    """Return the lists and route-maps of a device. Statements that mean more than these fields hold are given back to the reader."""
+    """Return the lists and route-maps of a device. Statements that mean more than these fields express are marked as not understood."""
     prefixes, communities = _values(policies, reader)
     maps: dict[str, dict[int, MapEntry]] = {}
     bodies: dict[tuple[str, int], list[Section]] = {}
@@ -337,7 +337,7 @@ def _together(entry: MapEntry, later: MapEntry) -> MapEntry:
 def profiles(policies: Policies, reader: SectionReader) -> dict[str, Bfd]:
     """Return the BFD settings of profiles by name. The empty name is for sessions without a profile.
 
-    An interval of a profile that sends at another one than it receives is given back to the reader.
+    If the sending and receiving intervals of a profile differ, one of the two is marked as not understood.
     """
     named = {"": Bfd(minimum_interval=USUAL_INTERVAL)}
     for section in policies.detection:

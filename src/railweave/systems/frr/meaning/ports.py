@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
 
 DISCOVERY = Advertised(sends=True, max_interval=10)
-"""Advertisements on a link without addresses, by which BGP finds its neighbor."""
+"""The router advertisements on a link without addresses, by which BGP discovers its neighbor."""
 
 
 def ports_of(config: DeviceConfig) -> Ports:
@@ -138,7 +138,7 @@ def prefixes(port: Port) -> tuple[Prefix, ...]:
 
 
 class WithSubnets(Protocol):
-    """An interface with addresses, of any system."""
+    """The properties of an interface with addresses, for any system."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Read ``frr.conf``, also as ``vtysh -c 'show running-config'`` prints it, and ``nftables.conf`` beside it."""
+"""Reader of ``frr.conf``, also in the form that ``vtysh -c 'show running-config'`` prints, and of ``nftables.conf``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from railweave.systems.frr.statements.ports import Port
 
 LOOPBACK = re.compile(r"lo\d*|dummy\d*")
-"""Loopbacks of Linux: the first one's first address is the device's own."""
+"""The names of Linux loopbacks. The first address of the first loopback is the address of the device."""
 
 _MANAGEMENT = re.compile(r"eth0|mgmt\d*")
 """Management ports: no value says that one is shut."""

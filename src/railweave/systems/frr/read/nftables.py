@@ -1,4 +1,4 @@
-"""``nftables.conf``: the rules of what may reach the host itself."""
+"""Reader of ``nftables.conf``: the rules for packets to the host itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NETWORK = re.compile(r"(?:bgp-replies|bgp|bfd-echo|bfd|vxlan|discovery|advertis
 
 
 def is_one(text: str) -> bool:
-    """Return whether a text is of nftables."""
+    """Return True if a text is a file of nftables."""
     return bool(_BEGINS.match(text))
 
 
@@ -65,7 +65,7 @@ def _put(above: Section, section: Section) -> None:
 
 
 def to_text(sections: Iterable[Section]) -> str:
-    """Sections as nft takes them."""
+    """Return sections as text for nft."""
     return "".join(f"{line}\n" for line in _printed(sections, 0))
 
 
@@ -80,7 +80,7 @@ def _printed(sections: Iterable[Section], depth: int) -> Iterator[str]:
 
 
 def control_plane(text: str) -> tuple[ControlPlane | None, list[Line]]:
-    """Return the rules of the input chain, None without such a chain, and every statement with whether it was understood.
+    """Return (the rules of the input chain or None without such a chain, every statement with a mark that tells if it was understood).
 
     Raises ``RenderError`` if braces do not match.
     """

@@ -1,7 +1,8 @@
-"""FRR's printout of its configuration, in the words that it was given.
+"""Conversion of a configuration that FRR has printed into the statements that were entered.
 
-``show running-config``, and the file that ``write memory`` makes, leave out what is FRR's default, and say some things in
-other lines than those that are usually typed. The forms here were seen on FRR 10.3 and 10.6 (``tests/systems/frr/printed``).
+``show running-config``, and the file that ``write memory`` writes, leave out FRR's defaults, and express some settings
+by other lines than those that are usually entered. The forms here were seen on FRR 10.3 and 10.6
+(``tests/systems/frr/printed``).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 PRINTED = "frr version *"
-"""The line that a text has which FRR printed; ``railweave build`` writes none."""
+"""The line that marks a text as printed by FRR. ``railweave build`` does not write it."""
 
 _OF_10_6 = "use-underlays-nexthop-weight"
 """Statements that FRR 10.6 prints of every instance, and older releases do not know."""
@@ -25,7 +26,7 @@ _INFINITE = str(0xFFFFFFFF)
 
 
 def as_given(sections: Sequence[Section]) -> list[Section]:
-    """Return the sections of a text that FRR printed, in the words of railweave's files. A text that FRR did not print stays unchanged."""
+    """Return the sections of a text that FRR printed, with the statements of railweave's files. Other texts are returned unchanged."""
     if not has(sections, PRINTED):
         return list(sections)
     converted = [_section(section) for section in sections if not (_is_general(section) or _says_nothing(section))]

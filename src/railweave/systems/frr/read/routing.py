@@ -1,4 +1,4 @@
-"""All that FRR's text says of routing, put together for whichever system it runs on."""
+"""Derivation of the routing configuration from FRR's text, for every system on which FRR runs."""
 
 from __future__ import annotations
 
@@ -81,13 +81,16 @@ def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.T
 
 
 def evpn_maps(router: Router) -> set[str]:
-    """Route-maps of EVPN routes."""
+    """Return the names of the route-maps of EVPN routes."""
     peers = (router.evpn or Evpn()).peers
     return {peer.exports for name, peer in peers.items() if peer.exports and name in router.neighbors}
 
 
 def mac_vrf(here: Router) -> model.MacVrf | None:
-    """Return the bridging instance: VNIs with a route target each; None without EVPN's VNIs. In our files the route distinguisher has the VLAN in it."""
+    """Return the bridging instance, in which each VNI has its own route target; None without VNIs.
+
+    In railweave's files the route distinguisher contains the VLAN.
+    """
     if here.evpn is None or not here.evpn.vnis:
         return None
     vnis = here.evpn.vnis
@@ -160,7 +163,7 @@ def _external(sessions: Sessions, policies: Lists) -> Iterator[model.ExternalPee
 
 
 def external_maps(instances: Mapping[str, Sessions]) -> Iterator[str]:
-    """Route-maps of sessions in VRFs."""
+    """Yield the names of the route-maps of sessions in VRFs."""
     for name, sessions in instances.items():
         if name:
             for peer in sessions.peers:
@@ -179,11 +182,10 @@ _HIERARCHIES = {"router", "ip", "ipv6", "bgp", "no", "key", "line"}
 class Sessioned:
     """The BGP sessions in a text, including EVPN.
 
-    - ``ports``: the interfaces with their addresses, from whichever file has them.
+    - ``ports``: the interfaces with their addresses, from the file that has them.
     - ``loopbacks``: the names of loopbacks.
     - ``sessions``: the sessions of each VRF; the name of the default VRF is empty.
     - ``vnis``: the VNI of each VRF; 0 means no VNI.
-
     """
 
     def __init__(
@@ -294,7 +296,7 @@ class Sessioned:
         return prefixes
 
     def is_loopback(self, name: str) -> bool:
-        """Return whether an interface is a loopback, of the device or of a VRF."""
+        """Return True if an interface is a loopback, of the device or of a VRF."""
         return name in self.loopback_names or any(name == loopback for loopback, _ in self._of_vrfs.values())
 
     def _with_loopback(self, vrf: model.Vrf) -> model.Vrf:
@@ -362,7 +364,7 @@ class Routing(Sessioned):
         return on_sessions | running | {port.interface for port in (self._ospf.ports if self._ospf else ())}
 
     def fast_reroute(self) -> bool:
-        """Return whether next-hop groups are repaired at once. True without BGP."""
+        """True if next-hop groups are repaired immediately after a failure, or without BGP."""
         return self.default.here.fast if self.default else True
 
 
@@ -381,7 +383,7 @@ def _leave_unnamed(router: Router, taking: SectionReader) -> None:
 
 
 def statements(taking: SectionReader, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[ReadStatement]:
-    """Every line of the files and what became of it, but of those without a name. No secret is in it."""
+    """Yield every line of the files, with a mark that tells if it was understood, except lines without a name. Secrets are left out."""
     of_file = {id(section): file for file, sections in files for section in sections}
     irrelevant = catalog().systems["frr"].reads.irrelevant
     lines: dict[str, list[tuple[int, str, str, Known]]] = {file: [] for file, _ in files}

@@ -1,4 +1,4 @@
-"""The default VRF's routing: groups of BGP sessions with their policies, and what is originated."""
+"""Derivation of the default VRF's routing: groups of BGP sessions with their policies, and the routes that the device originates."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Sessions:
         return [family for family in FAMILIES if self.here.is_active(peer, family)]
 
     def evpn(self, peer: Peer) -> bool:
-        """Return whether EVPN routes go over a session."""
+        """Return True if a session carries EVPN routes."""
         return self.here.is_active(peer, "evpn")
 
     def peer_as(self, peer: Peer) -> int:
@@ -148,17 +148,14 @@ class Sessions:
         )
 
     def source(self, peer: Peer) -> Address:
-        """Return the local address of a session: that of ``update_source``, or else that of the link to the neighbor, or else ``UNKNOWN``."""
+        """Return the local address of a session: the address of ``update_source``, or else the address on the link to the neighbor, or else ``UNKNOWN``."""
         named, at = self._ports.get(peer.update_source), address(peer.name)
         of_port = next((port_address.address for port_address in named.addresses), None) if named else None
         link = self._subnets.port(at, self.here.vrf) if at else None
         return address(peer.update_source) or of_port or (link[1].address if link else UNKNOWN)
 
     def reaches(self, peer: Peer) -> bool:
-        """Return whether a session can come up.
-
-        A neighbor that is not on a link can be reached only within the AS, or if a line allows several hops (RFC 4271, section 8).
-        """
+        """Return True if a session can come up."""
         at = address(peer.name)
         near = at is not None and self._subnets.port(at, self.here.vrf) is not None
         return near or self.peer_as(peer) == self.here.asn or peer.hops is not None
@@ -198,7 +195,10 @@ class Sessions:
         return tuple(family for family in FAMILIES if family in used or (not peers and family in self.here.unicast))
 
     def common_bfd(self, peers: Collection[Peer], taking: SectionReader) -> Bfd | None:
-        """Return the BFD timers that all of these sessions have, or None. If the sessions differ, their lines about BFD count as not understood."""
+        """Return the BFD timers that all of these sessions have, or None.
+
+        If the sessions differ, their lines about BFD are marked as not understood.
+        """
         watched = {self.bfd(peer) for peer in peers}
         if len(watched) == 1:
             return watched.pop()

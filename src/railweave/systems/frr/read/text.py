@@ -1,6 +1,6 @@
-"""FRR configuration text as sections, however it is indented (FRR goes by the words that open and close a section), and words as values.
+"""Reader of FRR configuration text into sections, and of words into values.
 
-``vtysh -c 'show running-config'`` indents by level; files that people write often do not indent at all.
+The words that open and close a section decide, as in FRR, and not the indentation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LONGEST = 20
 
 
 def number(word: str) -> int | None:
-    """Return a whole number; None if the word is no number, or a longer one than any value has."""
+    """Return a whole number; None if the word is not a number, or is longer than any valid value."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) <= _LONGEST else None
 
 
@@ -29,7 +29,7 @@ def address(word: str) -> Address | None:
 
 
 def interface_address(word: str) -> InterfaceAddress | None:
-    """Return an address with the length of its prefix; None if the word has no such form."""
+    """Return an address with its prefix length; None if the word has no such form."""
     try:
         return InterfaceAddress.read(word)
     except ValueError:
@@ -37,7 +37,7 @@ def interface_address(word: str) -> InterfaceAddress | None:
 
 
 def prefix(word: str) -> Prefix | None:
-    """Return a prefix; None if the word is no prefix. Bits beyond its length do not count, as they do not for FRR."""
+    """Return a prefix; None if the word is not a prefix. Bits beyond its length are ignored, as in FRR."""
     subnet = interface_address(word)
     return subnet.prefix if subnet else None
 
@@ -81,7 +81,7 @@ class _Open:
 
 
 def sections(text: str) -> list[Section]:
-    """The sections of a text. There is no text that FRR's form forbids: what stands nowhere else stands at the top."""
+    """Return the sections of a text. Every text is valid: a line that belongs to no section is at the top level."""
     top: list[Section] = []
     stack: list[_Open] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -174,7 +174,7 @@ _SECRET = re.compile(r"\b((?:password|passphrase|key-string)(?: (?:\d|md5|clear)
 
 
 def without_secrets(line: str) -> str:
-    """Return a line that may be shown: a value in the place of a secret is left out of it."""
+    """Return a line for display. A value in the place of a secret is left out."""
     if "pass" not in line and "md5" not in line and "key-string" not in line:
         return line
     return _SECRET.sub(lambda match: f"{match[1]}{match[2] if REFERENCE.fullmatch(match[2]) else '<secret:?>'}", line)

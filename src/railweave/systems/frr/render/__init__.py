@@ -1,9 +1,9 @@
 """FRRouting: one ``frr.conf`` per device, loadable by ``vtysh -b`` and validated by ``vtysh -C``.
 
-Where the host itself is protected, ``nftables.conf`` is next to it.
+If the host itself is protected, there is also an ``nftables.conf``.
 
 FRR is a routing suite, not a switch operating system: ports, VLANs, MTUs and QoS belong to the Linux host under it.
-What has no place in ``frr.conf`` is stated by ``gaps``.
+``gaps`` reports the parts of the design that ``frr.conf`` cannot express.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ NO_LEAKS = note(
 
 
 ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
-"""Lines that decide what ``routes`` computes."""
+"""The first words of lines that affect the computed routes (``routes``)."""
 
 
 def tree(config: DeviceConfig) -> list[Section]:
@@ -125,7 +125,7 @@ def tree(config: DeviceConfig) -> list[Section]:
 
 
 def routing(config: DeviceConfig) -> list[Section]:
-    """BFD, lists, route-maps and BGP, in the default VRF and in those of tenants; or IS-IS."""
+    """Return BFD, lists, route-maps and BGP, in the default VRF and in those of tenants; or IS-IS."""
     bgp = config.bgp
     if bgp is None:
         watched = Policies(detection=detection({BFD_PROFILE: config.isis.bfd if config.isis else None}))
@@ -141,14 +141,14 @@ def routing(config: DeviceConfig) -> list[Section]:
 
 
 def files(config: DeviceConfig) -> dict[str, str]:
-    """``frr.conf``; ``nftables.conf`` where the host itself is protected."""
+    """Return the texts of ``frr.conf`` and, if the host itself is protected, ``nftables.conf``, by file name."""
     filters = control_plane.nftables(config)
     more = {control_plane.FILE: control_plane.to_text(filters)} if filters else {}
     return {"frr.conf": to_text(tree(config)), **more}
 
 
 def lines(config: DeviceConfig) -> list[str]:
-    """Return every line, with the headers above it."""
+    """Return every line, preceded by the headers of its sections."""
     return [*flat(tree(config)), *(line.strip() for line in control_plane.nftables(config))]
 
 
@@ -158,7 +158,7 @@ def check_extra(text: str) -> None:
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
-    """Return findings about what has no place in ``frr.conf``, and about the operator's own lines."""
+    """Return findings about parts of the design that ``frr.conf`` cannot express, and about the operator's own lines."""
     wanted = config.gateways[0].advertisements if config.gateways else None
     conditions = [
         (NO_PORTS, True),
@@ -185,7 +185,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def no_ao(config: DeviceConfig) -> bool:
-    """Return whether sessions are to have TCP-AO, which FRR lacks."""
+    """Return True if sessions should have TCP-AO, which FRR lacks."""
     key = config.bgp.authentication if config.bgp else None
     return key is not None and key.algorithm != "md5"
 

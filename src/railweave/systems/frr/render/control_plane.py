@@ -1,6 +1,7 @@
-"""``nftables.conf``: what may reach the Linux host that FRR routes on. What the host forwards never meets it.
+"""Rendering of ``nftables.conf``: the rules for packets to the Linux host on which FRR runs. They do not apply to packets that the host forwards.
 
-``nft -f`` loads the file, whole or not at all, and takes what it had loaded before away.
+``nft -f`` loads the file completely or not at all, and first removes the rules that an earlier version of the file
+loaded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The state of an FRRouting switch: what is asked of it and its Linux, and what the answers say."""
+"""The state of an FRRouting switch: the queries to FRR and to Linux, and the meaning of the answers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ FORMS: Forms = {
 PROBES = {
     daemon: f"vtysh -d {daemon} -c 'show version'" for daemon in ("zebra", "bgpd", "bfdd", "isisd", "staticd", "mgmtd")
 }
-"""``vtysh`` without ``-d`` waits for every daemon, so it does not end where one of them is frozen (vtysh(1))."""
+"""The queries that detect a frozen daemon. ``vtysh`` without ``-d`` waits for every daemon, so it does not end if one is frozen (vtysh(1))."""
 
 ROUTING = (
     *asks("bgp", "", ("bgp", "show bgp vrf all summary"), ("bgp-neighbors", "show bgp vrf all neighbors")),
@@ -80,7 +80,7 @@ ROUTING = (
     Ask("routes-{family}@{vrf}", "show {ip} route {inside}", each="tables"),
     Ask("route-count-{family}", "show {ip} route summary", each="counts"),
 )
-"""Questions to FRRouting's daemons, on every system that runs them: sessions, routes, EVPN."""
+"""The queries to FRRouting's daemons on every system that runs them: sessions, routes, EVPN."""
 
 ASKED = (
     Ask("version", "show version", by="text"),
@@ -165,7 +165,7 @@ DAEMONS: dict[str, Part] = {
     "vnis": (vnis, "vnis"),
     "evpn": (evpn, "evpn-prefixes evpn-macs"),
 }
-"""Parts of the state that FRRouting's daemons and the kernel report about routing."""
+"""The parts of the state that FRRouting's daemons and the kernel report about routing."""
 
 PARTS: dict[str, Part] = {
     "identity": (_identity, ""),

@@ -1,4 +1,4 @@
-"""The state of the Linux kernel under FRRouting and SONiC: ``ip -j`` (iproute2), the clock."""
+"""The state of the Linux kernel below FRRouting and SONiC: ``ip -j`` (iproute2), and the clock."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 DROPPING = {"blackhole", "unreachable", "prohibit"}
-"""Names of the kernel for routes and rules that drop packets, without a word or with one to their sender (ip-route(8))."""
+"""The kernel's names of routes and rules that drop packets, silently or with a message to the sender (ip-route(8))."""
 
 FORWARDING = tuple(
     Ask(f"{name}-{family}", f"ip -j -{number} {subject}", by="shell")
     for family, number in (("ipv4", 4), ("ipv6", 6))
     for name, subject in (("forwarding", "netconf"), ("rules", "rule"))
 )
-"""Questions about forwarding itself."""
+"""The queries about forwarding."""
 
 
 def _admin_up(flags: Value) -> bool | None:
@@ -47,7 +47,7 @@ links = keyed(
         ),
     ),
 )
-"""The interfaces of ``ip -j -s link``, or of ``ip -j address``, which has their addresses."""
+"""Return the interfaces in ``ip -j -s link``, or in ``ip -j address``, which also has their addresses."""
 
 neighbors = listed(
     "[]",
@@ -58,17 +58,18 @@ neighbors = listed(
         router=lambda entry: "router" in entry.keys,
     ),
 )
-"""The neighbor cache of ``ip -j -6 neigh``, or of ``-4``; entries that failed have no ``mac``."""
+"""Return the neighbor cache in ``ip -j -6 neigh`` or ``ip -j -4 neigh``. Failed entries have no ``mac``."""
 
 _NARROWER = {"dst", "fwmark", "oif", "dport", "sport", "ipproto"}
 """Conditions of a rule that leave other packets alone."""
 
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
-    """Return the ports from which nothing is forwarded, of ``ip -j netconf`` and ``ip -j rule``; None without an answer to either.
+    """Return the ports from which nothing is forwarded, by address family, from ``ip -j netconf`` and ``ip -j rule``; None if neither query was answered.
 
-    Linux forwards IPv6 by one setting for all interfaces, IPv4 by one for each (Documentation/networking/ip-sysctl.rst). A rule of
-    the routing policy may drop what comes from a port, or everything, before any route is looked at (ip-rule(8)).
+    Linux forwards IPv6 by one setting for all interfaces, and IPv4 by one setting for each interface
+    (Documentation/networking/ip-sysctl.rst). A rule of the routing policy can drop packets from a port, or all packets,
+    before the routes apply (ip-rule(8)).
     """
     made: dict[str, tuple[str, ...]] = {}
     for family in ("ipv4", "ipv6"):
@@ -153,7 +154,10 @@ def _names(value: Value) -> tuple[str, ...]:
 
 
 def clock(answers: Answers) -> Clock | None:
-    """Return the clock of ``date -u +%s``; None without an answer, or with a note if the answer is no number."""
+    """Return the clock from ``date -u +%s``, or None without an answer.
+
+    If the answer is not a number, add a note to ``answers`` and return None.
+    """
     text = answers.text("clock")
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""Answers of vtysh about BGP, BFD, IS-IS, routes, VRFs and EVPN, read."""
+"""Answers of vtysh about BGP, BFD, IS-IS, routes, VRFs and EVPN."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SUMMARIZED = Fields(
 
 
 def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ...]:
-    """Return the sessions of ``show bgp vrf all summary json`` and ``show bgp vrf all neighbors json``; either may be missing."""
+    """Return the sessions in ``show bgp vrf all summary json`` and ``show bgp vrf all neighbors json``. One of the two answers may be missing."""
     made: dict[tuple[str, str], protocols.BgpSession] = {}
     for vrf, peers in _by_vrf(neighbors, "bgpState"):
         for name, peer in peers:
@@ -90,7 +90,7 @@ bfd_sessions = listed(
         "multiplier=detect-multiplier detection_ms=detection-timeout diagnostic",
     ),
 )
-"""The sessions of ``show bfd peers json``; its times are milliseconds."""
+"""Return the sessions in ``show bfd peers json``, whose times are in milliseconds."""
 
 
 def _words(communities: Value) -> tuple[str, ...]:
@@ -108,16 +108,17 @@ paths = listed(
         words=_words,
     ),
 )
-"""The paths of ``show bgp ipv6 unicast PREFIX json``."""
+"""Return the paths in ``show bgp ipv6 unicast PREFIX json``."""
 
 _BRIEF = Fields(protocols.IsisAdjacency, "interface! system=adj state:lower level")
 _DETAILED = Fields(protocols.IsisAdjacency, "interface!=interface/name system=adj state=interface/state:lower level")
 
 
 def adjacencies(answer: Value) -> tuple[protocols.IsisAdjacency, ...]:
-    """Return the adjacencies of ``show isis neighbor json`` (FRR's isisd/isis_adjacency.c).
+    """Return the adjacencies in ``show isis neighbor json`` (FRR's isisd/isis_adjacency.c).
 
-    In the brief form a circuit has the interface's name; in the detailed form the interface is an object that has the state too.
+    In the brief form, a circuit contains the name of the interface. In the detailed form, the interface is an object
+    that also has the state.
     """
     circuits = [circuit for circuit, _ in rows(answer, "areas[]/circuits[]")]
     made = ((_DETAILED if circuit.get("interface").keys else _BRIEF).maybe(circuit) for circuit in circuits)
@@ -128,7 +129,7 @@ _TYPE_5 = re.compile(r"\[5\]:\[\d+\]:\[(\d+)\]:\[([^\]]+)\]")
 
 
 def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
-    """Return every route that was asked for by itself, and those of whole tables; None if no routes were asked for."""
+    """Return all routes in the answers about single routes and about whole tables, or None if no routes were requested."""
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     trees = {name: answers.tree(name) for name in answers.texts if name.startswith(("routes-", "static-", "kernel-"))}
     ruled = [rule for name in answers.texts if name.startswith("rules-") for rule in _dropped(answers.tree(name))]
@@ -182,7 +183,7 @@ _HOP = Fields(protocols.NextHop, "address=ip interface=interfaceName active=fib:
 
 
 def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protocols.Route:
-    """One route of ``show ipv6 route … json``, with its paths of ``show bgp … json`` where these were asked for."""
+    """Return one route of ``show ipv6 route … json``, with its paths from ``show bgp … json`` if these were requested."""
     chosen = next((entry for entry in entries.each() if entry.get("selected").flag()), None)
     through = None if known is None else paths(known)
     if chosen is None:
@@ -232,7 +233,7 @@ def vnis(answer: Value) -> dict[int, protocols.VniState]:
 
 
 def evpn(prefixes: Value, macs: Value) -> protocols.EvpnRoutes:
-    """Return the counts of routes of type 5 and type 2, and the prefixes by route distinguisher."""
+    """Return the number of routes of type 5 and of type 2, and the prefixes by route distinguisher."""
     by_distinguisher = {
         distinguisher: tuple(
             f"{match[2]}/{match[1]}" for key, _ in table.entries() if (match := _TYPE_5.fullmatch(key))

@@ -1,6 +1,6 @@
-"""Statements of FRR, subject by subject: each module has tables of rows (``model.config.statements``).
+"""Statement tables of FRR: each module has the tables of one subject (``model.config.statements``).
 
-A row's source is a section of FRR's manual.
+The source of a row is a section of FRR's manual.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @cache
 def unprinted(field: str, nos: str = "frr") -> int:
-    """Return the number that a field has if no statement gives it. Raises ``KeyError`` if ``system.yaml`` has none."""
+    """Return the number that a field has without a statement. Raises ``KeyError`` if ``system.yaml`` has no such default."""
     return int(catalog().systems[nos].reads.defaults[field].value or 0)
 
 
 def secret(text: str) -> str:
-    """Return a secret by its name, ``secret:NAME``. A value in its place is not repeated: ``secret:?``."""
+    """Return the reference to a secret, ``secret:NAME``. If the text has a value instead, return ``secret:?``."""
     reference = REFERENCE.fullmatch(text)
     return f"secret:{reference[1]}" if reference else "secret:?"
 

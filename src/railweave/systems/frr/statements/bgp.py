@@ -1,6 +1,6 @@
-"""BGP of FRR: VNIs of VRFs, instances, peer groups and neighbors, address families, and EVPN.
+"""BGP statements of FRR: VNIs of VRFs, instances, peer groups and neighbors, address families, and EVPN.
 
-Enterprise SONiC has FRR inside. Its commands describe the same families, with rows of its own where its words differ.
+Enterprise SONiC is based on FRR. Its commands have the same types, with separate rows for statements with other words.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Router:
 
     @cached_property
     def peers(self) -> tuple[Peer, ...]:
-        """The neighbors, in the order of the text. Settings that a neighbor lacks are those of its group."""
+        """The neighbors, in the order of the text. Settings that a neighbor lacks are taken from its group."""
         return tuple(self._whole(peer) for peer in self.neighbors.values() if not peer.is_group)
 
     def _whole(self, peer: Peer) -> Peer:
@@ -154,7 +154,7 @@ class Router:
         return [family.peers[level] for level in (peer.name, peer.group) if family and level and level in family.peers]
 
     def is_active(self, peer: Peer, name: AddressFamily) -> bool:
-        """Return whether routes of a family go over a neighbor's session."""
+        """Return True if a neighbor's session carries routes of a family."""
         stated = [level.active for level in self.within(peer, name) if level.active is not None]
         return stated[0] if stated else name == "ipv4" and self.unicast_by_default
 
@@ -290,7 +290,7 @@ def redistribution(source: str) -> Iterator[Row]:
 
 
 def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
-    """Yield the rows of a route distinguisher and of route targets, with the codecs that read each value."""
+    """Yield the rows of a route distinguisher and of route targets. The codecs ``distinguisher`` and ``target`` read their values."""
     yield line("rd <distinguisher>", source, usual="", distinguisher=distinguisher)
     yield each("route-target import <it>", "imports", source, it=target)
     yield each("route-target export <it>", "exports", source, it=target)
@@ -389,4 +389,4 @@ ROUTERS = Statements(
     ),
     disrupts=(),
 )
-"""``vrf`` and ``router bgp``, in the order in which ``frr.conf`` has them."""
+"""The statements of ``vrf`` and ``router bgp``, in the order of ``frr.conf``."""

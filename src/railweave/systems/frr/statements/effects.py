@@ -1,4 +1,4 @@
-"""The disruptions that changed statements of FRR cause. Enterprise SONiC has FRR inside: those of its BGP sessions are the same."""
+"""The disruptions that changed statements of FRR cause. They also apply to the BGP sessions of Enterprise SONiC, which is based on FRR."""
 
 from __future__ import annotations
 

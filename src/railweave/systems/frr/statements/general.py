@@ -1,4 +1,4 @@
-"""General statements of FRR, about the whole device: its name, the defaults of its release, and whether it forwards."""
+"""General statements of FRR about the whole device: its name, the defaults of its release, and forwarding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from railweave.systems.frr.statements import FAMILY, WORD
 
 @dataclass(frozen=True, slots=True)
 class General:
-    """The device. ``ipv4`` and ``ipv6`` are None if no statement says whether the family is forwarded."""
+    """The general settings of a device. ``ipv4`` and ``ipv6``: True if the family is forwarded, None without a statement."""
 
     name: str = ""
     release: str = ""
@@ -52,4 +52,4 @@ GENERAL = Statements(
     ),
     disrupts=(),
 )
-"""Statements at the top, before all others."""
+"""The statements at the top level, before all others."""

@@ -1,4 +1,4 @@
-"""IS-IS and OSPF of FRR: the instances, and what they do on interfaces."""
+"""IS-IS and OSPF statements of FRR: the instances, and their settings on interfaces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OnIsis:
-    """IS-IS on an interface: the instance of each family, and BFD, without a profile with its own timers."""
+    """The IS-IS settings of an interface: the instance of each family, and BFD. Without a BFD profile, BFD has its own timers."""
 
     instances: dict[Family, str] = field(default_factory=dict["Family", str])
     passive: bool = False
@@ -29,7 +29,7 @@ class OnIsis:
 
 @dataclass(frozen=True, slots=True)
 class OnOspf:
-    """OSPF on an interface. The area is empty if only the instance says where OSPF runs."""
+    """The OSPF settings of an interface. The area is empty if only the instance defines where OSPF runs."""
 
     area: str = ""
     passive: bool = False
@@ -46,7 +46,7 @@ class RouterIsis:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A prefix: OSPF runs on interfaces with an address in it."""
+    """A prefix. OSPF runs on interfaces with an address in it."""
 
     prefix: Prefix
     area: str
@@ -54,7 +54,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class RouterOspf:
-    """The instance of OSPF. ``quiet`` is, by interface, whether no neighbors are sought; ``default`` is for all others."""
+    """The instance of OSPF. ``quiet``: True by interface if OSPF seeks no neighbors there; ``default`` applies to all others."""
 
     router_id: Address | None = None
     width: int | None = None
@@ -64,7 +64,7 @@ class RouterOspf:
 
 @dataclass(frozen=True, slots=True)
 class Igp:
-    """Instances of IS-IS by name, and of OSPF."""
+    """The instances of IS-IS by name, and the instance of OSPF."""
 
     isis: dict[str, RouterIsis] = field(default_factory=dict[str, RouterIsis])
     ospf: dict[str, RouterOspf] = field(default_factory=dict[str, RouterOspf])
@@ -160,4 +160,4 @@ IGP = Statements(
     ),
     disrupts=(),
 )
-"""Instances of IS-IS and OSPF."""
+"""The statements of the instances of IS-IS and OSPF."""

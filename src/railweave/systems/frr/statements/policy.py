@@ -1,6 +1,6 @@
-"""Routing policy of FRR: prefix lists, community lists and route-maps; and the profiles of BFD.
+"""Routing policy statements of FRR: prefix lists, community lists and route-maps, and BFD profiles.
 
-Enterprise SONiC has FRR inside. Its commands describe the same values, with rows of its own where its words differ.
+Enterprise SONiC is based on FRR. Its commands have the same types, with separate rows for statements with other words.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A BFD profile. Intervals are in milliseconds. None is the system's default."""
+    """A BFD profile. Intervals are in milliseconds. None means the system's default."""
 
     multiplier: int | None = None
     receive: int | None = None
@@ -42,7 +42,10 @@ class Detection:
 
 @dataclass(frozen=True, slots=True)
 class PrefixEntry:
-    """An entry of the prefix list ``name``. ``ge`` and ``le`` limit the length of routes inside ``prefix``; without both, only it matches."""
+    """An entry of the prefix list ``name``. ``ge`` and ``le`` limit the length of matching routes inside ``prefix``.
+
+    Without both, only ``prefix`` itself matches.
+    """
 
     name: str
     prefix: Prefix
@@ -56,7 +59,7 @@ class PrefixEntry:
 
 @dataclass(frozen=True, slots=True)
 class CommunityEntry:
-    """An entry of the community list ``name``, which is of ``large`` communities or of standard ones.
+    """An entry of the community list ``name``. ``large``: True if its communities are large, False if they are standard communities.
 
     ``every`` is true if a route must have all communities of the list, not only one of them.
     """
@@ -74,12 +77,12 @@ class CommunityEntry:
 class MapEntry:
     """An entry of the route-map ``name``: conditions, and changes of a route that matches.
 
-    - ``ipv4_list`` and ``ipv6_list``: the prefix lists that the route is in.
-    - ``interface``: the interface that the route leaves by.
+    - ``ipv4_list`` and ``ipv6_list``: the prefix lists that must contain the route's prefix.
+    - ``interface``: the outgoing interface of the route.
     - ``community`` and ``large_community``: the community lists that the route's communities match.
     - ``protocol``: the origin of the route.
-    - ``communities`` and ``large_communities``: communities that the route gets, in addition to its own if ``additive`` or
-      ``large_additive`` is true.
+    - ``communities`` and ``large_communities``: communities that the route gets, in addition to its own if ``additive``
+      or ``large_additive`` is true.
     - ``prepends``: AS numbers before the route's path.
     - ``shared_by``: the ARS object by which traffic is shared among the route's next hops.
     """
@@ -106,13 +109,13 @@ class MapEntry:
 
     @property
     def prefix_list(self) -> str | None:
-        """The prefix list of either family; None without one."""
+        """The prefix list of either family; None if there is none."""
         return self.ipv4_list or self.ipv6_list
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """Profiles of BFD, lists, and entries of route-maps, in the order of the text."""
+    """The BFD profiles, the lists, and the entries of route-maps, in the order of the text."""
 
     detection: tuple[Detection, ...] = ()
     prefixes: tuple[PrefixEntry, ...] = ()
@@ -125,7 +128,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def as_path(separator: str) -> Codec:
-    """Return the codec of AS numbers with ``separator`` between them."""
+    """Return the codec for AS numbers that ``separator`` separates."""
 
     def read(text: str) -> tuple[int, ...]:
         return tuple(map(int, text.split(separator)))
@@ -144,14 +147,17 @@ def _several(value: str) -> Codec:
 
 VERDICT = choice({True: "permit", False: "deny"})
 COMMUNITIES = _several(r"(?!65535:)\d+:\d+")
-"""Communities that are set. Routers act on well-known ones by themselves, which no field of a policy says (RFC 1997, RFC 8326)."""
+"""The codec for communities that an entry sets.
+
+Well-known communities are excluded, because routers act on them without a policy (RFC 1997, RFC 8326).
+"""
 
 
 LARGE = _several(r"\d+:\d+:\d+")
 
 
 def detection(source: str, options: str) -> Row:
-    """Return the row of sections ``bfd``. ``options`` is the source of what is in a profile."""
+    """Return the row of ``bfd`` sections. ``options``: the source of the statements in a profile."""
     profile = (
         line("detect-multiplier <multiplier>", options, multiplier=number(2, 255)),
         line("receive-interval <receive>", options, receive=number(10, 60000)),
@@ -163,7 +169,7 @@ def detection(source: str, options: str) -> Row:
 
 
 def prefix_entries(source: str, prefix: Codec) -> Row:
-    """Return the row of entries of prefix lists."""
+    """Return the row of prefix list entries."""
     return each(
         "<family> prefix-list <name> seq <sequence> <permits> <prefix>[ ge <ge>][ le <le>]",
         "prefixes",
@@ -181,7 +187,7 @@ def prefix_entries(source: str, prefix: Codec) -> Row:
 
 
 def map_entries(source: str, rows: Sequence[Row]) -> Row:
-    """Return the row of entries of route-maps, with these rows below them."""
+    """Return the row of route-map entries, with ``rows`` for the statements below them."""
     name, place = defines("route-map"), number(1, 65535)
     return each(
         "route-map <name> <permits> <number>", "maps", source, MapEntry, rows, name=name, permits=VERDICT, number=place
@@ -189,7 +195,7 @@ def map_entries(source: str, rows: Sequence[Row]) -> Row:
 
 
 def matched(source: str) -> Iterator[Row]:
-    """Yield the conditions that both command lines have."""
+    """Yield the conditions that FRR and Enterprise SONiC share."""
     yield line("match ip address prefix-list <ipv4_list>", source, changed="replaced", ipv4_list=refers("prefix-list"))
     yield line(
         "match ipv6 address prefix-list <ipv6_list>", source, changed="replaced", ipv6_list=refers("prefix-list")
@@ -204,7 +210,7 @@ def set_communities(source: str) -> Iterator[Row]:
 
 
 def steps(source: str, *lines: Row) -> Iterator[Row]:
-    """Yield the statements of a route-map's entry that FRR and EOS have. ``lines`` are those of one of them."""
+    """Yield the rows of a route-map entry that FRR and EOS share. ``lines``: the rows that only one of them has."""
     yield line("description <description>", source, description=TEXT)
     yield from matched(source)
     yield line("match large-community <large_community>", source, large_community=refers("community-list"))
@@ -235,7 +241,7 @@ ENTRY = tuple(
 
 
 def community_entries(form: str, source: str, *also: str) -> Row:
-    """Return the row of entries of community lists."""
+    """Return the row of community list entries."""
     return each(
         form,
         "communities",
@@ -287,4 +293,4 @@ POLICIES = Statements(
     ),
     disrupts=(),
 )
-"""``bfd``, prefix lists, community lists and route-maps, in the order in which ``frr.conf`` has them."""
+"""The statements of ``bfd``, prefix lists, community lists and route-maps, in the order of ``frr.conf``."""

@@ -1,4 +1,4 @@
-"""Interfaces of FRR: addresses, router advertisements, and what IS-IS and OSPF do on them.
+"""Interface statements of FRR: addresses, router advertisements, and the settings of IS-IS and OSPF.
 
 Enterprise SONiC has the same router advertisements.
 """
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A prefix in router advertisements, with the seconds that addresses in it are valid and preferred.
+    """A prefix in router advertisements, with the valid and the preferred lifetime of its addresses in seconds.
 
-    The defaults are those of FRR (zebra/rtadv.h, RTADV_VALID_LIFETIME and RTADV_PREFERRED_LIFETIME).
+    The defaults are FRR's (zebra/rtadv.h, RTADV_VALID_LIFETIME and RTADV_PREFERRED_LIFETIME).
     """
 
     prefix: Prefix | None = None
@@ -36,7 +36,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
-    """Router advertisements: whether they are sent, and what is in them."""
+    """The router advertisements of an interface: True if they are sent, and their content."""
 
     sends: bool = False
     max_interval: int | None = None
@@ -53,7 +53,7 @@ class Advertised:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An interface."""
+    """The settings of an interface."""
 
     name: str
     vrf: str = ""
@@ -66,23 +66,23 @@ class Port:
 
     @property
     def addresses(self) -> tuple[InterfaceAddress, ...]:
-        """The addresses, each once."""
+        """The addresses, without duplicates."""
         return tuple(dict.fromkeys(self.assigned))
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Interfaces by name."""
+    """The interfaces by name."""
 
     ports: dict[str, Port] = field(default_factory=dict[str, Port])
 
 
 LOOPBACKS = ("lo", "dummy", "Loopback")
-"""The beginnings of the names of loopbacks."""
+"""The prefixes of the names of loopbacks."""
 
 
 def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
-    """Yield the rows of router advertisements that FRR and Enterprise SONiC have. ``options`` is the source of the MTU."""
+    """Yield the rows of router advertisements that FRR and Enterprise SONiC share. ``options``: the source of the MTU's row."""
     yield line("no ipv6 nd suppress-ra", source, sets={"sends": True})
     yield line("ipv6 nd suppress-ra", "", sets={"sends": False}, prints=False)
     yield line("ipv6 nd ra-interval <max_interval>", source, max_interval=interval)
@@ -96,7 +96,7 @@ def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
 
 
 def told(source: str, also: str, prefix: Codec, seconds: Codec) -> Row:
-    """Return the row of prefixes in router advertisements. ``also`` is a form that is only read."""
+    """Return the row of prefixes in router advertisements. ``also``: a form that is read but not written."""
     return each(
         "ipv6 nd prefix <prefix> <valid> <preferred>[ <off_link>][ <no_autoconfig>]",
         "prefixes",
@@ -178,4 +178,4 @@ INTERFACES = Statements(
     ),
     disrupts=(),
 )
-"""Interfaces, each with all that is below its header."""
+"""The statements of interfaces, with everything below their headers."""

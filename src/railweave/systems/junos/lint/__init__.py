@@ -1,8 +1,8 @@
-"""Rules of Junos that its published models let through: free text, references, and what must go together.
+"""Lint rules for Junos that its published models do not check: free text, references, and settings that belong together.
 
-Three sources: the ``junos:must`` rules of Juniper's 23.4R2 models, which libyang does not enforce and which a commit
-does; the command reference; and what follows from the meaning, such as a code point in two classes. A rule's docstring
-names its source.
+The rules have three sources: the ``junos:must`` rules of Juniper's 23.4R2 models, which a commit enforces and libyang
+does not; the command reference; and the meaning of statements, for example that a code point cannot be in two classes.
+A rule's docstring names its source.
 """
 
 from __future__ import annotations

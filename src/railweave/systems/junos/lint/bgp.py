@@ -1,4 +1,4 @@
-"""BGP: dynamic neighbors, timers, path colors."""
+"""Rules about BGP: dynamic neighbors, timers, path colors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Class of service: queues, schedulers, classifiers, buffers. PFC has its own module."""
+"""Rules about class of service: queues, schedulers, classifiers, buffers. The rules about PFC are in ``pfc``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 COS = "class-of-service"
 QUEUES = range(12)
-"""Queues of the QFX5000 family: 0 to 7 unicast, 8 to 11 multicast."""
+"""The queues of the QFX5000 family: 0 to 7 for unicast, 8 to 11 for multicast."""
 
 UNICAST_QUEUES = range(8)
 PRIORITIES = frozenset({"low", "medium-low", "medium-high", "high", "strict-high", "low-latency"})

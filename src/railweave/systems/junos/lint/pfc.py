@@ -1,4 +1,4 @@
-"""Priority flow control: congestion notification profiles and the classes they pause."""
+"""Rules about priority flow control: congestion notification profiles and the classes that they pause."""
 
 from __future__ import annotations
 

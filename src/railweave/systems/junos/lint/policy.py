@@ -1,4 +1,4 @@
-"""Policies, communities, and how next-hop groups are balanced."""
+"""Rules about policies, communities, and the balancing of next-hop groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ENHANCED_HASH = ("forwarding-options", "enhanced-hash-key")
 INACTIVITY_US = range(16, 32001)
-"""16 us to 32 ms: what the command reference gives for flowlets of the same switches."""
+"""The range of the inactivity interval of flowlets, in microseconds (16 us to 32 ms), from the command reference for the same switches."""
 
 WELL_KNOWN = frozenset(
     {"no-export", "no-advertise", "no-export-subconfed", "no-peer", "llgr-stale", "no-llgr", "accept-own"}

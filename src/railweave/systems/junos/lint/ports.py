@@ -1,4 +1,4 @@
-"""Interfaces, VLANs with their gateways, router advertisements."""
+"""Rules about interfaces, VLANs with their gateways, and router advertisements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are used must be defined (the models check none of these); rules about MAC-VRFs and services of the system."""
+"""Rules that names must be defined if they are used (the models check none of them), and rules about MAC-VRFs and system services."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ _VLAN_NUMBERS = re.compile(r"all|\d+(-\d+)?")
 
 @dataclass(frozen=True)
 class Reference:
-    """A kind of name: the patterns that define one and those that use one, each ending in the name."""
+    """A kind of name: the patterns that define such a name, and the patterns that use it. Each pattern ends with the name."""
 
     kind: str
     defined: tuple[str, ...]

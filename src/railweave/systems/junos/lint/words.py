@@ -1,7 +1,7 @@
-"""A configuration as the words of its ``set`` lines, shared where lines begin alike.
+"""A configuration as the words of its ``set`` lines. Lines with the same beginning share these words.
 
-A rendered tree splits words from values, curly text read back does not, and ``set`` lines do not tell names from
-values. As words below words all three are the same, so a rule reads them alike.
+A rendered tree separates words from values, curly-brace text does not, and ``set`` lines do not distinguish names from
+values. In this form, all three are the same, so a rule needs to handle only one form.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _INACTIVE = "inactive:"
 
 @dataclass(eq=False)
 class Words:
-    """The words that may follow a word, each with those that follow it."""
+    """The words that may follow a word, each with the words that follow it."""
 
     below: dict[str, Words] = field(default_factory=dict[str, "Words"])
 
     def add(self, words: Iterable[str]) -> Words:
-        """Put a path below, and return its end."""
+        """Add a path below this word, and return its last word."""
         at = self
         for word in words:
             at = at.below.setdefault(word, Words())
@@ -41,11 +41,11 @@ class Words:
         return words
 
     def has(self, *path: str) -> bool:
-        """Return whether a path is there."""
+        """Return True if a path exists."""
         return path[-1] in self.at(*path[:-1]).below
 
     def names(self, *path: str) -> list[str]:
-        """The words that follow a path: a list's values, or the names of its entries."""
+        """Return the words that follow a path: the values of a list, or the names of its entries."""
         return list(self.at(*path).below)
 
     def value(self, *path: str) -> str | None:
@@ -53,11 +53,11 @@ class Words:
         return next(iter(self.at(*path).below), None)
 
     def number(self, *path: str) -> int | None:
-        """The number that follows a path; None if nothing or something else does."""
+        """Return the number that follows a path, or None if no number follows."""
         return as_number(self.value(*path))
 
     def every(self, *pattern: str) -> Iterator[tuple[tuple[str, ...], Words]]:
-        """All paths of a pattern and what follows them; ``*`` is any one word, ``**`` any number of words."""
+        """Yield (path, words that follow it) for every path that matches a pattern. ``*`` matches one word, ``**`` any number of words."""
         if not pattern:
             yield (), self
             return
@@ -86,12 +86,12 @@ def vlans(root: Words) -> list[tuple[str, Words]]:
 
 
 def as_number(word: str | None) -> int | None:
-    """A decimal number; None for other words and for none."""
+    """Return a decimal number, or None for other words and for None."""
     return int(word) if word is not None and word.isdecimal() else None
 
 
 def words_of(statements: Iterable[Statement]) -> Words:
-    """The words of a configuration: deactivated statements left out, applied groups put in at the top."""
+    """Return the words of a configuration, without deactivated statements. The content of applied groups is added at the top level."""
     root = Words()
     for statement in statements:
         _add(root, statement)

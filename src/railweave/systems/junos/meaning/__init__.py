@@ -1,1 +1,1 @@
-"""The meaning of Junos statements: values of the statement tables from a device's configuration, and back."""
+"""Conversion between a device's configuration and the values of Junos's statement tables."""

@@ -1,4 +1,4 @@
-"""The management plane of a device and of its statements (``statements.management``)."""
+"""Conversion between the management plane of a device and its statements (``statements.management``)."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from railweave.systems.junos.words import Word
 
 REMOTE_USER = "remote"
-"""The user that Junos takes for users whom only a login server knows. Without it Junos lets none of them in."""
+"""The Junos user that represents users whom only a login server knows. Without it, Junos refuses their logins."""
 
 
 def system_of(config: DeviceConfig) -> System:
-    """Return the management plane as statements have it. Without ``password`` in the order, users of the device are a fallback."""
+    """Return the management plane in the form of its statements. If the login order lacks ``password``, the device's own users are a fallback."""
     management = config.management
     aaa, login, services = management.aaa(), management.login(), management.services
     users = {
@@ -93,7 +93,7 @@ def _agent(snmp: Snmp) -> Agent:
 
 
 def edge_of(config: DeviceConfig) -> Edge:
-    """Return LLDP and the guard of server ports as statements have them."""
+    """Return LLDP and the guards of server ports in the form of their statements."""
     ports = tuple(port.name for port in config.edge_ports()) if config.bpdu_guard() else ()
     management = config.management
     address = config.management_address.address if management.lldp else None
@@ -103,7 +103,10 @@ def edge_of(config: DeviceConfig) -> Edge:
 def management_of(
     system: System, top: Word, ports: Iterable[Port], assigned: InterfaceAddress, *, protected: bool
 ) -> Management:
-    """Return the management plane of a device. ``own``: the address of its management port. ``protected``: filters say what may reach it."""
+    """Return the management plane of a device. ``assigned``: the address of its management port.
+
+    ``protected``: True if filters limit access to it.
+    """
     edge = NEIGHBORS.value(top)
     if edge.address is not None and edge.address != assigned.address:
         top.add(("protocols", "lldp", "management-address", edge.address), 0, 0).leave()
@@ -195,9 +198,10 @@ def _snmp(agent: Agent) -> Snmp:
 
 
 def gateway_of(system: System, top: Word, assigned: InterfaceAddress) -> Address:
-    """Return the next hop of the default route of the management port, whose address is ``own``; 0.0.0.0 if there is none.
+    """Return the next hop of the default route of the management port, or 0.0.0.0 if there is none. ``assigned``: the address of this port.
 
-    A route in the main table counts if the port itself reaches its next hop. Other static routes there are the fabric's, and not understood.
+    A route in the main table is used if the port itself reaches its next hop. Other static routes in that table belong
+    to the fabric, and are not understood.
     """
     if system.gateway is not None:
         return system.gateway

@@ -1,8 +1,9 @@
-"""Junos configuration text to ``DeviceConfig``: curly, ``set`` lines, XML and JSON.
+"""Reader of Junos configuration text in curly-brace form, ``set`` lines, XML or JSON.
 
-Every form becomes a trie of words (``words``), groups are expanded in it (``shape.inherit``), and each subject takes the words that it
-understands. Where a text does not say what a configuration must have, it is empty: no name, the address 0.0.0.0, speed 0.
-Secrets are read as references; one whose value was put in is ``secret:?``, whatever it is.
+Each form is converted to a trie of words (``words``), in which groups are expanded (``shape.inherit``). The module of
+each subject marks the words that it understands. A value that the configuration needs and the text lacks is empty: no
+name, the address 0.0.0.0, speed 0. Secrets are read as references. A secret whose value is in the text becomes
+``secret:?``.
 """
 
 from __future__ import annotations
@@ -230,11 +231,11 @@ _OF_TWO_WORDS = frozenset(
 
 
 def read(texts: Mapping[str, str]) -> Reading:
-    """Return the configuration of one device. ``texts`` are by file name.
+    """Return the configuration of one device. ``texts``: the texts by file name.
 
-    Texts whose names differ only after the last dot, for example ``junos.conf`` and ``junos.set``, are two forms of one configuration. It is
-    read from the first; statements that only the second has are marked as not understood. Raises ``RenderError``, with the line, if
-    a text is malformed.
+    Texts whose names differ only after the last dot, for example ``junos.conf`` and ``junos.set``, are two forms of one
+    configuration. The first form is read; statements that only the second form has are marked as not understood. Raises
+    ``RenderError``, with the line, if a text is malformed.
     """
     files = list(texts)
     of_file = {file: lines(text) for file, text in texts.items()}

@@ -1,4 +1,4 @@
-"""The sharing of next-hop groups: hash, dynamic load balancing, spraying, and the packets that they are for."""
+"""Derivation of the sharing of next-hop groups: the hash, dynamic load balancing, spraying, and the packets to which they apply."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ETHER_TYPES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 
 def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
-    """Load balancing of a device."""
+    """Return the load balancing of a device."""
     enhanced = (
         top.block("forwarding-options").block("enhanced-hash-key") if "forwarding-options" in top.below else Word("")
     )
@@ -56,7 +56,7 @@ def balancing(top: Word, ports: Iterable[Port]) -> BalancingConfig:
 
 
 def runs(top: Word) -> bool:
-    """Return whether a routing protocol runs; without any there are no next-hop groups, and nothing is said of their repair."""
+    """Return True if a routing protocol runs. Without one, there are no next-hop groups, and statements about their repair have no meaning."""
     return any(top.at_path("protocols", name) is not None for name in ("bgp", "isis", "ospf", "ospf3"))
 
 
@@ -178,7 +178,7 @@ def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
 
 
 def bind(ports: Iterable[Port], names: Iterable[str]) -> None:
-    """Take where filters are bound."""
+    """Mark the statements that bind the filters in ``names`` to ports as understood."""
     for name in names:
         _bound(ports, name)
 

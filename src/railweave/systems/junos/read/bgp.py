@@ -1,4 +1,4 @@
-"""``protocols bgp``: groups and sessions of the underlay, the overlay and VRFs, and the policies that they name."""
+"""Derivation from ``protocols bgp``: groups and sessions of the underlay, the overlay and VRFs, and the policies that they name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OF_NEIGHBOR = {"description": 1, "peer-as": 1, "local-address": 1}
 
 @dataclass
 class Neighbor:
-    """A neighbor with an address. Settings that it lacks are those of its group."""
+    """A neighbor with an address. Settings that it lacks are taken from its group."""
 
     word: Word
     peer: Address
@@ -42,9 +42,9 @@ class Neighbor:
 
 @dataclass
 class Group:
-    """A group of sessions. ``found`` are ports on which BGP discovers its neighbors.
+    """A group of sessions. ``found``: the ports on which BGP discovers its neighbors.
 
-    ``widens``: it uses several paths; ``narrow``: only such with one AS path.
+    ``widens``: True if the group uses several paths. ``narrow``: True if these must have the same AS path.
     """
 
     name: str
@@ -251,7 +251,7 @@ def _key(word: Word, top: Word) -> Authentication | None:
 
 
 def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
-    """Return the BFD that all groups have; None without groups, and if they differ: then nothing is taken."""
+    """Return the BFD that all groups have. None without groups, or if they differ; in that case no statement is marked as understood."""
     if not values or all(value == values[0] for value in values):
         return values[0] if values else None
     leave_bfd(words)
@@ -342,7 +342,7 @@ def widest(top: Word, groups: list[Group]) -> int:
 
 
 def shares(top: Word) -> bool:
-    """Return whether the forwarding table holds several next hops: a policy that it exports by says so."""
+    """Return True if the forwarding table holds several next hops, because its export policy says so."""
     exported = top.at_path("routing-options", "forwarding-table", "export")
     return any(_balances(top, name) for name in (exported.below if exported is not None else ()))
 

@@ -1,6 +1,7 @@
-"""The forms that Junos prints its configuration in, each as what would follow ``set``: curly, ``set`` lines, XML, JSON.
+"""The forms in which Junos prints its configuration, each converted to the words after ``set``: curly-brace form, ``set`` lines, XML, JSON.
 
-The form is told by the text itself. What is deactivated (``inactive:``, ``deactivate``, ``inactive="inactive"``) is kept apart.
+The text itself shows its form. Deactivated statements (``inactive:``, ``deactivate``, ``inactive="inactive"``) are
+returned separately.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _NAME = frozenset({"name"})
 
 
 def printed(before: tuple[str, ...], name: str) -> bool:
-    """Return whether an element's name is a word of the ``set`` form."""
+    """Return True if an element's name is a word of the ``set`` form."""
     if name in _UNPRINTED:
         return False
     return not before or (before[-1], name) not in _UNPRINTED_BELOW or _is_name(before)
@@ -86,18 +87,18 @@ _TOKEN = re.compile(r'\n|"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
 class Text(str):
-    """A value with its line."""
+    """A value of the text, with its line."""
 
     __slots__ = ("at",)
     at: int
 
 
 class Fields(dict[str, object]):
-    """A mapping."""
+    """A mapping (object) of the text."""
 
 
 class Values(list[object]):
-    """A list."""
+    """A list of the text."""
 
 
 class _JsonReader:

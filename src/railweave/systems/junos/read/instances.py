@@ -1,4 +1,4 @@
-"""Routing instances: IP-VRFs with type-5 routes, and their sessions with routers outside."""
+"""Derivation of routing instances: IP-VRFs with type-5 routes, and their sessions with external routers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Instance:
-    """A routing instance as the text has it."""
+    """A routing instance with the settings in the text."""
 
     word: Word
     kind: str

@@ -1,4 +1,4 @@
-"""Uses of ports: to servers, to other switches, to routers outside; and how they are split."""
+"""Derivation of the use of ports (to servers, to other switches, to external routers), and of their splits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LINK = 3
 
 
 def splits(top: Word, ports: Mapping[str, Port]) -> tuple[Split, ...]:
-    """Ports whose speed or channels are set, on the port or, as older releases have it, below ``chassis``."""
+    """Return the ports whose speed or channels are set, on the port or, as in older releases, below ``chassis``."""
     by_port: dict[str, Split] = {}
     for port in ports.values():
         number = _NUMBER.match(port.name)
@@ -66,10 +66,11 @@ def kinds(
     served: Collection[str],
     told: bool,
 ) -> dict[str, Kind]:
-    """Return the use of each port: those in ``fabric`` have a session or IS-IS with a switch, ``external`` one of a VRF.
+    """Return the use of each port. ``fabric``: ports with a BGP session or IS-IS to a switch. ``external``: ports with a session of a VRF.
 
-    ``served`` are units with router advertisements or in a VRF. A routed port that nothing tells more of is to a server where
-    sessions have ``told`` the links of the fabric; where not, as with OSPF, it is such a link if its prefix has room for few only.
+    ``served``: units with router advertisements or in a VRF. ``told``: True if sessions show the links of the fabric. A
+    routed port without other information then leads to a server. If ``told`` is False, as with OSPF, such a port is a
+    link of the fabric if its prefix is small.
     """
     by_port: dict[str, Kind] = {}
     for name, port in ports.items():
@@ -99,7 +100,7 @@ def _wide(unit: Unit) -> bool:
 
 
 def in_order(kind: Mapping[str, Kind]) -> list[str]:
-    """Ports in the order of a configuration: those to servers first, then by their numbers."""
+    """Return the names of ports in the order of a configuration: those to servers first, then by their numbers."""
     return sorted(kind, key=lambda name: (_RANK[kind[name]], port_order(name)))
 
 
@@ -114,10 +115,10 @@ def interfaces(
     encrypted: Mapping[str, Macsec],
     vlans: Mapping[str, int],
 ) -> tuple[Interface, ...]:
-    """Ports in use, those to servers first. ``pausing``: the ports that have a PFC profile; None: there are no profiles.
+    """Return the ports in use, those to servers first. ``pausing``: the ports with a PFC profile; None means that there are no profiles.
 
-    ``routed``: ports that are gateways themselves; ``vrfs``: the VRF of units; ``encrypted``: MACsec by port;
-    ``vlans``: the numbers of VLANs by name.
+    ``made``: the splits; ``routed``: the ports that are gateways themselves; ``vrfs``: the VRF of each unit;
+    ``encrypted``: MACsec by port; ``vlans``: the numbers of VLANs by name.
     """
     speeds = {split.port: split.speed_gbps for split in made}
     cabled: list[Interface] = []
@@ -239,7 +240,7 @@ def _addresses(unit: Unit | None) -> tuple[InterfaceAddress, ...]:
 
 
 def macsec(top: Word) -> dict[str, Macsec]:
-    """MACsec by port, from ``security macsec``."""
+    """Return the MACsec settings by port, from ``security macsec``."""
     here = top.at_path("security", "macsec")
     if here is None:
         return {}

@@ -1,4 +1,4 @@
-"""The EVPN overlay (its sessions, the instance of bridged VLANs), and gateways of servers."""
+"""Derivation of the EVPN overlay (its sessions, and the instance of bridged VLANs), and of the gateways of servers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def vlan_numbers(top: Word, instances: Mapping[str, Instance]) -> dict[str, int]
 
 
 def vlans(top: Word, instances: Mapping[str, Instance]) -> dict[str, tuple[str, int]]:
-    """VLANs by their routed interface: name and number."""
+    """Return the VLANs by their routed interface, as (name, number)."""
     named: dict[str, tuple[str, int]] = {}
     for vlan in _vlans(top, instances):
         number, routed = vlan.number("vlan-id"), vlan.value("l3-interface")
@@ -67,9 +67,9 @@ def vlans(top: Word, instances: Mapping[str, Instance]) -> dict[str, tuple[str, 
 def gateways(
     top: Word, ports: Mapping[str, Port], instances: Mapping[str, Instance], routed: Iterable[str]
 ) -> tuple[Gateway, ...]:
-    """Gateways; ``routed`` are ports that servers are on without a VLAN.
+    """Return the gateways. ``routed``: the ports to servers without a VLAN.
 
-    They are in the order in which router advertisements, else VRFs, name them.
+    They have the order in which router advertisements name them, or else VRFs.
     """
     advertised = {
         interface.text: interface for interface in top.entries("protocols", "router-advertisement", "interface")
@@ -177,12 +177,12 @@ def _defaults() -> RouterAdvertisements:
 
 
 DEFAULT_SWITCH = "default-switch"
-"""Junos's name of the bridging instance that stands at the top of a configuration."""
+"""Junos's name of the bridging instance at the top level of a configuration."""
 
 
 @dataclass
 class Exported:
-    """The contents of the export policy of overlay sessions: the mark of spines, who adds it, and tunnel endpoints by color."""
+    """The contents of the export policy of overlay sessions: the community of spines, the role that adds it, and tunnel endpoints by color."""
 
     mark: str = ""
     adds: bool = False
@@ -309,7 +309,7 @@ def _is_address(text: str) -> bool:
 
 
 def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port]) -> MacVrf | None:
-    """Return the bridging instance: the one of type ``mac-vrf``, or that at the top of the configuration; None without either."""
+    """Return the bridging instance: the instance of type ``mac-vrf``, or the one at the top level of the configuration; None without either."""
     for instance in instances.values():
         if instance.kind == "mac-vrf":
             word = instance.word

@@ -1,4 +1,4 @@
-"""``policy-options``: prefix lists, policies, communities, AS lists; what they are for is told by who refers to them."""
+"""Derivation from ``policy-options``: prefix lists, policies, communities, AS lists. The statements that refer to them show their purpose."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ _COLOR = re.compile(r"color:\d+:\d+")
 _PROTOCOLS: dict[str, Literal["direct", "bgp"]] = {"direct": "direct", "bgp": "bgp", "evpn": "bgp"}
 """Routes of EVPN came by BGP; Junos tells them apart, a configuration does not."""
 AND = " && "
-"""Between the names of policies that must all agree."""
+"""The word between the names of policies that must all accept."""
 EVERY = {"inet": ("every IPv4 prefix", Prefix("0.0.0.0/0")), "inet6": ("every IPv6 prefix", Prefix("::/0"))}
-"""Lists that stand for an address family."""
+"""The lists that represent a whole address family."""
 _DEEPEST = 8
 _ENDS = {"accept": True, "reject": False}
 
 
 @dataclass
 class PolicyOptions:
-    """``policy-options`` by name. Lists that terms hold themselves (``route-filter``) are in ``own_lists``, by policy and term.
+    """The objects of ``policy-options`` by name. ``own_lists``: the lists inside terms (``route-filter``), by policy and term.
 
-    ``entry_lists`` are those of them whose filters count one by one. ``networks`` are the prefixes of units. ``more`` are policies of VRFs and of the overlay that say more than these hold.
+    ``entry_lists``: those of ``own_lists`` whose filters are separate entries. ``networks``: the prefixes of units.
+    ``more``: the policies of VRFs and of the overlay that contain more than these fields express.
     """
 
     word: Word
@@ -47,12 +48,12 @@ class PolicyOptions:
     more: dict[str, None] = field(default_factory=dict[str, None])
 
     def is_plain(self, terms: Iterable[Term]) -> bool:
-        """Return whether the prefixes of the lists are all that the terms match."""
+        """Return True if the terms match only by the prefixes of lists."""
         return not any(term.unknown or term.match.prefix_list in self.entry_lists for term in terms)
 
 
 def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> PolicyOptions:
-    """Return the definitions of the configuration, none of which is taken yet."""
+    """Return the definitions of the configuration. None is marked as understood yet."""
     here = top.at_path("policy-options") or Word("")
 
     def named(word: str) -> dict[str, Word]:
@@ -369,7 +370,7 @@ def _lengths(network: Prefix, how: Word) -> tuple[int, int] | None:
 
 
 def unused(options: PolicyOptions, top: Word) -> None:
-    """Mark definitions to which nothing refers as without effect: policies, lists and communities whose name is nowhere else."""
+    """Mark definitions as without effect to which nothing refers: policies, lists and communities whose name does not occur elsewhere."""
     named = {word for text, statement in top.below.items() if text != "policy-options" for word in _words(statement)}
     inside = [definition for kind in options.word.below.values() for definition in kind.below.values()]
     words = {

@@ -1,4 +1,4 @@
-"""``interfaces``: ports, their units, and channels, as the text has them; what they are for is told later (``interfaces``)."""
+"""Derivation from ``interfaces``: ports, their units, and channels as in the text. The module ``interfaces`` derives their use later."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ _DIGITS = 7
 
 @dataclass
 class Unit:
-    """A logical interface: ``addresses`` and ``mtu`` by family, ``vlans`` of ``ethernet-switching``, ``tag`` on the wire."""
+    """A logical interface.
+
+    ``addresses`` and ``mtu`` are by family, ``vlans`` is from ``ethernet-switching``, ``tag`` is the VLAN tag of its
+    packets.
+    """
 
     name: str
     word: Word
@@ -69,12 +73,12 @@ class Port:
 
     @property
     def usual_speed(self) -> int:
-        """Gigabits a second by the kind of port that its name says; 0: not known."""
+        """The speed in Gb/s that the port's name shows; 0 if it is unknown."""
         return _SPEEDS.get(self.name.partition("-")[0], 0)
 
 
 class Owners:
-    """The owners of addresses: the port and the unit that have an address, and which own address is in the prefix of another."""
+    """The owners of addresses: the port and unit with an address, and the device's own address in the prefix of a peer."""
 
     def __init__(self, all_ports: Iterable[Port]) -> None:
         self._units: dict[str, tuple[Port, Unit]] = {}
@@ -93,7 +97,7 @@ class Owners:
         return self._units.get(address or "")
 
     def beside(self, peer: Address) -> Address | None:
-        """Return the own address in a prefix that a peer is in; None if the peer is in no such prefix."""
+        """Return the device's own address in a prefix that contains a peer's address; None if there is no such prefix."""
         for length in sorted(self._lengths[peer.family], reverse=True):
             subnet = self._beside.get(network(InterfaceAddress(f"{peer}/{length}")))
             if subnet is not None:

@@ -1,4 +1,4 @@
-"""Filters that protect the device and the gateways of servers."""
+"""Derivation of the filters that protect the device and the gateways of servers."""
 
 from __future__ import annotations
 

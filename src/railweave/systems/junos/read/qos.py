@@ -1,4 +1,4 @@
-"""``class-of-service``: classes with their queues, ECN, buffers, PFC, and the ports that they are bound to."""
+"""Derivation from ``class-of-service``: classes with their queues, ECN, buffers, PFC, and the ports to which they are bound."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def code_point(text: str) -> int:
 def profiles(
     cos: Word, classes: dict[str, TrafficClass], bound: dict[str, Word]
 ) -> tuple[tuple[PfcProfile, ...], Watchdog | None, int | None]:
-    """PFC profiles in the order of the text, the watchdog and the XON offset that all of them have."""
+    """Return (PFC profiles in the order of the text, the watchdog, the XON offset that all profiles have)."""
     chosen = {port: interface.value("congestion-notification-profile") for port, interface in bound.items()}
     pfc_profiles: list[PfcProfile] = []
     watchdogs: list[Watchdog | None] = []

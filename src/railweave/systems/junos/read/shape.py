@@ -1,7 +1,8 @@
-"""Groups and ranges expanded; statements as they are read in the shape in which they are rendered; IS-IS and OSPF links.
+"""Expansion of groups and ranges, conversion of statements to the structure in which they are rendered, and derivation of IS-IS and OSPF links.
 
-Curly text says what is a block. On a line, and in other forms, words alone do not tell a name from a value; as Juniper's models
-have it, for what railweave renders. What it does not render is named by its first word.
+Curly-brace text shows which statements are blocks. On a line, and in other forms, the words alone do not distinguish a
+name from a value. For statements that railweave renders, the structure of Juniper's models applies; other statements
+are named by their first word.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def area_id(text: str) -> str:
 _APPLY, _EXCEPT = "apply-groups", "apply-groups-except"
 _ABOUT = frozenset({_APPLY, _EXCEPT, "groups"})
 MOST = 200_000
-"""Words that are inherited at most; a configuration that is larger than that by its groups is not looked at further."""
+"""The largest number of inherited words. The groups of a configuration with more are not expanded further."""
 
 _RANGE = re.compile(r"(.*\D)(\d+)")
 
@@ -378,7 +379,7 @@ _DROP_PROFILE = 5
 
 
 def shaped(statements: Iterable[Statement], parent: str = "") -> list[Statement]:
-    """Statements of curly text with values apart from names."""
+    """Return the statements of curly-brace text with values separated from names."""
     for statement in statements:
         if statement.children is not None:
             statement.children = shaped(statement.children, statement.words[0])
@@ -436,7 +437,7 @@ def _width(parent: str, word: str) -> int:
 
 
 def of_paths(paths: Iterable[Path]) -> list[Statement]:
-    """Statements of other forms, from what follows ``set``."""
+    """Return statements from the words after ``set``, as other forms give them."""
     top = Word("")
     for words, at in paths:
         top.add(words, 0, at)

@@ -1,4 +1,4 @@
-"""Junos OS Evolved: the configuration as a tree, printed in curly-brace and ``set`` form."""
+"""Rendering of Junos OS Evolved: the configuration as a tree, printed in curly-brace and ``set`` form."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ASSOCIATION = "interconnect"
 
 
 def macsec(config: DeviceConfig) -> Statement | None:
-    """``macsec``: one association with the pre-shared key, bound to every link between sites; None without."""
+    """Return ``macsec``: one association with the pre-shared key, bound to every link between sites; None without encrypted links."""
     ports = [port for port in config.interfaces if port.macsec is not None]
     wanted = ports[0].macsec if ports else None
     if wanted is None:
@@ -63,7 +63,7 @@ def security(config: DeviceConfig) -> Statement | None:
 
 
 def chassis(config: DeviceConfig) -> Statement | None:
-    """Return ``chassis``: width of next-hop groups, buffer monitoring; None if empty."""
+    """Return ``chassis``: the size of next-hop groups and buffer monitoring; None if empty."""
     monitor = config.qos is not None and config.qos.buffer_monitor
     return block(
         "chassis",
@@ -160,7 +160,7 @@ _HOP_LIMIT: dict[Family, str] = {"ipv4": "ttl", "ipv6": "hop-limit"}
 
 
 def add_control_plane(config: DeviceConfig, statements: list[Statement]) -> None:
-    """Merge filters, what they refer to and where they are in use into the statements of a device."""
+    """Merge filters, the objects to which they refer, and their bindings into the statements of a device."""
     wanted = config.protection
     if wanted is None:
         return
@@ -282,7 +282,7 @@ def _input(port: str, unit: int, family: Family, name: str) -> Statement | None:
 
 
 ROUTING = ("protocols bgp", "protocols isis", "policy-options", "routing-options")
-"""Hierarchies that decide what ``routes`` computes."""
+"""The hierarchies that affect the computed routes (``routes``)."""
 
 
 ORDER = (
@@ -301,13 +301,13 @@ ORDER = (
     "switch-options",
     "vlans",
 )
-"""The hierarchies at the top, in the order in which they are printed."""
+"""The hierarchies at the top level, in the order in which they are printed."""
 
 
 def tree(config: DeviceConfig) -> list[Statement]:
-    """The configuration of a device, the operator's own statements merged in.
+    """Return the configuration of a device, with the operator's own statements merged in.
 
-    Raises ``RenderError`` if those cannot be read.
+    Raises ``RenderError`` if the operator's statements cannot be read.
     """
     made = {statement.words: statement for statement in SYSTEM.tree(system_of(config))}
     parts = [
@@ -339,7 +339,7 @@ def tree(config: DeviceConfig) -> list[Statement]:
 
 
 def files(config: DeviceConfig) -> dict[str, str]:
-    """``junos.conf`` (curly) and ``junos.set``, from one tree."""
+    """Return the texts of ``junos.conf`` (curly-brace form) and ``junos.set``, by file name."""
     statements = tree(config)
     return {"junos.conf": to_curly(statements), "junos.set": to_set(statements)}
 

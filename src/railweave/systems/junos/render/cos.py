@@ -1,4 +1,4 @@
-"""Class of service: classifiers, queues, buffers, ECN, PFC; bound port by port."""
+"""Rendering of class of service: classifiers, queues, buffers, ECN and PFC, and their binding to each port."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def code_point(dscp: int) -> str:
-    """A DSCP as six bits: 26 is ``011010``."""
+    """Return a DSCP as six bits, for example ``011010`` for 26."""
     return f"{dscp:06b}"
 
 

@@ -1,4 +1,4 @@
-"""Ports, VLANs with their gateways, router advertisements, and the filter of selective DLB."""
+"""Rendering of ports, VLANs with their gateways, router advertisements, and the filter of selective DLB."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
-    """The families of a port between switches, the one that its addresses are of first.
+    """Return the families of a port between switches, the family of its addresses first.
 
-    Where IPv4 is routed over a link of IPv6 (RFC 8950) the port needs ``family inet`` too, without an address: it would drop IPv4 packets
-    otherwise (Juniper, QFX5240 configuration essentials, BGP auto-discovered neighbor, step 1).
+    If IPv4 is routed over an IPv6 link (RFC 8950), the port also needs ``family inet``, without an address; otherwise
+    it would drop IPv4 packets (Juniper, QFX5240 configuration essentials, BGP auto-discovered neighbor, step 1).
     """
     families: list[Family] = [port.addresses[0].family if port.addresses else "ipv6"]
     if families == ["ipv6"] and config.bgp is not None and "ipv4" in config.bgp.families:
@@ -28,9 +28,11 @@ def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
 
 
 def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Statement | None:
-    """Return the filter on a port: on leaves those to servers, elsewhere those between switches; None on other ports, and without selective balancing.
+    """Return the filter on a port: on leaves for ports to servers, on other switches for ports between switches.
 
-    A packet in a tunnel has its opcode too deep for the filter, so spines of an overlay have none.
+    None on other ports, and without selective balancing.
+
+    Spines of an overlay have no filter, because the opcode of a packet in a tunnel is too deep in the packet for it.
     """
     if not config.balancing.selective:
         return None
@@ -42,16 +44,16 @@ def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None)
 
 
 def firewall(config: DeviceConfig) -> Statement | None:
-    """Return ``firewall``: the filter, in every family that a port binds it in; None without selective balancing."""
+    """Return ``firewall``: the filter, in every family in which a port binds it; None without selective balancing."""
     if not config.balancing.selective:
         return None
     return block("firewall", [_filter(config, family) for family in _bound(config)])
 
 
 def field_profile(config: DeviceConfig) -> Statement | None:
-    """Return ``system packet-forwarding-options``: room for user-defined fields in filters, bridged and routed; None without selective balancing.
+    """Return ``system packet-forwarding-options``: space for user-defined fields in bridged and routed filters; None without selective balancing.
 
-    A change of it restarts the forwarding engine (description in the published 23.4R2 models).
+    A change of this statement restarts the forwarding engine (description in the published 23.4R2 models).
     """
     if not config.balancing.selective:
         return None
@@ -205,7 +207,7 @@ def _loopback_address(address: str, first: str) -> Statement | None:
 
 @lru_cache(maxsize=4096)
 def port_order(name: str) -> tuple[int, ...]:
-    """Ports by number: et-0/0/2 before et-0/0/16, a port before its channels."""
+    """Return the sort key of a port by its numbers: et-0/0/2 before et-0/0/16, and a port before its channels."""
     numbers = name.partition("-")[2].replace(":", "/").split("/")
     return tuple(int(number) for number in numbers if number.isdigit())
 
@@ -320,13 +322,13 @@ def _unit(gateway: Gateway) -> str:
 
 
 def vlans(config: DeviceConfig) -> Statement | None:
-    """Return ``vlans``: one per server-facing segment, with its gateway; None if empty. Those that EVPN stretches are in its instance."""
+    """Return ``vlans``: one for each server-facing segment, with its gateway; None if empty. VLANs that EVPN stretches are in its instance."""
     bare = [block((bare_name(number),), leaf("vlan-id", number)) for number in config.bare_vlans()]
     return block("vlans", [vlan(gateway) for gateway in config.gateways if gateway.vlan and not gateway.mac], bare)
 
 
 def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
-    """Return a VLAN with its gateway, and the VXLAN it is stretched by; never None."""
+    """Return a VLAN with its gateway, and the VNI by which it is stretched; never None."""
     return block(
         (gateway.vlan_name,),
         leaf("description", gateway.description),
@@ -337,7 +339,10 @@ def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
 
 
 def router_advertisement(config: DeviceConfig) -> Statement | None:
-    """Return ``protocols router-advertisement``: prefixes to servers; bare on links whose neighbors BGP discovers by them. None if empty."""
+    """Return ``protocols router-advertisement``: with prefixes towards servers, and without on links whose neighbors BGP discovers by them.
+
+    None if empty.
+    """
     discovered = (
         [] if config.bgp is None else [s for group in config.bgp.groups for s in group.sessions if not s.peer_address]
     )

@@ -1,4 +1,4 @@
-"""The EVPN overlay: its BGP sessions, tenants as IP-VRFs with type-5 routes, and the communities between the tiers."""
+"""Rendering of the EVPN overlay: its BGP sessions, tenants as IP-VRFs with type-5 routes, and the communities between the tiers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def liveness(bfd: Bfd | None) -> Statement | None:
 
 
 def keyed(bgp: Bgp) -> list[Statement | None]:
-    """The key of a group's sessions: TCP MD5 by itself, TCP-AO by a chain of keys. Found neighbors take neither."""
+    """Return the key of a group's sessions: TCP MD5 directly, TCP-AO by a key chain. Empty for discovered neighbors, which support neither."""
     key = bgp.authentication
     if key is None:
         return []
@@ -36,7 +36,7 @@ def keyed(bgp: Bgp) -> list[Statement | None]:
 
 
 def key_chain(config: DeviceConfig) -> Statement | None:
-    """Return ``security authentication-key-chains``: the key of TCP-AO, under the number that both ends send and expect; None without such a key."""
+    """Return ``security authentication-key-chains``: the TCP-AO key, under the number that both ends send and expect; None without such a key."""
     key = config.bgp.authentication if config.bgp else None
     if key is None or key.algorithm == "md5" or not _takes_key(config):
         return None
@@ -82,7 +82,7 @@ def _name(direction: str, vrf: Vrf, peer: ExternalPeer) -> str:
 
 
 def external_groups(vrf: Vrf) -> Statement | None:
-    """Return ``protocols bgp`` of a VRF: a group for each router, a session for each link to it; None without routers."""
+    """Return ``protocols bgp`` of a VRF, with a group for each external router and a session for each link to it; None without external routers."""
     routers = dict.fromkeys(external.router for external in vrf.external)
     return block(
         "bgp", [_group(vrf, [external for external in vrf.external if external.router == name]) for name in routers]
@@ -105,7 +105,7 @@ def _group(vrf: Vrf, peers: list[ExternalPeer]) -> Statement | None:
 
 
 def external_policies(config: DeviceConfig) -> list[Statement | None]:
-    """Return the policies for external routers: only listed prefixes are accepted, and advertised."""
+    """Return the policies for external routers: only listed prefixes are accepted and advertised."""
     statements: dict[str, Statement | None] = {}
     for vrf in config.vrfs:
         for peer in vrf.external:
@@ -125,11 +125,11 @@ def external_policies(config: DeviceConfig) -> list[Statement | None]:
 
 
 RECOVERY_MINUTES = 9
-"""Minutes that a MAC address that moves too often stays blocked (Juniper validated designs, storage-leaf1)."""
+"""The time in minutes for which a MAC address that moves too often stays blocked (Juniper validated designs, storage-leaf1)."""
 
 
 def mac_vrf(config: DeviceConfig) -> Statement | None:
-    """Return the instance with its VLANs and ports; None without one. Gateways are anycast, so that none is advertised."""
+    """Return the MAC-VRF with its VLANs and ports; None without one. Gateways are anycast, so their addresses are not advertised."""
     instance = config.mac_vrf
     if instance is None:
         return None
@@ -168,14 +168,14 @@ def mac_vrf(config: DeviceConfig) -> Statement | None:
 
 GROUP = "overlay"
 FROM_SPINE = "from-spine-evpn"
-"""The community that spines add to EVPN routes, and that leaves send back to none of them."""
+"""The community that spines add to EVPN routes. Leaves send no route with this community back to spines."""
 
 TO_NEIGHBORS = "evpn-to-neighbors"
 EXPORT = "tenant-prefixes"
 
 
 def overlay_group(config: DeviceConfig) -> Statement | None:
-    """Return the group of sessions from loopback to loopback; None without an overlay. The next hop stays the leaf that originated (RFC 9136)."""
+    """Return the group of sessions between loopbacks; None without an overlay. The next hop stays the leaf that originated the route (RFC 9136)."""
     overlay = config.overlay
     if overlay is None:
         return None
@@ -195,7 +195,7 @@ def overlay_group(config: DeviceConfig) -> Statement | None:
 
 
 def overlay_policies(config: DeviceConfig) -> list[Statement | None]:
-    """Return the policies for overlay neighbors, and those by which prefixes of a VRF become type-5 routes."""
+    """Return the policies for overlay neighbors, and the policies that convert prefixes of a VRF to type-5 routes."""
     overlay = config.overlay
     if overlay is None:
         return []
@@ -249,7 +249,7 @@ def _color_terms(config: DeviceConfig, overlay: OverlayConfig) -> list[Statement
 
 
 def overlay_communities(config: DeviceConfig) -> list[Statement | None]:
-    """The community by which a leaf knows what came from a spine."""
+    """Return the community by which a leaf recognizes routes from a spine."""
     if config.overlay is None or config.bgp is None:
         return []
     value = config.overlay.from_spine
@@ -260,7 +260,7 @@ def overlay_communities(config: DeviceConfig) -> list[Statement | None]:
 
 
 def routing_instances(config: DeviceConfig) -> list[Statement | None]:
-    """A VRF per tenant, with its gateways and its type-5 routes; the instance of bridged VLANs."""
+    """Return a VRF for each tenant, with its gateways and its type-5 routes, and the instance of bridged VLANs."""
     return [*(_vrf(config, vrf) for vrf in config.vrfs), mac_vrf(config)]
 
 
@@ -322,7 +322,7 @@ def _target_name(target: str) -> str:
 
 
 def target_policies(config: DeviceConfig) -> list[Statement | None]:
-    """Return the policies of VRFs that take the routes of several others: their imports and their exports."""
+    """Return the import and export policies of VRFs that import routes of several other VRFs."""
     statements: list[Statement | None] = []
     for vrf in _by_policy(config):
         taken = choices("community", [_target_name(target) for target in vrf.import_targets])
@@ -341,13 +341,13 @@ def target_policies(config: DeviceConfig) -> list[Statement | None]:
 
 
 def target_communities(config: DeviceConfig) -> list[Statement | None]:
-    """The communities that those policies name."""
+    """Return the communities that the policies of ``target_policies`` name."""
     named = dict.fromkeys(target for vrf in _by_policy(config) for target in (*vrf.import_targets, *vrf.export_targets))
     return [block(("community", _target_name(target)), choices("members", [target])) for target in named]
 
 
 def tunnel_source(config: DeviceConfig) -> Statement | None:
-    """Return ``switch-options``: tunnels over IPv6 say so; None over IPv4, for which the validated configuration states no source."""
+    """Return ``switch-options`` for tunnels over IPv6; None over IPv4, for which the validated configuration has no such source."""
     overlay = config.overlay
     if overlay is None or not overlay.endpoints or overlay.loopback.family == "ipv4":
         return None
@@ -355,7 +355,7 @@ def tunnel_source(config: DeviceConfig) -> Statement | None:
 
 
 def composite_next_hop(config: DeviceConfig) -> Statement | None:
-    """Return the statement by which type-5 next hops share what the prefixes of a leaf have in common (Juniper validated design, leaf1); None without VRFs."""
+    """Return the statement by which type-5 next hops of one leaf share their common part (Juniper validated design, leaf1); None without VRFs."""
     if not config.vrfs:
         return None
     return block("chained-composite-next-hop", block("ingress", leaf("evpn")))

@@ -1,4 +1,4 @@
-"""BGP, IS-IS, policies, routing options, and how next-hop groups are shared."""
+"""Rendering of BGP, IS-IS, policies, routing options, and the sharing of next-hop groups."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ LOAD_BALANCE_POLICY = "load-balance"
 
 
 def bgp(config: model.DeviceConfig) -> Statement | None:
-    """Return ``protocols bgp``: one group per path color, and on leaves the prefixes that are advertised by color; None without BGP."""
+    """Return ``protocols bgp``: one group for each path color and, on leaves, the prefixes that are advertised by color; None without BGP."""
     if config.bgp is None:
         return None
     underlay = config.bgp
@@ -212,7 +212,7 @@ def routing_options(config: model.DeviceConfig) -> Statement | None:
 
 
 def forwarding_options(config: model.DeviceConfig) -> Statement | None:
-    """Return ``forwarding-options``: dynamic load balancing and hash fields; DSCPs of tunnels, if the model needs them. None if empty."""
+    """Return ``forwarding-options``: dynamic load balancing and hash fields, and DSCPs of tunnels if the model needs them. None if empty."""
     intent = config.balancing
     fields = [leaf("layer-3") if intent.hash.layer3 else None, leaf("layer-4") if intent.hash.layer4 else None]
     return block(

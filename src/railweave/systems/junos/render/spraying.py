@@ -1,8 +1,8 @@
-"""Random spraying on PTX: of every packet, or of those alone whose RDMA opcode lets a NIC take them in any order.
+"""Rendering of random spraying on PTX: of every packet, or only of packets whose RDMA opcode allows a NIC to accept them in any order.
 
-The long-haul article has this form. A filter on the ports that packets come in by puts packets of these opcodes into a
-forwarding instance with a copy of all routes. Routes that it exports into the forwarding table are shared at random, all others
-by flow. Names are the article's.
+The form is from the long-haul article, and so are the names. A filter on the ingress ports puts packets with these
+opcodes into a forwarding instance that has a copy of all routes. The routes of this instance in the forwarding table
+are shared at random, all others by flow.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def spraying_firewall(config: DeviceConfig) -> Statement | None:
 
 
 def spraying_filter(config: DeviceConfig, port: str) -> Statement | None:
-    """Return ``filter input`` of a port whose packets are looked at; None on any other port."""
+    """Return ``filter input`` of a port whose packets are examined; None on any other port."""
     if not config.balancing.sprays_by_opcode or port not in config.balancing.filtered_ports:
         return None
     return block("filter", leaf("input", SPRAYING_FILTER))
@@ -68,7 +68,7 @@ def instance(config: DeviceConfig) -> Statement | None:
 
 
 def policies(config: DeviceConfig, plain: str) -> list[Statement | None]:
-    """Policies of the forwarding table; ``plain`` is the name of that where nothing is sprayed."""
+    """Return the policies of the forwarding table. ``plain``: the name of the policy without spraying."""
     balancing = config.balancing
     if not balancing.random:
         return [block(("policy-statement", plain), block("then", leaf("load-balance", "per-packet")))]
@@ -96,5 +96,5 @@ def policies(config: DeviceConfig, plain: str) -> list[Statement | None]:
 
 
 def exported(config: DeviceConfig, plain: str) -> str:
-    """The name of the forwarding table's export policy."""
+    """Return the name of the forwarding table's export policy. ``plain``: the name of the policy without spraying."""
     return LB_POLICY if config.balancing.random else plain

@@ -1,7 +1,8 @@
-"""The state of a Junos Evolved switch: what is asked of it, and what the answers say.
+"""The state of a Junos Evolved switch: the queries, and the meaning of the answers.
 
-Forms are those of Juniper's published models of 24.4 (``junos-rpc-*``) and of NAPALM's and SuzieQ's public data, read from XML or from
-Junos' own JSON. Of what deterministic path forwarding added in 25.4 no form is published: its sessions are read as any others.
+The forms of answers are those of Juniper's published models of 24.4 (``junos-rpc-*``) and of the public test data of
+NAPALM and SuzieQ. They are read from XML or from Junos's own JSON. No form is published for additions by deterministic
+path forwarding in 25.4, so its sessions are read as ordinary sessions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers about BGP, BFD, IS-IS, OSPF, routes and neighbors, read."""
+"""Answers of Junos about BGP, BFD, IS-IS, OSPF, routes and neighbors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INDEX = re.compile(r"\d+")
 
 
 def port_of(name: str | None) -> str | None:
-    """Return a port by its own name: the unit 0 of a port is the port; None without a name."""
+    """Return the name of a port from the name of its unit 0; other names are unchanged. None without a name."""
     return name.removesuffix(".0") if name and "/" in name else name
 
 
@@ -32,7 +32,7 @@ _NEIGHBOR = Fields(
 
 
 def lldp(answer: Value) -> dict[str, tuple[protocols.LldpNeighbor, ...]]:
-    """The neighbors of ``show lldp neighbors`` by local port. A remote port's id that is an SNMP index gives way to its description."""
+    """Return the neighbors in ``show lldp neighbors``, by local port. If the remote port's id is an SNMP index, its description is used instead."""
     made: dict[str, tuple[protocols.LldpNeighbor, ...]] = {}
     for neighbor in answer.find("lldp-neighbor-information"):
         names = [neighbor.get(key).text() for key in ("lldp-local-port-id", "lldp-local-interface")]
@@ -64,7 +64,7 @@ ipv6_neighbors = listed(
         interface=_port,
     ),
 )
-"""The neighbor cache of ``show ipv6 neighbors``."""
+"""Return the neighbor cache in ``show ipv6 neighbors``."""
 
 ipv4_neighbors = listed(
     "..arp-table-entry",
@@ -74,7 +74,7 @@ ipv4_neighbors = listed(
         interface=lambda name: port_of((name.text() or "").partition(" ")[0]),  # an IRB's is followed by the port
     ),
 )
-"""The ARP table of ``show arp no-resolve``, in the form that NAPALM's table of it has."""
+"""Return the ARP table in ``show arp no-resolve``, in the form that NAPALM's table for this command has."""
 
 
 def _conflicts(value: Value) -> tuple[str, ...]:
@@ -106,13 +106,13 @@ _ADVERTISING = Fields(
 
 
 def advertising(answer: Value) -> dict[str, protocols.RouterAdvertising]:
-    """Router advertisements by interface, of ``show ipv6 router-advertisement``."""
+    """Return the router advertisements by interface, from ``show ipv6 router-advertisement``."""
     ports = ((_port(value.get("interface-name")), value) for value in answer.find("ipv6-ra-interface"))
     return {name: _ADVERTISING(value) for name, value in ports if name is not None}
 
 
 def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
-    """Return every route that was asked for by itself, and those of whole tables; None if no routes were asked for."""
+    """Return all routes in the answers about single routes and about whole tables, or None if no routes were requested."""
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     tables = [name for name in answers.texts if name.startswith(("routes-", "static-", "aggregate-"))]
     if not asked and not tables:
@@ -138,7 +138,7 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
 
 
 def route_counts(answer: Value) -> dict[str, dict[str, int]]:
-    """The numbers of active routes of BGP and IS-IS in ``inet.0`` and ``inet6.0``, of ``show route summary``."""
+    """Return the number of active BGP and IS-IS routes in ``inet.0`` and ``inet6.0``, from ``show route summary``."""
     counts: dict[str, int] = {}
     for table in answer.find("route-table"):
         family = {"inet.0": "ipv4", "inet6.0": "ipv6"}.get(table.get("table-name").text() or "")
@@ -150,7 +150,7 @@ def route_counts(answer: Value) -> dict[str, dict[str, int]]:
 
 
 def filters(answer: Value) -> tuple[protocols.PacketFilter, ...]:
-    """Return the firewall filters in force, of ``show firewall``; one for each port has the port's name in its own: ``NAME-et-0/0/0.0-i``."""
+    """Return the firewall filters in force, from ``show firewall``. A filter for a single port has a name with that port: ``NAME-et-0/0/0.0-i``."""
     names = (entry.get("filter-name").text() for entry in answer.find("filter-information"))
     filters: list[protocols.PacketFilter] = []
     for name in dict.fromkeys(filter(None, names)):
@@ -222,7 +222,7 @@ _TARGETS = Fields(
 
 
 def vrfs(answer: Value, instances: Value) -> dict[str, protocols.VrfState]:
-    """The VRFs of ``show evpn l3-context extensive``, with the route targets of ``show route instance detail``."""
+    """Return the VRFs in ``show evpn l3-context extensive``, with the route targets from ``show route instance detail``."""
     targets = {
         value.get("instance-name").text(): value.get("instance-vrf") for value in instances.find("instance-core")
     }
@@ -231,13 +231,13 @@ def vrfs(answer: Value, instances: Value) -> dict[str, protocols.VrfState]:
 
 
 def vnis(answer: Value) -> dict[int, protocols.VniState]:
-    """The VNIs of VRFs; those of VLANs have no form that was tried."""
+    """Return the VNIs of VRFs. VNIs of VLANs are missing, because no form of their answer was tried."""
     known = vrfs(answer, answer.made(None)).values()
     return {vrf.vni: protocols.VniState(vrf.vni, 3, vrf.name) for vrf in known if vrf.vni is not None}
 
 
 def evpn(prefixes: Value, macs: Value) -> protocols.EvpnRoutes:
-    """Type 5 routes that were received and accepted, by VRF; MAC entries for type 2."""
+    """Return the type-5 routes that were received and accepted, by VRF, and the number of MAC entries for type 2."""
     by_vrf = {
         name: tuple(
             prefix
@@ -275,7 +275,7 @@ _SESSION = Fields(
 
 
 def sessions(answers: Iterable[Value], now: float | None) -> tuple[protocols.BgpSession, ...]:
-    """The sessions of ``show bgp summary`` in its forms, and of ``show bgp neighbor``, which says most and comes last."""
+    """Return the sessions in the forms of ``show bgp summary`` and in ``show bgp neighbor``, which has the most detail and comes last."""
     made: dict[tuple[str, str | None], protocols.BgpSession] = {}
     for answer in answers:
         for peer in answer.find("bgp-peer"):
@@ -321,7 +321,7 @@ _BFD = Fields(
 
 
 def bfd_sessions(answer: Value) -> tuple[protocols.BfdSession, ...]:
-    """The sessions of ``show bfd session extensive``; its times are seconds with decimals."""
+    """Return the sessions in ``show bfd session extensive``, whose times are in decimal seconds."""
     made: list[protocols.BfdSession] = []
     for session in answer.find("bfd-session"):
         if (name := session.get("session-neighbor").text()) is not None:
@@ -338,4 +338,4 @@ adjacencies = listed(
         interface=_port,
     ),
 )
-"""The adjacencies of ``show isis adjacency``."""
+"""Return the adjacencies in ``show isis adjacency``."""

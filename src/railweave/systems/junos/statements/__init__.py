@@ -1,1 +1,1 @@
-"""Statements of Junos, one table a subject: each row prints, reads and explains a statement (``systems.junos.table``)."""
+"""Statement tables of Junos, one for each subject. Each row prints, reads and explains a statement (``systems.junos.table``)."""

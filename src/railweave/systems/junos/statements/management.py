@@ -1,4 +1,4 @@
-"""Management of Junos: ``system``, ``snmp``, certificates, the instance of the management port, LLDP and layer-2 server ports."""
+"""Management statements of Junos: ``system``, ``snmp``, certificates, the instance of the management port, LLDP and layer-2 server ports."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ ADDRESSES: dict[Family, Codec] = {
     "ipv4": Codec(r"192\.0\.2\.\d", partial(_of_family, family="ipv4"), word=r"[0-9.]+"),
     "ipv6": Codec(r"2001:db8::\d", partial(_of_family, family="ipv6"), word=r"[0-9a-f.:]+"),
 }
-"""Addresses of one family."""
+"""The codec for addresses of each family."""
 
 
 def whole(low: int, high: int) -> Codec:
-    """Return the codec of a number from ``low`` to ``high``. The reader takes other numbers too."""
+    """Return the codec for numbers from ``low`` to ``high``. The reader also accepts other numbers."""
     return Codec(in_range(low, high), words.whole, says=f"{low}-{high}")
 
 
@@ -57,7 +57,7 @@ SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "i
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A login server. ``timeout`` is None if Junos' own holds."""
+    """A login server. ``timeout`` is None if Junos's default applies."""
 
     host: str
     key: str | None = None
@@ -67,7 +67,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A public key, with its kind apart."""
+    """A public key, with its type as a separate field."""
 
     kind: str
     key: str
@@ -75,7 +75,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A user. A class that railweave does not have is that of the fewest rights."""
+    """A user account. A login class that railweave does not know is read as the class with the fewest rights."""
 
     role: Literal["super-user", "operator", "read-only"] = "read-only"
     password: str | None = None
@@ -84,14 +84,14 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """The prefixes that may ask with a community in a routing instance."""
+    """The prefixes from which requests with the community are allowed in a routing instance."""
 
     clients: tuple[Prefix, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """A community of SNMP: its access, the prefixes that may ask with it, and those of routing instances."""
+    """An SNMP community: its access, the prefixes from which it may be used, and those for routing instances."""
 
     name: str
     access: str = ""
@@ -102,7 +102,7 @@ class Community:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """A user of SNMP version 3: its keys."""
+    """A user of SNMP version 3, with keys."""
 
     auth: str | None = None
     privacy: str | None = None
@@ -122,7 +122,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The management plane as the statements have it. ``order`` is the order in which logins ask servers."""
+    """The management plane in the form of its statements. ``order``: the order in which logins use servers and local passwords."""
 
     name: str = ""
     release: str = ""
@@ -320,12 +320,12 @@ ROWS: tuple[Row, ...] = (
     ),
 )
 SYSTEM = Tree(System, ROWS, disrupts=())
-"""The management plane, without protocols."""
+"""The statements of the management plane, without protocols."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """LLDP, its management address, and the ports that are shut if a bridge is heard there."""
+    """LLDP, its management address, and the ports that are shut down if a bridge is detected."""
 
     lldp: bool = False
     lldp_interval: int | None = None
@@ -365,4 +365,4 @@ NEIGHBORS = Tree(
     ),
     disrupts=(),
 )
-"""LLDP with interface names as port IDs, so that cabling can be checked against the plan, and the guard of server ports."""
+"""The statements of LLDP, with interface names as port IDs so that cabling can be compared with the plan, and of the guards of server ports."""

@@ -1,6 +1,6 @@
-"""Rules of SONiC that its published models let through: what daemons look up by name, number or lane, and what belongs together.
+"""Lint rules for SONiC that its published models do not check: names, numbers or lanes that daemons look up, and settings that belong together.
 
-They need neither libyang nor the models, so they run on every build. A rule's docstring names its source.
+They need neither libyang nor the models, so they run in every build. A rule's docstring names its source.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A device's two files as rules read them, and rules about buffers, daemons, ports and rows that name rows of other tables."""
+"""A device's two files in the form that rules read, and rules about buffers, daemons, ports and rows that name rows of other tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ fault = partial(check, severity="error", applies="sonic")
 
 @dataclass(frozen=True)
 class Files:
-    """``config_db.json`` as tables, ``frr.conf`` as sections."""
+    """``config_db.json`` as tables, and ``frr.conf`` as sections."""
 
     tables: Tables
     routing: list[Section]
@@ -43,7 +43,7 @@ def text(row: Row, field: str) -> str:
 
 
 def number(value: str) -> int | None:
-    """Return a value as a number, or None if it is no number."""
+    """Return a value as a number, or None if it is not a number."""
     return int(value) if value.isascii() and value.lstrip("-").isdecimal() else None
 
 
@@ -186,7 +186,7 @@ FIELDS = {
     ("VXLAN_EVPN_NVO", "source_vtep"): "VXLAN_TUNNEL",
     ("VXLAN_TUNNEL_MAP", "vlan"): "VLAN",
 }
-"""Fields that hold the name of a row, and its table."""
+"""The table of the row that a field names, by the field."""
 
 KEYS = {
     "PORT_QOS_MAP": "PORT",
@@ -200,7 +200,7 @@ KEYS = {
     "VXLAN_TUNNEL_MAP": "VXLAN_TUNNEL",
     "ACL_RULE": "ACL_TABLE",
 }
-"""Tables whose rows are called after rows of another."""
+"""The table whose row names begin the keys of another table, by that other table."""
 
 _GLOBAL = {"global", "GLOBAL", "CPU"}
 

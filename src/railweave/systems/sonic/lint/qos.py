@@ -1,4 +1,4 @@
-"""Maps, queues, schedulers, marking, PFC and its watchdog."""
+"""Rules about maps, queues, schedulers, marking, PFC and its watchdog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules on which ``frr.conf`` and ``config_db.json`` must agree."""
+"""Rules about settings that must be the same in ``frr.conf`` and ``config_db.json``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 ROUTED = ("INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE")
-"""Tables of interfaces that have addresses."""
+"""The tables of interfaces with addresses."""
 
 
 @fault(

@@ -1,1 +1,1 @@
-"""Devices and their tables: what the rows of ``statements`` come to in a ``DeviceConfig``, and back."""
+"""Conversion between a ``DeviceConfig`` and the rows of SONiC's tables (``statements``)."""

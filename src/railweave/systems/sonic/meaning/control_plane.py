@@ -1,4 +1,4 @@
-"""Access lists of the control plane: ``ACL_TABLE`` and ``ACL_RULE`` of a device, and the rules that such tables are those of."""
+"""Conversion between the rules of the control plane and the tables ``ACL_TABLE`` and ``ACL_RULE``."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 SERVICES = {"ssh": "SSH", "snmp": "SNMP", "ntp-replies": "NTP", "grpc": "EXTERNAL_CLIENT"}
-"""Services that a table can be for, by our rules."""
+"""The services for which railweave's rules use a table."""
 
 SESSIONS = "ANY"
-"""The service of rules that are for every protocol and port."""
+"""The service of rules that apply to every protocol and port."""
 
 _IP: dict[Family, str] = {"ipv4": "IP", "ipv6": "IPV6"}
 _TYPE: dict[Family, str] = {"ipv4": "L3", "ipv6": "L3V6"}
@@ -111,7 +111,7 @@ _SOURCES = ("SRC_IP", "SRC_IPV6")
 
 
 def control_plane_of(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
-    """The rules of the design that the lists' rows are those of; None if there are no lists of the control plane."""
+    """Return the rules of the control plane that correspond to the rows of access lists; None if there are no such lists."""
     services = {row.key: row.words("services") for row in tables.rows("ACL_TABLE") if row.text("type") == "CTRLPLANE"}
     managers: dict[Prefix, None] = {}
     for row in tables.rows("ACL_RULE"):

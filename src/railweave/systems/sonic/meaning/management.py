@@ -1,4 +1,4 @@
-"""Identity and management of a device and of its tables (``statements.management``)."""
+"""Conversion between the identity and management of a device and its tables (``statements.management``)."""
 
 from __future__ import annotations
 
@@ -42,13 +42,14 @@ _TACACS, _RADIUS = 49, 1812
 
 
 def system_of(config: DeviceConfig) -> System:
-    """Return identity and management as tables have them.
+    """Return identity and management in the form of tables.
 
-    - Routing is in ``frr.conf`` and nowhere else: ``split-unified``. Without ``frr_mgmt_framework_config`` SONiC starts no bfdd
-      (sonic-buildimage, branches 202405 to 202605 and master, ``dockers/docker-fpm-frr/frr/supervisord``; see ``daemons``).
+    - Routing is only in ``frr.conf`` (``split-unified``). Without ``frr_mgmt_framework_config`` SONiC starts no bfdd
+      (sonic-buildimage, branches 202405 to 202605 and master, ``dockers/docker-fpm-frr/frr/supervisord``; see
+      ``daemons``).
     - Router advertisements come from FRR, with the designed timers, so SONiC's own daemon for them (``radv``) is off.
-    - Only ``FEATURE`` decides if LLDP runs: no daemon reads the table ``LLDP`` (sonic-buildimage, ``dockers/docker-lldp``: lldpmgrd reads
-      ports and the name of the switch).
+    - Only ``FEATURE`` decides if LLDP runs: no daemon reads the table ``LLDP`` (sonic-buildimage,
+      ``dockers/docker-lldp``: lldpmgrd reads ports and the name of the switch).
     - Counting of marks is off by default (sonic-buildimage, ``init_cfg.json.j2``).
     """
     management, qos, hashed = config.management, config.qos, config.balancing.hash
@@ -99,7 +100,7 @@ def _ranked(servers: Sequence[LoginServer], usual: int) -> dict[str, Server]:
 
 
 def kbps(config: DeviceConfig, port: Interface) -> int | None:
-    """Return the limit of floods on a port in kb/s; None if it has none."""
+    """Return the limit of floods on a port in kb/s, or None if it has no limit."""
     percent = config.storm_control()
     if percent is None or port not in config.edge_ports():
         return None
@@ -107,14 +108,14 @@ def kbps(config: DeviceConfig, port: Interface) -> int | None:
 
 
 def management_port(system: System) -> tuple[InterfaceAddress, Address]:
-    """Return the address of the management port, and its gateway."""
+    """Return (address of the management port, its gateway)."""
     if not system.addresses:
         return UNKNOWN, UNKNOWN.address
     return system.addresses[0].address, system.addresses[0].gateway or UNKNOWN.address
 
 
 def management_of(system: System, interfaces: Sequence[Interface], reader: TableReader) -> Management:
-    """Return the management plane of a device. What is not as it can be there is not understood."""
+    """Return the management plane of a device. Values that the configuration cannot represent are marked as not understood."""
     read = system.management or Management()
     grpc = system.features.get("gnmi", False) and system.grpc_port is not None
     login = read.login()

@@ -1,4 +1,4 @@
-"""VLANs, VRFs and the tunnel of a device and of its tables (``statements.vlans``)."""
+"""Conversion between the VLANs, VRFs and tunnel of a device and its tables (``statements.vlans``)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TRANSIT = "VNI of "
 
 
 def vlans_of(config: DeviceConfig) -> Vlans:
-    """Return VLANs, one for each segment of servers and for the VNI of each VRF, and the tunnel, as tables have them."""
+    """Return the tunnel and the VLANs in the form of tables: one VLAN for each segment of servers, and one for the VNI of each VRF."""
     names, bridged = vrf_names(config), [each for each in config.gateways if each.vlan is not None]
     vlans = {each.name: Vlan(each.vlan, each.description, each.mtu) for each in bridged}
     vlans |= {f"Vlan{vlan}": Vlan(vlan) for vlan in config.bare_vlans()}
@@ -64,14 +64,14 @@ def vlans_of(config: DeviceConfig) -> Vlans:
 
 @dataclass(frozen=True)
 class Membership:
-    """The VLANs of a port: ``vlan``, the one without a tag, else the first; and the numbers of those with a tag."""
+    """The VLANs of a port. ``vlan``: its untagged VLAN, or else the first. The other field has the numbers of its tagged VLANs."""
 
     vlan: str
     tagged: tuple[int, ...] = ()
 
 
 def members(vlans: Vlans, reader: TableReader) -> dict[str, Membership]:
-    """Return the VLANs of each port that is in any."""
+    """Return the VLANs of each port that is a member of a VLAN."""
     untagged: dict[str, str] = {}
     tagged: dict[str, dict[str, int]] = {}
     for member, has_tag in vlans.members.items():
@@ -106,7 +106,7 @@ class Tunnels:
 
 
 def tunnels(vlans: Vlans) -> Tunnels:
-    """Return the tunnel. The VLAN of a VRF's VNI has no ports: SONiC routes between tunnels by way of it."""
+    """Return the tunnel. The VLAN of a VRF's VNI has no ports; SONiC routes between tunnels through it."""
     of_vni = {vni: vrf for vrf, vni in vlans.vrfs.items() if vni}
     mapped = [each for each in vlans.mapped if each.vni is not None]
     return Tunnels(
@@ -117,7 +117,7 @@ def tunnels(vlans: Vlans) -> Tunnels:
 
 
 def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[str, str]:
-    """Return the names of VRFs in the design, by their names here: the VLAN of a VRF's VNI says so in our configurations."""
+    """Return the names of VRFs in the design, by their names on the switch. In railweave's files, the VLAN of a VRF's VNI contains this name."""
     for vlan, vrf in vxlan.transit.items():
         if vlans.gateways.get(vlan, Gateway()).vrf != vrf:
             reader.leave_field(f"VLAN_INTERFACE {vlan}", "vrf_name")
@@ -128,7 +128,7 @@ def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[st
 def gateways(
     vlans: Vlans, tables: Rows, reader: TableReader, ports: Mapping[str, Port], vxlan: Tunnels, routed: Collection[str]
 ) -> Iterator[DeviceGateway]:
-    """Yield gateways of VLANs, and ports of servers that route by themselves."""
+    """Yield the gateways of VLANs, then those of ports that are routed to servers."""
     for name, vlan in vlans.vlans.items():
         gateway = vlans.gateways.get(name)
         if vlan.up is False and (name in vxlan.transit or gateway is None):
@@ -163,7 +163,7 @@ def _gateway(port: Port, description: str, mtu: int | None) -> DeviceGateway:
 def mac_vrf(
     from_frr: MacVrf | None, vxlan: Tunnels, bgp: Bgp | None, interfaces: Collection[Interface]
 ) -> MacVrf | None:
-    """Return the bridging instance: VLANs that have a VNI, with the route targets that FRR has for those; None without a VNI."""
+    """Return the bridging instance: VLANs that have a VNI, with FRR's route targets for them; None without a VNI."""
     known = {vlan.vni: vlan for vlan in from_frr.vlans} if from_frr else {}
     if not known and not vxlan.bridged:
         return None

@@ -1,6 +1,6 @@
-"""Read ``config_db.json``, also as ``show runningconfiguration all`` prints it, and ``frr.conf`` beside it.
+"""Reader of ``config_db.json``, also in the form that ``show runningconfiguration all`` prints, and of ``frr.conf``.
 
-Where routing is in tables of its own ("unified"), those are read as the lines of FRR that they come to.
+If routing is in tables ("unified"), these tables are converted to the equivalent FRR lines and read like ``frr.conf``.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """Return a text as a tree: tables, or lines of FRR."""
+    """Return a text as a tree of tables, or of FRR lines."""
     return _tables(rows(text)) if _is_tables(file, text) else frr_tree(as_given(sections(text)))
 
 

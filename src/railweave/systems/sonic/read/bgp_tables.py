@@ -1,7 +1,8 @@
-"""BGP and policies in tables of ``config_db.json``, as SONiC's own daemons give them to FRR: the lines that they come to.
+"""Conversion of BGP and policies in tables of ``config_db.json`` to the FRR lines that SONiC's own daemons make of them.
 
-Two daemons do so: ``frrcfgd`` where ``BGP_GLOBALS`` stands (sonic-buildimage, sonic-bgp-global.yang and its neighbors), else
-``bgpcfgd``, which knows ``BGP_NEIGHBOR`` and has templates for the rest (sonic-buildimage, dockers/docker-fpm-frr).
+There are two such daemons: ``frrcfgd`` if ``BGP_GLOBALS`` exists (sonic-buildimage, sonic-bgp-global.yang and its
+neighbors), or else ``bgpcfgd``, which knows ``BGP_NEIGHBOR`` and has templates for the rest (sonic-buildimage,
+dockers/docker-fpm-frr).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Lines:
-    """Lines of FRR, and the fields that each was made of: they are understood if it is."""
+    """FRR lines, each with the fields of rows from which it was made. A field is understood if its line is."""
 
     sections: list[Section] = field(default_factory=list[Section])
     sources: list[tuple[Section, Row, tuple[str, ...]]] = field(
@@ -29,14 +30,14 @@ class Lines:
     )
 
     def add(self, below: list[Section], text: str, row: Row, *fields: str) -> Section:
-        """A line that a row's fields come to."""
+        """Add a line that was made from ``fields`` of a row, and return it."""
         made = Section(text, at=row.lines.get(fields[0], row.line) if fields else row.line)
         below.append(made)
         self.sources.append((made, row, fields))
         return made
 
     def understood(self, taking: SectionReader) -> None:
-        """Take the fields whose lines were understood."""
+        """Mark the fields whose lines were understood as understood."""
         known = {id(section) for section, _, understood in taking.lines() if understood}
         for section, row, fields in self.sources:
             if id(section) in known:
@@ -44,7 +45,7 @@ class Lines:
                 row.taken.update(name for name in fields if name in row.fields)
 
     def fields(self, below: list[Section], row: Row, forms: Mapping[str, Form], name: str = "") -> None:
-        """Add the lines of a row's fields. ``name`` is that of a neighbor."""
+        """Add the lines for the fields of a row. ``name``: the name of the neighbor."""
         for field_name, form in forms.items():
             if field_name in row.fields:
                 value = peek(row, field_name)
@@ -61,13 +62,13 @@ class Lines:
 
 
 Form = str | dict[str, str]
-"""The line that a field comes to: for any value, or by the value. An empty one is what holds without the field."""
+"""The line for a field: one for any value, or one by value. An empty line means that the value is the default."""
 OTHER = "*"
-"""Any other value; without it such a field is not understood."""
+"""The key for any other value. Without this key, a field with another value is not understood."""
 
 
 def peek(row: Row, name: str) -> str:
-    """The value of a field that is understood by the line it comes to."""
+    """Return the value of a field without marking it; it is marked as understood with its line."""
     text = row.text(name)
     row.leave(name)
     return text
@@ -77,7 +78,7 @@ _LISTED = {"ipv4": "ip", "ipv6": "ipv6"}
 
 
 def policies(tables: Rows, frr_lines: Lines) -> None:
-    """The lines that the tables come to."""
+    """Add the lines of policies in the tables to ``frr_lines``."""
     _prefix_sets(tables, frr_lines)
     _community_sets(tables, frr_lines)
     _route_maps(tables, frr_lines)
@@ -159,7 +160,7 @@ _FAMILIES = {"ipv4_unicast": "ipv4 unicast", "ipv6_unicast": "ipv6 unicast", "l2
 
 
 def lines(tables: Rows, ports: dict[str, Port]) -> Lines:
-    """The lines that the tables of BGP and of policies come to."""
+    """Return the lines of the tables of BGP and policies."""
     frr_lines = Lines()
     policies(tables, frr_lines)
     if tables.has("BGP_GLOBALS"):

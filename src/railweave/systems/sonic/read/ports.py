@@ -1,4 +1,4 @@
-"""Ports, their splits, interfaces with addresses, VLANs with gateways, VRFs and the tunnel."""
+"""Derivation of ports, their splits, interfaces with addresses, VLANs with gateways, VRFs and the tunnel from tables."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 Cipher = Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"]
 
 ADDRESSED = ("LOOPBACK_INTERFACE", "INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_SUB_INTERFACE")
-"""Tables of interfaces with addresses."""
+"""The tables of interfaces with addresses."""
 
 MTU = 9100
-"""The MTU of a port where its row has none (sonic-buildimage, sonic-port.yang)."""
+"""The MTU of a port without one in its row (sonic-buildimage, sonic-port.yang)."""
 
 _MODE = re.compile(r"(\d{1,2})x(\d{1,4})G(?:\[[^\]]*\])?(?:\(\d+\))?")
 _FECS: Mapping[str, Fec] = {"": "", "rs": "", "none": "none", "fc": "fc"}
@@ -42,7 +42,7 @@ def model_of(sku: str) -> str:
 
 
 def addressed(tables: Rows, known: dict[str, Port]) -> None:
-    """Put the addresses of all interfaces to what FRR says of them; VRFs too."""
+    """Add the addresses and VRFs of all interfaces in the tables to the interfaces in ``known``."""
     for table in ADDRESSED:
         for row in tables.rows(table):
             name, bar, text = row.key.partition("|")
@@ -57,7 +57,7 @@ def addressed(tables: Rows, known: dict[str, Port]) -> None:
 
 
 def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
-    """Ports that are split, or run slower as a whole, by the way that each is broken out."""
+    """Return the ports that are split, or that run below their highest speed as a whole."""
     split_ports: list[Split] = []
     first = model.ports[0].first if model else 0
     for place, row in enumerate(tables.rows("BREAKOUT_CFG")):
@@ -76,19 +76,19 @@ def splits(tables: Rows, model: SwitchModel | None) -> tuple[Split, ...]:
 
 @dataclass(frozen=True)
 class Uses:
-    """The uses of ports: links of the fabric, to routers outside, gateways of their own, and VLANs by port."""
+    """The uses of ports: links of the fabric, links to external routers, gateways, and the VLANs of each port."""
 
     fabric: Collection[str]
     outside: Mapping[str, list[tuple[str, int | None]]]
-    """The interfaces that a port to a router routes by, and their tags, by the name of the port."""
+    """The interfaces with which a port to an external router routes, with their VLAN tags, by the name of the port."""
     routed: Collection[str]
     vlans: Mapping[str, Membership]
     paused: Collection[str]
-    """Ports with PFC; empty: no port has it, and nothing is said."""
+    """The ports with PFC. If it is empty, no port has PFC."""
 
 
 def used(row: Row, uses: Uses) -> bool:
-    """Return whether a port is cabled: it is described, or up, or something is on it."""
+    """Return True if a port is cabled: it has a description, is up, or is in use."""
     described, up = bool(row.text("description")), row.text("admin_status")
     if up not in {"up", "down", ""}:
         row.leave("admin_status")

@@ -1,4 +1,4 @@
-"""Quality of service: classes by their queues, marking, PFC, the watchdog, and the packet buffer."""
+"""Derivation of QoS: classes by their queues, marking, PFC, the watchdog, and the packet buffer."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _PROFILE = re.compile(r"pg_lossless_(\d{1,7})_(\d{1,7})m(?:_(\d{1,6}))?_profile"
 _OWN_THRESHOLD = re.compile(r"egress_queue\d+_profile")
 _MOST_PERCENT = 100
 SERVER_PORT = 9216
-"""The MTU of a server's port, frame and all, where a fabric file does not say."""
+"""The MTU of a server port, including the frame header, if a fabric file does not state it."""
 
 
 @dataclass
 class Buffering:
-    """The contents of buffer tables. ``thresholds`` are those of queues that have one of their own."""
+    """The contents of buffer tables. ``thresholds``: the thresholds of queues with a value of their own."""
 
     buffers: Buffers
     profiles: tuple[PfcProfile, ...] = ()
@@ -41,7 +41,7 @@ class Buffering:
 
 
 def buffering(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None) -> Buffering:
-    """Everything that buffer tables say."""
+    """Return the contents of the buffer tables."""
     buffers = Buffering(_pools(tables, model))
     _queue_thresholds(tables, buffers)
     _groups(tables, interfaces, model, buffers)
@@ -231,7 +231,7 @@ class _Queue:
 
 
 def paused(tables: Rows) -> set[str]:
-    """Ports with PFC."""
+    """Return the names of ports with PFC."""
     rows = (row for row in tables.rows("PORT_QOS_MAP") if row.key != "global" and row.text("pfc_enable"))
     return {name for row in rows for name in row.key.split(",")}
 

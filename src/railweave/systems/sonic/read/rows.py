@@ -1,7 +1,7 @@
-"""``config_db.json`` as rows that keep note of what was understood, field by field, each with its line.
+"""``config_db.json`` as rows that record, field by field with its line, if it was understood.
 
-Tables are taken as they were written: values may be numbers, and a key may be there twice (the later row holds).
-What is no table of rows is not understood.
+Tables are read as written: values may be numbers, and a key may occur twice (the later row applies). A value that is
+not a table of rows is not understood.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _Pairs = list[tuple[str, object]]
 
 @dataclass(slots=True)
 class Row:
-    """A row of a table; ``key`` with its parts between ``|``. ``taken`` are the fields that were understood."""
+    """A row of a table. ``key`` has its parts separated by ``|``. ``taken``: the fields that were understood."""
 
     table: str
     key: str
@@ -46,7 +46,7 @@ class Row:
     taken: set[str] = field(default_factory=set[str])
     passed: set[str] = field(default_factory=set[str])
     known: bool = False
-    """True if the row itself was understood: it counts where it has no fields."""
+    """True if the row itself was understood. This is used for rows without fields."""
 
     def text(self, name: str) -> str:
         """Return the value of a field, and mark the field as understood. Empty if the field is missing."""
@@ -56,22 +56,22 @@ class Row:
         return value if isinstance(value, str) else ",".join(value)
 
     def number(self, name: str) -> int | None:
-        """Return the value of a field that is a number; None for any other value, which is not understood."""
+        """Return the value of a field that is a number. None for any other value, which is marked as not understood."""
         value = number(self.text(name))
         if value is None:
             self.taken.discard(name)
         return value
 
     def words(self, name: str) -> list[str]:
-        """A list, or a text of words with commas between them."""
+        """Return the words of a field that is a list, or a text with commas between words."""
         return [word.strip() for word in self.text(name).split(",") if word.strip()]
 
     def says(self, name: str, *words: str) -> bool:
-        """Return whether a field has one of these values, in any case of letters."""
+        """Return True if a field has one of these values; upper and lower case are the same."""
         return self.text(name).casefold() in words
 
     def leave(self, name: str) -> None:
-        """Give a field back whose value was not understood after all."""
+        """Mark a field as not understood after all, because of its value."""
         self.taken.discard(name)
 
     def parts(self) -> list[str]:
@@ -81,7 +81,7 @@ class Row:
 
 @dataclass
 class Rows:
-    """The tables of a device. ``strange``: the lines and names of values that are not tables of rows. ``routing``: FRR's text."""
+    """The tables of a device. ``strange``: the lines and names of values that are not tables of rows. ``routing``: the FRR text."""
 
     tables: dict[str, dict[str, Row]] = field(default_factory=dict[str, dict[str, Row]])
     strange: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
@@ -102,7 +102,7 @@ class Rows:
         return row
 
     def has(self, table: str) -> bool:
-        """Return whether a table has rows."""
+        """Return True if a table has rows."""
         return bool(self.tables.get(table))
 
     def statements(self) -> Iterator[tuple[int, str, str, bool | Known]]:
@@ -121,7 +121,7 @@ class Rows:
 
 
 class TableReader(SectionReader):
-    """A reader of rows as statements (``statements``): each row is a header, and each of its fields a line below it."""
+    """A reader of rows in the form of statements (``statements``): each row is a header, and each of its fields is a line below it."""
 
     def __init__(self, rows: Rows, tables: frozenset[str]) -> None:
         self._rows = [row for name, table in rows.tables.items() if name in tables for row in table.values()]
@@ -132,7 +132,7 @@ class TableReader(SectionReader):
         super().__init__([section for _, section in self._of.values()])
 
     def leave_field(self, header: str, name: str) -> None:
-        """Give a field of a row back, because its value is not understood after all."""
+        """Mark a field of a row as not understood after all, because of its value."""
         row, section = self._of.get(header, (None, None))
         if row is not None and section is not None:
             row.leave(name)
@@ -141,7 +141,7 @@ class TableReader(SectionReader):
                     self.give_back(field_line)
 
     def note(self) -> None:
-        """Note in the rows what was understood."""
+        """Record in the rows which fields were understood."""
         for row, section in zip(self._rows, self.sections, strict=True):
             row.known = row.known or bool(self.known(section))
             for name, field_line in zip(row.fields, section.body or (), strict=True):

@@ -1,7 +1,7 @@
-"""SONiC: ``config_db.json`` for the switch, ``frr.conf`` for routing.
+"""Rendering of SONiC: ``config_db.json`` for the switch, ``frr.conf`` for routing.
 
-Of SONiC's ways to configure routing the one is taken in which its own templates have no part (``split-unified``): the file
-says all that FRR does, so it can be read, validated and run as it stands.
+Of SONiC's methods to configure routing, ``split-unified`` is used, in which SONiC's own templates have no part. The
+file contains the complete configuration of FRR, so it can be read, validated and run without changes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def tables(config: DeviceConfig) -> Tables:
 
 
 def files(config: DeviceConfig) -> dict[str, str]:
-    """``config_db.json`` and ``frr.conf``."""
+    """Return the texts of ``config_db.json`` and ``frr.conf``, by file name."""
     return {"config_db.json": to_text(tables(config)), "frr.conf": to_frr(frr.tree(config))}
 
 
@@ -54,5 +54,5 @@ def check_extra(text: str) -> None:
 
 
 def lines(config: DeviceConfig) -> list[str]:
-    """Return every field with its table and key, then every line of routing with the headers above it."""
+    """Return every field with its table and key, then every line of routing, preceded by the headers of its sections."""
     return [*flat_tables(tables(config)), *flat(frr.tree(config))]

@@ -1,4 +1,4 @@
-"""Parts of which not every release has all, tenants among them, and what is said of those that a device's release lacks."""
+"""Parts of the configuration, among them tenants, that not every release has, and findings about those that a device's release lacks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LOST = {
     "SSH_SERVER": "an idle SSH session is not ended (`login.idle`)",
     "VLAN_INTERFACE": rules.NO_ANYCAST.says,
 }
-"""The loss with a table that an older release lacks, or with its newest field."""
+"""The loss, by table, if an older release lacks the table or its newest field."""
 
 _GRAVE = {"GNMI": rules.RELEASE_LACKS, "SAG": rules.NO_ANYCAST, "VLAN_INTERFACE": rules.NO_ANYCAST}
 
@@ -43,12 +43,12 @@ _TABLES: dict[Statements[Any], Callable[[DeviceConfig], Any]] = {SYSTEM: system_
 
 
 def designed(config: DeviceConfig) -> Tables:
-    """Return the tables that the newest release would have, but for ports and their quality of service, which every release has."""
+    """Return the tables for the newest release, except ports and their QoS, which every release has."""
     return of_sections(section for table, value_of in _TABLES.items() for section in table.printed(value_of(config)))
 
 
 def lacking(tables: Tables, on: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield rows and fields that a branch does not have: table, row, field (empty: the whole row), and the first branch that has it."""
+    """Yield rows and fields that a branch does not have: (table, row, field or empty for the whole row, first branch that has it)."""
     late = {first for first in (*NUMBERED, MASTER) if newer(first, on)}
     for table, row, fields in ((name, row, fields) for name in LOST for row, fields in tables.get(name, {}).items()):
         section = to_section(table, row, fields)
@@ -57,7 +57,7 @@ def lacking(tables: Tables, on: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def keep(tables: Tables, on: str) -> None:
-    """Take out of tables what a branch does not have."""
+    """Remove from tables what a branch does not have."""
     for table, row, field, _ in list(lacking(tables, on)):
         if field:
             tables[table][row].pop(field, None)
@@ -68,7 +68,7 @@ def keep(tables: Tables, on: str) -> None:
 
 
 def gaps(config: DeviceConfig) -> Iterator[Finding]:
-    """Tables and fields that the release lacks, and whether it is one that the platform has."""
+    """Yield findings about tables and fields that the release lacks, and about a release that the platform does not have."""
     name, release, on = config.name, config.release, branch(config.release)
     if not known(release):
         whose = "master" if on == MASTER else f"branch {on}"

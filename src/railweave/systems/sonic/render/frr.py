@@ -1,6 +1,6 @@
-"""``frr.conf`` on SONiC: the routing of ``railweave.systems.frr.render``, without what ``config_db.json`` has.
+"""Rendering of ``frr.conf`` on SONiC: the routing of ``railweave.systems.frr.render``, without the parts in ``config_db.json``.
 
-SONiC itself gives interfaces their addresses and makes VRFs; FRR sends router advertisements and routes.
+SONiC itself gives interfaces their addresses and creates VRFs. FRR sends router advertisements and routes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gaps of SONiC: what it cannot express of a configuration, and what could not be verified."""
+"""Gaps of SONiC: parts of a configuration that it cannot express, and statements that could not be verified."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _TWO_POOLS = frozenset({"Tomahawk 4", "Tomahawk 5"})
 """Chips whose published platforms have one pool at ingress and one at egress."""
 
 ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
-"""Lines that decide what ``routes`` computes."""
+"""The first words of lines that affect the computed routes (``routes``)."""
 
 
 def gaps(config: DeviceConfig) -> list[Finding]:
-    """Return findings about what SONiC has no place for, what it does otherwise, and the operator's own statements."""
+    """Return findings about parts that SONiC cannot express or expresses differently, and about the operator's own statements."""
     findings = [
         *left_out_findings(config),
         *by_release.gaps(config),
@@ -54,7 +54,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def sprayed(config: DeviceConfig) -> str:
-    """Return the packets to be sprayed, in words for a finding; empty if that is all of them, or none."""
+    """Return a description of the packets to spray, for a finding; empty if all packets are sprayed, or none."""
     opcodes = config.balancing.spray_opcodes
     return f" of RDMA opcodes {', '.join(map(str, opcodes))} (`spray_opcodes`)" if opcodes else ""
 

@@ -1,4 +1,4 @@
-"""Ports of the front panel: PORT with its lanes, BREAKOUT_CFG, MACsec, and what runs on them: INTERFACE, VLANs, loopback."""
+"""Rendering of front panel ports: ``PORT`` with its lanes, ``BREAKOUT_CFG`` and MACsec, and their interfaces, VLANs and the loopback."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 PROFILE = "interconnect"
 KEY_NAME_DIGITS = 64
-"""Digits of a key's name (sonic-macsec.yang: 32 or 64)."""
+"""The number of digits in a key's name (sonic-macsec.yang: 32 or 64)."""
 
 
 def macsec(config: DeviceConfig) -> Tables:
-    """``MACSEC_PROFILE``.
+    """Return ``MACSEC_PROFILE``.
 
-    A shorter key name is filled up with zeros at its end, as Junos fills it up (connectivity-association, ckn).
+    A shorter key name is padded with zeros at its end, as Junos does (connectivity-association, ckn).
     """
     wanted = next((port.macsec for port in config.interfaces if port.macsec), None)
     if wanted is None:
@@ -41,9 +41,9 @@ def macsec(config: DeviceConfig) -> Tables:
 
 
 def ports(config: DeviceConfig) -> Tables:
-    """``PORT`` for the whole front panel, cabled or not, and how each port is split.
+    """Return ``PORT`` for the whole front panel, with or without cables, and the splits of ports.
 
-    SONiC makes the ports that the table has, with the lanes it gives them; those without a cable are shut.
+    SONiC creates the ports in the table, with the lanes in the table. Ports without a cable are shut down.
     """
     model, system = catalog().switches.get(config.model), catalog().systems[config.nos]
     cabled = {port.name: port for port in config.interfaces}
@@ -91,9 +91,9 @@ def _use(port: Interface | None, gateway: Gateway | None) -> Row:
 
 
 def interfaces(config: DeviceConfig) -> Tables:
-    """``INTERFACE``: fabric links, by link-local addresses where they have no others; routed ports of servers.
+    """Return ``INTERFACE``: fabric links (with link-local addresses if they have no others), and routed ports to servers.
 
-    Ports to external routers are in the VRF of their tenant, as ``VLAN_SUB_INTERFACE`` where they have a tag.
+    Ports to external routers are in the VRF of their tenant, as ``VLAN_SUB_INTERFACE`` if they have a tag.
     """
     table: dict[str, Row] = {}
     names = vrf_names(config)
@@ -125,7 +125,7 @@ def _addressed(gateway: Gateway, names: dict[str, str]) -> dict[str, Row]:
 
 
 def loopback(config: DeviceConfig) -> Tables:
-    """``LOOPBACK_INTERFACE``."""
+    """Return ``LOOPBACK_INTERFACE``."""
     rows: dict[str, Row] = {LOOPBACK: {}, **{f"{LOOPBACK}|{address}": {} for address in config.loopbacks()}}
     names = vrf_names(config)
     for vrf in config.vrfs:
@@ -137,6 +137,6 @@ def loopback(config: DeviceConfig) -> Tables:
 
 
 def used(config: DeviceConfig) -> Iterator[Interface]:
-    """Ports that quality of service is bound to, in order."""
+    """Yield the ports to which QoS is bound, in order."""
     bound = set(config.qos.ports if config.qos else ())
     yield from sorted((port for port in config.interfaces if port.name in bound), key=lambda port: numbers(port.name))

@@ -1,4 +1,4 @@
-"""Quality of service: classes of packets, queues and priority groups, how queues are served and marked, and the packet buffer."""
+"""Rendering of QoS: classes of packets, queues and priority groups, scheduling and marking of queues, and the packet buffer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 MAP = "roce"
-"""The name of every map: a device has one of each."""
+"""The name of every map. A device has one map of each kind."""
 
 PRIORITIES = range(8)
 LOSSY_GROUP = 0
@@ -26,11 +26,11 @@ LOSSY_GROUP = 0
 DSCPS = range(64)
 
 TUNABLE = "AZURE_LOSSLESS"
-"""The WRED profile whose thresholds ``config apply-patch`` changes (up to release 202411 of no other one)."""
+"""The WRED profile whose thresholds ``config apply-patch`` changes. Up to release 202411, it changes no other profile."""
 
 
 def lossless(qos: QosConfig) -> dict[int, TrafficClass]:
-    """Lossless classes by PFC priority."""
+    """Return the lossless classes by PFC priority."""
     by_priority = {
         traffic_class.pfc_priority: traffic_class
         for traffic_class in qos.classes.values()
@@ -40,7 +40,7 @@ def lossless(qos: QosConfig) -> dict[int, TrafficClass]:
 
 
 def maps(qos: QosConfig) -> Tables:
-    """Return the QoS maps. The number of a traffic class is that of its queue. A lossless class has its PFC priority as priority group.
+    """Return the QoS maps. The number of a traffic class is the number of its queue. A lossless class has its PFC priority as priority group.
 
     A DSCP without a class belongs to the default class.
     """
@@ -61,7 +61,7 @@ def maps(qos: QosConfig) -> Tables:
 
 
 def port_maps(config: DeviceConfig, qos: QosConfig) -> Tables:
-    """``PORT_QOS_MAP``: every map on every cabled port, PFC where it pauses; the DSCP map also for what has no port."""
+    """Return ``PORT_QOS_MAP``: every map on every cabled port, and PFC if it pauses. The DSCP map is also bound globally."""
     row: Row = {
         "dscp_to_tc_map": MAP,
         "tc_to_queue_map": MAP,
@@ -75,12 +75,12 @@ def port_maps(config: DeviceConfig, qos: QosConfig) -> Tables:
 
 
 def pauses(qos: QosConfig, port: Interface) -> bool:
-    """Return whether PFC is on a port: links of an interconnect may have none."""
+    """Return True if PFC is on at a port. Links of an interconnect may be without PFC."""
     return any(port.name in profile.ports for profile in qos.profiles)
 
 
 def queues(config: DeviceConfig, qos: QosConfig) -> Tables:
-    """``SCHEDULER``, ``WRED_PROFILE`` and ``QUEUE``: how each class is served, and from which fill on it is marked."""
+    """Return ``SCHEDULER``, ``WRED_PROFILE`` and ``QUEUE``: the scheduling of each class, and the fill level from which it is marked."""
     ordered = sorted(qos.classes.items(), key=lambda item: item[1].queue)
     rows: dict[int, Row] = {
         traffic_class.queue: {
@@ -133,7 +133,7 @@ def _marking(marking: Marking) -> Row:
 
 
 def watchdog(config: DeviceConfig, qos: QosConfig) -> Tables:
-    """``PFC_WD``: what happens to a queue that stays paused."""
+    """Return ``PFC_WD``: the times and the action of the watchdog for a queue that stays paused."""
     wanted = qos.watchdog
     if wanted is None or not lossless(qos):
         return {}
@@ -147,7 +147,7 @@ def watchdog(config: DeviceConfig, qos: QosConfig) -> Tables:
 
 
 NO_OFFSET = 7
-"""The threshold index of alpha 1; SONiC counts from there: its 0 is alpha 1, its -1 alpha 1/2."""
+"""The threshold index of alpha 1. SONiC counts from there: its 0 is alpha 1, its -1 is alpha 1/2."""
 
 LOSSLESS, LOSSY = "ingress_lossless_pool", "ingress_lossy_pool"
 EGRESS_LOSSLESS, EGRESS_LOSSY = "egress_lossless_pool", "egress_lossy_pool"
@@ -159,13 +159,13 @@ def threshold(index: int | None) -> str:
 
 
 def in_cells(size: float, model: SwitchModel) -> int:
-    """Bytes rounded up to whole cells, the unit in which the buffer is given out."""
+    """Return a size in bytes, rounded up to whole cells, the unit of the packet buffer."""
     cell = model.buffer.cell_bytes
     return -(-int(size) // cell) * cell
 
 
 def pools(qos: QosConfig, model: SwitchModel) -> Tables:
-    """``BUFFER_POOL``. A pool's size holds its headroom; unicast and multicast share the egress pool of lossy classes."""
+    """Return ``BUFFER_POOL``. The size of a pool includes its headroom. Unicast and multicast share the egress pool of lossy classes."""
     buffers = qos.buffers
 
     def share(percent: int) -> str:
@@ -185,18 +185,18 @@ def pools(qos: QosConfig, model: SwitchModel) -> Tables:
 
 
 def profile_name(port: Interface, profile: PfcProfile) -> str:
-    """Return the name of the buffer profile for lossless priority groups, by speed, cable length and MRU. The form is SONiC's own."""
+    """Return the name of the buffer profile for lossless priority groups, by speed, cable length and MRU, in SONiC's own form."""
     mru = "" if profile.mru_bytes == port.mtu else f"_{profile.mru_bytes}"
     return f"pg_lossless_{port.speed_gbps * 1000}_{profile.cable_length_m}m{mru}_profile"
 
 
 def reserve_bytes(mru: int, model: SwitchModel) -> int:
-    """Bytes that a lossless group has for itself: so many frames of the MRU, in cells."""
+    """Return the reserved bytes of a lossless group: a fixed number of frames of the MRU, rounded up to cells."""
     return (model.sonic.pause_reserve_frames if model.sonic else 2) * in_cells(mru, model)
 
 
 def lossless_profile(profile: PfcProfile, qos: QosConfig, model: SwitchModel) -> Row:
-    """Room that is the group's own, room for what arrives after XOFF, and when the pause ends."""
+    """Return the profile of a lossless group: its reserved size, the space for packets that arrive after XOFF, and the offset that decides when the pause ends."""
     cell, platform = model.buffer.cell_bytes, model.sonic
     offset = platform.xon_offset_bytes if platform else 0
     if qos.xon_offset_cells is not None:
@@ -212,9 +212,9 @@ def lossless_profile(profile: PfcProfile, qos: QosConfig, model: SwitchModel) ->
 
 
 def buffers(config: DeviceConfig, qos: QosConfig) -> Tables:
-    """``BUFFER_POOL``, ``BUFFER_PROFILE``, ``BUFFER_PG`` and ``BUFFER_QUEUE``.
+    """Return ``BUFFER_POOL``, ``BUFFER_PROFILE``, ``BUFFER_PG`` and ``BUFFER_QUEUE``.
 
-    There is no ``CABLE_LENGTH``: from it SONiC would make groups of its own, with headroom from a table of its platform.
+    ``CABLE_LENGTH`` is left out, because SONiC would create groups from it, with headroom from a table of its platform.
     """
     model = catalog().switches.get(config.model)
     if model is None:  # a text may name hardware that nobody knows: sizes are in its cells

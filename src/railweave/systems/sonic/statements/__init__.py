@@ -1,9 +1,11 @@
-"""Rows of ``config_db.json`` as statements, subject by subject: each module has tables of rows (``model.config.statements``).
+"""Rows of ``config_db.json`` as statements: each module has the tables of one subject (``model.config.statements``).
 
-A row of the file is a header, its table and the parts of its key, with a line for each field: ``VLAN_MEMBER Vlan2 Ethernet0`` and below
-it ``tagging_mode untagged`` (``to_section``). A list is its parts with commas.
+A row of the file becomes a section: the header has its table and the parts of its key, and there is a line for each
+field, for example ``VLAN_MEMBER Vlan2 Ethernet0`` with ``tagging_mode untagged`` below it (``to_section``). The parts
+of a list are separated by commas.
 
-The source of a row is its model in ``src/sonic-yang-models`` of sonic-net/sonic-buildimage, unless another is named.
+The source of a row is its model in ``src/sonic-yang-models`` of sonic-net/sonic-buildimage, unless another source is
+named.
 """
 
 from __future__ import annotations
@@ -44,10 +46,10 @@ def row(
     codecs: Mapping[str, Codec],
     **more: Codec,
 ) -> Row:
-    """Return a row of a table, with the forms of its fields, also several in one text with ``; `` between them.
+    """Return a row of a table, with the forms of its fields. One text can contain several forms, separated by ``; ``.
 
-    A slot without a codec is a word; an empty text is not printed. With ``into`` there is a row for each element of that field, as in
-    ``statements.each``; else there is one row, about the value itself.
+    A slot without a codec is a word; an empty text is not printed. With ``into`` there is a row for each element of
+    that field, as in ``statements.each``; otherwise there is one row for the value itself.
     """
 
     def of(*forms: str) -> dict[str, Codec]:

@@ -1,4 +1,4 @@
-"""Identity and management: the management port, names, time, logs, SNMP, gNMI, logins with their servers, containers and counters."""
+"""Statements about identity and management: the management port, names, time, logs, SNMP, gNMI, logins with their servers, containers and counters."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ COUNTERS = ("PORT", "QUEUE", "PFCWD", "PG_DROP")
 WATERMARKS = ("QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK")
 STORMS = ("broadcast", "unknown-unicast", "unknown-multicast")
 MOST_KBPS = 100_000_000
-"""The highest limit that the model takes (sonic-storm-control.yang): 100 Gb/s."""
+"""The highest limit in kb/s that the model allows (sonic-storm-control.yang): 100 Gb/s."""
 FIRST = 64
-"""The priority of the server that is asked first, of those that we write."""
+"""The priority of the first server in railweave's files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ManagementAddress:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server of logins. The one with the highest priority is asked first. Without a key, the key of all its servers counts."""
+    """A login server. The server with the highest priority is used first. Without a key of its own, it uses the key of all servers of its kind."""
 
     priority: int = FIRST
     timeout: int = 5
@@ -51,7 +51,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Identity and management as the tables have them."""
+    """The identity and management of a device, in the form of the tables."""
 
     name: str = ""
     role: str = ""
@@ -92,7 +92,7 @@ _LAYER3, _LAYER4 = ("SRC_IP", "DST_IP"), ("IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_
 
 
 def hash_fields(of: Hash) -> tuple[str, ...]:
-    """Return the fields of a hash; empty: SONiC's own."""
+    """Return the fields of a hash; empty means SONiC's default."""
     return (*(_LAYER3 if of.layer3 else ()), *(_LAYER4 if of.layer4 else ()))
 
 
@@ -107,13 +107,13 @@ SEVERITIES = {
     "any": "debug",
 }
 CERTIFICATE = "/etc/sonic/telemetry/server"
-"""The place of the certificate and key of gNMI, without ``.cer`` and ``.key``."""
+"""The path of the certificate and key of gNMI, without ``.cer`` and ``.key``."""
 CLIENT_CA = "/etc/sonic/telemetry/client-ca.cer"
-"""The place of the certificate of the authority that has signed the certificates of clients of gNMI."""
+"""The path of the certificate of the authority that signs the certificates of gNMI clients."""
 PORT = "eth0"
 IDLE = number(0, 35000)
 LEAST_ATTEMPTS = 3
-"""The fewest wrong passwords that hostcfgd takes (sonic-host-services, ``SSH_MIN_VALUES``)."""
+"""The smallest number of wrong passwords that hostcfgd accepts (sonic-host-services, ``SSH_MIN_VALUES``)."""
 IN_VRF = passed("vrf <_vrf>", "the VRF in which the switch reaches a server", _vrf=WORD)
 ASKED_FROM = fixed(f"src_intf {PORT}", statements.MODELS, when=lambda system: bool(system.tacacs))
 FROM_PORT = passed("src_intf <_port>", "the port from which the switch asks", _port=WORD)
@@ -237,4 +237,4 @@ SYSTEM = Statements(
         row("PORT_STORM_CONTROL <name>", "kbps <it>", into="storms", by="name", name=STORM, it=number(0, MOST_KBPS)),
     ),
 )
-"""Identity and management."""
+"""The statements of identity and management."""

@@ -1,4 +1,4 @@
-"""VLANs, the ports in them and their gateways; VRFs, and the tunnel with the VNIs that it carries."""
+"""Statements about VLANs, their ports and gateways, VRFs, and the tunnel with its VNIs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A VLAN and its VNI on a tunnel."""
+    """A VLAN with its VNI on a tunnel."""
 
     tunnel: str
     name: str
@@ -55,11 +55,11 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True)
 class Vlans:
-    """VLANs, VRFs with their VNIs, and tunnels with their source addresses. ``mac`` is the address of gateways on every leaf."""
+    """The VLANs, VRFs with their VNIs, and tunnels with their source addresses. ``mac``: the MAC address of gateways on every leaf."""
 
     vlans: dict[str, Vlan] = field(default_factory=dict[str, Vlan])
     members: dict[str, bool] = field(default_factory=dict[str, bool])
-    """True if the port has a tag, by VLAN and port."""
+    """True if the port is a tagged member, by (VLAN, port)."""
     gateways: dict[str, Gateway] = field(default_factory=dict[str, Gateway])
     addresses: tuple[Assigned, ...] = ()
     mac: str = ""
@@ -87,7 +87,7 @@ row = partial(
 ANYCAST = line(
     "static_anycast_gateway <anycast>", statements.MODELS, since=MASTER, anycast=choice({True: "true", False: "false"})
 )
-"""Models, ``intfmgrd`` and orchagent have it, and ``SAG``, on master alone."""
+"""The first branch with anycast gateways: models, ``intfmgrd`` and orchagent have them, and ``SAG``, only on master."""
 
 VLANS = Statements(
     Vlans,
@@ -117,4 +117,4 @@ VLANS = Statements(
         row("VXLAN_TUNNEL_MAP <tunnel> <name>", "vlan <vlan>; vni <vni>", into="mapped", made=Mapped),
     ),
 )
-"""VLANs, VRFs and the tunnel."""
+"""The statements of VLANs, VRFs and the tunnel."""
