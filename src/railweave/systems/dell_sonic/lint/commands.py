@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     fix="correct it if it is yours (`extra:`); otherwise report it",
 )
 def known_commands(root: list[Section]) -> Iterator[str]:
-    """A public document of Enterprise SONiC has the command in its place."""
+    """Every command is in a public document of Enterprise SONiC, in the same section."""
     return _unknown(root, TOP)
 
 

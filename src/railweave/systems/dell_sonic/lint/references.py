@@ -56,7 +56,7 @@ def references(root: list[Section]) -> Iterator[str]:
     fix="name each of DSCP 0 to 63 once",
 )
 def code_points(root: list[Section]) -> Iterator[str]:
-    """A DSCP map names code points 0 to 63, each once."""
+    """A DSCP map contains only code points 0 to 63, each in one traffic class."""
     for mapping in select(root, "qos map dscp-tc *"):
         owners: dict[int, str] = {}
         for line in select(mapping.below, "dscp <values> traffic-class <class>"):
@@ -75,7 +75,7 @@ def code_points(root: list[Section]) -> Iterator[str]:
     fix="dwrr with a weight, or strict without one; weights at most 100 together",
 )
 def schedulers(root: list[Section]) -> Iterator[str]:
-    """A queue that shares bandwidth has a weight, and a strict queue has none."""
+    """A queue that shares bandwidth has a weight, a strict queue has none, and the weights of a policy are at most 100 together."""
     for policy in select(root, "qos scheduler-policy *"):
         total = 0
         for queue in policy.below:
@@ -97,7 +97,7 @@ def schedulers(root: list[Section]) -> Iterator[str]:
     fix="give the port a lossless buffer profile for the priority",
 )
 def pfc(root: list[Section]) -> Iterator[str]:
-    """A priority under PFC has a buffer profile on the same port."""
+    """A paused priority (PFC) has a buffer profile on the same port."""
     for port in select(root, "interface **"):
         for paused in select(port.below, "priority-flow-control priority <priority>"):
             if not has(port.below, f"buffer priority-group {paused['priority']} **"):

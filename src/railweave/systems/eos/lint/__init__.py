@@ -16,5 +16,5 @@ if TYPE_CHECKING:
 
 
 def lint(device: str, sections: Iterable[Section]) -> list[Finding]:
-    """Return mistakes in a device's EOS configuration, rendered or read back, by every rule."""
+    """Return a finding for each mistake in a device's EOS configuration, rendered or read back."""
     return registry.lint(__name__, list(sections), device, "eos.conf")

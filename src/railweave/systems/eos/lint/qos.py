@@ -29,7 +29,7 @@ _SECONDS = re.compile(r"\d+(?:\.\d+)?")
     fix="use 0 to 7",
 )
 def queue_number(root: list[Section]) -> Iterator[str]:
-    """Queues, traffic classes and PFC priorities are 0 to 7."""
+    """The numbers of queues, traffic classes, priority groups and PFC priorities are 0 to 7."""
     for forms, number in (
         (QUEUE, "queue"),
         (("qos map dscp ** to traffic-class <queue>",), "traffic class"),
@@ -52,7 +52,7 @@ def queue_number(root: list[Section]) -> Iterator[str]:
     fix="use `no priority` or `priority strict`",
 )
 def scheduler_priority(root: list[Section]) -> Iterator[str]:
-    """A queue is served strictly, or by its share."""
+    """The priority of a queue is ``no priority`` (bandwidth share) or ``priority strict``."""
     for queue in select(root, *QUEUE):
         for section in queue.below:
             if section.line.removeprefix("no ").startswith("prio") and section.line not in PRIORITIES:
@@ -67,7 +67,7 @@ def scheduler_priority(root: list[Section]) -> Iterator[str]:
     fix="give the strict class the highest queue",
 )
 def strict_below(root: list[Section]) -> Iterator[str]:
-    """No queue that shares is above one that is strict."""
+    """No queue with a bandwidth share has a higher number than a strict queue of the same profile."""
     strict: dict[str, set[int]] = {}
     sharing: dict[str, set[int]] = {}
     for queue in select(root, *QUEUE):
@@ -88,7 +88,7 @@ def strict_below(root: list[Section]) -> Iterator[str]:
     fix="make them at most 100 together",
 )
 def bandwidth(root: list[Section]) -> Iterator[str]:
-    """Shares of one profile fit."""
+    """The bandwidth shares of a profile's queues add up to at most 100 percent."""
     shares: dict[str, int] = {}
     for form in ("bandwidth percent <share>", "shape rate <share>", "shape rate <share> percent"):
         for line in select(root, *QUEUE, form):
@@ -107,7 +107,7 @@ def bandwidth(root: list[Section]) -> Iterator[str]:
     fix="name it once",
 )
 def dscp_twice(root: list[Section]) -> Iterator[str]:
-    """A DSCP is 0 to 63, and in one traffic class."""
+    """DSCP values are 0 to 63, and each is in one traffic class only."""
     owners: dict[str, str] = {}
     for line in select(root, "qos map dscp <values...> to traffic-class <queue>"):
         for value in line["values"].split():
@@ -126,7 +126,7 @@ def dscp_twice(root: list[Section]) -> Iterator[str]:
     fix="map the DSCP of RDMA data to the traffic class of the priority",
 )
 def pfc_class(root: list[Section]) -> Iterator[str]:
-    """Something is classified into every priority that is not dropped."""
+    """At least one DSCP is mapped to the traffic class of every PFC priority."""
     classes = {line["queue"] for line in select(root, "qos map dscp ** to traffic-class <queue>")}
     for line in select(root, "qos profile <profile>", "priority-flow-control priority <queue> no-drop"):
         if line["queue"] not in classes:
@@ -141,7 +141,7 @@ def pfc_class(root: list[Section]) -> Iterator[str]:
     fix="make the minimum smaller than the maximum, 1 to 100 percent",
 )
 def ecn(root: list[Section]) -> Iterator[str]:
-    """ECN thresholds rise, and the probability is a percentage."""
+    """The minimum ECN threshold of a queue is below its maximum, and the marking probability is 1 to 100 percent."""
     limits = "random-detect ecn minimum-threshold <low> * maximum-threshold <high> * max-mark-probability <most> **"
     for line in select(root, *QUEUE, limits):
         numbers = [line["low"], line["high"], line["most"]]
@@ -160,7 +160,7 @@ def ecn(root: list[Section]) -> Iterator[str]:
     fix="use dynamic_threshold 1 to 10, ingress_dynamic_threshold likewise",
 )
 def dynamic_threshold(root: list[Section]) -> Iterator[str]:
-    """Dynamic thresholds are steps that the chip has."""
+    """Dynamic thresholds are values that the chip supports: 1/64 to 8, each twice the one before."""
     for line in select(root, "platform trident mmu **", "<what...> threshold <value>"):
         if line["value"] not in THRESHOLDS:
             yield f"{line['what']} has threshold {line['value']}"
@@ -174,7 +174,7 @@ def dynamic_threshold(root: list[Section]) -> Iterator[str]:
     fix="make timeout and recovery at least two polling intervals: `detection: 2`",
 )
 def watchdog(root: list[Section]) -> Iterator[str]:
-    """The watchdog's timers are in EOS's ranges, and timeout and recovery hold two polls each."""
+    """The watchdog's timers are in EOS's ranges, and its timeout and recovery times are at least two polling intervals."""
     takes = catalog().systems["eos"].watchdog_times
     defaults = select(root, "priority-flow-control pause watchdog default <word> <seconds>")
     values = {line["word"]: 1000 * float(line["seconds"]) for line in defaults if _SECONDS.fullmatch(line["seconds"])}
@@ -199,7 +199,7 @@ def watchdog(root: list[Section]) -> Iterator[str]:
     fix="give the queue `bandwidth guaranteed percent 1` in the profile",
 )
 def watchdog_blind(root: list[Section]) -> Iterator[str]:
-    """A queue whose priority is not dropped has guaranteed bandwidth where the watchdog is on."""
+    """If the watchdog is on, every queue with a PFC priority has guaranteed bandwidth."""
     guaranteed = {
         queue["queue"]
         for place in (QUEUE[0], "interface <port>")
@@ -220,7 +220,7 @@ def watchdog_blind(root: list[Section]) -> Iterator[str]:
     fix="map the traffic class to a DSCP that is mapped to it",
 )
 def outer_dscp(root: list[Section]) -> Iterator[str]:
-    """A traffic class is marked with a DSCP of its own."""
+    """A traffic class is marked with a DSCP that is mapped to the same traffic class."""
     into = {
         value: line["queue"]
         for line in select(root, "qos map dscp <values...> to traffic-class <queue>")
@@ -239,7 +239,7 @@ def outer_dscp(root: list[Section]) -> Iterator[str]:
     fix="keep frames of routed ports at 9228 bytes",
 )
 def mtu(root: list[Section]) -> Iterator[str]:
-    """An interface's MTU is one that EOS takes."""
+    """The MTU of an interface is in the range that EOS accepts."""
     for line in select(root, "interface <port>", "mtu <bytes>"):
         if line["bytes"].isdecimal() and not 68 <= int(line["bytes"]) <= LARGEST_MTU:
             yield f"{line['port']} has mtu {line['bytes']}, EOS takes 68 to {LARGEST_MTU}"

@@ -82,7 +82,7 @@ The rows of statement tables state the same for the names in them.
     fix="define it, or leave it out",
 )
 def undefined(root: list[Section]) -> Iterator[str]:
-    """Every name that is used is there."""
+    """Every name that a line uses is defined."""
     names = [name for table in (POLICIES, ROUTING) for name in table.names(root)]
     known = {(name.kind, name.name) for name in names if not name.refers}
     used = [name for name in names if name.refers]
@@ -102,7 +102,7 @@ def undefined(root: list[Section]) -> Iterator[str]:
     fix="activate the peer group in its address family",
 )
 def inactive_group(root: list[Section]) -> Iterator[str]:
-    """Every peer group has a family."""
+    """Every peer group is activated in an address family."""
     active = {line["name"] for line in select(root, *BGP, "address-family **", "neighbor <name> activate")}
     for line in select(root, "router bgp *", "neighbor <name> peer group"):
         if line["name"] not in active:

@@ -19,5 +19,5 @@ if TYPE_CHECKING:
 
 
 def lint(device: str, statements: Iterable[Statement]) -> list[Finding]:
-    """Return mistakes in a device's Junos statements, rendered or read back, by every rule."""
+    """Return a finding for each mistake in a device's Junos statements, rendered or read back."""
     return registry.lint(__name__, words_of(statements), device, "junos.conf")

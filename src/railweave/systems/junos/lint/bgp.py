@@ -192,7 +192,7 @@ def fabric_color(root: Words) -> Iterator[str]:
     fix="take the color community out of the policy",
 )
 def color_policy(root: Words) -> Iterator[str]:
-    """Beside ``fabric-advertise`` an export policy must leave color communities alone (deterministic path forwarding)."""
+    """With ``fabric-advertise``, no export policy changes color communities (deterministic path forwarding)."""
     if not root.has(*BGP, "fabric-advertise"):
         return
     colors = {

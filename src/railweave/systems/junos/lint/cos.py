@@ -74,7 +74,7 @@ def forwarding_class_form(root: Words) -> Iterator[str]:
     fix="give each class its own queue",
 )
 def queue_shared(root: Words) -> Iterator[str]:
-    """A lossless class has its queue for itself (follows from what PFC does)."""
+    """No other class has the queue of a lossless class (follows from the effect of PFC)."""
     classes = root.at(COS, "forwarding-classes", "class").below
     for name, words in classes.items():
         if words.inside("no-loss") is None:
@@ -151,7 +151,7 @@ def scheduler_rates(root: Words) -> Iterator[str]:
     fix="let the guaranteed rates of a scheduler map add up to at most 100 percent",
 )
 def transmit_rate(root: Words) -> Iterator[str]:
-    """Guaranteed rates of a map fit the port; strict-high queues are served first and are not counted."""
+    """The guaranteed rates of a scheduler map are at most 100 percent together. Strict-high queues are served first and are not counted."""
     for (*_, name), scheduler_map in root.every(COS, "scheduler-maps", "*"):
         used = {path[-1] for path, _ in scheduler_map.every("forwarding-class", "*", "scheduler", "*")}
         rates = [
@@ -171,7 +171,7 @@ def transmit_rate(root: Words) -> Iterator[str]:
     fix="write the bits (011010 is DSCP 26), or a DiffServ name such as af31",
 )
 def code_point(root: Words) -> Iterator[str]:
-    """Code points of classifiers, rewrite rules and PFC profiles are bits of the right number, or names."""
+    """Code points of classifiers, rewrite rules and PFC profiles are names, or bits in the right number."""
     aliases = {path[-1] for path, _ in root.every(COS, "code-point-aliases", "*", "*")}
     for word in ("classifiers", "rewrite-rules"):
         for kind, bits in CODE_POINT_BITS.items():
@@ -200,7 +200,7 @@ def _bits(value: str, count: int) -> bool:
     fix="give the code point to one class",
 )
 def code_point_twice(root: Words) -> Iterator[str]:
-    """One code point is in one class of a classifier (follows from its meaning)."""
+    """A code point is in one class of a classifier only (follows from its meaning)."""
     for kind in CODE_POINT_BITS:
         for name, classifier in root.at(COS, "classifiers", kind).below.items():
             seen: dict[str, str] = {}
@@ -219,7 +219,10 @@ def code_point_twice(root: Words) -> Iterator[str]:
     fix="classify a code point in it, or remove it",
 )
 def classifier_empty(root: Words) -> Iterator[str]:
-    """``junos:must`` of every kind of classifier and rewrite rule."""
+    """Every classifier and rewrite rule has a forwarding class or an import.
+
+    Source: ``junos:must`` of every kind of classifier and rewrite rule.
+    """
     for word in ("classifiers", "rewrite-rules"):
         for kind in CODE_POINT_BITS:
             for name, rules in root.at(COS, word, kind).below.items():
@@ -259,7 +262,7 @@ def cos_interface(root: Words) -> Iterator[str]:
     fix="list the fill levels in rising order, and probabilities that do not fall",
 )
 def drop_profile(root: Words) -> Iterator[str]:
-    """Points of an interpolated drop profile rise (command reference of ``interpolate``)."""
+    """The fill levels and probabilities of an interpolated drop profile rise (command reference of ``interpolate``)."""
     for (*_, name, _), profile in root.every(COS, "drop-profiles", "*", "interpolate"):
         for word in ("fill-level", "drop-probability"):
             values = [as_number(value) for value in profile.names(word)]
@@ -316,6 +319,6 @@ def buffer_total(root: Words) -> Iterator[str]:
     fix="give the partition some percent, or leave it out as the sources' configurations do",
 )
 def multicast_none(root: Words) -> Iterator[str]:
-    """The egress partition of multicast has a share (command reference: it holds broadcast and unknown unicast too)."""
+    """The egress partition of multicast is not 0 percent (command reference: broadcast and unknown unicast also use it)."""
     if root.number(COS, "shared-buffer", "egress", "buffer-partition", "multicast", "percent") == 0:
         yield "the egress partition of multicast has 0 percent of the shared buffer"

@@ -149,7 +149,7 @@ def pfc_class(root: Words) -> Iterator[str]:
     fix="define `input pfc-account NAME pfc-priority N` in the same profile",
 )
 def pfc_account(root: Words) -> Iterator[str]:
-    """The PFC account that a code point names is one of its profile, and has a priority."""
+    """The PFC account that a code point names is defined in the same profile, and has a priority."""
     for name, profile in _profiles(root):
         accounts = profile.at("input", "pfc-account").below
         for (*_, value), code_point in profile.every("input", "*", "code-point", "*"):

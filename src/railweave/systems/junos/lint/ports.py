@@ -36,9 +36,9 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
     fix="give the interface an address in the prefix, or remove the prefix",
 )
 def ra_prefix_on_interface(root: Words) -> Iterator[str]:
-    """A prefix that an interface advertises is that of one of its addresses.
+    """A prefix that an interface advertises is the prefix of one of its addresses.
 
-    A commit check that is in no model.
+    This is a commit check that no model contains.
     """
     for interface, words in root.at(*ADVERTISED).below.items():
         name, _, unit = interface.rpartition(".")
@@ -57,7 +57,7 @@ def ra_prefix_on_interface(root: Words) -> Iterator[str]:
     fix="minimum interval at most 0.75 of the maximum, lifetime 0 or at least the maximum, preferred at most valid",
 )
 def ra_timers(root: Words) -> Iterator[str]:
-    """The timers of router advertisements are in the order that RFC 4861 asks for (sections 6.2.1 and 4.6.2)."""
+    """The timers of router advertisements are in the order that RFC 4861 requires (sections 6.2.1 and 4.6.2)."""
     for interface, words in root.at(*ADVERTISED).below.items():
         least, most = words.number("min-advertisement-interval"), words.number("max-advertisement-interval")
         lifetime = words.number("default-lifetime")
@@ -140,7 +140,7 @@ def vlan_interface(root: Words) -> Iterator[str]:
     fix="route on an irb unit",
 )
 def family(root: Words) -> Iterator[str]:
-    """A unit has no ``inet`` or ``inet6`` beside ``ethernet-switching``, and no ``inet6`` address beside an unnumbered one.
+    """A unit with ``ethernet-switching`` has neither ``inet`` nor ``inet6``, and a unit with an unnumbered ``inet6`` has no ``inet6`` address.
 
     Source: ``junos:must`` of interfaces/interface/unit/family.
     """
@@ -161,9 +161,9 @@ def family(root: Words) -> Iterator[str]:
     fix="interface MTU at most 9216 bytes; family MTU at most that less the 14 bytes of the Ethernet header",
 )
 def mtu(root: Words) -> Iterator[str]:
-    """The MTU of an interface is one that the switch takes, and the MTU of each family fits it.
+    """The MTU of an interface is in the range that the switch accepts, and the MTU of each family fits into it.
 
-    The models have no range for ``mtu``. An interface's MTU counts the Ethernet header, a family's does not.
+    The models have no range for ``mtu``. An interface's MTU includes the Ethernet header, a family's does not.
     """
     for name, words in root.at("interfaces").below.items():
         frame = words.number("mtu")
@@ -184,7 +184,7 @@ def mtu(root: Words) -> Iterator[str]:
     fix="set number-of-sub-ports and speed on the port, and put units on its channels",
 )
 def breakout(root: Words) -> Iterator[str]:
-    """A channel is one of its port's ``number-of-sub-ports``, and units are on channels, not on the split port.
+    """The number of a channel is below its port's ``number-of-sub-ports``, and units are on channels, not on the split port.
 
     Junos OS Evolved: et-0/0/0 is split; et-0/0/0:0 and so on carry traffic.
     """
@@ -207,7 +207,7 @@ def breakout(root: Words) -> Iterator[str]:
     fix="give each interface its own",
 )
 def address_twice(root: Words) -> Iterator[str]:
-    """An address is on one unit of a routing instance (compared as written)."""
+    """An address is on one unit of a routing instance only (compared as written)."""
     instances = {path[-1]: path[0] for path, _ in root.at("routing-instances").every("*", "interface", "*")}
     owners: dict[tuple[str, str], str] = {}
     for (name, _, unit, *_, address), _ in root.at("interfaces").every("*", "unit", "*", "family", "*", "address", "*"):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     fix="give each VLAN and each VRF a VNI of its own",
 )
 def vni_twice(root: Words) -> Iterator[str]:
-    """A VNI stands for one VLAN or one VRF of a switch (RFC 7348, section 4)."""
+    """A VNI represents one VLAN or one VRF of a switch (RFC 7348, section 4)."""
     used = [(vlan.value("vxlan", "vni"), f"vlan {name}") for name, vlan in vlans(root)]
     used += [
         (number, f"routing instance {name}")
@@ -45,7 +45,7 @@ def vni_twice(root: Words) -> Iterator[str]:
     fix="list the port in the instance that has its VLAN",
 )
 def mac_vrf_port(root: Words) -> Iterator[str]:
-    """A port of a MAC-VRF is on that instance's VLANs, and a port on such a VLAN is listed there."""
+    """A port of a MAC-VRF is a member of the instance's VLANs, and a port in such a VLAN is listed in the instance."""
     for name, instance in root.at("routing-instances").below.items():
         if instance.value("instance-type") != "mac-vrf":
             continue
@@ -67,7 +67,7 @@ def mac_vrf_port(root: Words) -> Iterator[str]:
     fix="give the gateway's unit `mac`, the same on every leaf",
 )
 def mac_vrf_gateway(root: Words) -> Iterator[str]:
-    """The gateway of a VLAN that is stretched by VXLAN has a MAC address of its own, or a virtual gateway address."""
+    """The gateway of a VLAN that VXLAN stretches has its own MAC address, or a virtual gateway address."""
     for name, vlan in vlans(root):
         gateway = vlan.value("l3-interface")
         if gateway is None or not vlan.has("vxlan"):

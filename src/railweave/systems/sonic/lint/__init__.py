@@ -16,5 +16,5 @@ if TYPE_CHECKING:
 
 
 def lint(device: str, tables: Tables, routing: list[Section]) -> list[Finding]:
-    """Return mistakes in a device's tables and its routing, rendered or read back, by every rule."""
+    """Return a finding for each mistake in a device's tables and routing, rendered or read back."""
     return registry.lint(__name__, Files(tables, routing), device, "config_db.json")

@@ -53,7 +53,7 @@ def number(value: str) -> int | None:
     fix="let a pool hold its headroom: xoff is part of size",
 )
 def pools(files: Files) -> Iterator[str]:
-    """A pool holds its headroom (public platforms: size and xoff together exceed the chip, so xoff is part of size)."""
+    """The size of a buffer pool includes its headroom, so ``xoff`` is at most ``size`` (on public platforms, both together exceed the chip)."""
     for (name, *_), row in files.rows("BUFFER_POOL"):
         size, xoff = number(text(row, "size")), number(text(row, "xoff"))
         if size is not None and xoff is not None and xoff > size:
@@ -66,7 +66,7 @@ def pools(files: Files) -> Iterator[str]:
     fix="give it dynamic_th or static_th, not both",
 )
 def thresholds(files: Files) -> Iterator[str]:
-    """A profile has one threshold."""
+    """A buffer profile has exactly one threshold."""
     for (name, *_), row in files.rows("BUFFER_PROFILE"):
         given = [kind for kind in ("dynamic_th", "static_th") if text(row, kind)]
         if len(given) != 1:
@@ -79,7 +79,7 @@ def thresholds(files: Files) -> Iterator[str]:
     fix="remove CABLE_LENGTH, or the lossless rows of BUFFER_PG",
 )
 def twice(files: Files) -> Iterator[str]:
-    """Headroom comes from one place (buffermgr of sonic-swss: no cable length, no profile of its own)."""
+    """A port has headroom from ``CABLE_LENGTH`` or from ``BUFFER_PG``, not from both (buffermgr of sonic-swss)."""
     lengths = {port for _, row in files.rows("CABLE_LENGTH") for port in row if text(row, port) not in {"", "0m"}}
     for parts, row in files.rows("BUFFER_PG"):
         if parts[0] in lengths and "lossless" in text(row, "profile"):
@@ -92,7 +92,10 @@ def twice(files: Files) -> Iterator[str]:
     fix="set frr_mgmt_framework_config to true, by which SONiC starts bfdd, ospfd, pimd and pathd; it starts no other daemons",
 )
 def daemons(files: Files) -> Iterator[str]:
-    """Every section of frr.conf has its daemon (sonic-buildimage, dockers/docker-fpm-frr/frr/supervisord). IS-IS has a finding of its own."""
+    """For every section of frr.conf, SONiC starts the daemon that runs it (sonic-buildimage, dockers/docker-fpm-frr/frr/supervisord).
+
+    IS-IS has a rule of its own.
+    """
     for line, daemon in idle_sections(files.tables, files.routing):
         if daemon != "isisd":
             yield f"`{line}` of frr.conf: SONiC starts no {daemon} with these tables"
@@ -104,7 +107,7 @@ def daemons(files: Files) -> Iterator[str]:
     fix="enable the container in FEATURE, on an image that has it, or take the rows away",
 )
 def containers(files: Files) -> Iterator[str]:
-    """Every table has the container that reads it (sonic-buildimage, files/build_templates/init_cfg.json.j2)."""
+    """For every table with rows, the container that reads it is enabled (sonic-buildimage, files/build_templates/init_cfg.json.j2)."""
     for table, feature in idle_tables(files.tables):
         yield f"{table}: {feature} is not enabled in FEATURE"
 
@@ -115,7 +118,7 @@ def containers(files: Files) -> Iterator[str]:
     fix="give each port lanes of its own, as the platform's port_config.ini has them",
 )
 def lanes(files: Files) -> Iterator[str]:
-    """The lanes of a port are numbers, and a lane is in one port (sonic-port.yang has them as text)."""
+    """The lanes of a port are numbers, and each lane is in one port (sonic-port.yang allows any text)."""
     owners: dict[int, str] = {}
     for (name, *_), row in files.rows("PORT"):
         for word in text(row, "lanes").split(","):
@@ -132,7 +135,7 @@ def lanes(files: Files) -> Iterator[str]:
     fix="let the ports after a parent be as many, and as fast, as its mode says",
 )
 def breakout(files: Files) -> Iterator[str]:
-    """A parent's mode is what its ports are: their number by ``index``, and their speed (sonic-breakout_cfg.yang: text)."""
+    """The breakout mode of a port matches the number and the speed of its ports with the same ``index`` (sonic-breakout_cfg.yang allows any text)."""
     by_index: dict[str, list[tuple[str, str]]] = {}
     index_of: dict[str, str] = {}
     for (name, *_), row in files.rows("PORT"):
@@ -156,7 +159,7 @@ def breakout(files: Files) -> Iterator[str]:
     fix="take it out of INTERFACE, or out of VLAN_MEMBER",
 )
 def members(files: Files) -> Iterator[str]:
-    """A member of a VLAN is a port, in no other VLAN without a tag, and not routed (sonic-vlan.yang, in part)."""
+    """A member of a VLAN is an existing port that is not routed, and that is untagged in no other VLAN (sonic-vlan.yang checks a part of this)."""
     ports = files.names("PORT")
     routed = files.names("INTERFACE") | {name.partition(".")[0] for name in files.names("VLAN_SUB_INTERFACE")}
     untagged: dict[str, str] = {}
@@ -211,7 +214,7 @@ _GLOBAL = {"global", "GLOBAL", "CPU"}
     fix="define it, or use a name that is defined; names stand bare, not as [TABLE|NAME]",
 )
 def references(files: Files) -> Iterator[str]:
-    """Every name is that of a row (the models' leafrefs, here without libyang)."""
+    """Every name that a row uses is the name of a row in the other table (the leafrefs of the models, checked without libyang)."""
     for (table, field), target in FIELDS.items():
         known = files.names(target)
         for parts, row in files.rows(table):
@@ -231,7 +234,7 @@ def references(files: Files) -> Iterator[str]:
     fix="map the VNI to a VLAN in VXLAN_TUNNEL_MAP, and give that VLAN's interface to the VRF",
 )
 def vnis(files: Files) -> Iterator[str]:
-    """A VRF's VNI is mapped to a VLAN whose interface is in the VRF, as FRR's own are (EVPN_VXLAN_HLD of sonic-net/SONiC)."""
+    """The VNI of a VRF is mapped to a VLAN whose interface is in the VRF, and FRR's VNIs are mapped to VLANs (EVPN_VXLAN_HLD of sonic-net/SONiC)."""
     vlans = {text(row, "vni"): text(row, "vlan") for _, row in files.rows("VXLAN_TUNNEL_MAP")}
     evpn = [
         part for section in files.routing for part in section.body or () if part.line == "address-family l2vpn evpn"

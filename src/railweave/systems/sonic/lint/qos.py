@@ -29,7 +29,7 @@ _MOST_QUEUE = {"QUEUE": 7, "BUFFER_QUEUE": 15, "BUFFER_PG": 7}
     fix="use DSCP 0 to 63, traffic classes, queues and priority groups 0 to 7",
 )
 def code_points(files: Files) -> Iterator[str]:
-    """Numbers of maps are in range (types of the models are patterns that let other text through)."""
+    """The numbers in QoS maps are in range (the models' types are patterns that allow other text)."""
     for table, (left, right) in MAPS.items():
         for (name, *_), row in files.rows(table):
             for key in row:
@@ -46,7 +46,7 @@ def code_points(files: Files) -> Iterator[str]:
     fix="use queues and priority groups that the chip has: 0 to 7",
 )
 def queues(files: Files) -> Iterator[str]:
-    """Queues and priority groups of ports are there (sonic-queue.yang: any text)."""
+    """The numbers of a port's queues and priority groups exist on the chip (sonic-queue.yang allows any text)."""
     for table, most in _MOST_QUEUE.items():
         for parts, _ in files.rows(table):
             ends = [number(end) for end in parts[-1].split("-")]
@@ -60,7 +60,7 @@ def queues(files: Files) -> Iterator[str]:
     fix="DWRR or WRR with a weight, or STRICT without one; weights of a port's queues at most 100 together",
 )
 def schedulers(files: Files) -> Iterator[str]:
-    """A scheduler's type is one that there is, with a weight where it shares; shares are at most 100."""
+    """The type of a scheduler exists, it has a weight unless it is strict, and the weights of a port's queues are at most 100 together."""
     weights: dict[str, int] = {}
     for (name, *_), row in files.rows("SCHEDULER"):
         kind, weight = text(row, "type"), number(text(row, "weight"))
@@ -85,7 +85,7 @@ def schedulers(files: Files) -> Iterator[str]:
     fix="enable WRED for the colors that are marked, with a lower threshold below the upper one",
 )
 def marking(files: Files) -> Iterator[str]:
-    """A WRED profile that marks has WRED on and rising thresholds for a color it marks (wred of swss: qosorch)."""
+    """A WRED profile that marks a color has WRED on for the color, and its lower threshold is below the upper one (wred of swss: qosorch)."""
     for (name, *_), row in files.rows("WRED_PROFILE"):
         ecn = text(row, "ecn")
         colors = [color for color in ("green", "yellow", "red") if ecn == "ecn_all" or color in ecn]
@@ -103,7 +103,7 @@ def marking(files: Files) -> Iterator[str]:
     fix="give the priority a BUFFER_PG with xoff, and the map from priority to queue",
 )
 def pfc(files: Files) -> Iterator[str]:
-    """Priorities under PFC have a lossless priority group; the watchdog looks at no others."""
+    """Priorities with PFC have a lossless priority group and a queue map, and the watchdog monitors no other priorities."""
     profiles = files.tables.get("BUFFER_PROFILE", {})
     lossless = {
         f"{parts[0]}|{group}"
@@ -135,7 +135,7 @@ def _numbers(words: str) -> range:
     fix="let detection and restoration be at least the polling interval",
 )
 def watchdog(files: Files) -> Iterator[str]:
-    """Times of the watchdog are at least its polling interval (sonic-pfcwd.yang, whose rule compares other numbers)."""
+    """The watchdog's detection and restoration times are at least its polling interval (the rule in sonic-pfcwd.yang compares other numbers)."""
     poll = number(text(files.tables.get("PFC_WD", {}).get("GLOBAL", {}), "POLL_INTERVAL")) or 0
     for (port, *_), row in files.rows("PFC_WD"):
         for field in ("detection_time", "restoration_time"):

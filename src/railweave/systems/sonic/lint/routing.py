@@ -21,7 +21,7 @@ ROUTED = ("INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFA
     fix="set docker_routing_config_mode to split-unified",
 )
 def mode(files: Files) -> Iterator[str]:
-    """The mode is the one in which FRR reads frr.conf as it stands (docker_init.sh of docker-fpm-frr)."""
+    """The routing mode is the mode in which FRR reads frr.conf unchanged (docker_init.sh of docker-fpm-frr)."""
     configured = text(files.tables.get("DEVICE_METADATA", {}).get("localhost", {}), "docker_routing_config_mode")
     if configured != "split-unified":
         yield f"DEVICE_METADATA|localhost: docker_routing_config_mode is {configured or 'not given'}"
@@ -33,7 +33,7 @@ def mode(files: Files) -> Iterator[str]:
     fix="let frr.conf name ports and VLANs that config_db.json routes",
 )
 def interfaces(files: Files) -> Iterator[str]:
-    """Interfaces of frr.conf are routed in config_db.json; those of unnumbered sessions have link-local addresses."""
+    """The interfaces in frr.conf are routed in config_db.json, and interfaces of unnumbered sessions have IPv6 addresses."""
     routed = {name for table in ROUTED for name in files.names(table)}
     local = {parts[0] for parts, row in files.rows("INTERFACE") if text(row, "ipv6_use_link_local_only") == "enable"}
     addressed = {parts[0] for parts, _ in files.rows("INTERFACE") if len(parts) > 1 and ":" in parts[1]}
@@ -91,7 +91,7 @@ def _on_a_link(word: str, networks: list[IPv4Network | IPv6Network]) -> bool:
     fix="add it to VRF, with the same VNI",
 )
 def vrfs(files: Files) -> Iterator[str]:
-    """VRFs of frr.conf are those of config_db.json, with their VNIs, and interfaces are in the same one."""
+    """The VRFs in frr.conf are in config_db.json with the same VNIs, and interfaces have the same VRF in both files."""
     rows = {key: row for table in ROUTED for key, row in files.tables.get(table, {}).items()}
     known = {parts[0]: text(row, "vni") for parts, row in files.rows("VRF")}
     for section in files.routing:
