@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class JsonObject:
-    """The base class of values with a JSON form, which ``JSON`` declares or which has all fields."""
+    """The base class of values with a JSON form. ``JSON`` lists the entries of this form; if it is empty, the form has all fields."""
 
     __slots__ = ()
     JSON: ClassVar[Sequence[str]] = ()

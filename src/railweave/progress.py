@@ -1,4 +1,4 @@
-"""The default function for parameters that receive progress messages."""
+"""The progress function that ignores all messages, which is the default of parameters for progress."""
 
 from __future__ import annotations
 

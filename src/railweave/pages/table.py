@@ -192,7 +192,7 @@ EMPTY = Cell(None, "")
 
 
 def shown(cell: object) -> str:
-    """Return the text of a cell for people."""
+    """Return the displayed text of a cell."""
     if isinstance(cell, Cell):
         return cell.text
     if cell is None:
@@ -201,7 +201,7 @@ def shown(cell: object) -> str:
 
 
 def value_of(cell: object) -> Any:  # noqa: ANN401 - any value
-    """Return the value of a cell for programs."""
+    """Return the value of a cell, without its formatting, for JSON and CSV."""
     return cell.value if isinstance(cell, Cell) else cell
 
 

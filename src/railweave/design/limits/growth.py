@@ -246,7 +246,7 @@ def _ports(model: str, speed_gbps: int) -> int:
 
 
 def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None:
-    """Report a fabric that cannot grow, that has no path between rails, or that pins only part of each path."""
+    """Record notes on a fabric that cannot grow, that has no path between rails, or whose path colors fix only the path up to the spine."""
     spread = layout.spine_uplinks
     at = ("fabrics", fabric_growth.fabric, "topology")
     tier = f"{fabric_growth.top}s"

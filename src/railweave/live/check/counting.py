@@ -80,7 +80,7 @@ def counts(
 
     - ``deviations``: the differences from the design.
     - ``left_out``: by operating system, the names of subjects that are not expected (``not_asked``); those of servers
-      are under "". Of such a subject, only the objects that were seen are counted.
+      are under "". For these subjects, only objects that were seen are counted.
     """
     wrong: dict[tuple[str, str], dict[str, int]] = {}
     for deviation in deviations:

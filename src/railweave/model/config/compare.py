@@ -1,4 +1,4 @@
-"""Compare two versions of one configuration file: the steps from the old to the new, and back."""
+"""Comparison of two versions of one configuration file: the steps that change the old version into the new one, and the steps back."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _TAIL = ("algo", "proto", "nchannels", "timestamp")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of a table's columns: those before the times, those that each place has, and those after."""
+    """The names of a table's columns: those before the times (``lead``), those of each place such as ``in-place`` (``group``), and those after (``tail``)."""
 
     lead: tuple[str, ...]
     group: tuple[str, ...]

@@ -78,7 +78,7 @@ def digests(path: Path) -> tuple[str, str]:
 
 
 def restarts(network: Network, names: Collection[str], release: str) -> dict[str, DeviceChange]:
-    """Return a change for each switch that has the restart as a disruption of the whole switch. The batches are planned with these changes."""
+    """Return, for each named switch, a change whose disruption is the restart of the whole switch. The batches are planned with these changes."""
     out = Disruptive(f"install {release}", "all of it", "it restarts", "")
     return {
         switch.name: DeviceChange(switch.name, switch.nos, disrupts=(out,))

@@ -129,7 +129,7 @@ class WatchedNetwork:
 
 
 def deploying(fabric: Path | None, now: float) -> frozenset[str]:
-    """Return the devices that a deploy of this fabric file is working on, or was until ``DEPLOYED_S`` seconds ago."""
+    """Return the devices on which a deploy of this fabric file is working, or was working within the last ``DEPLOYED_S`` seconds."""
     if fabric is None:
         return frozenset()
     try:

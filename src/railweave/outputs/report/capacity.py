@@ -231,7 +231,10 @@ def _row(capacity: RailCapacity, over: str, noun: str) -> tuple[str, ...]:
 
 
 def spine_down_words(total: float | None, color: float | None) -> str:
-    """Return the oversubscription with a spine down, in words: that of the leaf and, if higher, that of a color that loses an uplink."""
+    """Return the oversubscription of a leaf with one spine down, as text.
+
+    If a path color that loses an uplink has a higher value, this comes first.
+    """
     if total is None or color is None or color <= total:
         return _ratio(total)
     return f"{_ratio(color)} on the color that loses an uplink, {_ratio(total)} on the whole leaf"

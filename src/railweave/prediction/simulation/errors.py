@@ -74,7 +74,7 @@ class Band(JsonObject):
         return replace(self, low_ps=low, high_ps=high, seeds_ps=seeds_ps)
 
     def to_text(self) -> str:
-        """Return lines for people."""
+        """Return the band as lines of text: its limits with their basis, and the conditions that no published result covers."""
         about = self.compared if self.error is None else f"{self.error:.1%} either way: {self.compared}"
         text = f"  between        {self.low_ps / 1e6:.1f} and {self.high_ps / 1e6:.1f} us ({about}{self._chance()})\n"
         if self.error is None and len(self.seeds_ps) < 2:

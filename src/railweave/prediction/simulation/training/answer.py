@@ -70,7 +70,7 @@ class StepBand(JsonObject):
     seeds_ps: tuple[int, ...] = ()
 
     def to_text(self) -> str:
-        """Return a line for people, and a second line if the job differs from the published steps."""
+        """Return the result as a line of text, and a second line if the job differs from the published steps."""
         chance = ""
         if len(self.seeds_ps) > 1:
             low, high = min(self.seeds_ps), max(self.seeds_ps)
@@ -203,7 +203,7 @@ class JobResult:
         }
 
     def name_of(self, kind: str) -> str:
-        """Return the name of a part of a step for people. Traces have a different name for bubbles."""
+        """Return the displayed name of a part of a step. Traces have a different name for bubbles."""
         return OF_TRACES.get(kind, kind) if self.plan.flops is None else KINDS.get(kind, kind)
 
     @property
@@ -234,7 +234,7 @@ class JobResult:
         return f"{self.name_of(kind)}: {where}"
 
     def slowest(self) -> list[tuple[Communication, CarriedCommunication]]:
-        """Return each kind, collective and size sent between servers once, for the stage where it takes longest."""
+        """Return each communication between servers (by kind, collective and size) once: at the pipeline stage where it takes longest."""
         return slowest(self.graph, self.carried)
 
     @property
@@ -336,7 +336,7 @@ class JobResult:
         )
 
     def to_text(self) -> str:
-        """Return lines for people."""
+        """Return the result as lines of text."""
         tokens, mfu = self.tokens_per_second, self.mfu
         lines = [
             f"{self.plan.job.name or 'job'}{self._tenant()}: {self.plan.about}",
@@ -401,7 +401,7 @@ class JobResult:
 
 
 def _shown(time_ps: float) -> str:
-    """Return a time for people: in ms, or in us below a millisecond, as for traces of single collectives."""
+    """Return a time as text: in ms, or in us below a millisecond, as for traces of single collectives."""
     return f"{time_ps / 1e6:.1f} us" if time_ps < 1e9 else f"{time_ps / 1e9:,.1f} ms"
 
 
@@ -461,6 +461,6 @@ class TrainingPrediction(JsonObject):
         return self.jobs[number].plan.job.name or f"job {number + 1}"
 
     def to_text(self) -> str:
-        """Return lines for people."""
+        """Return the result as lines of text."""
         told = ["\n".join(f"note: {remark}" for remark in self.fabric.remarks)] if self.fabric.remarks else []
         return "\n\n".join([*(job.to_text() for job in self.jobs), *told])

@@ -170,7 +170,7 @@ def _ipv4(text: str) -> Address:
 
 
 def noted(form: str, source: str, reason: str, when: Callable[[Any], bool]) -> Row:
-    """Return a row for a constant statement that railweave prints, and that is irrelevant when it is read, because of ``reason``."""
+    """Return the row of a constant statement that railweave prints. When such a statement is read, it is irrelevant; ``reason`` says why."""
     return replace(fixed(form, source, when), reason=reason)
 
 

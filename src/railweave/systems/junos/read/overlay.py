@@ -67,9 +67,9 @@ def vlans(top: Word, instances: Mapping[str, Instance]) -> dict[str, tuple[str, 
 def gateways(
     top: Word, ports: Mapping[str, Port], instances: Mapping[str, Instance], routed: Iterable[str]
 ) -> tuple[Gateway, ...]:
-    """Return the gateways. ``routed``: the ports to servers without a VLAN.
+    """Return the gateways, in the order in which router advertisements list them, followed by those that only VRFs list, and the rest.
 
-    They have the order in which router advertisements name them, or else VRFs.
+    ``routed``: the ports to servers without a VLAN.
     """
     advertised = {
         interface.text: interface for interface in top.entries("protocols", "router-advertisement", "interface")
