@@ -129,7 +129,7 @@ def test_sizes_of_a_collective_are_binary_as_the_help_says(run: Run, text: str) 
     _, out, _ = run(FABRIC, "--size", text, "--quiet")
     assert out.startswith("all-reduce of 16777216 bytes: ")
     _, out, _ = run("--help")
-    assert "16M, 16MB and 16MiB are all 16 x 2^20" in " ".join(out.split())
+    assert "16M, 16MB and 16MiB all mean 16 x 2^20 bytes" in " ".join(out.split())
 
 
 @pytest.mark.slow

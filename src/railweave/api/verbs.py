@@ -533,7 +533,7 @@ class Check(Source):
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that devices do not show this subject, for example bfd-sessions (docs/check.md). Default: a device that does not show the expected state of a subject is an error. May be repeated."
+            "Accept that devices do not report this kind of expected state, for example bfd-sessions (docs/check.md lists the kinds). Default: expected state that no answer shows is an error. May be repeated."
         ),
     ] = ()
     progress: Callable[[str], None] = silent
@@ -627,13 +627,13 @@ class FleetCheck(Source):
     only: Annotated[
         Sequence[str],
         Opt(
-            "Run only the check with this id, or the checks of this subject, for example link (docs/checks.md). Default: all checks. May be repeated."
+            "Run only the check with this id, or the group of checks with this name, for example link (docs/checks.md). Default: all checks. May be repeated."
         ),
     ] = ()
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Accept that this check, or the checks of this subject, cannot read the values that they check. Default: such a check fails. May be repeated."
+            "Id of a check, or name of a group of checks, that may be unable to read the values that it checks. Default: such a check fails. May be repeated."
         ),
     ] = ()
     sudo: Annotated[bool, SUDO] = False

@@ -273,7 +273,7 @@ class DeployApplyShown(DeployApply, TimeLimits):
 def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
     """Carry out a plan on the devices. First, as a test, every device loads its change, checks it and discards it.
 
-    Then the devices change wave by wave. A wave commits its changes with a rollback timer; railweave checks the network, and confirms the wave.
+    Then the devices change in waves (groups of devices that change together). A wave commits its changes with a rollback timer; railweave checks the network, and confirms the wave.
 
     If a wave fails, it is rolled back, later waves do not start, and the exit status is 1. Confirmed waves stay in place. `deploy history` lists the applied plan as a revision with a number.
     """
@@ -364,7 +364,7 @@ class DeployResumeShown(DeployResume, TimeLimits):
 def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
     """Resume a `deploy apply` that was interrupted, for example by a power failure of this machine.
 
-    The plan and the steps so far are read from the journal, the folder NAME.state next to the fabric file NAME.yaml. An unfinished wave that had passed its checks is confirmed; any other unfinished wave is rolled back and started again. Then the later
+    The plan and the steps so far are read from the journal, the folder NAME.state next to the fabric file NAME.yaml. An unfinished wave (group of devices that change together) that had passed its checks is confirmed; any other unfinished wave is rolled back and started again. Then the later
     waves follow. A trial of `tune run` or a turn of `deploy campaign` is rolled back, never continued. Exits 1 if a wave fails, and 2 if nothing was interrupted.
     """
     from railweave.api.deploying import deploy_resume

@@ -166,7 +166,7 @@ def parser() -> ArgumentParser:
         action="append",
         default=[],
         metavar="ID",
-        help="run only the check with this id, or the checks of this subject, for example link (see --list); may be repeated (default: all)",
+        help="run only the check with this id, or the group of checks with this name, for example link (see --list); may be repeated (default: all)",
     )
     check.add_argument(
         "--since",
@@ -193,7 +193,7 @@ def parser() -> ArgumentParser:
         action="append",
         default=[],
         metavar="ID",
-        help="do not fail if the check with this id, or a check of this subject, cannot read its values; may be repeated (default: exit 1 if a check cannot read its values)",
+        help="do not fail if the check with this id, or a check in the group with this name, cannot read its values; may be repeated (default: exit 1 if a check cannot read its values)",
     )
     check.add_argument(
         "--strict",

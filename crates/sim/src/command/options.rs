@@ -21,39 +21,55 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
 const SHORT: [(&str, &str); 2] = [("-q", "--quiet"), ("-h", "--help")];
 
 const OPTIONS: [Declared; 27] = [
-    option("--topology", "SHAPE|FILE", "a shape such as fat-tree:k=8,speed=400G,delay=1us, or a topology file"),
-    option("--flows", "FILE", "flows as CSV: src,dst,bytes,start_us"),
+    option(
+        "--topology",
+        "SHAPE|FILE",
+        "network: a shape such as fat-tree:k=8,speed=400G,delay=1us, or a topology file; required",
+    ),
+    option("--flows", "FILE", "CSV file with the columns src,dst,bytes,start_us and a row for each flow"),
     option(
         "--traffic",
         "PATTERN",
-        "instead of --flows: permutation:bytes=4MB, incast:degree=15,bytes=1MB, all-to-all:bytes=64KB",
+        "instead of --flows: permutation:bytes=4MB, incast:degree=15,bytes=1MB or all-to-all:bytes=64KB",
     ),
-    option("--cc", "none|dcqcn", "congestion control (dcqcn)"),
+    option("--cc", "none|dcqcn", "congestion control of the senders (dcqcn)"),
     option("--dcqcn", "connectx|hpcc|dcqcn-p", "parameter set of DCQCN (connectx)"),
-    option("--lb", "ecmp|spray|dlb|dlb-per-packet", "how next-hop groups share packets (ecmp)"),
-    option("--mtu", "BYTES", "payload of a full packet (4096)"),
-    option("--window", "PACKETS|none", "packets a queue pair may have outstanding (none)"),
+    option(
+        "--lb",
+        "ecmp|spray|dlb|dlb-per-packet",
+        "method by which a switch distributes packets to its next hops (ecmp)",
+    ),
+    option("--mtu", "BYTES", "payload of a full packet in bytes (4096)"),
+    option("--window", "PACKETS|none", "largest number of packets in flight per queue pair; none: no limit (none)"),
     option(
         "--buffer",
         "SIZE",
-        "packet buffer of each switch, divided among its pools (the pools of --help-parameters)",
+        "packet buffer of each switch, such as 64MB, from which the pool sizes follow (default: fixed pool sizes)",
     ),
-    option("--lossy", "", "use no PFC, which makes the data class lossy"),
-    option("--seed", "NUMBER", "seed of hashes and marking (1)"),
-    option("--until", "TIME", "end at this simulated time, such as 5ms (when all flows have finished)"),
-    option("--set", "NAME=VALUE", "any other parameter; may be given several times"),
-    option("--json", "", "print one JSON object"),
+    option("--lossy", "", "turn PFC off, so that switches drop packets of the data class if a buffer is full"),
+    option("--seed", "NUMBER", "seed of the random numbers for ECMP hashes and ECN marks (1)"),
+    option("--until", "TIME", "end the run at this simulated time, such as 5ms (when all flows have finished)"),
+    option(
+        "--set",
+        "NAME=VALUE",
+        "set a parameter of the table that --help-parameters prints; may be given several times",
+    ),
+    option("--json", "", "print the result as one JSON object"),
     option("--output", "FILE", "write the result to this file instead of printing it"),
     option(
         "--verb",
         "write|write-imm|send",
         "RDMA operation of all flows: write, write with immediate, or send (write)",
     ),
-    option("--fault", "FAULT", "a fault, such as link-down:link=leaf0-spine0,at=100us; may be given several times"),
+    option(
+        "--fault",
+        "FAULT",
+        "fault to inject, such as link-down:link=leaf0-spine0,at=100us; may be given several times",
+    ),
     option(
         "--reroute",
         "TIME",
-        "delay from a fault, or its end, until forwarding adapts (default: forwarding does not adapt)",
+        "time from the beginning or end of a fault until routes change (default: routes do not change)",
     ),
     option("--series", "FILE", "write the counters of every port for each interval, as CSV"),
     option(
@@ -66,7 +82,7 @@ const OPTIONS: [Declared; 27] = [
     option("--series-of", "NODE[,NODE]", "limit --series and --queue-series to ports of these nodes"),
     option("--quiet", "", "do not show progress"),
     option("--help-parameters", "", "print all parameters as a table"),
-    option("--help", "", "print this"),
+    option("--help", "", "print this help"),
     option("--version", "", "print the version"),
 ];
 
