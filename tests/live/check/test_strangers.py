@@ -10,7 +10,7 @@ from railweave.live.check import NetworkStates, diagnose
 from railweave.live.check.check import rerouted_by
 from railweave.live.check.identity import changed_lines
 from railweave.model.findings import Finding
-from railweave.model.state.protocols import NextHop, Route
+from railweave.model.state.protocols import NextHop, PacketFilter, Route
 from railweave.systems import system
 from tests.live.check.matrix import clean, wanted
 
@@ -157,3 +157,27 @@ def test_a_blackhole_for_a_loopback_is_why_its_overlay_session_is_down() -> None
     assert (first.id, first.where) == ("route-drops", spine.device)
     assert "session-not-established" in first.what
     assert {(finding.id, finding.where) for finding in others} <= {("tenant-path-broken", spine.device)}
+
+
+def test_a_strange_filter_is_why_the_sessions_of_its_switch_are_down() -> None:
+    before = clean("h100-rlb", FRR)
+    spine = "spine1"
+    state = before.states[spine]
+    bgp = tuple(replace(each, state="connect") for each in state.bgp or ())
+    states = {**before.states, spine: replace(state, bgp=bgp, filters=(PacketFilter("table inet stray, chain c"),))}
+    [finding] = errors(replace(before, states=states))
+    assert (finding.id, finding.where) == ("filter-stray", spine)
+    assert "session-not-established" in finding.what
+
+
+def test_a_prefix_that_a_statement_names_follows_from_it() -> None:
+    subject, _, _ = wanted("h100-rlb", FRR)
+    text = system(FRR).files(subject.configs["stripe1-leaf1"])["frr.conf"]
+    other = "fc00:2:1:1::/64"
+    line = next(line for line in text.splitlines() if "address-family ipv6 unicast" in line)
+    checks = saved(
+        subject.configs, {"stripe1-leaf1": {"frr.conf": text.replace(line, f"{line}\n  network {other}", 1)}}
+    )
+    assert checks["stripe1-leaf1"].findings
+    rerouted = rerouted_by(subject.configs, checks, ControlPlane(subject.configs.values()).routes(), ())
+    assert rerouted("spine2", other)

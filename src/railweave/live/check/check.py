@@ -466,10 +466,11 @@ def rerouted_by(
     except RailweaveError:  # routes that never settle
         return lambda device, prefix: True  # noqa: ARG005
     twice = {prefix for prefix, count in Counter(actual.prefixes).items() if count > 1}
+    stated = " ".join(finding.what for check in different.values() for finding in check.findings)
     links = {name: [peer.link for peer in _sessions(config)] for name, config in configs.items()}
 
     def rerouted(device: str, prefix: str) -> bool:
-        if prefix not in designed.index or prefix not in actual.index or prefix in twice:
+        if prefix not in designed.index or prefix not in actual.index or prefix in twice or prefix in stated:
             return True
         if actual.next_hops(device, prefix) != designed.next_hops(device, prefix):
             return True

@@ -207,7 +207,7 @@ CAUSES = (
     (identity.CONFIGURATION,),
     (identity.MOVED,),
     (strangers.ROGUE, strangers.DUPLICATE, strangers.STRAY, strangers.MISSING),
-    (strangers.ORIGIN, forwarding.ROUTE_DROPS),
+    (strangers.ORIGIN, forwarding.ROUTE_DROPS, forwarding.FILTER),
     (forwarding.VRF_MISSING, forwarding.VRF_DIFFERS),
     (sessions.MISSING, sessions.DOWN, sessions.AS, ADJACENCY),
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),

@@ -321,7 +321,9 @@ def _filters(living: NetworkStates, device: Expected, state: DeviceState) -> Ite
         on = f" on {some(each.ports)}" if len(each.ports) > 1 else ""
         port = next((port.name for port in device.ports if [port.name] == [*map(without_unit, each.ports)]), "")
         description = f"packets are filtered{on} by {each.name}, which the design does not have"
-        yield Deviation(FILTER, device.device, description, device.identity.because, port)
+        ends = [each.session for each in (*device.sessions, *device.overlay_sessions)]
+        cut = frozenset(carried(session) for session in ends if not port or session.interface == port)
+        yield Deviation(FILTER, device.device, description, device.identity.because, port, breaks=cut)
 
 
 _IPV4_OVER_IPV6 = "169.254.0.1"
