@@ -190,10 +190,10 @@ def deploy_ztp_serve(
 
 
 def deploy_read(plan: Path | str) -> Plan:
-    """Return the plan in a plan file.
+    """Return the plan in a plan file, if it can be applied.
 
-    Raises ``SpecError`` if the file is not a plan or was edited by hand, and ``InputError`` if the plan is refused.
-    ``Plan.refused`` has the reasons.
+    Raises ``SpecError`` if the file is not a plan or was edited by hand, and ``InputError`` with the reasons if planning
+    found that the plan must not be applied (``Plan.refused``).
     """
     from railweave.operations.deploy.applying import check_not_refused
     from railweave.operations.deploy.plan import read_plan

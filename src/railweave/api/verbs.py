@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction
 
 DEVICE = Opt(
-    "Use a different switch model or operating system than the fabric file: [[FABRIC/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NOS is junos, eos, sonic, dell_sonic or frr. If only NOS is given and the present model cannot run it, the most similar model that can is used. May be repeated."
+    "Use a different switch model or operating system than the fabric file: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the fabric file has several. RELEASE is a release of the operating system, for example 25.4R1. NOS is junos, eos, sonic, dell_sonic or frr. If only NOS is given and the present model cannot run it, the most similar model that can is used. May be repeated."
 )
 HARDWARE = Opt(
     "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Default: only the models of `railweave hardware list` and of the section `hardware:` in the fabric file can be used."
@@ -143,7 +143,7 @@ class Diff:
     device: Annotated[
         Sequence[str],
         Opt(
-            "Use a different switch model or operating system in both fabric files: [[FABRIC/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. Default: the models and systems of the fabric files. May be repeated."
+            "Use a different switch model or operating system in both fabric files: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. Default: the models and systems of the fabric files. May be repeated."
         ),
     ] = ()
     old_device: Annotated[
@@ -592,7 +592,7 @@ class DriftOptions(Source):
     adopt: Annotated[
         bool,
         Opt(
-            "Add the statements that switches have and the design lacks to the fabric file. A statement that all switches of a role have is added under `extra:` of the role, "
+            "Add to the fabric file each statement that switches have and the design does not. A statement that all switches of a role have is added under `extra:` of the role, "
             "any other under `overrides:`. Default: the fabric file is not changed."
         ),
     ] = False
@@ -633,7 +633,7 @@ class FleetCheck(Source):
     allow_unseen: Annotated[
         Sequence[str],
         Opt(
-            "Id of a check, or name of a group of checks, that may be unable to read the values that it checks. Default: such a check fails. May be repeated."
+            "Do not fail if the check with this id, or a check of the group with this name, cannot read its values. Default: such a check fails. May be repeated."
         ),
     ] = ()
     sudo: Annotated[bool, SUDO] = False

@@ -260,9 +260,9 @@ def _line(run: Run) -> str:
 @app.command("check", short_help="Say whether a result is good for such servers, without a fabric file.")
 @command(BenchCheck)
 def check(options: BenchCheck, *, as_json: bool, quiet: bool) -> None:
-    """Compare the results in output files of benchmarks with the results that servers with these GPUs and NICs should get, without a fabric file.
+    """Compare the results in output files of benchmarks with the results that servers with the GPUs and NICs of --gpus and --nic should get. No fabric file is needed.
 
-    The expected results are simulated on a network without oversubscription. Each is a range, the band, as wide as the errors of earlier predictions. The output also names the bottleneck. Exits 0 if all numbers are in their band. Exits 1 if a number is outside its band, if a run failed, or if a number cannot be predicted. Exits 2 if a file is not benchmark output.
+    The expected results are simulated on a network without oversubscription. Each expected result is a range, called its band. The band is as wide as the errors of earlier predictions. The output also names the bottleneck. Exits 0 if all numbers are in their band. Exits 1 if a number is outside its band, if a run failed, or if a number cannot be predicted. Exits 2 if a file is not benchmark output.
     """
     from railweave.api.bench import bench_check
 

@@ -40,7 +40,7 @@ class FleetCheckShown(FleetCheck):
 @app.command(short_help="Run `host check` on every server.")
 @command(FleetCheckShown)
 def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
-    """Run the checks of `railweave host check` on every server over SSH. The output lists each failure with the servers on which it occurs, and with the leaf, rail or server that these have in common.
+    """Run the checks of `railweave host check` on every server over SSH. The output lists each failed check with the servers on which it failed. If all of its failures are at one leaf, on one rail or on one server, the output names that part.
 
     railweave copies the check program to a temporary folder on each server, and removes the folder afterwards; nothing else on a server is changed.
     Exits 0 if every server answered and all checks passed, 1 if not, and 2 on wrong input.

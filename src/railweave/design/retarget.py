@@ -34,7 +34,7 @@ ROLES: dict[str, RoleName] = {"leaf": "leaf", "spine": "spine", "super-spine": "
 _FORM = re.compile(
     r"(?:(?:(?P<fabric>[^/=:]+)/)?(?P<role>[^/=:]+)=)?(?P<model>[^/=:]*)(?::(?P<nos>[^/=:]*))?(?::(?P<release>[^/=:]+))?"
 )
-HOW = "write [[FABRIC/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od:junos, or spine=:frr"
+HOW = "write [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od:junos, or spine=:frr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    """Return the target that ``[[FABRIC/]ROLE=][MODEL][:NOS][:RELEASE]`` describes. Raises ``InputError`` if the text is not valid."""
+    """Return the target that ``[[NAME/]ROLE=][MODEL][:NOS][:RELEASE]`` describes. Raises ``InputError`` if the text is not valid."""
     match = _FORM.fullmatch(text)
     parts = {key: value or "" for key, value in match.groupdict().items()} if match else {}
     if not parts.get("model") and not parts.get("nos"):

@@ -153,7 +153,7 @@ def parser() -> ArgumentParser:
     check = verb(
         "check",
         "check whether this server is ready for a job: compare its state with host.json, and show a fix for each difference",
-        "Changes nothing.\nExit code 1: a check failed, or could not read its values (no root, no tool).\nA check that could not read its values does not count if --allow-unseen names it, or with --slurm or --nhc, unless --strict is given.",
+        "Changes nothing.\nExit code 1: a check failed, or could not read its values (no root, no tool).\nA check that could not read its values is ignored if --allow-unseen names it. With --slurm or --nhc all such checks are ignored; --strict makes those count that --allow-unseen does not name.",
         "check",
         "check --only link --only rdma-gids",
         "check --json > before.json     ... later: check --since before.json",
@@ -321,7 +321,7 @@ def parser() -> ArgumentParser:
         "--out",
         type=Path,
         metavar="FILE",
-        help="write the counters to this file, whole or not at all (default: print them)",
+        help="write the counters to this file; if that fails, the file stays as it was (default: print them)",
     )
     metrics.add_argument(
         "--interval",
@@ -345,7 +345,9 @@ def parser() -> ArgumentParser:
         "The servers need Python 3.9 or newer\nand iproute2.",
         "zipapp railweave-host.pyz",
     )
-    zipapp.add_argument("file", type=Path, metavar="FILE", help="file to write, whole or not at all")
+    zipapp.add_argument(
+        "file", type=Path, metavar="FILE", help="file to write; if that fails, an earlier file stays as it was"
+    )
     zipapp.add_argument("--json", action="store_true", help="print JSON")
     return top
 

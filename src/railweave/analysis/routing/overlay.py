@@ -118,7 +118,8 @@ class OverlayPlane:
         """Return (forwarding tables with tenant prefixes, the prefixes that each VRF holds, the prefixes that several leaves share).
 
         - ``fibs``: the forwarding tables of the underlay, by device.
-        - ``local``: returns, for the name of a device, a mask of the prefixes whose gateways have a port that is up.
+        - ``local``: returns, for the name of a device, a Boolean array over all prefixes: True for each prefix that has a
+          gateway on the device with at least one port that is up.
         - ``down``: the names of links that are down.
         """
         if not self._origins:

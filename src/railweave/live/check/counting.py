@@ -54,9 +54,11 @@ def not_asked(systems: Iterable[str], visible: Visibility) -> dict[str, dict[str
 
 @dataclass(frozen=True, slots=True)
 class SubjectCount(JsonObject):
-    """The numbers of objects of a subject on a device: expected, right, wrong and not seen.
+    """The counts of one subject of the check (a kind of state, for example ports or port MTUs) on one device.
 
-    Objects that cannot be seen because of another fault are not counted.
+    They are the objects that the design expects, and how many of these are right, wrong, or not shown by the device (not
+    seen). An object that cannot show because of another fault, such as the speed of a port that is down, is in none of
+    the counts.
     """
 
     device: str

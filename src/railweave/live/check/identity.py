@@ -1,4 +1,4 @@
-"""Checks that devices answer and match the design, of their running configurations, their clocks and their alarms."""
+"""Checks of devices: that they answer and match the design, and checks of their running configurations, clocks and alarms."""
 
 from __future__ import annotations
 
@@ -216,7 +216,9 @@ _TENANT = re.compile(r"\bvrfs?\b|\bvni\b|evpn|route-target|routing-instances|vxl
 
 
 def configurations(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about statements of running configurations that differ from the design, and about changes since they were last seen.
+    """Yield a finding for the statements of a running configuration that differ from the design.
+
+    If no statement differs, yield a finding if the configuration has changed since railweave last saw it.
 
     If a daemon of a device does not run, the device shows only a part of its configuration and is not compared.
     """

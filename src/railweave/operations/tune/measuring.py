@@ -33,7 +33,8 @@ class Sample(JsonObject):
     """The result of one run with one seed.
 
     - ``parts``: the bus bandwidth of each collective in GB/s, or the step time of each job in ms.
-    - ``speed``: the weighted geometric mean of ``parts``.
+    - ``speed``: the weighted geometric mean of ``parts``, in the same unit: a bandwidth of collectives, for which more is
+      better, or a step time of jobs, for which less is better.
     - ``drops``, ``pauses``, ``marks``: dropped packets, PFC pauses and ECN-marked packets of all collectives; None if
       not counted.
     - ``fairness``: Jain's fairness index of the jobs' speeds when all run together, each relative to its speed when run
@@ -68,7 +69,8 @@ class RefusedCombination:
 class FailedCombination:
     """A combination that failed on hardware and is not tried there again, with the reason in ``why``.
 
-    Reasons are an exceeded guardrail (named with its counter), a device that refused the change, or a failed run.
+    The reason is one of these: a counter rose by more than the limit that the study sets for it (its guardrail; the text
+    names the counter), a device refused the change, or the run failed.
     """
 
     why: str

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a job over its ``tensor`` x ``context`` x ``data`` x ``pipeline`` ranks.
+    """The parallelism of a job. It has ``tensor`` x ``context`` x ``data`` x ``pipeline`` ranks.
 
-    ``expert`` divides ``context`` x ``data``. ``virtual`` is the number of parts of the model on each pipeline stage.
+    Each number is the size of the groups of that kind of parallelism. ``expert``, the size of the groups of expert
+    parallelism, is a divisor of ``context`` x ``data``. ``virtual`` is the number of parts of the model on each pipeline stage.
     """
 
     tensor: int

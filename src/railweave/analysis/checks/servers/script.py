@@ -216,7 +216,10 @@ _DESIGN = "design"
 
 
 def form_of(file: str) -> Form:
-    """Return the form of a script by its file name. An unknown script has the form ``OTHER``: no arrays, and one rule for all commands."""
+    """Return how a script is read, by its file name: its arrays, the kind of its variables, and the rules of its findings.
+
+    A script with an unknown name is read as ``OTHER``: it has no arrays, and all findings about it have the same rule.
+    """
     return MPIRUN if file.startswith("mpirun") else FORMS.get(file, OTHER)
 
 

@@ -212,7 +212,7 @@ class Watch:
         self._arrived = self._not_before = 0
 
     def due(self, arrived: int, now_ps: int) -> bool:
-        """Return True if enough messages have arrived for the next comparison of windows."""
+        """Return True if enough messages have arrived to compare the times of rounds again."""
         per_place = (self._rounds.parts.size + len(self._rounds.credits)) / self._rounds.length
         ahead = self._next < len(self._marks) - self._per_round  # less than a round is not worth it
         self._arrived = arrived

@@ -143,7 +143,11 @@ def _on_ospf(router: RouterOspf, port: Port) -> OnOspf:
 
 
 def give_back_ospf(reader: SectionReader) -> None:
-    """Mark all statements of OSPF as not understood, because BGP also finds routes, or because OSPF runs on no interface."""
+    """Mark all statements of OSPF as not understood.
+
+    Called if OSPF runs on no interface, or if the device also has BGP sessions on its links, because a configuration has
+    one of the two as its underlay.
+    """
     for section in reader.sections:
         if section.line == "router ospf":
             reader.give_back(section)
