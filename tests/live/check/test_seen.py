@@ -238,7 +238,7 @@ def test_marks_of_path_colors_are_compared(nos: str) -> None:
     [finding] = _colored(nos, "spine1", preferred)
     assert finding.id == "path-marks-differ"
     assert (
-        "AIGP None, the design has 0" if nos == "junos" else "local preference 100, the design has 200"
+        "AIGP none, the design has 0" if nos == "junos" else "local preference 100, the design has 200"
     ) in finding.what
 
 

@@ -11,6 +11,7 @@ from railweave.live.check.ports import without_unit
 from railweave.model.device.expected import Adjacency
 from railweave.model.findings.registry import Rule
 from railweave.model.state.question import DEFAULT_VRF, FROZEN, NOT_RUNNING, about, not_running
+from railweave.pages.shell import element, text
 from railweave.pages.table import Cell, Table, columns
 
 if TYPE_CHECKING:
@@ -343,16 +344,16 @@ def _beyond(living: NetworkStates, wanted: ColorPath) -> frozenset[Part]:
 
 def _of_path(rule: Rule, wanted: ColorPath, description: str) -> Deviation:
     needs = rests_on(wanted.session, wanted.device) | {carried(wanted.session)}
-    about = (wanted.prefix,)
+    prefixes = (wanted.prefix,)
     return Deviation(
-        rule, wanted.device, description, wanted.because, wanted.session.interface, needs=needs, prefixes=about
+        rule, wanted.device, description, wanted.because, wanted.session.interface, needs=needs, prefixes=prefixes
     )
 
 
 def _marks(wanted: ColorPath, path: Path, known: frozenset[str]) -> Iterator[Deviation]:
     has = marks_of(path)
     faults = [
-        f"has {name} {seen}, the design has {designed}"
+        f"has {name} {_shown(seen)}, the design has {_shown(designed)}"
         for name, seen, designed in (
             ("the communities", _words(has), _words(wanted.communities))
             if has & known != wanted.communities
@@ -365,6 +366,10 @@ def _marks(wanted: ColorPath, path: Path, known: frozenset[str]) -> Iterator[Dev
     if faults:
         subject = f"the path to {wanted.prefix} ({wanted.color}) of {wanted.leaf} from {wanted.session.peer}"
         yield _of_path(PATH_MARKS, wanted, f"{subject} {'; '.join(faults)}")
+
+
+def _shown(value: object) -> object:
+    return "none" if value is None else value
 
 
 def _words(marks: Iterable[str]) -> str:
@@ -394,8 +399,9 @@ def color_table(living: NetworkStates) -> Table:
 def _mark_cell(wanted: ColorPath, seen: SeenPaths) -> Cell:
     path = (seen.by_peer(wanted.prefix) or {}).get(far_end(wanted.session))
     if path is None or not seen.shows(wanted):
-        return Cell(None, "not seen", css="warning")
+        return Cell(None, "not seen", markup=element("span", "not seen", class_="warning"))
     aigp = "" if path.aigp is None else f", AIGP {path.aigp}"
     preference = "" if path.local_preference in {None, 100} else f", preference {path.local_preference}"
     shown = f"{_words(marks_of(path))}{aigp}{preference}"
-    return Cell(shown, shown, css="error" if any(_marks(wanted, path, wanted.communities)) else "")
+    wrong = any(_marks(wanted, path, wanted.communities))
+    return Cell(shown, shown, markup=element("span", text(shown), class_="error") if wrong else "")
