@@ -456,7 +456,8 @@ def test_the_page_of_a_check_fits_the_window(
     )
     file = tmp_path / "check.html"
     file.write_text(
-        living_html(h100, [finding], Table(columns("Device"), []), Table(SUBJECTS, []), 20, 20), encoding="utf-8"
+        living_html(h100, [finding], Table(columns("Device"), []), (Table(SUBJECTS, []), Table((), ())), 20, 20),
+        encoding="utf-8",
     )
     page = chromium.open(file, width=width, height=900)
     assert page.evaluate("getComputedStyle(document.querySelector('.wider')).display") == hint

@@ -21,6 +21,8 @@ from tests.conftest import example
 )
 def test_a_network_of_which_a_part_did_not_answer_is_not_as_designed(answered: int, found: int, says: set[str]) -> None:
     findings = [Finding("port-down", "error", "spine1 et-0/0/0", "it is down")] * found
-    page = living_html(example("h100-rlb"), findings, Table(columns("Device"), []), Table(COLUMNS, []), 20, answered)
+    page = living_html(
+        example("h100-rlb"), findings, Table(columns("Device"), []), (Table(COLUMNS, []), Table((), ())), 20, answered
+    )
     known = {'class="good">as designed', 'class="warning">not known: 17 of 20 devices', 'class="error">1 error'}
     assert {one for one in known if one in page} == says

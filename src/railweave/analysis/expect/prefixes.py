@@ -66,7 +66,9 @@ def color_paths(network: Network, config: DeviceConfig, routes: Routes) -> list[
         route for route in example_routes(network, config, routes) if routes.outside_vrfs[routes.index[route.prefix]]
     ]
     paths: list[ColorPath] = []
-    for session in (session for group in config.bgp.groups for session in group.sessions if session.link):
+    for session in (session for group in config.bgp.groups for session in group.sessions):
+        if not session.link or routes.down & {session.link, session.peer}:
+            continue
         for route in examples:
             attributes = routes.received.attributes((config.name, session.link), routes.index[route.prefix])
             if attributes is not None:

@@ -291,7 +291,12 @@ class SeenPaths:
         return session is not None and session.established is True
 
     def shows(self, wanted: ColorPath) -> bool | None:
-        """Return whether the switch shows the marks of a path. None if the path is missing."""
+        """Return whether the switch shows the marks of a path. None if the path or the whole answer about the prefix is missing.
+
+        Such an answer is counted among the routes.
+        """
+        if wanted.prefix not in self._routes:
+            return None
         paths = self.by_peer(wanted.prefix)
         if paths is None:
             return False

@@ -271,7 +271,10 @@ class Plan:
             "design": self.design,
             "made": self.made,
             "live": self.live,
-            "devices": {device.device: device.to_json() for device in self.devices},
+            "devices": {  # without empty ``pending``: plans of earlier releases keep their digest
+                device.device: {key: value for key, value in device.to_json().items() if key != "pending" or value}
+                for device in self.devices
+            },
             "waves": [wave.to_json() for wave in self.waves],
             "silent": self.silent,
             "back_to": self.back_to,
