@@ -218,8 +218,10 @@ def fleet(fabric: Path, hosts: str | None) -> Fleet:
     async def opened(target: Target) -> AsyncGenerator[Machine]:
         yield LabServer(running, target.name, target.answer_s)
 
-    known = fleet_of(network, read_access(None), hosts)
-    return replace(known, configs=running.plan.hosts, open_by=opened, checks=LAB_CHECKS, rdma=False)
+    # No systemd-networkd takes router advertisements in a namespace.
+    by_kernel = replace(network, hosts=network.hosts.model_copy(update={"router_advertisements": "kernel"}))
+    known = fleet_of(by_kernel, read_access(None), hosts)
+    return replace(known, open_by=opened, checks=LAB_CHECKS, rdma=False)
 
 
 def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:
