@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.model.device.host import host_config
+from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.model.findings.registry import FindingPlace, check
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from railweave.model.device.host_model import HostQos
     from railweave.model.device.model import DeviceConfig, Interface, QosConfig
     from railweave.model.device.qos_model import TrafficClass
-
-ETHERNET_HEADER = 14
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.model.catalog import catalog
 from railweave.model.device.balancing import EgressQuantization
 from railweave.model.device.model import Bgp, BridgedVlan, IsisPort, Vrf
-from railweave.model.device.port_model import Gateway, Interface
+from railweave.model.device.port_model import ETHERNET_HEADER, Gateway, Interface
 from railweave.model.device.qos_model import Buffers, Ecn, Marking, PfcProfile, TrafficClass, Watchdog
 from railweave.model.device.timers import Bfd, RouterAdvertisements
 from railweave.model.findings.registry import FindingPlace, Rule, check
@@ -73,7 +73,6 @@ def _shown(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else str(value)
 
 
-_ETHERNET_HEADER = 14
 _LEAST_MTU, _MOST_MTU = 1280, 10_240
 _MTU = "IPv6 needs packets of 1280 bytes (RFC 8200, section 5), and no switch of the catalog takes frames of more than 10 KiB"
 _PERCENT = "it is a percentage"
@@ -118,7 +117,7 @@ BOUNDS = (
         "the action lasts for one poll at least, and for 60 s at most (sonic-pfcwd.yang; EOS, priority-flow-control pause watchdog)",
         unit=" ms",
     ),
-    Bound(Interface, "mtu", _LEAST_MTU + _ETHERNET_HEADER, _MOST_MTU, _MTU),
+    Bound(Interface, "mtu", _LEAST_MTU + ETHERNET_HEADER, _MOST_MTU, _MTU),
     Bound(Interface, "speed_gbps", 1, why="a port has a speed"),
     Bound(Gateway, "mtu", _LEAST_MTU, _MOST_MTU, _MTU),
     Bound(Gateway, "vlan", 1, 4094, "VLAN IDs go from 1 to 4094 (IEEE 802.1Q, table 9-2)"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from railweave.design.limits.classes import check_lossless
 from railweave.design.limits.headroom import check_headroom
+from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
@@ -165,9 +166,6 @@ def _refused(dog: Watchdog, takes: WatchdogTimes) -> Iterator[tuple[str, str, st
         message = f"recovery {dog.recovery} ms is shorter than {takes.polls} polls of {dog.poll_interval} ms"
         yield "recovery", message, f"use at least {takes.polls * dog.poll_interval} ms, or a shorter poll_interval"
 
-
-ETHERNET_HEADER = 14
-"""The Ethernet header in bytes, which a switch port's MTU includes."""
 
 ECMP_NARROW = Rule(
     id="ecmp-narrow",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from railweave.host.port_names import announced, by_names, plain
 from railweave.live.check.living import Deviation, NetworkStates, link_and_ends
-from railweave.model.device.port_model import nic_names, switch_port_names
+from railweave.model.device.port_model import ETHERNET_HEADER, nic_names, switch_port_names
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
@@ -92,9 +92,6 @@ def end_of(ends: Ends, neighbor: LldpNeighbor) -> tuple[bool, End | None]:
     nic = macs.get(plain(neighbor.port)) or macs.get(plain(neighbor.chassis))
     return nic is not None, nic
 
-
-ETHERNET_HEADER = 14
-"""Bytes of an Ethernet header without tags (IEEE 802.3, clause 3). An IP MTU does not include them."""
 
 ABSENT = Rule(
     "port-absent",

@@ -12,6 +12,7 @@ from railweave.live.lab.kernel.namespace import spaces_of, vrf_by_interface, vrf
 from railweave.model.config.addresses import Address
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
+from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.model.network.status import present
 from railweave.outputs.rendering.network import EMULATION, emulation
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig, Interface
     from railweave.model.network.devices import Cable, End, Nic
     from railweave.model.network.model import Network
-
-ETHERNET_HEADER = 14
-"""Bytes of an Ethernet header, which Linux does not count in an interface's MTU."""
 
 MOST_CHARACTERS = 15
 """The largest length of an interface name, in characters (IFNAMSIZ of linux/if.h, without the final zero)."""

@@ -18,10 +18,10 @@ from railweave.analysis.drift.drift import Effects, effects
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.table import UNREACHABLE
 from railweave.counting import counted
-from railweave.design.limits.devices import ETHERNET_HEADER
 from railweave.errors import UnsettledError
 from railweave.json_values import JsonObject
 from railweave.model.device.fields import differences
+from railweave.model.device.port_model import ETHERNET_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

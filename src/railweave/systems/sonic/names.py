@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 LOOPBACK = "Loopback0"
 MANAGEMENT_PORT = "eth0"
 MANAGEMENT_VRF = "mgmt"
-ETHERNET_HEADER = 14
-"""The bytes of a frame's header that SONiC, like Linux, does not include in an MTU."""
 
 _MOST_CHARACTERS = 15
 """The longest name of an interface, which a VRF is to Linux (IFNAMSIZ of linux/if.h, less the final zero)."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.model.catalog import catalog
+from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.systems import runbook
 from railweave.systems.frr.runbook import ROUTING
 from railweave.systems.sonic.daemons import started
 from railweave.systems.sonic.names import vrf_names
-from railweave.systems.sonic.render.ports import ETHERNET_HEADER
 from railweave.systems.sonic.render.qos import lossless_profile, profile_name
 from railweave.systems.sonic.statements.management import hash_fields
 

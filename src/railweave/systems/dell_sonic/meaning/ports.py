@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.number_ranges import numbers
+from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.systems.dell_sonic.meaning.qos import port_qos_of
 from railweave.systems.dell_sonic.statements.ports import (
     INTERFACES,
@@ -20,7 +21,7 @@ from railweave.systems.dell_sonic.statements.ports import (
 )
 from railweave.systems.frr.meaning.ports import DISCOVERY, advertised_of
 from railweave.systems.sonic.meaning.management import kbps
-from railweave.systems.sonic.names import ETHERNET_HEADER, transit_vlan, vrf_names
+from railweave.systems.sonic.names import transit_vlan, vrf_names
 from railweave.systems.sonic.statements.management import STORMS
 
 if TYPE_CHECKING:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import BITS
 from railweave.model.device.model import Gateway, Interface, Split
-from railweave.model.device.port_model import far_end, router_of, with_parts
+from railweave.model.device.port_model import ETHERNET_HEADER, far_end, router_of, with_parts
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.dell_sonic.read.routing import tenant
 from railweave.systems.dell_sonic.statements.ports import Lines
 from railweave.systems.frr.meaning.ports import sent
 from railweave.systems.frr.statements.ports import Advertised
-from railweave.systems.sonic.names import ETHERNET_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 from railweave.model.device.model import Macsec
+from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.systems.eos.read.values import Stanzas, interface_address, number, numbers, secret
 from railweave.systems.eos.render.keys import CIPHERS
-from railweave.systems.eos.render.ports import ETHERNET_HEADER, FEC_LINES
+from railweave.systems.eos.render.ports import FEC_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

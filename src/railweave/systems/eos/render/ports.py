@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.model.config.addresses import Address, Addressed, Prefix
 from railweave.model.config.number_ranges import numbers, ranges
 from railweave.model.config.sections import Section, section
+from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 from railweave.systems.eos.render.management import edge_port, on_gateway
 from railweave.systems.eos.render.qos import profile_of
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 FIRST_VRF_LOOPBACK = 100
 """The first number of the loopbacks of VRFs."""
-
-ETHERNET_HEADER = 14
-"""The bytes of the Ethernet header. The MTU in the design includes it, the MTU of an interface does not."""
 
 FEC_LINES: Mapping[Fec, str] = {
     "": "error-correction encoding reed-solomon",

@@ -6,6 +6,7 @@ import re
 from ipaddress import IPv4Network, IPv6Network, ip_interface
 from typing import TYPE_CHECKING
 
+from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.model.findings.registry import check
 from railweave.systems.junos.lint.words import Words, vlans
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 ADVERTISED = ("protocols", "router-advertisement", "interface")
 MOST_MTU = 9216
-ETHERNET_HEADER = 14
 LEAST_MTU = {"inet": 256, "inet6": 1280}
 _CHANNEL = re.compile(r"([a-z]+-\d+/\d+/\d+):(\d+)")
 

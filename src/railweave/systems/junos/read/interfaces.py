@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.device.model import Interface, Macsec, Split
-from railweave.model.device.port_model import far_end, router_of, with_parts
+from railweave.model.device.port_model import ETHERNET_HEADER, far_end, router_of, with_parts
 from railweave.systems.junos.read.ports import PORT, Port, Unit
 from railweave.systems.junos.render.interfaces import port_order
 from railweave.systems.junos.words import Word, gbps, secret, unprinted
@@ -27,8 +27,6 @@ _SUITES: dict[str, Suite] = {
 }
 _CHANNELS = {10: 4, 25: 4, 50: 2, 100: 4}
 """Channels of a port whose channels have this speed (Juniper documentation, channel-speed)."""
-_HEADER = 14
-"""Bytes of the Ethernet header, which the MTU of a port counts and that of a family does not."""
 _NUMBER = re.compile(r"\w+-\d+/\d+/(\d+)")
 _RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _LINK = 3
@@ -188,7 +186,7 @@ def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
     """Return the MTU of frames: that of the port, or of the packets of a family if those are shorter."""
     size = unprinted("interfaces.mtu") if port.mtu is None else port.mtu
     sizes = [] if gateway or unit is None else [family.number("mtu") for family in unit.word.entries("family")]
-    least = min((each + _HEADER for each in sizes if each is not None), default=size)
+    least = min((each + ETHERNET_HEADER for each in sizes if each is not None), default=size)
     if least < size and port.mtu is not None:
         port.word.block("mtu").take_all("irrelevant")
     return min(least, size)

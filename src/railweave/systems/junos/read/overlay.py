@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.device.model import BridgedVlan, Gateway, MacVrf, NumberedSession, OverlayConfig, TunnelEndpoint
-from railweave.model.device.port_model import neighbor_of
+from railweave.model.device.port_model import ETHERNET_HEADER, neighbor_of
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.bgp import Group, agreed, watching
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from railweave.systems.junos.read.ports import Owners, Port, Unit
 
 
-_FRAME = 14
-"""Bytes of an Ethernet header, which the MTU of a port counts and that of a family does not."""
 _PREFERENCES: dict[str, Literal["low", "medium", "high"]] = {"low": "low", "medium": "medium", "high": "high"}
 _NUMBERS = {
     "max_interval": "max-advertisement-interval",
@@ -98,7 +96,7 @@ def _gateway(port: Port, unit: Unit, vlan: tuple[str, int] | None, word: Word | 
     addresses = unit.every_address()
     bridged = port.name == "irb"
     name, number = vlan or ("", int(unit.name.partition(".")[2]) if bridged else 0)
-    usual = unprinted("gateways.mtu") if port.mtu is None else port.mtu - _FRAME
+    usual = unprinted("gateways.mtu") if port.mtu is None else port.mtu - ETHERNET_HEADER
     return Gateway(
         name=unit.name if bridged else port.name,
         vlan=number if bridged else None,

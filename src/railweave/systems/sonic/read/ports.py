@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
 from railweave.model.device.model import Interface, Macsec, Split
-from railweave.model.device.port_model import Fec, far_end, neighbor_of, router_of
+from railweave.model.device.port_model import ETHERNET_HEADER, Fec, far_end, neighbor_of, router_of
 from railweave.systems.frr.read.text import interface_address, number
 from railweave.systems.frr.statements import secret
 from railweave.systems.frr.statements.ports import Port
-from railweave.systems.sonic.names import ETHERNET_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
