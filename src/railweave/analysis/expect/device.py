@@ -265,6 +265,7 @@ def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_rout
     """
     whole = prefixes.whole_tables(network, config) if all_routes is None else all_routes
     switch = network.switch(config.name)
+    examples = prefixes.example_routes(network, config, routes)
     servers = config.management.ntp
     return Expected(
         config.name,
@@ -281,11 +282,11 @@ def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_rout
         sessions(network, config, routes),
         overlay_sessions(network, config, routes),
         adjacencies(network, config, routes),
-        (prefixes.every_route if whole else prefixes.example_routes)(network, config, routes),
+        prefixes.every_route(network, config, routes, examples) if whole else examples,
         gateways(network, config),
         tenants(network, config, routes),
         queues(network, config, routes.down),
-        prefixes.color_paths(network, config, routes),
+        prefixes.color_paths(network, config, routes, examples),
         tuple(config.routed()) if whole else (),
         None if whole else prefixes.route_counts(config, routes),
     )

@@ -33,10 +33,9 @@ def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
         and segment.leaf not in {config.name, *network.absent}
         and segment.tenant in vrfs
     ]
-    plane = {leaf.name: leaf.plane for leaf in network.switches}
 
     def far(segment: Segment) -> tuple[bool, bool]:
-        other_plane = bool(switch.plane) and plane[segment.leaf] not in {"", switch.plane}
+        other_plane = bool(switch.plane) and network.switch(segment.leaf).plane not in {"", switch.plane}
         return other_plane, bool(switch.rails) and segment.rail not in switch.rails
 
     return sorted(away, key=far)  # sorting is stable
@@ -54,17 +53,17 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
     return []
 
 
-def color_paths(network: Network, config: DeviceConfig, routes: Routes) -> list[ColorPath]:
-    """Return the BGP paths to the example prefixes that a switch accepts, with the marks of path colors. Empty without path colors.
+def color_paths(
+    network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]
+) -> list[ColorPath]:
+    """Return the BGP paths to example prefixes that a switch accepts, with the marks of path colors. Empty without path colors.
 
     Prefixes of tenants are left out: the overlay carries them.
     """
     fabric = network.fabric(network.switch(config.name).fabric)
     if not fabric.colors or config.bgp is None:
         return []
-    examples = [
-        route for route in example_routes(network, config, routes) if routes.outside_vrfs[routes.index[route.prefix]]
-    ]
+    examples = [route for route in examples if routes.outside_vrfs[routes.index[route.prefix]]]
     paths: list[ColorPath] = []
     for session in (session for group in config.bgp.groups for session in group.sessions):
         if not session.link or routes.down & {session.link, session.peer}:
@@ -80,7 +79,6 @@ def color_paths(network: Network, config: DeviceConfig, routes: Routes) -> list[
                         color=route.color,
                         leaf=route.leaf,
                         session=session,
-                        session_color=fabric.color_name(network.cable(session.link).color),
                         communities=frozenset(text.removeprefix("large:") for text in attributes.communities),
                         aigp=attributes.aigp,
                         local_preference=attributes.local_preference,
@@ -126,10 +124,10 @@ def whole_tables(network: Network, config: DeviceConfig) -> bool:
     return sum(len(segment.subnets) for segment in network.segments if segment.fabric == fabric) <= MOST_ROUTES
 
 
-def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
+def every_route(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[Route]:
     """Return a switch's route to every prefix of other switches that it can reach: subnets of servers, loopbacks and tunnel endpoints.
 
-    The routes of ``example_routes`` come first.
+    The routes of ``examples`` come first.
     """
     fabric = network.fabric(network.switch(config.name).fabric)
     vrfs = {"", *(vrf.name for vrf in config.vrfs)}
@@ -138,7 +136,7 @@ def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[
         for segment in network.segments
         if segment.fabric == fabric.name and segment.leaf != config.name and segment.tenant in vrfs
     ]
-    routes_by_prefix = {route.prefix: route for route in example_routes(network, config, routes) if route.ports}
+    routes_by_prefix = {route.prefix: route for route in examples if route.ports}
     routes_by_prefix |= {route.prefix: route for route in _routes(network, config, routes, away) if route.ports}
     ports = {interface.link: interface.name for interface in config.interfaces}
     for switch in network.switches:

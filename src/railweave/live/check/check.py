@@ -207,8 +207,8 @@ class CheckResult(JsonObject):
     @property
     def servers_not_asked(self) -> int:
         """The number of servers that are present in the design and were not asked."""
-        asked = frozenset(self.devices)
-        return sum(server.name not in asked | self.network.absent for server in self.network.servers)
+        known = self.network.absent.union(self.devices)
+        return sum(server.name not in known for server in self.network.servers)
 
     @property
     def good(self) -> bool:

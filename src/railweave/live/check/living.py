@@ -85,7 +85,7 @@ class NetworkStates:
     hosts_before: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
     configurations: dict[str, DeviceCheck] = field(default_factory=dict[str, "DeviceCheck"])
     moved: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
-    rerouted: Callable[[str, str], bool] = lambda device, prefix: True  # noqa: ARG005
+    rerouted: Callable[[str, str], bool] = lambda *_: True
 
     @cached_property
     def tenant_prefixes(self) -> frozenset[Prefix]:

@@ -71,7 +71,7 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
     async def opened(target: Target, protocol: Protocol) -> Transport:
         if protocol != "ssh":
             raise ReachError("not asked", f"a device of a lab is not asked by {protocol}")
-        inside = in_namespace(lab, target.name)
+        inside = _namespace(lab, target.name)
         by_name = [*inside, "env", f"PATH={lldp.commands(place, target.name)}:{os.environ.get('PATH', os.defpath)}"]
         if target.name in lab.plan.hosts:
             variable = f"RAILWEAVE_HOST_FILE={place.host(target.name) / hosts.HOST_FILE}"
@@ -92,14 +92,13 @@ def changer(lab: Running) -> Callable[[Target, Protocol], Awaitable[Session]]:
             raise ReachError("not asked", f"a device of a lab is not changed by {protocol}")
         if target.name in lab.plan.hosts:
             variables = [f"{name}={path}" for name, path in hosts.own_files(lab, target.name).items()]
-            return Shell(Command({"": [*in_namespace(lab, target.name), "env", *variables]}))
+            return Shell(Command({"": [*_namespace(lab, target.name), "env", *variables]}))
         return Shell(Command({"": _machine(lab, target.name)}))
 
     return opened
 
 
-def in_namespace(lab: Running, device: str) -> list[str]:
-    """Return the words to put before a command so that it runs in the namespace of a device."""
+def _namespace(lab: Running, device: str) -> list[str]:
     return ["nsenter", f"--net={RUN / namespace(lab.place.lab, device)}"]
 
 
@@ -114,4 +113,4 @@ def _machine(lab: Running, router: str) -> list[str]:
     if pid is None:
         raise ReachError("unreachable", f"no daemon of {router} runs")
     namespaces = [f"--{kind}=/proc/{pid}/ns/{file}" for kind, file in (("mount", "mnt"), ("uts", "uts"))]
-    return [*in_namespace(lab, router), *namespaces, "chroot", running_root(pid)]
+    return [*_namespace(lab, router), *namespaces, "chroot", running_root(pid)]

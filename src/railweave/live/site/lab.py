@@ -21,13 +21,14 @@ from railweave.live.collect.access_file import AccessFile, read_access
 from railweave.live.collect.plan import plan
 from railweave.live.fleet.running import Fleet, fleet_of
 from railweave.live.lab import life, slicing, state
-from railweave.live.lab.asking import changer, in_namespace, opener
+from railweave.live.lab.asking import changer, opener
 from railweave.live.lab.check import IN_A_LAB
 from railweave.live.lab.faults.kinds import effect
 from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import queue_pairs, spread
 from railweave.live.lab.frr import held_sessions, rootfs, routers
 from railweave.live.lab.kernel.processes import alive
+from railweave.live.lab.names import namespace
 from railweave.live.lab.plan import make_plan
 from railweave.live.reach.command import Command
 from railweave.live.reach.failure import ReachError
@@ -190,7 +191,8 @@ class LabServer:
     """A server of a running lab as a machine to run ``railweave host`` on: commands run in its namespace."""
 
     def __init__(self, lab: Running, name: str, limit_s: float) -> None:
-        self._command = Command({"": in_namespace(lab, name)}, limit_s)
+        # Unlike nsenter, this mounts /sys of the namespace, which has the server's NICs (ip-netns(8)).
+        self._command = Command({"": ["ip", "netns", "exec", namespace(lab.place.lab, name)]}, limit_s)
 
     async def run(self, line: str) -> tuple[int, str, str]:
         """Run a line of shell, and return its exit status, output and error output."""
@@ -212,16 +214,13 @@ def fleet(fabric: Path, hosts: str | None) -> Fleet:
     ``hosts``: the servers as a host list; None: all of the lab. Raises ``InputError`` for an unknown server or an invalid list.
     """
     running = life.attach(fabric)[1]
-    network = running.plan.network
 
     @asynccontextmanager
     async def opened(target: Target) -> AsyncGenerator[Machine]:
         yield LabServer(running, target.name, target.answer_s)
 
-    # No systemd-networkd takes router advertisements in a namespace.
-    by_kernel = replace(network, hosts=network.hosts.model_copy(update={"router_advertisements": "kernel"}))
-    known = fleet_of(by_kernel, read_access(None), hosts)
-    return replace(known, open_by=opened, checks=LAB_CHECKS, rdma=False)
+    known = fleet_of(running.plan.network, read_access(None), hosts)
+    return replace(known, configs=running.plan.hosts, open_by=opened, checks=LAB_CHECKS, rdma=False)
 
 
 def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:

@@ -133,7 +133,6 @@ class ColorPath(Expectation):
     """A BGP path that a switch accepts from a neighbor, with the attributes that mark its path color.
 
     - ``color``, ``leaf``: the color of the prefix, and the leaf that has it.
-    - ``session_color``: the color of the link to the neighbor.
     - ``communities``, ``aigp``, ``local_preference``: the attributes after the import policy (RFC 8092, RFC 7311); ``aigp`` is None if it is absent.
     """
 
@@ -141,7 +140,6 @@ class ColorPath(Expectation):
     color: str
     leaf: str
     session: BgpSession
-    session_color: str
     communities: frozenset[str]
     aigp: int | None
     local_preference: int
