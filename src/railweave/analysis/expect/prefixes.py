@@ -53,9 +53,7 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
     return []
 
 
-def color_paths(
-    network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]
-) -> list[ColorPath]:
+def color_paths(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[ColorPath]:
     """Return the BGP paths to example prefixes that a switch accepts, with the marks of path colors. Empty without path colors.
 
     Prefixes of tenants are left out: the overlay carries them.

@@ -40,8 +40,6 @@ _OF_THE_HOST = "the Linux host's"
 _LIMITS = PlanLimits()
 AVOIDABLE = ("mtu-mismatch ", "qos-mismatch ")
 """The beginnings of risks that steps may avoid."""
-STEPS = "Plan and apply with"
-"""The beginning of a clause on steps."""
 Configs = dict[str, "DeviceConfig"]
 Unread = tuple["Mapping[str, ReadStatement]", "Mapping[str, ReadStatement]"]
 Tenants = dict[str, dict[str, str]]
@@ -101,15 +99,11 @@ class PlanConfigs:
             for effect in effects
         ]
         unallowed = {name for cut in cuts for name in cut if allow_cut is not None and name not in allow_cut}
-        at_risk = any(text.startswith(AVOIDABLE) for effect in effects for text, _ in effect.risks)
-        other_way = self._other_way(devices) if unallowed or (at_risk and allow_cut is not None) else ""
-        if at_risk and other_way.startswith(STEPS):
-            first = next(
-                at for at, effect in enumerate(effects) if any(text.startswith(AVOIDABLE) for text, _ in effect.risks)
-            )
-            waves = [
-                replace(wave, risks=(*wave.risks, other_way)) if at == first else wave for at, wave in enumerate(waves)
-            ]
+        at_risk = [at for at, effect in enumerate(effects) if _avoidable(effect)]
+        steps, other_way = self._other_way(devices) if unallowed or (at_risk and allow_cut is not None) else (False, "")
+        if at_risk and steps:
+            waves = list(waves)
+            waves[at_risk[0]] = replace(waves[at_risk[0]], risks=(*waves[at_risk[0]].risks, other_way))
         computed: list[Wave] = []
         for wave, effect, cut in zip(waves, effects, cuts, strict=True):
             if not any(name in self.before for name in wave.devices):
@@ -145,47 +139,47 @@ class PlanConfigs:
             for path, each in here.items()
             if path not in there
         }
-        for name, place in effect.unknown:
-            if name == device:
-                statements |= self._stated_by(device, place)
+        statements |= self._stated_by(device, [place for name, place in effect.unknown if name == device])
         for text, words in statements.items():
             if not any(_plain(text[2:]).startswith(row) for row in rows):
                 yield words
 
-    def _stated_by(self, device: str, place: str) -> dict[str, str]:
-        """Return the first statement that changes a field, with its line and the number of others, by its text; only the field if there is none.
+    def _stated_by(self, device: str, places: Sequence[str]) -> dict[str, str]:
+        """Return for each field the first statement that changes it, with its line and the number of others, by its text; only the field if there is none.
 
         A removed statement has its line in the running text, any other one in the text after the change.
         """
+        if not places:
+            return {}
         running, target, nos = self._running[device], self._target[device], self.before[device].nos
         reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
         assert reader is not None  # noqa: S101 - no plan changes a device whose system has none
         lines: dict[str, str] = {}
-        stating: dict[str, None] = {}
+        changing: dict[str, dict[str, None]] = {place: {} for place in places}
         for sign, back, old, new in (("+", "-", running, target), ("-", "+", target, running)):
             for file in target:
                 for cause in causes(reader, file, old, new[file], (), by_itself)[0]:
-                    lines |= {f"{sign} {cause.found}": f"{file}:{cause.line}"} if cause.found else {}
-                    if any(_near(" ".join(difference.place), place) for difference in cause.fields):
-                        stating |= {
-                            f"{mark} {text}": None
-                            for mark, text in ((sign, cause.found), (back, cause.designed))
-                            if text
-                        }
-        statements = {text: lines[text] for text in stating if text in lines}
-        for text, line in statements.items():
-            more = f" and {counted(len(statements) - 1, 'other statement')}" if len(statements) > 1 else ""
-            return {text: f"`{text}` ({line}){more}: {place}"}
-        return {f"~ {place}": place}
+                    if cause.found:
+                        lines[f"{sign} {cause.found}"] = f"{file}:{cause.line}"
+                    ends = ((sign, cause.found), (back, cause.designed))
+                    stating = {f"{mark} {text}": None for mark, text in ends if text}
+                    for place, statements in changing.items():
+                        if any(_near(" ".join(difference.place), place) for difference in cause.fields):
+                            statements.update(stating)
+        stated: dict[str, str] = {}
+        for place, statements in changing.items():
+            first, *others = [text for text in statements if text in lines] or [""]
+            more = f" and {counted(len(others), 'other statement')}" if others else ""
+            stated |= {first: f"`{first}` ({lines[first]}){more}: {place}"} if first else {f"~ {place}": place}
+        return stated
 
-    def _other_way(self, devices: Sequence[Sequence[str]]) -> str:
-        """Return a clause on the intermediate steps that cut nothing and put no packets at risk, or that none are known."""
+    def _other_way(self, devices: Sequence[Sequence[str]]) -> tuple[bool, str]:
+        """Return whether intermediate steps are known that cut nothing and put no packets at risk, and a clause about them."""
         networks = [self.before, *stages(self.before, self.after), self.after]
         pairs = [(number, old, new) for number, (old, new) in enumerate(pairwise(networks), 1)]
         for _, old, new in pairs:
             for effect in Moments(self.network, old, new, devices).effects(meanwhile=False) if old != new else ():
-                risks = [text for text, _ in effect.risks if text.startswith(AVOIDABLE)]
-                if risks or any(cut.until for cut in effect.cuts):
+                if _avoidable(effect) or any(cut.until for cut in effect.cuts):
                     numbered = any(
                         _renumbered(self.before[name], self.after[name])
                         for names in devices
@@ -193,9 +187,9 @@ class PlanConfigs:
                         if name in self.before
                     )
                     why = ", because a configured neighbor is accepted with one AS number only" if numbered else ""
-                    return f"No steps are known that cut nothing{why}"
+                    return False, f"No steps are known that cut nothing{why}"
         numbers = [f"`--step {number}`" for number, old, new in pairs[:-1] if old != new]
-        return f"{STEPS} {', then '.join(numbers)}, then without it: these steps cut nothing"
+        return True, f"Plan and apply with {', then '.join(numbers)}, then without it: these steps cut nothing"
 
     def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
         """Return the leaves on which a server, or some of its NICs, move from one VRF to a different one."""
@@ -248,6 +242,10 @@ class PlanConfigs:
                 replace(wave, risks=(*wave.risks, *lines), refused=(*wave.refused, *wrong), servers=servers)
             )
         return tuple(annotated)
+
+
+def _avoidable(effect: WaveEffect) -> bool:
+    return any(text.startswith(AVOIDABLE) for text, _ in effect.risks)
 
 
 def _renumbered(before: DeviceConfig, after: DeviceConfig) -> bool:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from railweave.analysis.routing.table import Routes
     from railweave.model.device.model import DeviceConfig
-    from railweave.model.device.port_model import Interface
     from railweave.model.device.qos_model import QosConfig
     from railweave.model.network.model import Network
 
@@ -298,7 +297,8 @@ def _accepting(config: DeviceConfig, old: DeviceConfig, new: DeviceConfig) -> De
         for other in new.vrfs
         if other.name == vrf.name
     }
-    sizes = {port.name: max(port.mtu, other.mtu) for port in old.interfaces for other in _named_as(port, new)}
+    later = {port.name: port.mtu for port in new.interfaces}
+    sizes = {port.name: max(port.mtu, later[port.name]) for port in old.interfaces if port.name in later}
     config = replace(
         config,
         vrfs=tuple(
@@ -322,10 +322,6 @@ def _accepting(config: DeviceConfig, old: DeviceConfig, new: DeviceConfig) -> De
 
 def _both(first: Iterable[_Each], second: Iterable[_Each]) -> tuple[_Each, ...]:
     return tuple(dict.fromkeys((*first, *second)))
-
-
-def _named_as(port: Interface, config: DeviceConfig) -> list[Interface]:
-    return [other for other in config.interfaces if other.name == port.name]
 
 
 def _classifying(qos: QosConfig, old: QosConfig, new: QosConfig) -> QosConfig:
@@ -509,18 +505,15 @@ class Moments:
 
     def _findings(self, subject: Subject) -> frozenset[str]:
         """Return the findings about a network as texts, without those that cannot harm the traffic of the network before or after the plan."""
-        harmless = {
-            rule
-            for rule, holds in (
-                ("mtu-mismatch", self._fits(subject.configs)),
-                ("qos-mismatch", self._protected(subject.configs)),
-            )
-            if holds
-        }
-        return frozenset(
-            f"{finding.id} {finding.where}: {finding.what}"
+        findings = [
+            finding
             for finding in run_checks(subject, slow=False)
-            if finding.severity != "info" and finding.id not in _CUTS | harmless
+            if finding.severity != "info" and finding.id not in _CUTS
+        ]
+        holds = {"mtu-mismatch": self._fits, "qos-mismatch": self._protected}
+        harmless = {rule for rule in {each.id for each in findings} & holds.keys() if holds[rule](subject.configs)}
+        return frozenset(
+            f"{finding.id} {finding.where}: {finding.what}" for finding in findings if finding.id not in harmless
         )
 
     def _fits(self, configs: Mapping[str, DeviceConfig]) -> bool:

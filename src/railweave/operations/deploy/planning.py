@@ -129,7 +129,7 @@ def plan_to_design(
         return make_plan(
             fabric.path,
             site.network,
-            Answers(running, _with_wanted(site, hosts), silent_switches | silent_ones),
+            Answers(running, with_wanted(site, hosts), silent_switches | silent_ones),
             only=only,
             limits=limits,
             configs=site.configs,
@@ -137,7 +137,7 @@ def plan_to_design(
         )
 
 
-def _with_wanted(site: Site, hosts: Texts) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+def with_wanted(site: Site, hosts: Texts) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
     """Return the present and the wanted files of servers."""
     return {name: (files, {FILE: site.host_file(name)}) for name, files in hosts.items()}
 
@@ -245,7 +245,7 @@ def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str,
         plan = make_plan(
             fabric.path,
             site.network,
-            Answers(running, _with_wanted(site, texts), silent_ones),
+            Answers(running, with_wanted(site, texts), silent_ones),
             only=[name for name in (*switches, *servers) if name in running or name in texts or name in silent_ones],
             configs=site.configs,
             former=None if also_pending else {name: config for name, config in former.items() if name != subject},

@@ -22,7 +22,7 @@ from railweave.counting import counted
 from railweave.errors import InputError, OutputError, RailweaveError
 from railweave.live.check.counters import CounterRise, Kind, rises, total, worst
 from railweave.live.collect.collect import captured
-from railweave.live.fleet.host_tree import FILE, only_environment
+from railweave.live.fleet.host_tree import only_environment
 from railweave.model.catalog import in_force
 from railweave.model.catalog.rdma import QUEUE_PAIRS
 from railweave.model.device.host import host_config
@@ -36,7 +36,7 @@ from railweave.operations.bench.running.pair import RANKS_START_S
 from railweave.operations.deploy.applying import ApplySettings, resume
 from railweave.operations.deploy.journal import at_work
 from railweave.operations.deploy.making import Answers, make_plan
-from railweave.operations.deploy.planning import host_files
+from railweave.operations.deploy.planning import host_files, with_wanted
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.trial import held
 from railweave.operations.deploy.waves import PlanLimits
@@ -498,7 +498,7 @@ class HardwareEvaluator:
         plan = make_plan(
             self._fabric,
             site.network,
-            Answers(running, {name: (texts, {FILE: site.host_file(name)}) for name, texts in serving.items()}),
+            Answers(running, with_wanted(site, serving)),
             limits=PlanLimits(self._study.bench.max_unavailable),
             configs=site.configs,
         )
