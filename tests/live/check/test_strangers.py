@@ -7,8 +7,7 @@ from dataclasses import replace
 from railweave.analysis.checks.devices import saved
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.live.check import NetworkStates, diagnose
-from railweave.live.check.check import rerouted_by
-from railweave.live.check.identity import changed_lines
+from railweave.live.check.identity import changed_lines, rerouted_by
 from railweave.model.findings import Finding
 from railweave.model.state.protocols import NextHop, PacketFilter, Route
 from railweave.systems import system
@@ -53,6 +52,7 @@ def test_a_policy_explains_only_the_routes_that_it_changes() -> None:
     routes = ControlPlane(subject.configs.values()).routes()
     rerouted = rerouted_by(subject.configs, checks, routes, ())
     orange, green = "fc00:1:1:4::/64", "fc00:1:1:1::/64"
+    assert rerouted is not None
     assert rerouted("stripe2-leaf1", orange)
     assert not rerouted("stripe2-leaf1", green)
 
@@ -61,7 +61,7 @@ def test_a_policy_explains_only_the_routes_that_it_changes() -> None:
         state = before.states["stripe2-leaf1"]
         kept = tuple(replace(route, next_hops=()) if route.prefix == prefix else route for route in state.routes or ())
         states = {**before.states, "stripe2-leaf1": replace(state, routes=kept)}
-        living = replace(before, states=states, configurations=checks, rerouted=rerouted)
+        living = replace(before, states=states, configurations=checks, rerouted_by=rerouted)
         return [finding.id for finding in errors(living)]
 
     assert lost(orange) == ["configuration-differs"]
@@ -180,4 +180,5 @@ def test_a_prefix_that_a_statement_names_follows_from_it() -> None:
     )
     assert checks["stripe1-leaf1"].findings
     rerouted = rerouted_by(subject.configs, checks, ControlPlane(subject.configs.values()).routes(), ())
+    assert rerouted is not None
     assert rerouted("spine2", other)

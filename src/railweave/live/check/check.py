@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from railweave.analysis.checks.devices import saved as saved_configurations
 from railweave.analysis.expect import expected
 from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.counting import counted
-from railweave.errors import FileLine, InputError, Option, Problem, RailweaveError
+from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.json_values import JsonObject
 from railweave.junit import document, suite, suites
 from railweave.live.check import cabling, counters, identity, servers
 from railweave.live.check import ports as of_ports
 from railweave.live.check.counters import ORDER, STATES
 from railweave.live.check.counting import SubjectCount, compared, not_asked, summary
-from railweave.live.check.identity import NOT_ASKED, SILENT, changed_lines
+from railweave.live.check.identity import NOT_ASKED, SILENT, compared_configurations, rerouted_by
 from railweave.live.check.living import EVERYTHING, NetworkStates, Visibility
 from railweave.live.check.servers import RETRANSMITTED
 from railweave.live.check.sessions import color_table
 from railweave.live.check.subjects import SUBJECTS
 from railweave.live.collect.plan import asks_tables, questions
-from railweave.model.config.gate import Gate
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
 from railweave.model.state.host_state import HOST, read_hosts
 from railweave.pages.table import Cell, Column, Table
-from railweave.systems import system
 from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from railweave.analysis.checks.devices import DeviceCheck
-    from railweave.analysis.routing.table import Routes
     from railweave.model.device.expected import Keys
-    from railweave.model.device.model import DeviceConfig, Session
+    from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
     from railweave.model.network.model import Network
     from railweave.model.state.capture import Capture
@@ -384,7 +378,7 @@ def check(
         {name: expected_host(network, name) for name in asked},
         hosts,
         read_hosts(before, _servers(network)) if before is not None else {},
-        *(running := _configurations(capture, before, {name: configs[name] for name in wanted})),
+        *(running := compared_configurations(capture, before, {name: configs[name] for name in wanted})),
         rerouted_by(configs, running[0], routes, network.absent),
     )
     devices_compared = (*wanted, *asked)
@@ -409,84 +403,6 @@ def check(
         ),
         color_table(living),
     )
-
-
-def _configurations(
-    capture: Capture, before: Capture | None, configs: Mapping[str, DeviceConfig]
-) -> tuple[dict[str, DeviceCheck], dict[str, tuple[str, ...]]]:
-    """Return how the captured configurations differ from ``configs``, and the lines that changed since an earlier capture."""
-    gate = Gate()
-
-    def texts(of: Capture) -> dict[str, dict[str, str]]:
-        files = {
-            name: tuple(system(config.nos).trees(config)) for name, config in configs.items() if name in of.answers
-        }
-        captured = {name: of.configurations(name, file_names) for name, file_names in files.items()}
-        return {
-            name: {str(path): gate.text(name, text) for path, text in saved.items()}
-            for name, saved in captured.items()
-            if saved
-        }
-
-    running = texts(capture)
-    checks = saved_configurations(configs, running) if running else {}
-    earlier = texts(before) if before is not None else {}
-    moved = {
-        name: changed
-        for name, now in running.items()
-        if name in earlier and (changed := changed_lines("".join(earlier[name].values()), "".join(now.values())))
-    }
-    if moved:  # a configuration that became the designed one was deployed, or repaired
-        was = saved_configurations(configs, {name: earlier[name] for name in moved}, why=False)
-        moved = {name: lines for name, lines in moved.items() if checks[name].findings or not was[name].findings}
-    return checks, moved
-
-
-def rerouted_by(
-    configs: Mapping[str, DeviceConfig], running: Mapping[str, DeviceCheck], designed: Routes, absent: Iterable[str]
-) -> Callable[[str, str], bool]:
-    """Return the function that tells whether the running configurations route a prefix otherwise on a device than the designed ones.
-
-    It always returns True if a configuration could not be read, or differs in a statement that is not understood.
-    """
-    different = {name: check for name, check in running.items() if check.findings}
-    understood = all(
-        check.config is not None
-        and not check.unreadable
-        and not any("not understood" in f.what for _, f in check.causes)
-        for check in different.values()
-    )
-    if not understood:
-        return lambda device, prefix: True  # noqa: ARG005
-    if not different:
-        return lambda device, prefix: False  # noqa: ARG005
-    changed = {name: check.config for name, check in different.items() if check.config is not None}
-    try:
-        actual = ControlPlane({**configs, **changed}.values(), absent).routes()
-    except RailweaveError:  # routes that never settle
-        return lambda device, prefix: True  # noqa: ARG005
-    twice = {prefix for prefix, count in Counter(actual.prefixes).items() if count > 1}
-    stated = " ".join(finding.what for check in different.values() for finding in check.findings)
-    links = {name: [peer.link for peer in _sessions(config)] for name, config in configs.items()}
-
-    def rerouted(device: str, prefix: str) -> bool:
-        if prefix not in designed.index or prefix not in actual.index or prefix in twice or prefix in stated:
-            return True
-        if actual.next_hops(device, prefix) != designed.next_hops(device, prefix):
-            return True
-        return any(
-            actual.received.attributes((device, link), actual.index[prefix])
-            != designed.received.attributes((device, link), designed.index[prefix])
-            for link in links.get(device, ())
-        )
-
-    return rerouted
-
-
-def _sessions(config: DeviceConfig) -> list[Session]:
-    return [
-        session for group in (config.bgp.groups if config.bgp else ()) for session in group.sessions if session.link
-    ]
 
 
 def _check_subjects(names: Sequence[str]) -> None:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from railweave.analysis.checks import differs
+from railweave.analysis.checks.devices import saved
+from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.counting import counted
+from railweave.errors import RailweaveError
 from railweave.live.check.living import Deviation, NetworkStates, Part
 from railweave.live.check.ports import short
 from railweave.live.check.sessions import carried
+from railweave.model.config.gate import Gate
 from railweave.model.findings.registry import Rule
 from railweave.model.state.question import not_running
+from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from railweave.analysis.checks.causes import Cause
     from railweave.analysis.checks.devices import DeviceCheck
     from railweave.analysis.expect import Expected
+    from railweave.analysis.routing.table import Routes
     from railweave.model.device.expected import OverlaySession, Session
+    from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
+    from railweave.model.state.capture import Capture
     from railweave.model.state.device_state import Note
 
 NOT_ASKED = "it was not asked"
@@ -236,6 +245,74 @@ def configurations(living: NetworkStates) -> Iterator[Deviation]:
             shown = "; ".join(lines[:_MOST_STATEMENTS])
             more = f"; {len(lines) - _MOST_STATEMENTS} more lines" if len(lines) > _MOST_STATEMENTS else ""
             yield Deviation(MOVED, device, f"its configuration was changed: {shown}{more}", expected.identity.because)
+
+
+def compared_configurations(
+    capture: Capture, before: Capture | None, configs: Mapping[str, DeviceConfig]
+) -> tuple[dict[str, DeviceCheck], dict[str, tuple[str, ...]]]:
+    """Return how the captured configurations differ from ``configs``, and the lines that changed since an earlier capture."""
+    gate = Gate()
+
+    def texts(of: Capture) -> dict[str, dict[str, str]]:
+        files = {
+            name: tuple(system(config.nos).trees(config)) for name, config in configs.items() if name in of.answers
+        }
+        captured = {name: of.configurations(name, file_names) for name, file_names in files.items()}
+        return {
+            name: {str(path): gate.text(name, text) for path, text in kept.items()}
+            for name, kept in captured.items()
+            if kept
+        }
+
+    running = texts(capture)
+    checks = saved(configs, running) if running else {}
+    earlier = texts(before) if before is not None else {}
+    moved = {
+        name: changed
+        for name, now in running.items()
+        if name in earlier and (changed := changed_lines("".join(earlier[name].values()), "".join(now.values())))
+    }
+    if moved:  # a configuration that became the designed one was deployed, or repaired
+        was = saved(configs, {name: earlier[name] for name in moved}, why=False)
+        moved = {name: lines for name, lines in moved.items() if checks[name].findings or not was[name].findings}
+    return checks, moved
+
+
+def rerouted_by(
+    configs: Mapping[str, DeviceConfig], running: Mapping[str, DeviceCheck], designed: Routes, absent: Iterable[str]
+) -> Callable[[str, str], bool] | None:
+    """Return the function that tells whether the running configurations route a prefix otherwise on a device than the designed ones.
+
+    None if that cannot be computed: a configuration could not be read, or differs in a statement that is not understood.
+    """
+    different = {name: check for name, check in running.items() if check.findings}
+    changed = {name: check.config for name, check in different.items() if check.config is not None}
+    if len(changed) < len(different) or any(check.unreadable or any(check.unread) for check in different.values()):
+        return None
+    try:
+        actual = ControlPlane({**configs, **changed}.values(), absent).routes() if changed else designed
+    except RailweaveError:  # routes that never settle, or a policy that is not understood
+        return None
+    twice = {prefix for prefix, count in Counter(actual.prefixes).items() if count > 1}
+    stated = " ".join(finding.what for check in different.values() for finding in check.findings)
+    links = {
+        name: [session.link for group in config.bgp.groups for session in group.sessions if session.link]
+        for name, config in configs.items()
+        if config.bgp is not None
+    }
+
+    def rerouted(device: str, prefix: str) -> bool:
+        if prefix not in designed.index or prefix not in actual.index or prefix in twice or prefix in stated:
+            return True
+        if actual.next_hops(device, prefix) != designed.next_hops(device, prefix):
+            return True
+        return any(
+            actual.received.attributes((device, link), actual.index[prefix])
+            != designed.received.attributes((device, link), designed.index[prefix])
+            for link in links.get(device, ())
+        )
+
+    return rerouted
 
 
 def changed_lines(old: str, new: str) -> tuple[str, ...]:

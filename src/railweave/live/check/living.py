@@ -68,8 +68,8 @@ class NetworkStates:
     - ``questions``: for each switch, the questions about its state. The switch must answer those that are not optional.
     - ``configurations``: for each switch whose running configuration is known, the comparison with its design.
     - ``moved``: for each switch whose running configuration changed since it was last seen, the lines that changed.
-    - ``rerouted``: whether the running configurations route a prefix otherwise on a device than the designed ones, if everything works.
-      True if that cannot be computed.
+    - ``rerouted_by``: the function that tells whether the running configurations route a prefix otherwise on a device than the designed
+      ones, if everything works. None if that cannot be computed.
     """
 
     network: Network
@@ -85,7 +85,11 @@ class NetworkStates:
     hosts_before: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
     configurations: dict[str, DeviceCheck] = field(default_factory=dict[str, "DeviceCheck"])
     moved: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
-    rerouted: Callable[[str, str], bool] = lambda *_: True
+    rerouted_by: Callable[[str, str], bool] | None = None
+
+    def rerouted(self, device: str, prefix: str) -> bool:
+        """Return whether the running configurations may route a prefix otherwise on a device than the designed ones."""
+        return self.rerouted_by is None or self.rerouted_by(device, prefix)
 
     @cached_property
     def tenant_prefixes(self) -> frozenset[Prefix]:
