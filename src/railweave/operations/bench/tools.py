@@ -300,13 +300,17 @@ _TB_CRITERIA = re.compile(
 _TB_SUBSET = re.compile(r"\(([^\s()]{1,80} \w{1,20} [^\s()]{1,80})\)")
 
 
+def _tb_rate(run: _Run, line: Line, value: str, name: str, notes: Notes, size: int | None, **labels: str) -> None:
+    """Add a rate that TransferBench prints in GB/s. ``name`` is for the note if it cannot be read."""
+    rate = measured(value, name, line.number, notes)
+    run.add(line.number, "bandwidth_gbps", None if rate is None else rate * 8, size, **labels)
+
+
 def _tb_value(run: _Run, line: Line, labels: tuple[str, str, str], value: str, notes: Notes) -> None:
     row, column, way = labels
     if value != "N/A" and not column.startswith(("#SE", "Blocksize", "Unroll", "EBytes")):
-        rate = measured(value.partition("(")[0], f"{row} {column}", line.number, notes)
-        run.add(
-            line.number, "bandwidth_gbps", None if rate is None else rate * 8, run.size, row=row, column=column, way=way
-        )
+        rate = value.partition("(")[0]
+        _tb_rate(run, line, rate, f"{row} {column}", notes, run.size, row=row, column=column, way=way)
 
 
 def _transferbench(runs: list[_Run], line: Line, notes: Notes) -> bool:
@@ -347,27 +351,16 @@ def _tb_numbers(run: _Run, line: Line, text: str, notes: Notes) -> bool:
     """Add the numbers of a line that names them itself, and return whether the line is one."""
     test = run.names[0] if run.names else ""
     if row := _TB_ROW.match(text):
-        rate = measured(row[2], "GB/s", line.number, notes)
         host = re.search(r"\(sum\) \[(\S+)\]", row[5])
         labels = {"test": test, "part": " ".join(row[1].split()), "way": row[5].rstrip(" ,") if "->" in row[5] else ""}
         labels["host"] = host[1] if host else ""
-        run.add(line.number, "bandwidth_gbps", None if rate is None else rate * 8, whole(row[4]), **labels)
+        _tb_rate(run, line, row[2], "GB/s", notes, whole(row[4]), **labels)
     elif row := _TB_CSV_ROW.match(text):
-        rate, part = measured(row[7], "GB/s", line.number, notes), f"Transfer {row[2]}".replace("Transfer ALL", "total")
+        part = "total" if row[2] == "ALL" else f"Transfer {row[2]}"
         way = "" if {row[4], row[5]} == {"ALL"} else " -> ".join(row.group(4, 5, 6))
-        run.add(
-            line.number,
-            "bandwidth_gbps",
-            None if rate is None else rate * 8,
-            whole(row[3]),
-            test=row[1],
-            part=part,
-            way=way,
-        )
+        _tb_rate(run, line, row[7], "GB/s", notes, whole(row[3]), test=row[1], part=part, way=way)
     elif total := _TB_TOTAL.match(text):
-        rate = measured(total[2], total[1], line.number, notes)
-        name = " ".join(total[1].split())
-        run.add(line.number, "bandwidth_gbps", None if rate is None else rate * 8, run.size, total=name)
+        _tb_rate(run, line, total[2], total[1], notes, run.size, total=" ".join(total[1].split()))
     elif device := _TB_CRITERIA.match(text):
         part = f"{device[1]} to {device[2]}" if device[2] else device[1]
         rate, limit = number(device[3]), number(device[4] or device[5])
@@ -377,12 +370,11 @@ def _tb_numbers(run: _Run, line: Line, text: str, notes: Notes) -> bool:
                 reason = f"{test}, {part}: {rate:g} GB/s, at least {limit:g} expected"
                 run.failures.append((line.number, reason))
     elif text.endswith(")") and (parts := _TB_SUBSET.findall(text)):
-        *values, at_once, _ = ["", "", *re.split(r"[\s,]+", text.partition(" (")[0].strip(" ,"))]
-        values = [value for value in values if value]
-        if len(values) != len(parts) or at_once != str(len(parts)):
+        numbers = re.split(r"[\s,]+", text.partition(" (")[0].strip(" ,"))
+        if len(numbers) != len(parts) + 2 or numbers[-2] != str(len(parts)):
             return False
-        for part, value in zip(parts, values, strict=True):
-            _tb_value(run, line, (f"{at_once} at once", part, ""), value, notes)
+        for part, value in zip(parts, numbers[:-2], strict=True):
+            _tb_value(run, line, (f"{len(parts)} at once", part, ""), value, notes)
     else:
         return False
     return True
