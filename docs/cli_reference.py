@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -16,7 +17,7 @@ from railweave.host import options as host
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 HEAD = """# Command line reference
 
@@ -27,38 +28,63 @@ common (`-h`, `-q`, `--json`, exit codes, errors as JSON, completion) is on [the
 KINDS = {"Path": "PATH", "int": "NUMBER", "float": "NUMBER", "str": "TEXT"}
 
 
+@dataclass(frozen=True)
+class Verb:
+    """A command as its parser has it: its words, what it does, how it is called, and its arguments and options with their help."""
+
+    words: tuple[str, ...]
+    about: str
+    usage: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+
+
 def cli_reference() -> str:
     """The page."""
     parts = [HEAD]
-    for words, command in _verbs(get_command(app)):
-        if words == ("host",):
-            parts += _host()
-            continue
-        if words == ("flows",):
-            parts += _flows()
-            continue
-        parts.append(f"\n## railweave {' '.join(words)}\n")
-        parts.append(_prose(inspect.getdoc(command.callback) or ""))
-        arguments = [one for one in command.params if one.param_type_name == "argument"]
-        given = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
-        needed = "".join(f" {one.opts[-1]} {_value(command, one).strip('`')}" for one in given if one.required)
-        names = "".join(f" {one.name.upper()}" if one.required else f" [{one.name.upper()}]" for one in arguments)
-        parts.append(f"\n```\nrailweave {' '.join(words)}{names}{needed} [OPTION …]\n```\n")
-        rows = [(f"`{one.name.upper()}`", one.help or "") for one in arguments]
-        for one in given:
-            spelled = ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts))
-            rows.append((f"{spelled} {_value(command, one)}".strip(), f"{one.help or ''}{_more(one)}"))
-        parts.append(f"\n{_table(rows)}")
+    for verb in verbs():
+        level = "###" if verb.words[0] == "host" and len(verb.words) > 1 else "##"
+        parts += [f"\n{level} railweave {' '.join(verb.words)}\n", verb.about]
+        if verb.words == ("host",):
+            parts.append(" [Bring up a GPU server](../howto/bring-up-a-gpu-server.md) explains how to use it.\n")
+        elif verb.words == ("flows",):
+            parts.append(f" [The packet engine](../sim.md) explains how.\n\n```text\n{verb.usage}```\n")
+        elif verb.words[0] == "host":
+            parts += ["\n\n", _table(verb.options)]
+        else:
+            parts += [f"\n\n```\n{verb.usage}\n```\n", f"\n{_table(verb.options)}"]
     return "".join(parts)
 
 
-def _verbs(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:  # noqa: ANN401 - Click's own
+def verbs() -> Iterator[Verb]:
+    """Every verb, in the order of ``railweave --help``. The usage of ``railweave flows`` is its whole help."""
+    for words, command in _commands(get_command(app)):
+        if words == ("host",):
+            yield from host_verbs()
+        elif words == ("flows",):
+            yield Verb(
+                words, "Run flows through the packet engine on a network that needs no fabric file.", _flows_help()
+            )
+        else:
+            arguments = [param for param in command.params if param.param_type_name == "argument"]
+            options = [param for param in command.params if param.param_type_name == "option" and not param.hidden]
+            names = [param.name.upper() if param.required else f"[{param.name.upper()}]" for param in arguments]
+            needed = [f"{param.opts[-1]} {_value(command, param)}" for param in options if param.required]
+            rows = [(f"`{param.name.upper()}`", param.help or "") for param in arguments]
+            for param in options:
+                spelled = ", ".join(f"`{name}`" for name in (*param.opts, *param.secondary_opts))
+                value = _value(command, param)
+                rows.append((f"{spelled} `{value}`" if value else spelled, f"{param.help or ''}{_more(param)}"))
+            usage = " ".join(("railweave", *words, *names, *needed, "[OPTION …]"))
+            yield Verb(words, _prose(inspect.getdoc(command.callback) or ""), usage, tuple(rows))
+
+
+def _commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:  # noqa: ANN401 - Click's own
     below = getattr(command, "commands", None)
     if below is None:
         yield words, command
     else:
-        for name, one in below.items():
-            yield from _verbs(one, *words, name)
+        for name, subcommand in below.items():
+            yield from _commands(subcommand, *words, name)
 
 
 def _value(command: Any, option: Any) -> str:  # noqa: ANN401 - likewise
@@ -66,12 +92,12 @@ def _value(command: Any, option: Any) -> str:  # noqa: ANN401 - likewise
     if option.is_flag:
         return ""
     if option.metavar:
-        return f"`{option.metavar}`"
+        return option.metavar
     kind = get_type_hints(command.callback)[option.name]
-    plain = next(one for one in getattr(kind, "__args__", (kind,)) if one is not type(None))
+    plain = next(member for member in getattr(kind, "__args__", (kind,)) if member is not type(None))
     if isinstance(plain, type) and issubclass(plain, StrEnum):
-        return f"`{'|'.join(plain)}`"
-    return f"`{KINDS[plain.__name__]}`"
+        return "|".join(plain)
+    return KINDS[plain.__name__]
 
 
 def _more(option: Any) -> str:  # noqa: ANN401 - likewise
@@ -84,35 +110,28 @@ def _more(option: Any) -> str:  # noqa: ANN401 - likewise
     )
 
 
-def _host() -> list[str]:
-    """The verbs of ``railweave host``, whose parser is argparse's."""
-    about = "On a GPU server: routing tables and rules, RDMA GIDs, job environment."
-    parts = [
-        "\n## railweave host\n",
-        f"{about} [Bring up a GPU server](../howto/bring-up-a-gpu-server.md) explains how to use it.\n",
-    ]
-    for name, parser in next(one.choices for one in _actions(host.parser()) if one.dest == "verb").items():
-        parts += [f"\n### railweave host {name}\n", _prose(parser.description or ""), "\n"]
+def host_verbs() -> Iterator[Verb]:
+    """``railweave host`` and its verbs, whose parser is argparse's."""
+    yield Verb(("host",), "On a GPU server: routing tables and rules, RDMA GIDs, job environment.")
+    for name, parser in next(action.choices for action in _actions(host.parser()) if action.dest == "verb").items():
         rows: list[tuple[str, str]] = []
-        for one in _actions(parser):
-            value = "" if one.nargs == 0 else one.metavar or "|".join(one.choices or ()) or one.dest.upper()
-            spelled = ", ".join(f"`{word}`" for word in one.option_strings) + (f" `{value}`" if value else "")
-            if one.dest != "help":
-                rows.append((spelled.strip(), (one.help or "").replace("%%", "%")))
-        parts.append(_table(rows))
-    return parts
+        for action in _actions(parser):
+            value = "" if action.nargs == 0 else action.metavar or "|".join(action.choices or ()) or action.dest.upper()
+            spelled = ", ".join(f"`{word}`" for word in action.option_strings) + (f" `{value}`" if value else "")
+            if action.dest != "help":
+                rows.append((spelled.strip(), (action.help or "").replace("%%", "%")))
+        usage = re.sub(r"\s+", " ", parser.format_usage().removeprefix("usage:")).strip()
+        yield Verb(("host", name), _prose(parser.description or ""), usage, tuple(rows))
 
 
-def _flows() -> list[str]:
-    """``railweave flows``, whose parser is the engine's."""
-    done = subprocess.run(
+def _flows_help() -> str:
+    """The help of ``railweave flows``, whose parser is the engine's."""
+    return subprocess.run(
         [sys.executable, "-c", "from railweave.cli import main; main()", "flows", "--help"],
         capture_output=True,
         text=True,
         check=True,
-    )
-    about = "Run flows through the packet engine on a network that needs no fabric file. [The packet engine](../sim.md) explains how."
-    return ["\n## railweave flows\n", f"{about}\n", f"\n```text\n{done.stdout}```\n"]
+    ).stdout
 
 
 def _actions(parser: argparse.ArgumentParser) -> list[Any]:
@@ -121,9 +140,9 @@ def _actions(parser: argparse.ArgumentParser) -> list[Any]:
 
 
 def _prose(text: str) -> str:
-    return re.sub(r"\n(?!\n)", " ", re.sub(r"\n\n+", "\n\n", text)).replace("\n ", "\n\n") + "\n"
+    return re.sub(r"\n(?!\n)", " ", re.sub(r"\n\n+", "\n\n", text)).replace("\n ", "\n\n")
 
 
-def _table(rows: list[tuple[str, str]]) -> str:
+def _table(rows: Sequence[tuple[str, str]]) -> str:
     cells = [f"| {left.replace('|', chr(92) + '|')} | {right.replace('|', chr(92) + '|')} |" for left, right in rows]
     return "\n".join(["| | |", "|---|---|", *cells, ""])
