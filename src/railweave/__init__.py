@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction, JobStep
     from railweave.prediction.simulation.prediction import Prediction
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Argument",
     "Built",

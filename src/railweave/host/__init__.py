@@ -13,4 +13,4 @@ restores the earlier state.
 Imports: no other top-level package of railweave.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
