@@ -3,13 +3,14 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
+BASE := $(VENV)/.base
 STAMP := $(VENV)/.installed
 ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
 # Bytecode is kept, whatever the environment says: tests start the program hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo check test python-test engine-test lint python-lint engine-lint format bench golden docs screenshot validate-all validators test-programs zipapp engine wheel try-wheel fuzz validation \
+.PHONY: help demo check test python-test engine-test lint python-lint engine-lint format bench golden docs screenshot validate-all validators test-programs zipapp engine wheel try-wheel deb release fuzz validation \
 	collected plugin plugin-test plugin-lint plugin-bench trial soak test-rxe test-nccl clean
 
 help:
@@ -19,6 +20,7 @@ help:
 	@echo "make engine    the packet engine's own program, target/release/railweave-sim"
 	@echo "make plugin    the NCCL/RCCL net plugin and railweave-rdma-ping, build/plugin"
 	@echo "make wheel     dist/railweave-*.whl; make try-wheel installs it where there is no compiler"
+	@echo "make deb       dist/*.deb: railweave-host, and the net plugin; make release: all that a release has"
 	@echo "make zipapp    dist/railweave-host.pyz, railweave host as one file for servers"
 	@echo
 	@echo "make golden    refresh tests/golden after an intended change (read the diff)"
@@ -35,14 +37,22 @@ help:
 	@echo "make test-nccl NCCL_SOURCE=DIR  NCCL's own core over the plugin, without a GPU"
 	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests"
 
-$(STAMP): pyproject.toml $(ENGINE)
+# Programs that run railweave; STAMP adds what developers run.
+define install
 	@command -v cargo > /dev/null || { echo "railweave builds its packet engine with cargo: install Rust 1.88 or newer (https://rustup.rs)"; exit 1; }
 	@test -n "$(PYTHON)" || { echo "railweave needs Python 3.11 or newer, with venv (Debian: apt install python3-venv)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.$(1)'
 	@touch $@
+endef
 
-demo: $(STAMP)
+$(BASE): pyproject.toml $(ENGINE)
+	$(call install)
+
+$(STAMP): pyproject.toml $(ENGINE)
+	$(call install,[dev])
+
+demo: $(or $(wildcard $(STAMP)),$(BASE))
 	@mkdir -p out
 	$(BIN)/railweave build examples/h100-rlb.yaml -o out/demo
 	$(BIN)/railweave verify out/demo $(if $(wildcard .validators/frr),--frr-root .validators/frr)
@@ -79,7 +89,7 @@ python-lint: $(STAMP)
 
 engine-lint: $(STAMP)
 	cargo fmt --all --check
-	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --workspace --profile tests --all-targets -- -D warnings
+	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --locked --workspace --profile tests --all-targets -- -D warnings
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
@@ -165,12 +175,23 @@ validators: $(STAMP)
 test-programs:
 	tools/test-programs.sh
 
+# Manual pages and completions; maturin takes what lies in this folder into the wheel.
+MANUAL := railweave._sim.data/data
+
 wheel: $(STAMP)
+	rm -rf $(MANUAL)
+	$(BIN)/python -m docs.man_pages $(MANUAL)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . -C build-args="--compatibility pypi"
 	@ls dist/railweave-*.whl
 
 try-wheel: wheel
 	tools/try-wheel.sh $(BIN)/python
+
+deb: plugin $(STAMP)
+	tools/deb.sh $(BIN)/python $(PLUGIN) dist
+
+release: $(STAMP) plugin
+	tools/release.sh $(BIN) $(PLUGIN)
 
 screenshot: $(STAMP)
 	$(BIN)/python -m tests.outputs.report.screenshot docs/images/report.png
@@ -180,4 +201,4 @@ zipapp: $(STAMP)
 	$(BIN)/railweave host zipapp dist/railweave-host.pyz
 
 clean:
-	rm -rf $(VENV) out build dist src/railweave/_sim*.so .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out build dist railweave._sim.data src/railweave/_sim*.so .pytest_cache .ruff_cache .hypothesis
