@@ -1,6 +1,6 @@
 """How often a planted fault is named first: ``.venv/bin/python -m benchmarks.bad_links``.
 
-A cluster of 128 servers with 8 GPUs, sized by ``railweave init --gpus 1024 --stripes 16``, and the same in planes of rails. A mesh of
+A cluster of 128 servers with 8 GPUs, sized by ``railweave init --gpus 1024 --stripes 16 --lb rlb``, and the same in planes of rails. A mesh of
 pairs (docs/bench.md) runs over it in the packet engine, a round after another, with one thing wrong; each result is then off by chance,
 and ``bench report``'s estimate is asked what is to blame. Nothing of the fault is told to it: it knows the pairs, their links and their rates.
 """

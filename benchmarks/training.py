@@ -131,7 +131,7 @@ batch: {{global: {2048 * 8192 // tokens}}}
 def network(gpus: int, server: str) -> Network:
     """A network without oversubscription for so many GPUs."""
     with tempfile.TemporaryDirectory() as folder:
-        words = ["init", f"{folder}/n", "--gpus", str(gpus), "--nic", server, "-q"]
+        words = ["init", f"{folder}/n", "--gpus", str(gpus), "--nic", server, "--lb", "rlb", "-q"]
         done = CliRunner().invoke(app, words)
         if done.exit_code:
             raise SystemExit(done.output)

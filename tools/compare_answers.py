@@ -29,8 +29,8 @@ ROOT = Path(__file__).parents[1]
 COMMANDS = """
 init --example h100-rlb from-example --json
 init --example list --json
-init --gpus 512 sized --json
-init --gpus 4096 --tenants 4 sized-tenants --json
+init --gpus 512 --lb rlb sized --json
+init --gpus 4096 --tenants 4 --lb rlb sized-tenants --json
 init --gpus 64 --nic no-such-nic none --json
 build h100-rlb.yaml -o out --json
 build evpn-gpu-isolation.yaml -o out-evpn --json

@@ -75,7 +75,7 @@ def test_for_machines(tmp_path: Path) -> None:
 
 
 def test_models_and_optics_are_said_as_they_are_designed(tmp_path: Path) -> None:
-    out, network = made(tmp_path, "--gpus", "1024", "--nic", "connectx-7", "--oversubscription", "2:1")
+    out, network = made(tmp_path, "--gpus", "1024", "--nic", "connectx-7", "--oversubscription", "2:1", "--lb", "rlb")
     assert "servers: 128 x h100-8gpu-cx7, 8 GPUs and 8 NICs each (ConnectX-7, one port of 400G)" in out
     assert (
         'other models that match "connectx-7": dgx-h100, dgx-h100-2gpu, dgx-h100-aidc, dgx-h200, hgx-h200-8gpu-cx7, dgx-b200, generic-gpu-server; choose with --nic NAME'
@@ -113,7 +113,7 @@ def test_ports_of_each_kind_of_switch_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("gpus", ["8", "100", "512"])
 def test_no_sentence_speaks_of_what_is_not_there(gpus: str, tmp_path: Path) -> None:
     """Without spines no path is pinned, and nothing has three hops; one of a thing is not said in the plural."""
-    found = json.loads(run(str(tmp_path / "new"), "--gpus", gpus, "--json"))
+    found = json.loads(run(str(tmp_path / "new"), "--gpus", gpus, "--lb", "rlb", "--json"))
     for one in found["shapes"]:
         if one["fits"] and not one["spines"]:
             assert "one switch" in one["why"]
@@ -338,6 +338,36 @@ def test_queue_pairs_are_chosen_by_prediction(tmp_path: Path) -> None:
 
 
 def test_the_choice_of_queue_pairs_is_named_where_there_is_one(tmp_path: Path) -> None:
-    assert "queue pairs: one per path color (8); --qps predict" in run(str(tmp_path / "two"), "--gpus", "512")
+    colored = run(str(tmp_path / "two"), "--gpus", "512", "--lb", "rlb")
+    assert "queue pairs: one per path color (8); --qps predict" in colored
+    assert "queue pairs: one per connection, NCCL's default; --qps predict" in run(
+        str(tmp_path / "dlb"), "--gpus", "512"
+    )
     assert "queue pairs" not in run(str(tmp_path / "one"), "--gpus", "64")
     assert "--qps predict" not in run(str(tmp_path / "said"), "--gpus", "512", "--qps", "4")
+
+
+@pytest.mark.parametrize(
+    ("words", "mode", "colors"),
+    [
+        ((), "dlb-flowlet", 1),
+        (("--switch", "arista-7060x6"), "dlb-flowlet", 1),
+        (("--switch", "sn5600"), "ecmp", 1),
+        (("--lb", "ecmp"), "ecmp", 1),
+        (("--lb", "rlb"), "rlb", 8),
+    ],
+)
+def test_load_balancing_is_what_switches_can_do_and_its_price_is_named(
+    words: tuple[str, ...], mode: str, colors: int, tmp_path: Path
+) -> None:
+    out, network = made(tmp_path, "--gpus", "512", *words)
+    fabric = network.fabrics[0]
+    assert fabric.load_balancing.mode == mode
+    assert max(1, len(fabric.colors)) == colors
+    assert f"load balancing: {mode}: " in out
+    assert "8 addresses a NIC, 64 routing tables a server" in out  # its price, or that of the choice that was not taken
+
+
+def test_switches_without_dynamic_load_balancing_say_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="sn5600 with sonic has no dynamic load balancing"):
+        run(str(tmp_path / "n"), "--gpus", "512", "--switch", "sn5600", "--lb", "dlb")

@@ -126,6 +126,13 @@ class Init:
             most=64,
         ),
     ] = None
+    lb: Annotated[
+        str | None,
+        Opt(
+            f"{_OF_GPUS}load balancing over the uplinks: dlb (switches move flowlets to less loaded links), ecmp (static hash), or rlb (each queue pair has its own path; needs the NCCL plugin, more addresses and routing tables on servers). Default: dlb if the switches have it, otherwise ecmp.",
+            metavar="dlb|ecmp|rlb",
+        ),
+    ] = None
     hardware: Annotated[Path | str | None, HARDWARE] = None
     prices: Annotated[Path | str | None, PRICES] = None
     stripes: Annotated[
@@ -139,7 +146,7 @@ class Init:
     qps: Annotated[
         int | str | None,
         Opt(
-            f"{_OF_GPUS}queue pairs per connection of two NICs, or `predict` for the number with the fastest collectives in simulation. Default: one per path color (a class of uplinks; docs/path-colors.md).",
+            f"{_OF_GPUS}queue pairs per connection of two NICs, or `predict` for the number with the fastest collectives in simulation. Default: one per path color with --lb rlb (a class of uplinks; docs/path-colors.md), otherwise one.",
             metavar="NUMBER|predict",
             kind=str | None,
         ),

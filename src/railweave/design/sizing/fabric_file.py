@@ -129,7 +129,11 @@ def fabric_text(catalog: Catalog, size: Size, qps: int = 0, tenants: int = 0, se
         f"    topology: {{{shown}}}",
         f"    leaf: {{device: {wanted.switch}{nos}}}",
         *(["    underlay: {graceful_restart: true}"] if size.spines else []),
-        *([f"    paths_per_nic: {size.colors}"] if size.spines and size.colors != size.uplinks else []),
+        *(
+            [f"    paths_per_nic: {size.colors}"]
+            if size.spines and wanted.balancing == "rlb" and size.colors != size.uplinks
+            else []
+        ),
         *_load_balancing(catalog, size, system),
         *_pools(size),
         *_qos(catalog, size, system),
@@ -163,9 +167,11 @@ def inventory_text(catalog: Catalog, size: Size) -> str:
 
 
 def _load_balancing(catalog: Catalog, size: Size, system: str) -> list[str]:
-    """Return the load-balancing line if the default does not fit: without spines, or if the system has no flowlet balancing."""
+    """Return the load-balancing line if the default does not fit: other modes, no spines, or a system without flowlet balancing."""
     if not size.spines:
         return ["    load_balancing: {mode: ecmp}"]
+    if size.wanted.balancing != "rlb":
+        return [f"    load_balancing: {{mode: {size.wanted.balancing}}}"]
     if not catalog.systems[system].has("dlb-flowlet"):
         return ["    load_balancing: {within_color: ecmp}"]
     return []

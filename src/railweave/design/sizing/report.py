@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.counting import counted
 from railweave.design.sizing.fabric_file import headroom_need, headroom_percent, shared_bytes, system_of
 from railweave.design.sizing.shapes import Step, default_growth, growth_steps
-from railweave.design.sizing.size import RefusedShape, Shape, Size
+from railweave.design.sizing.size import RefusedShape, Shape, Size, colors_of
 from railweave.design.sizing.words import TITLES, growth_lines, reason, switches
 from railweave.model.catalog.optics import OpticRequirement, fitting, joins, of_one_kind
 from railweave.model.intent.topology import Cabling
@@ -102,7 +102,28 @@ def _models(catalog: Catalog, sized: Sizing) -> Iterator[str]:
     if sized.other_switches:
         others = [f"{name} ({catalog.switches[name].description})" for name in sized.other_switches]
         yield f'  other models that match "{sized.switch}": {", ".join(others)}; choose with --switch NAME'
+    if best.spines:
+        yield f"load balancing: {_balancing(best)}"
     yield "optics: " + "; ".join(f"{end}: {name}" for end, name in optics_of(catalog, best).items())
+
+
+def _balancing(size: Size) -> str:
+    """Return the load balancing of a size with its price, and the choice that was not taken."""
+    if size.wanted.balancing == "rlb":
+        colors = size.colors
+        return (
+            f"rlb: each queue pair has its own path, by {counted(colors, 'path color')}. It costs {counted(colors, 'address', 'addresses')} a NIC, "
+            f"{counted(size.ports.rails * colors, 'routing table')} a server, and the NCCL plugin, which has not run on real NICs yet"
+        )
+    colors = colors_of(size.uplinks)
+    text = {
+        "dlb-flowlet": "dlb-flowlet: switches move flowlets to less loaded uplinks",
+        "ecmp": "ecmp: a static hash spreads queue pairs over uplinks, and some links get more than others",
+    }[size.wanted.balancing]
+    return (
+        f"{text}. One address a NIC, no plugin. `--lb rlb` gives each queue pair its own path, for {counted(colors, 'address', 'addresses')} a NIC, "
+        f"{counted(size.ports.rails * colors, 'routing table')} a server and the NCCL plugin"
+    )
 
 
 def optics_of(catalog: Catalog, size: Size) -> dict[str, str]:
@@ -151,7 +172,8 @@ def _layout(size: Size) -> str:
             f"; {counted(size.uplinks, 'uplink')} a leaf, {_each(size.links_per_spine)} {counted(size.spines, 'spine')}"
         )
         text += f" ({size.servers_per_stripe / size.uplinks:.3g}:1)"
-        text += f"; {counted(size.colors, 'path color')}"
+        if size.colors > 1:
+            text += f"; {counted(size.colors, 'path color')}"
     if size.super_spines:
         ups = f"{_each(size.links_per_super_spine)} {counted(size.super_spines, 'super-spine')}"
         text += f"; {counted(size.pods, 'pod')}; {counted(size.spine_uplinks, 'link')} up a spine, {ups}"

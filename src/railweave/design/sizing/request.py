@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
-from railweave.design.sizing.fabric_file import fabric_text, inventory_text
+from railweave.design.sizing.fabric_file import fabric_text, inventory_text, system_of
 from railweave.design.sizing.report import Sizing
 from railweave.design.sizing.shapes import choose, sizes
-from railweave.design.sizing.size import SHAPES, RefusedShape, Shape, Size, SizeRequest
+from railweave.design.sizing.size import SHAPES, Balancing, RefusedShape, Shape, Size, SizeRequest
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.hardware import Hardware
 from railweave.model.catalog.server_shapes import with_shape
@@ -30,7 +30,7 @@ class Request:
 
     ``nic`` and ``switch`` are model names, or texts that model names contain or begin with. ``stripes``, ``qps`` and
     ``tenants`` are 0 if not given. ``gpus_per_server`` and ``nics_per_server`` are None if a server has the numbers of
-    its model.
+    its model. ``lb`` is rlb, dlb or ecmp; None chooses between dlb and ecmp by what the switches have.
     """
 
     gpus: int
@@ -44,6 +44,7 @@ class Request:
     stripes: int = 0
     qps: int = 0
     tenants: int = 0
+    lb: str | None = "rlb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ def request_of(given: Mapping[str, Any]) -> Request:
         stripes=_count("--stripes", given["stripes"], "a number of stripes", few),
         qps=_count("--qps", qps, "a number of queue pairs per connection", "write a whole number, 1 to 128", 128),
         tenants=_count("--tenants", given["tenants"], "a number of tenants", few),
+        lb=given["lb"],
     )
 
 
@@ -146,7 +148,13 @@ def answer(known: Catalog, request: Request) -> Answer:
     known, server, words = _server(known, servers[0], request)
     try:
         wanted = SizeRequest(
-            request.gpus, server, switches[0], request.oversubscription, request.growth, request.stripes
+            request.gpus,
+            server,
+            switches[0],
+            request.oversubscription,
+            request.growth,
+            request.stripes,
+            _balancing(known, switches[0], request.lb),
         )
         candidates = sizes(known, wanted)
     except ValueError as error:
@@ -172,6 +180,26 @@ def answer(known: Catalog, request: Request) -> Answer:
         fix = f"ask for at most {(last - first + 1) // rails}"
         raise InputError([Problem(Option("--tenants"), message, fix)])
     return Answer(request, known, Sizing(asked, best, servers[1:], switches[1:], request.nic, request.switch), words)
+
+
+MODES: dict[str, Balancing] = {"dlb": "dlb-flowlet", "ecmp": "ecmp", "rlb": "rlb"}
+"""The load balancing of each word of ``--lb``."""
+
+
+def _balancing(known: Catalog, switch: str, word: str | None) -> Balancing:
+    """Return the load balancing for a word; without one, what the switches do without a plugin and without further addresses."""
+    system = system_of(known, switch)
+    has_dlb = known.systems[system].has("dlb-flowlet")
+    if word is None:
+        return "dlb-flowlet" if has_dlb else "ecmp"
+    if word not in MODES:
+        raise InputError(
+            [Problem(Option("--lb"), f"there is no load balancing {word!r:.60}", f"choose one of {', '.join(MODES)}")]
+        )
+    if word == "dlb" and not has_dlb:
+        fix = "--lb ecmp spreads by static hash, --lb rlb gives each queue pair its own path"
+        raise InputError([Problem(Option("--lb"), f"{switch} with {system} has no dynamic load balancing", fix)])
+    return MODES[word]
 
 
 def _server(known: Catalog, model: str, request: Request) -> tuple[Catalog, str, str]:

@@ -59,6 +59,9 @@ def default_server_first(model: SwitchModel, topology: Topology) -> int:
     return group.first + round(group.count / (1 + topology.oversubscription))
 
 
+Balancing = Literal["rlb", "dlb-flowlet", "ecmp"]
+"""The load balancing of a sized fabric over its uplinks: ``load_balancing.mode`` of the fabric file."""
+
 Shape = Literal["port-planes", "one-leaf", "two-tier", "rail-planes", "super-spine"]
 SHAPES: tuple[Shape, ...] = ("port-planes", "one-leaf", "two-tier", "rail-planes", "super-spine")
 
@@ -67,7 +70,8 @@ SHAPES: tuple[Shape, ...] = ("port-planes", "one-leaf", "two-tier", "rail-planes
 class SizeRequest:
     """A request for a fabric of a size. ``growth`` is the factor by which the number of GPUs can increase later without moving a cable.
 
-    ``stripes`` is the number of stripes that the servers are spread over; 0 means as few as possible.
+    ``stripes`` is the number of stripes that the servers are spread over; 0 means as few as possible. ``balancing`` decides
+    how many path colors NICs have: one without ``rlb``.
     """
 
     gpus: int
@@ -76,6 +80,7 @@ class SizeRequest:
     oversubscription: float = 1.0
     growth: float = 1.0
     stripes: int = 0
+    balancing: Balancing = "rlb"
 
     @property
     def ratio(self) -> Fraction:
@@ -170,8 +175,8 @@ class Size:
 
     @property
     def colors(self) -> int:
-        """The number of path colors per NIC."""
-        return colors_of(self.uplinks)
+        """The number of path colors per NIC; 1 without RDMA-aware load balancing."""
+        return colors_of(self.uplinks) if self.wanted.balancing == "rlb" else 1
 
     @property
     def leaf_switches(self) -> int:

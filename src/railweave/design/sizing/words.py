@@ -26,6 +26,8 @@ def reason(size: Size) -> str:
     if size.shape == "one-leaf":
         return "every NIC reaches every other through one switch; if that fails, all stop"
     if size.shape == "super-spine":
+        if size.wanted.balancing != "rlb":
+            return f"every NIC reaches every other; {_pinned(size)}"
         return "every NIC reaches every other; inside a pod " + _pinned(size) + ", between pods only up to the spine"
     if size.shape == "two-tier":
         return "every NIC reaches every other through at most three switches; " + _pinned(size)
@@ -47,6 +49,8 @@ def _of_port_planes(size: Size) -> str:
 
 
 def _pinned(size: Size) -> str:
+    if size.wanted.balancing != "rlb":
+        return f"traffic is spread over all {size.uplinks} uplinks of its leaf"
     links = size.uplinks // size.colors
     to = "one uplink of its leaf" if links == 1 else f"{links} of the {size.uplinks} uplinks of its leaf"
     return f"a queue pair's path color pins it to {to}"

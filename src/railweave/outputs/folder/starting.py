@@ -132,6 +132,8 @@ def start_for_gpus(
     elif not request.qps and (colors := sizing.sized.best.colors) > 1:
         more = "--qps predict chooses by prediction, with what each number gets"
         notes = (f"queue pairs: one per path color ({colors}); {more}",)
+    elif not request.qps and sizing.sized.best.spines:
+        notes = ("queue pairs: one per connection, NCCL's default; --qps predict chooses by prediction",)
     network = sized(sizing, hardware)
     findings = to_be_reported(network)
     written = start_sized(sizing, folder)

@@ -29,6 +29,10 @@ With eight servers they take twice as long and give the same choice.
 """
 
 
+MOST = 8
+"""The largest number of queue pairs that is tried where load balancing has no path colors."""
+
+
 @dataclass(frozen=True)
 class QueuePairs:
     """The chosen number of queue pairs, and lines with the result of each number tried."""
@@ -38,7 +42,7 @@ class QueuePairs:
 
 
 def queue_pairs(network: Network) -> QueuePairs:
-    """Return the number of queue pairs with the lowest product of predicted times, from 1, 2, 4, … up to one per path color.
+    """Return the number of queue pairs with the lowest product of predicted times, from 1, 2, 4, … up to one per path color, or 8 without path colors.
 
     The predictions use up to six servers, with at most as many bytes per peer as in the whole job. If there are
     tenants, they use servers of the first one. Raises the errors of ``predict``.
@@ -51,7 +55,8 @@ def _chosen(network: Network) -> QueuePairs:
     tenants = [tenant.name for fabric in network.fabrics for tenant in fabric.tenants]
     bed = bed_of(network, tenant=tenants[0] if tenants else None)
     colors = bed.fabric.addresses.paths
-    counts = [1 << power for power in range(colors.bit_length()) if 1 << power < colors] + [colors]
+    most = colors if colors > 1 else MOST
+    counts = [1 << power for power in range(most.bit_length()) if 1 << power < most] + [most]
     times: dict[int, list[float]] = {count: [] for count in counts}
     cases = [(name, small_case(bed, size, 0, SERVERS), most) for name, size, most in QUESTIONS]
     cases = [(name, replace(case, size_bytes=min(case.size_bytes, most))) for name, case, most in cases]
