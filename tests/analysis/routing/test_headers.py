@@ -10,7 +10,7 @@ import pytest
 
 import railweave
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.analysis.routing.headers import Walk, Wire, walk
+from railweave.analysis.routing.headers import Walk, Wire, connection, walk
 from railweave.analysis.routing.paths import queue_pair_paths
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
@@ -249,3 +249,29 @@ def test_without_a_path_there_is_nothing() -> None:
     down = [f"spine{number}" for number in range(1, 5)]
     (one,) = walked("h100-rlb", "H100-01:gpu0_eth", "H100-03:gpu0_eth", down=down)
     assert (one.data, one.cnp) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "ends", "down", "reason"),
+    [
+        (
+            "evpn-server-isolation",
+            ("H100-01:gpu0_eth", "MI300-01:eth1"),
+            (),
+            "H100-01 belongs to tenant-1 and MI300-01 to tenant-2",
+        ),
+        (
+            "h100-rlb",
+            ("H100-01:gpu0_eth", "H100-03:gpu0_eth"),
+            ("stripe2-leaf1",),
+            "stripe2-leaf1 of these NICs is down",
+        ),
+    ],
+)
+def test_the_reason_is_named_where_there_is_no_path(
+    name: str, ends: tuple[str, str], down: tuple[str, ...], reason: str
+) -> None:
+    network = example(name)
+    result = connection(network, railweave.routes(network, down), ends, 1)
+    assert not result.complete
+    assert reason in result.to_text()

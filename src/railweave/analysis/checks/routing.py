@@ -38,6 +38,9 @@ def _unreached(subject: Subject, routes: Routes) -> list[tuple[str, str]]:
     return unreached
 
 
+ALONE = "a server reaches only NICs of its own leaf"
+
+
 @check(
     "unreachable",
     "error",
@@ -51,6 +54,12 @@ def unreachable(subject: Subject) -> Iterator[FindingPlace]:
     for leaf, prefix in _unreached(subject, subject.routes):
         by_leaf.setdefault(leaf, []).append(prefix)
     for leaf, prefixes in list(by_leaf.items())[:MOST_SHOWN]:
+        if all(cable.kind == "server" for cable in subject.network.cables_of(leaf)):
+            fix = "`topology: {spines: 2}` joins leaves; `topology: {planes: rail}` says that each rail is a network of its own"
+            yield FindingPlace(
+                leaf, f"no link joins it to other leaves, so no route leads to {prefixes[0]}", why=ALONE, fix=fix
+            )
+            continue
         yield FindingPlace(
             leaf, f"no route to {prefixes[0]}" + (f" and {len(prefixes) - 1} more prefixes" if prefixes[1:] else "")
         )

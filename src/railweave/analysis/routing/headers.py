@@ -209,7 +209,39 @@ def connection(
     walks = [walk(network, routes, path, src, dst, configs) for path in paths] if headers else []
     others = "the NIC's other ports take its queue pairs (port failover)"
     notes = [f"{port} has no path to {dst}: {others}" for port in ports_without_path(network, routes, src, dst, family)]
+    if not all(path.hops for path in paths):
+        notes.append(_reason_without_path(network, routes, src, dst))
     return Connection(paths, walks, tuple(filter(None, [network.absent_sentence(), *notes])))
+
+
+def _reason_without_path(network: Network, routes: Routes, src: str, dst: str) -> str:
+    """Return a sentence with the reason why queue pairs between two NICs have no path, or an empty string if only ``verify`` can tell."""
+    (source, sources), (target, targets) = find_ports(network, src), find_ports(network, dst)
+    here, there = sources[0], targets[0]
+    fabric = network.fabric(here.fabric)
+    if here.tenant != there.tenant and fabric.apart(here.tenant, there.tenant):
+        return (
+            f"{source} belongs to {here.tenant or 'no tenant'} and {target} to {there.tenant or 'no tenant'}: as designed, tenants do not reach "
+            "each other (`leaks:` of a tenant lets prefixes through)"
+        )
+    joined = any(switch.role == "super-spine" and switch.fabric == here.fabric for switch in network.switches)
+    above = [
+        {
+            cable.b.device
+            for cable in network.cables_of(nic.leaf)
+            if cable.kind == "fabric" and cable.a.device == nic.leaf
+        }
+        for nic in (here, there)
+    ]
+    if here.rail != there.rail and above[0].isdisjoint(above[1]) and not joined:
+        return (
+            f"{here.name} is on rail {here.rail} and {there.name} on rail {there.rail}: as designed, no link joins these rails; "
+            "NCCL sends such traffic inside the server first (PXN)"
+        )
+    down = sorted({here.leaf, there.leaf} & set(routes.down))
+    if down:
+        return f"{' and '.join(down)} of these NICs {'is' if len(down) == 1 else 'are'} down"
+    return f"the routes of {here.leaf} lead to no port of {there.leaf}: `railweave verify` names the cause"
 
 
 def walk(

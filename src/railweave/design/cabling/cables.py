@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from railweave.counting import counted
 from railweave.design.cabling.switch_ports import CableOverrides, FixedCable, SwitchPorts
 from railweave.design.inventory import cable_length
 from railweave.design.shape.interconnect import peers
 from railweave.design.shape.tiers import Leaf, pod_number
 from railweave.model.catalog.optics import Module, OpticRequirement, fitting, joins, of_one_kind
 from railweave.model.findings.registry import Rule
+from railweave.model.intent.topology import PortRange
 from railweave.model.network.devices import Cable, End, Position, RoleName
 
 if TYPE_CHECKING:
@@ -373,7 +375,8 @@ class _Cabler:
                 self.ports.too_few(lower.name, "uplink_ports", "uplinks", most, tier.links)
             if down is None:
                 most = self._most_below(tier.lower)
-                self.ports.too_few(upper.name, below, f"{tier.lower} links", most, tier.links)
+                fix = self._more_spines(upper.name, most) if (tier.lower, tier.upper) == ("leaf", "spine") else ""
+                self.ports.too_few(upper.name, below, f"{tier.lower} links", most, tier.links, fix)
             return None
         intent: CableIntent = getattr(self.layout.spec.cabling, tier.kind)
         near, far = a.port, b.port
@@ -392,6 +395,20 @@ class _Cabler:
             color=self.colors.get((upper.name, link)) if tier.upper == "spine" else None,
             delay_us=across.delay if across else None,
         )
+
+    def _more_spines(self, spine: str, leaves: int) -> str:
+        """Return the number of spines that have ports for all leaves at the same bandwidth, as a change of the fabric file; empty: the file limits the range."""
+        if self.layout.equipment[spine].role.leaf_ports != PortRange():
+            return ""
+        topology, room = self.layout.spec.topology, self.ports.room(spine, "leaf_ports")
+        count, links = len(topology.spine_names()), topology.links_per_spine
+        each = next((each for each in range(links, 0, -1) if count * links % each == 0 and leaves * each <= room), 0)
+        if each:
+            more = count * links // each - count
+            return f"`spines: {count + more}` with `links_per_spine: {each}` gives the same bandwidth with {counted(more, 'spine')} more"
+        if topology.stripes_per_pod:
+            return f"a spine has ports for {counted(room, 'leaf', 'leaves')}: lower `stripes_per_pod`"
+        return f"a spine has ports for {counted(room, 'leaf', 'leaves')}: give `stripes_per_pod` and `super_spines`, as `railweave init --gpus` sizes them"
 
     def _most_above(self, role: RoleName) -> int:
         """Return the highest position of an upper switch of a role. A lower switch needs uplink ports for positions 1 to this."""

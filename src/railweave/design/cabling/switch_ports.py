@@ -321,15 +321,22 @@ class SwitchPorts:
             self.context.problem(where, text, "choose another port, or move the ranges apart")
         return None
 
-    def too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int) -> None:
-        """Record a problem, once per kind of switch: a range has too few ports for ``links`` links to each of ``neighbors`` neighbors."""
+    def room(self, device: str, kind: PortKind) -> int:
+        """Return the number of links that a range of a switch has ports for, if neighbors may share a port."""
+        return self.ranges[self.layout.equipment[device], kind].size
+
+    def too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int, fix: str = "") -> None:
+        """Record a problem, once per kind of switch: a range has too few ports for ``links`` links to each of ``neighbors`` neighbors.
+
+        ``fix`` is the change that helps; empty: the general ones.
+        """
         equipment = self.layout.equipment[device]
         if (equipment, kind) in self.short:
             return
         self.short.add((equipment, kind))
         ports = self.ranges[equipment, kind]
         need, have, spread = neighbors * links, ports.size, ""
-        fix = "widen the range, use a finer breakout, fill: pack, or fewer neighbors"
+        fix = fix or "widen the range, use a finer breakout, fill: pack, or fewer neighbors"
         if ports.spread:
             need, have = neighbors * -(-links // ports.channels), ports.last - ports.first + 1
             spread, fix = ", one neighbor a port,", "widen the range, use fill: pack, or fewer neighbors"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from railweave.counting import counted
 from railweave.design.shape.equipment import Equipment, equipment_of, role_equipment
 from railweave.design.shape.interconnect import Border, borders_of, check_sites
 from railweave.design.shape.placing import PlacedServer, place, room_of
@@ -249,7 +251,8 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
             at,
             f"oversubscription is {down / up:.2f}:1 ({down} Gb/s of servers over {up} Gb/s of uplinks on a leaf), "
             f"more than the {asked:g}:1 asked for",
-            "add spines or links_per_spine, put fewer servers in a stripe, or accept it with `oversubscription:`",
+            _more_uplinks(layout, down, up, asked)
+            + f"or accept it with `oversubscription: {math.ceil(100 * down / up) / 100:g}`",
         )
     if layout.super_spines:
         spines = {(spine.block, spine.plane, layout.equipment[spine.name]): spine for spine in layout.spines}
@@ -263,6 +266,16 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
                 f"spine), more than the {asked:g}:1 asked for",
                 "add super_spines or links_per_super_spine, put fewer stripes in a pod, or accept it with `oversubscription:`",
             )
+
+
+def _more_uplinks(layout: Layout, down: int, up: int, asked: float) -> str:
+    """Return the changes of a fabric file that give leaves enough uplinks, as the beginning of a sentence."""
+    topology = layout.spec.topology
+    factor, spines = down / up / asked, len(topology.spine_names())
+    fewer = int(max(Counter(server.stripe for server in layout.servers).values()) / factor)
+    links, more = math.ceil(topology.links_per_spine * factor - 1e-9), math.ceil(spines * factor - 1e-9)
+    stripes = f"put at most {counted(fewer, 'server')} in a stripe, " if fewer else ""
+    return f"give `links_per_spine: {links}` or `spines: {more}`, {stripes}"
 
 
 def _bandwidth_up(layout: Layout, leaf: Leaf) -> int:
