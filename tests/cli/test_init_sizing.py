@@ -371,3 +371,13 @@ def test_load_balancing_is_what_switches_can_do_and_its_price_is_named(
 def test_switches_without_dynamic_load_balancing_say_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sn5600 with sonic has no dynamic load balancing"):
         run(str(tmp_path / "n"), "--gpus", "512", "--switch", "sn5600", "--lb", "dlb")
+
+
+def test_models_are_found_by_the_words_that_people_use() -> None:
+    known = catalog()
+    assert switches_named(known, "7060X6") == ["arista-7060x6-64pe"]
+    assert switches_named(known, "tomahawk") == []
+    assert servers_named(known, "ConnectX 7") == servers_named(known, "connectx-7")
+    assert servers_named(known, "MI300X") == ["mi300x-8gpu-thor2"]
+    with pytest.raises(InputError, match=r"did you mean 'connectx-7'\?"):
+        answer(known, Request(64, "conectx-7", "qfx5240-64"))

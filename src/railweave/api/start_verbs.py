@@ -90,7 +90,7 @@ class Init:
     switch: Annotated[
         str,
         Opt(
-            f"{_OF_GPUS}switch model: a name in `railweave hardware list`, or the beginning of the name; the first match is taken.",
+            f"{_OF_GPUS}switch model: a name in `railweave hardware list`, or part of the name; the first match is taken.",
             words=_switches,
         ),
     ] = "qfx5240-64"

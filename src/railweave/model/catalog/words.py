@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -122,39 +123,50 @@ HOW_TO_ADD = (
 def servers_named(catalog: Catalog, word: str) -> list[str]:
     """Return the server models that match a word.
 
-    An exact match with the name of a server or of its GPU NIC comes first. Otherwise, the word may be any part of either name.
+    An exact match with the name of a server or of its GPU NIC comes first. Otherwise, the word may be any part of either name. Case,
+    spaces, hyphens and underscores do not matter: ``ConnectX7`` is ``connectx-7``.
     """
     nics = {name: model.nics["gpu"].nic for name, model in catalog.servers.items() if "gpu" in model.nics}
-    exact = [name for name, nic in nics.items() if word.lower() in {name, nic}]
-    return exact or [name for name, nic in nics.items() if word.lower() in name or word.lower() in nic]
+    plain = _plain(word)
+    exact = [name for name, nic in nics.items() if plain in {_plain(name), _plain(nic)}]
+    return exact or [name for name, nic in nics.items() if plain in _plain(name) or plain in _plain(nic)]
 
 
 def switches_named(catalog: Catalog, word: str) -> list[str]:
-    """Return the switch models that match a word: the model with exactly this name, else the models whose names begin with the word, else all models of the vendor with this name."""
+    """Return the switch models that match a word.
+
+    These are the model with exactly this name, else the models whose names begin with the word, else all models of the vendor with
+    this name, else the models whose names contain the word: ``7060x6`` is ``arista-7060x6-64pe``.
+    """
     word = word.lower()
     if word in catalog.switches:
         return [word]
     begin = [name for name in catalog.switches if name.startswith(word)] if word else []
-    return begin or [name for name, model in catalog.switches.items() if model.vendor.lower() == word]
+    plain = _plain(word)
+    return (
+        begin
+        or [name for name, model in catalog.switches.items() if model.vendor.lower() == word]
+        or [name for name in catalog.switches if plain and plain in _plain(name)]
+    )
+
+
+def _plain(word: str) -> str:
+    """Return a word without case, spaces, hyphens and underscores."""
+    return re.sub(r"[\s_-]", "", word.casefold())
 
 
 def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
     """Return the error and the fix for a word that matches no switch model."""
-    return (
-        f"switch model {word!r} is not in the catalog",
-        _instead(word, catalog.switches),
-    )
+    return f"switch model {word!r} is not in the catalog", _instead(word, catalog.switches, catalog.switches)
 
 
 def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
     """Return the error and the fix for a word that matches no server model."""
-    return (
-        f"server model {word!r} is not in the catalog",
-        _instead(word, catalog.servers),
-    )
+    nics = {model.nics["gpu"].nic for model in catalog.servers.values() if "gpu" in model.nics}
+    return f"server model {word!r} is not in the catalog", _instead(word, {*catalog.servers, *nics}, catalog.servers)
 
 
-def _instead(word: str, known: Collection[str]) -> str:
-    """Return the fix for an unknown model name: the most similar known name if there is one, then all known models."""
-    close = difflib.get_close_matches(word.lower(), known, 1, cutoff=0.8)
+def _instead(word: str, names: Collection[str], known: Collection[str]) -> str:
+    """Return the fix for an unknown model: the most similar of the names that may stand there, if there is one, then all known models."""
+    close = difflib.get_close_matches(word.lower(), sorted(names), 1, cutoff=0.8)
     return f"{f'did you mean {close[0]!r}? ' if close else ''}known models: {', '.join(sorted(known))}; {HOW_TO_ADD}"

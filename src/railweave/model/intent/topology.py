@@ -118,7 +118,7 @@ class Role(base.Model):
     """The settings of all devices of one role (leaf, spine, super-spine or dci) in a fabric."""
 
     device: str = Field(
-        description="switch model, as the catalog names it, how its name begins, or its maker, for example qfx5240-64od"
+        description="switch model, as the catalog names it, a part of its name, or its maker, for example qfx5240-64od"
     )
     nos: str = Field(
         default=DEFAULT_SYSTEM,
