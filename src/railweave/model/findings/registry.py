@@ -119,9 +119,9 @@ class Rule:
 
 def check(
     id_: str,
-    severity: Severity,
+    severity: Severity = "error",
     *,
-    applies: str,
+    applies: str = "",
     why: str,
     fix: str = "",
     sometimes: Severity | None = None,
@@ -129,7 +129,8 @@ def check(
 ) -> Callable[[Look], Rule]:
     """Return a decorator that turns a check function into a rule. The arguments are the fields of ``Rule``.
 
-    The first paragraph of the function's docstring becomes ``holds``.
+    The first paragraph of the function's docstring becomes ``holds``. ``applies`` defaults to the operating system in whose
+    folder the function is.
     """
 
     def made(function: Look) -> Rule:
@@ -137,7 +138,7 @@ def check(
         return Rule(
             id=id_,
             severity=severity,
-            applies=applies,
+            applies=applies or function.__module__.split(".")[2],
             why=why,
             fix=fix,
             holds=holds,

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 @check(
     "dell-command",
-    "error",
-    applies="dell_sonic",
     why="no public document has it in this place, so the switch is expected to refuse it",
     fix="correct it if it is yours (`extra:`); otherwise report it",
 )

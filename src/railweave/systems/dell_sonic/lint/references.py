@@ -30,8 +30,6 @@ The rows of statement tables state the same for the names in them.
 
 @check(
     "dell-reference",
-    "error",
-    applies="dell_sonic",
     why="what refers to nothing is refused, or does nothing",
     fix="define it first, or use a name that is defined",
 )
@@ -50,8 +48,6 @@ def references(root: list[Section]) -> Iterator[str]:
 
 @check(
     "dell-dscp",
-    "error",
-    applies="dell_sonic",
     why="the map is refused, or the packet is in another class than meant",
     fix="name each of DSCP 0 to 63 once",
 )
@@ -69,8 +65,6 @@ def code_points(root: list[Section]) -> Iterator[str]:
 
 @check(
     "dell-scheduler",
-    "error",
-    applies="dell_sonic",
     why="the queue is then served otherwise than meant",
     fix="dwrr with a weight, or strict without one; weights at most 100 together",
 )
@@ -91,8 +85,6 @@ def schedulers(root: list[Section]) -> Iterator[str]:
 
 @check(
     "dell-pfc",
-    "error",
-    applies="dell_sonic",
     why="a priority that is paused without headroom of its own loses packets",
     fix="give the port a lossless buffer profile for the priority",
 )

@@ -23,8 +23,6 @@ _SECONDS = re.compile(r"\d+(?:\.\d+)?")
 
 @check(
     "eos-queue-number",
-    "error",
-    applies="eos",
     why="AVD takes some of them as text; the switch has 8 unicast queues and traffic classes",
     fix="use 0 to 7",
 )
@@ -46,8 +44,6 @@ def queue_number(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-scheduler-priority",
-    "error",
-    applies="eos",
     why="the schema takes any text for a queue's priority; the switch refuses the line",
     fix="use `no priority` or `priority strict`",
 )
@@ -61,8 +57,6 @@ def scheduler_priority(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-strict-below",
-    "error",
-    applies="eos",
     why="`no priority` makes every queue below share too (EOS manual): a strict queue must be above those that share",
     fix="give the strict class the highest queue",
 )
@@ -82,8 +76,6 @@ def strict_below(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-bandwidth",
-    "error",
-    applies="eos",
     why="shares of a port over 100 % starve the last queues",
     fix="make them at most 100 together",
 )
@@ -101,8 +93,6 @@ def bandwidth(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-dscp-twice",
-    "error",
-    applies="eos",
     why="the last line wins, and the class named first never sees it",
     fix="name it once",
 )
@@ -120,8 +110,6 @@ def dscp_twice(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-pfc-class",
-    "error",
-    applies="eos",
     why="PFC works on the queue of its priority: without packets in that traffic class nothing is lossless",
     fix="map the DSCP of RDMA data to the traffic class of the priority",
 )
@@ -135,8 +123,6 @@ def pfc_class(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-ecn",
-    "error",
-    applies="eos",
     why="the switch refuses the line",
     fix="make the minimum smaller than the maximum, 1 to 100 percent",
 )
@@ -154,8 +140,6 @@ def ecn(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-threshold",
-    "error",
-    applies="eos",
     why="the schema takes any text; the chip has steps of two from 1/64 to 8",
     fix="use dynamic_threshold 1 to 10, ingress_dynamic_threshold likewise",
 )
@@ -168,8 +152,6 @@ def dynamic_threshold(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-watchdog",
-    "error",
-    applies="eos",
     why="a queue is looked at every polling interval: one that is stuck must be seen twice to be known",
     fix="make timeout and recovery at least two polling intervals: `detection: 2`",
 )
@@ -193,7 +175,6 @@ def watchdog(root: list[Section]) -> Iterator[str]:
 @check(
     "eos-watchdog-blind",
     "warning",
-    applies="eos",
     why="the watchdog looks only at queues with guaranteed bandwidth (public guide to RoCEv2 on EOS 4.36, section 8): one that is stuck "
     "stays stuck",
     fix="give the queue `bandwidth guaranteed percent 1` in the profile",
@@ -214,8 +195,6 @@ def watchdog_blind(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-outer-dscp",
-    "error",
-    applies="eos",
     why="the header of a VXLAN tunnel gets this DSCP (Arista, TOI on VXLAN packets): the next switch puts it into another class",
     fix="map the traffic class to a DSCP that is mapped to it",
 )
@@ -233,8 +212,6 @@ def outer_dscp(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-mtu",
-    "error",
-    applies="eos",
     why="the switch refuses the line",
     fix="keep frames of routed ports at 9228 bytes",
 )

@@ -76,8 +76,6 @@ The rows of statement tables state the same for the names in them.
 
 @check(
     "eos-undefined",
-    "error",
-    applies="eos",
     why="EOS takes the line and does nothing, or denies everything",
     fix="define it, or leave it out",
 )
@@ -96,8 +94,6 @@ def undefined(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-inactive-group",
-    "error",
-    applies="eos",
     why="with `no bgp default ipv4-unicast` a session without a family carries nothing",
     fix="activate the peer group in its address family",
 )

@@ -21,8 +21,6 @@ def _groups(root: Words) -> Iterator[tuple[str, Words]]:
 
 @check(
     "junos-dynamic-neighbor",
-    "error",
-    applies="junos",
     why="commit asks for exactly one of them, and refuses peer-limit with peer-auto-discovery",
     fix="keep peer-auto-discovery alone, or allow with its limit",
 )
@@ -42,8 +40,6 @@ def dynamic_neighbor(root: Words) -> Iterator[str]:
 
 @check(
     "junos-peer-auto-discovery",
-    "error",
-    applies="junos",
     why="discovered neighbors are single-hop EBGP peers without authentication; commit refuses the rest",
     fix="remove it, or configure the neighbors of this group by address",
 )
@@ -67,8 +63,6 @@ def peer_auto_discovery(root: Words) -> Iterator[str]:
 
 @check(
     "junos-discovery-interface",
-    "error",
-    applies="junos",
     why="a neighbor is discovered by its router advertisements on a link that speaks IPv6",
     fix="give the unit `family inet6` and list it under `protocols router-advertisement`, in one group only",
 )
@@ -91,8 +85,6 @@ def discovery_interface(root: Words) -> Iterator[str]:
 
 @check(
     "junos-peer-as-list",
-    "error",
-    applies="junos",
     why="commit refuses it: an AS list is for neighbors that are not configured one by one",
     fix="give the neighbors their peer-as",
 )
@@ -110,8 +102,6 @@ def peer_as_list(root: Words) -> Iterator[str]:
 
 @check(
     "junos-graceful-restart-time",
-    "error",
-    applies="junos",
     why="commit refuses a group's restart time while graceful restart is off",
     fix="add `routing-options graceful-restart`",
 )
@@ -128,8 +118,6 @@ def graceful_restart_time(root: Words) -> Iterator[str]:
 
 @check(
     "junos-bfd",
-    "error",
-    applies="junos",
     why="commit refuses it",
     fix="keep one of echo and echo-lite; use holddown-interval on external groups only",
 )
@@ -148,8 +136,6 @@ def bfd(root: Words) -> Iterator[str]:
 
 @check(
     "junos-prefix-limit",
-    "error",
-    applies="junos",
     why="commit refuses more than one of teardown, drop-excess and hide-excess",
     fix="keep one",
 )
@@ -166,8 +152,6 @@ def prefix_limit(root: Words) -> Iterator[str]:
 
 @check(
     "junos-fabric-color",
-    "error",
-    applies="junos",
     why="path colors are for single-hop EBGP",
     fix="make the group external and remove multihop",
 )
@@ -186,8 +170,6 @@ def fabric_color(root: Words) -> Iterator[str]:
 
 @check(
     "junos-color-policy",
-    "error",
-    applies="junos",
     why="a policy that changes the color community undoes what fabric-advertise chose",
     fix="take the color community out of the policy",
 )

@@ -29,8 +29,6 @@ _ALIAS = re.compile(r"ef|be|nc[12]|cs[1-7]|af[1-4][1-3]")
 
 @check(
     "junos-queue-number",
-    "error",
-    applies="junos",
     why="the model takes any number; the switch has 8 unicast and 4 multicast queues",
     fix="use a queue from 0 to 7 for unicast classes, 8 to 11 for multicast",
 )
@@ -52,8 +50,6 @@ def queue_number(root: Words) -> Iterator[str]:
 
 @check(
     "junos-forwarding-class-form",
-    "error",
-    applies="junos",
     why="commit refuses both forms together ('queue' and 'class' cannot coexist)",
     fix="use `forwarding-classes class` only",
 )
@@ -68,8 +64,6 @@ def forwarding_class_form(root: Words) -> Iterator[str]:
 
 @check(
     "junos-queue-shared",
-    "error",
-    applies="junos",
     why="a lossy class in a lossless queue is paused with it, and its drops are not what PFC promises",
     fix="give each class its own queue",
 )
@@ -86,8 +80,6 @@ def queue_shared(root: Words) -> Iterator[str]:
 
 @check(
     "junos-scheduler-priority",
-    "error",
-    applies="junos",
     why="the model takes any text; commit or the packet forwarding engine refuses it",
     fix="use low or strict-high",
 )
@@ -104,7 +96,6 @@ def scheduler_priority(root: Words) -> Iterator[str]:
 @check(
     "junos-scheduler-priority-platform",
     "warning",
-    applies="junos",
     why="the command reference has the medium, high and low-latency priorities for other platforms than QFX5000",
     fix="use low or strict-high",
 )
@@ -120,8 +111,6 @@ def scheduler_priority_platform(root: Words) -> Iterator[str]:
 
 @check(
     "junos-scheduler-rates",
-    "error",
-    applies="junos",
     why="commit refuses these together",
     fix="keep one of them",
 )
@@ -145,8 +134,6 @@ def scheduler_rates(root: Words) -> Iterator[str]:
 
 @check(
     "junos-transmit-rate",
-    "error",
-    applies="junos",
     why="more than the port's rate cannot be guaranteed",
     fix="let the guaranteed rates of a scheduler map add up to at most 100 percent",
 )
@@ -165,8 +152,6 @@ def transmit_rate(root: Words) -> Iterator[str]:
 
 @check(
     "junos-code-point",
-    "error",
-    applies="junos",
     why="the models take any text; a code point that is none classifies nothing",
     fix="write the bits (011010 is DSCP 26), or a DiffServ name such as af31",
 )
@@ -194,8 +179,6 @@ def _bits(value: str, count: int) -> bool:
 
 @check(
     "junos-code-point-twice",
-    "error",
-    applies="junos",
     why="a packet can be in one class only",
     fix="give the code point to one class",
 )
@@ -213,8 +196,6 @@ def code_point_twice(root: Words) -> Iterator[str]:
 
 @check(
     "junos-classifier-empty",
-    "error",
-    applies="junos",
     why="commit refuses it: a forwarding class or an import is required",
     fix="classify a code point in it, or remove it",
 )
@@ -232,8 +213,6 @@ def classifier_empty(root: Words) -> Iterator[str]:
 
 @check(
     "junos-cos-interface",
-    "error",
-    applies="junos",
     why="commit refuses these together on one interface",
     fix="keep one of them",
 )
@@ -256,8 +235,6 @@ def cos_interface(root: Words) -> Iterator[str]:
 
 @check(
     "junos-drop-profile",
-    "error",
-    applies="junos",
     why="a curve whose fill levels do not rise has no meaning",
     fix="list the fill levels in rising order, and probabilities that do not fall",
 )
@@ -273,8 +250,6 @@ def drop_profile(root: Words) -> Iterator[str]:
 
 @check(
     "junos-buffer-partition",
-    "error",
-    applies="junos",
     why="the model takes any name; the switch has three partitions in each direction",
     fix="ingress: lossless, lossless-headroom, lossy; egress: lossless, lossy, multicast",
 )
@@ -291,8 +266,6 @@ def buffer_partition(root: Words) -> Iterator[str]:
 
 @check(
     "junos-buffer-total",
-    "error",
-    applies="junos",
     why="the ingress partitions must make up the whole buffer, and no direction can have more than all of it",
     fix="change the percentages to add up to 100",
 )
@@ -313,7 +286,6 @@ def buffer_total(root: Words) -> Iterator[str]:
 @check(
     "junos-multicast-none",
     "warning",
-    applies="junos",
     why="multicast, broadcast and frames to unknown addresses then have no shared buffer: ARP, neighbor discovery and router "
     "advertisements are lost as soon as a port is busy",
     fix="give the partition some percent, or leave it out as the sources' configurations do",

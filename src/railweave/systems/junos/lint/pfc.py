@@ -19,8 +19,6 @@ def _profiles(root: Words) -> Iterator[tuple[str, Words]]:
 
 @check(
     "junos-pfc-watchdog-output",
-    "error",
-    applies="junos",
     why="commit refuses it: pfc-watchdog configurations mandate output config",
     fix="add `output ieee-802.1 code-point … flow-control-queue …` to the profile",
 )
@@ -36,8 +34,6 @@ def watchdog_output(root: Words) -> Iterator[str]:
 
 @check(
     "junos-watchdog-action",
-    "error",
-    applies="junos",
     why="the watchdog acts alike on all ports",
     fix="give every profile the same watchdog-action",
 )
@@ -57,8 +53,6 @@ def watchdog_action(root: Words) -> Iterator[str]:
 
 @check(
     "junos-pfc-code-point",
-    "error",
-    applies="junos",
     why="commit refuses it: MRU and XON are not allowed without PFC",
     fix="add `pfc` at that code point, or remove the other",
 )
@@ -76,8 +70,6 @@ def pfc_code_point(root: Words) -> Iterator[str]:
 
 @check(
     "junos-pfc-kind",
-    "error",
-    applies="junos",
     why="a profile pauses by DSCP or by 802.1p, not by both",
     fix="use one profile for each, on different interfaces",
 )
@@ -93,8 +85,6 @@ def pfc_kind(root: Words) -> Iterator[str]:
 
 @check(
     "junos-pfc-queue",
-    "error",
-    applies="junos",
     why="pausing a queue that is not lossless stops traffic and protects none",
     fix="name the queue of the `no-loss` class, and its pfc-priority as code point",
 )
@@ -116,8 +106,6 @@ def pfc_queue(root: Words) -> Iterator[str]:
 
 @check(
     "junos-pfc-class",
-    "error",
-    applies="junos",
     why="packets would be paused for, but dropped: their class is not lossless",
     fix="classify the code point into a `no-loss` class",
 )
@@ -143,8 +131,6 @@ def pfc_class(root: Words) -> Iterator[str]:
 
 @check(
     "junos-pfc-account",
-    "error",
-    applies="junos",
     why="a code point without an account of the profile is not paused for (follows from its meaning)",
     fix="define `input pfc-account NAME pfc-priority N` in the same profile",
 )

@@ -29,8 +29,6 @@ _TYPED = re.compile(rf"(?:{_TYPES}):[^:\s]+(?::[^:\s]+)+")
 
 @check(
     "junos-aigp-next-hop",
-    "error",
-    applies="junos",
     why="commit refuses it: aigp-originate requires next-hop",
     fix="add `next-hop self` to the same `then`",
 )
@@ -46,8 +44,6 @@ def aigp_next_hop(root: Words) -> Iterator[str]:
 
 @check(
     "junos-community-value",
-    "error",
-    applies="junos",
     why="the model takes any text; commit refuses it, or the community matches nothing",
     fix="use color:0:N, large:A:B:C, A:B, a typed extended community, or a well-known name",
 )
@@ -80,8 +76,6 @@ def _within(text: str, bits: int) -> bool:
 
 @check(
     "junos-inactivity-interval",
-    "error",
-    applies="junos",
     why="the model takes any number; the switch chip times idle gaps from 16 us to 32 ms",
     fix="use 16 to 32000 microseconds",
 )
@@ -100,8 +94,6 @@ def inactivity_interval(root: Words) -> Iterator[str]:
 
 @check(
     "junos-dlb-exclusive",
-    "error",
-    applies="junos",
     why="commit refuses dynamic load balancing and resilient hashing together",
     fix="keep one",
 )
@@ -116,8 +108,6 @@ def dlb_exclusive(root: Words) -> Iterator[str]:
 
 @check(
     "junos-dlb-quantization-pair",
-    "error",
-    applies="junos",
     why="commit asks for both bounds; the lower must be below the upper to tell loads apart",
     fix="give min and max, min below max",
 )
@@ -137,8 +127,6 @@ def dlb_quantization_pair(root: Words) -> Iterator[str]:
 
 @check(
     "junos-reassignment-pair",
-    "error",
-    applies="junos",
     why="commit asks for quality-delta with prob-threshold",
     fix="add quality-delta",
 )

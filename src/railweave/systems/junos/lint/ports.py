@@ -30,8 +30,6 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
 
 @check(
     "junos-ra-prefix-on-interface",
-    "error",
-    applies="junos",
     why="commit refuses a prefix that is on no address of the interface, and servers would have no router in it",
     fix="give the interface an address in the prefix, or remove the prefix",
 )
@@ -51,8 +49,6 @@ def ra_prefix_on_interface(root: Words) -> Iterator[str]:
 
 @check(
     "junos-ra-timers",
-    "error",
-    applies="junos",
     why="a host would lose its router or address between two advertisements",
     fix="minimum interval at most 0.75 of the maximum, lifetime 0 or at least the maximum, preferred at most valid",
 )
@@ -73,8 +69,6 @@ def ra_timers(root: Words) -> Iterator[str]:
 
 @check(
     "junos-vlan-l3",
-    "error",
-    applies="junos",
     why="commit refuses it: the gateway of a VLAN needs the VLAN's id and an existing unit",
     fix="give the VLAN a vlan-id and define the unit under interfaces",
 )
@@ -99,8 +93,6 @@ def vlan_l3(root: Words) -> Iterator[str]:
 
 @check(
     "junos-vlan-id-twice",
-    "error",
-    applies="junos",
     why="two VLANs of one switch with one id are one broadcast domain, or a failed commit",
     fix="give each VLAN its own id",
 )
@@ -115,8 +107,6 @@ def vlan_id_twice(root: Words) -> Iterator[str]:
 
 @check(
     "junos-vlan-interface",
-    "error",
-    applies="junos",
     why="commit refuses an interface with interface-mode or members that is also listed under vlans",
     fix="name the VLAN at the interface only",
 )
@@ -134,8 +124,6 @@ def vlan_interface(root: Words) -> Iterator[str]:
 
 @check(
     "junos-family",
-    "error",
-    applies="junos",
     why="commit refuses it: a unit switches or routes",
     fix="route on an irb unit",
 )
@@ -155,8 +143,6 @@ def family(root: Words) -> Iterator[str]:
 
 @check(
     "junos-mtu",
-    "error",
-    applies="junos",
     why="a family's packets must fit the frame, IPv6 needs 1280 bytes (RFC 8200), the switch takes frames up to 9216",
     fix="interface MTU at most 9216 bytes; family MTU at most that less the 14 bytes of the Ethernet header",
 )
@@ -179,7 +165,6 @@ def mtu(root: Words) -> Iterator[str]:
 @check(
     "junos-breakout",
     "warning",
-    applies="junos",
     why="a channel exists only where its port is split so far, and a split port carries nothing itself",
     fix="set number-of-sub-ports and speed on the port, and put units on its channels",
 )
@@ -201,8 +186,6 @@ def breakout(root: Words) -> Iterator[str]:
 
 @check(
     "junos-address-twice",
-    "error",
-    applies="junos",
     why="an address belongs to one interface of a routing instance",
     fix="give each interface its own",
 )

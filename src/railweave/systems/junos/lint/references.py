@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 @check(
     "junos-vni-twice",
-    "error",
-    applies="junos",
     why="packets of one VXLAN network would enter another",
     fix="give each VLAN and each VRF a VNI of its own",
 )
@@ -39,8 +37,6 @@ def vni_twice(root: Words) -> Iterator[str]:
 
 @check(
     "junos-mac-vrf-port",
-    "error",
-    applies="junos",
     why="commit refuses a port whose VLAN is of another instance, or its frames go nowhere",
     fix="list the port in the instance that has its VLAN",
 )
@@ -61,8 +57,6 @@ def mac_vrf_port(root: Words) -> Iterator[str]:
 
 @check(
     "junos-mac-vrf-gateway",
-    "error",
-    applies="junos",
     why="servers of the VLAN would keep another leaf's gateway address, and lose it with that leaf",
     fix="give the gateway's unit `mac`, the same on every leaf",
 )
@@ -81,8 +75,6 @@ def mac_vrf_gateway(root: Words) -> Iterator[str]:
 
 @check(
     "junos-lldp",
-    "error",
-    applies="junos",
     why="commit refuses these together",
     fix="keep one of them",
 )
@@ -98,8 +90,6 @@ def lldp(root: Words) -> Iterator[str]:
 
 @check(
     "junos-snmp-instance",
-    "error",
-    applies="junos",
     why="commit refuses a community's routing instance without it, and the switch would not answer there",
     fix="add `snmp routing-instance-access`",
 )
@@ -116,8 +106,6 @@ def snmp_instance(root: Words) -> Iterator[str]:
 
 @check(
     "junos-netconf",
-    "error",
-    applies="junos",
     why="commit refuses it: flatten-commit-results is for RFC-compliant sessions",
     fix="add `rfc-compliant`, or remove it",
 )
@@ -230,8 +218,6 @@ def _names(root: Words, patterns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 @check(
     "junos-undefined-reference",
-    "error",
-    applies="junos",
     why="commit refuses it, or the statement silently does nothing",
     fix="define it, or correct the name",
 )
@@ -249,8 +235,6 @@ def undefined_reference(root: Words) -> Iterator[str]:
 
 @check(
     "junos-undefined-instance",
-    "error",
-    applies="junos",
     why="commit refuses it: the referenced routing instance must be defined",
     fix="define it under routing-instances (mgmt_junos too), or correct the name",
 )
@@ -267,8 +251,6 @@ def undefined_instance(root: Words) -> Iterator[str]:
 
 @check(
     "junos-undefined-classifier",
-    "error",
-    applies="junos",
     why="commit refuses it, or traffic falls into the default class",
     fix="define it under the same kind, or correct the name",
 )
@@ -283,8 +265,6 @@ def undefined_classifier(root: Words) -> Iterator[str]:
 
 @check(
     "junos-undefined-vlan",
-    "error",
-    applies="junos",
     why="the port would be in no VLAN",
     fix="define the VLAN under vlans, or correct the name",
 )
@@ -300,8 +280,6 @@ def undefined_vlan(root: Words) -> Iterator[str]:
 
 @check(
     "junos-undefined-interface",
-    "error",
-    applies="junos",
     why="the statement would apply to nothing",
     fix="define the interface and its unit under interfaces, or correct the name",
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import check
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
     from railweave.model.config.sections import Section
     from railweave.systems.sonic.tables import Row, Tables
-
-fault = partial(check, severity="error", applies="sonic")
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ def number(value: str) -> int | None:
     return int(value) if value.isascii() and value.lstrip("-").isdecimal() else None
 
 
-@fault(
+@check(
     "sonic-pool",
     why="the chip refuses the pool, and the switch runs without lossless buffers",
     fix="let a pool hold its headroom: xoff is part of size",
@@ -60,7 +57,7 @@ def pools(files: Files) -> Iterator[str]:
             yield f"BUFFER_POOL|{name}: xoff {xoff} is over the size {size}"
 
 
-@fault(
+@check(
     "sonic-threshold",
     why="a profile needs one threshold of the kind that its pool's mode has",
     fix="give it dynamic_th or static_th, not both",
@@ -73,7 +70,7 @@ def thresholds(files: Files) -> Iterator[str]:
             yield f"BUFFER_PROFILE|{name}: {' and '.join(given) or 'no threshold'}"
 
 
-@fault(
+@check(
     "sonic-headroom-twice",
     why="buffer manager makes priority groups of its own from CABLE_LENGTH, over those that stand here",
     fix="remove CABLE_LENGTH, or the lossless rows of BUFFER_PG",
@@ -86,7 +83,7 @@ def twice(files: Files) -> Iterator[str]:
             yield f"BUFFER_PG|{'|'.join(parts)}: {parts[0]} has a cable length too"
 
 
-@fault(
+@check(
     "sonic-no-daemon",
     why="vtysh takes such lines without a word, and nothing carries them out",
     fix="set frr_mgmt_framework_config to true, by which SONiC starts bfdd, ospfd, pimd and pathd; it starts no other daemons",
@@ -101,7 +98,7 @@ def daemons(files: Files) -> Iterator[str]:
             yield f"`{line}` of frr.conf: SONiC starts no {daemon} with these tables"
 
 
-@fault(
+@check(
     "sonic-no-container",
     why="rows that no container reads do nothing; SONiC does not say so",
     fix="enable the container in FEATURE, on an image that has it, or take the rows away",
@@ -112,7 +109,7 @@ def containers(files: Files) -> Iterator[str]:
         yield f"{table}: {feature} is not enabled in FEATURE"
 
 
-@fault(
+@check(
     "sonic-lanes",
     why="orchagent makes a port of its lanes; a lane in two ports, or none at all, leaves ports away",
     fix="give each port lanes of its own, as the platform's port_config.ini has them",
@@ -129,7 +126,7 @@ def lanes(files: Files) -> Iterator[str]:
                 yield f"PORT|{name}: lane {lane} is also {owners[lane]}'s"
 
 
-@fault(
+@check(
     "sonic-breakout",
     why="dynamic port breakout takes BREAKOUT_CFG for what the ports are, and would change others than meant",
     fix="let the ports after a parent be as many, and as fast, as its mode says",
@@ -153,7 +150,7 @@ def breakout(files: Files) -> Iterator[str]:
                 yield f"BREAKOUT_CFG|{name}: {mode[0]}, but its ports are {', '.join(f'{size} {s}' for size, s in ports)}"
 
 
-@fault(
+@check(
     "sonic-member",
     why="a port that is routed is no member of a VLAN, and packets of its servers go nowhere",
     fix="take it out of INTERFACE, or out of VLAN_MEMBER",
@@ -208,7 +205,7 @@ KEYS = {
 _GLOBAL = {"global", "GLOBAL", "CPU"}
 
 
-@fault(
+@check(
     "sonic-reference",
     why="what refers to nothing does nothing; SONiC does not say so",
     fix="define it, or use a name that is defined; names stand bare, not as [TABLE|NAME]",
@@ -228,7 +225,7 @@ def references(files: Files) -> Iterator[str]:
                 yield f"{table}|{'|'.join(parts)}: there is no {target}|{parts[0]}"
 
 
-@fault(
+@check(
     "sonic-vni",
     why="routes of the tenant, or of the VLAN, lead into no tunnel",
     fix="map the VNI to a VLAN in VXLAN_TUNNEL_MAP, and give that VLAN's interface to the VRF",

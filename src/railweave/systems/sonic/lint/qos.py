@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.sonic.lint.files import Files, fault, number, text
+from railweave.model.findings.registry import check
+from railweave.systems.sonic.lint.files import Files, number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ _MOST_QUEUE = {"QUEUE": 7, "BUFFER_QUEUE": 15, "BUFFER_PG": 7}
 """The highest queue with a scheduler; that with a buffer, multicast's among them; the highest priority group."""
 
 
-@fault(
+@check(
     "sonic-code-point",
     why="orchagent refuses the whole map, and every packet is best effort",
     fix="use DSCP 0 to 63, traffic classes, queues and priority groups 0 to 7",
@@ -40,7 +41,7 @@ def code_points(files: Files) -> Iterator[str]:
                         yield f"{table}|{name} {key} {value}: the {side} is not 0 to {most}"
 
 
-@fault(
+@check(
     "sonic-queue",
     why="the queue or group does not exist on the chip, and the row does nothing",
     fix="use queues and priority groups that the chip has: 0 to 7",
@@ -54,7 +55,7 @@ def queues(files: Files) -> Iterator[str]:
                 yield f"{table}|{'|'.join(parts)}: {parts[-1]!r} is not 0 to {most}"
 
 
-@fault(
+@check(
     "sonic-scheduler",
     why="the queue is then served otherwise than meant",
     fix="DWRR or WRR with a weight, or STRICT without one; weights of a port's queues at most 100 together",
@@ -79,7 +80,7 @@ def schedulers(files: Files) -> Iterator[str]:
             yield f"QUEUE|{port}: the weights of its queues are {total} together"
 
 
-@fault(
+@check(
     "sonic-marking",
     why="packets are then not marked, or all at once, and senders do not slow down in time",
     fix="enable WRED for the colors that are marked, with a lower threshold below the upper one",
@@ -97,7 +98,7 @@ def marking(files: Files) -> Iterator[str]:
                 yield f"WRED_PROFILE|{name}: {color} thresholds {low} and {high} do not rise"
 
 
-@fault(
+@check(
     "sonic-pfc",
     why="a priority that is paused needs headroom and its own queue, or packets are lost, or others are paused with it",
     fix="give the priority a BUFFER_PG with xoff, and the map from priority to queue",
@@ -129,7 +130,7 @@ def _numbers(words: str) -> range:
     return range(low, high + 1) if low is not None and high is not None else range(0)
 
 
-@fault(
+@check(
     "sonic-watchdog",
     why="the watchdog daemon refuses the row and does not look at the port",
     fix="let detection and restoration be at least the polling interval",

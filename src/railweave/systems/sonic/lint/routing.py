@@ -5,7 +5,8 @@ from __future__ import annotations
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import TYPE_CHECKING
 
-from railweave.systems.sonic.lint.files import Files, fault, text
+from railweave.model.findings.registry import check
+from railweave.systems.sonic.lint.files import Files, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +16,7 @@ ROUTED = ("INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFA
 """The tables of interfaces with addresses."""
 
 
-@fault(
+@check(
     "sonic-routing-mode",
     why="SONiC then writes routing from its own templates over frr.conf, or does not read it",
     fix="set docker_routing_config_mode to split-unified",
@@ -27,7 +28,7 @@ def mode(files: Files) -> Iterator[str]:
         yield f"DEVICE_METADATA|localhost: docker_routing_config_mode is {configured or 'not given'}"
 
 
-@fault(
+@check(
     "sonic-frr-interface",
     why="FRR waits for an interface that never comes, or one without the address that the session needs",
     fix="let frr.conf name ports and VLANs that config_db.json routes",
@@ -85,7 +86,7 @@ def _on_a_link(word: str, networks: list[IPv4Network | IPv6Network]) -> bool:
     return any(address in network for network in networks)
 
 
-@fault(
+@check(
     "sonic-vrf",
     why="FRR makes no VRF itself: routes of one that SONiC does not have go nowhere",
     fix="add it to VRF, with the same VNI",
