@@ -1,4 +1,4 @@
-"""The network operating systems: one folder for each, with all that railweave knows about it, behind the protocol ``System``.
+"""The network operating systems: one folder for each, with all that railweave knows about it, behind the class ``loader.System``.
 
 A folder with a ``system.yaml`` is an operating system (``model.catalog.definitions``). A system's code is imported when
 ``system`` is first called for it.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from railweave.model.catalog.definitions import system_files
 
 if TYPE_CHECKING:
-    from railweave.systems.protocol import System
+    from railweave.systems.loader import System
 
 
 @lru_cache(maxsize=1)
@@ -33,6 +33,6 @@ def system(nos: str) -> System:
     """
     if nos not in system_files():
         raise KeyError(nos)
-    from railweave.systems.loader import SystemFolder
+    from railweave.systems.loader import System
 
-    return SystemFolder(system_files()[nos], importlib.import_module(f"railweave.systems.{nos}"))
+    return System(system_files()[nos], importlib.import_module(f"railweave.systems.{nos}"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from railweave.errors import RenderError
 from railweave.nearest import nearest
@@ -17,7 +17,7 @@ from railweave.plugged import check_known, modules_of
 from railweave.reading import packaged_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
     from types import ModuleType
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from railweave.systems.outage import Outage
     from railweave.systems.transaction import Transaction
 
+T = TypeVar("T")
 PARTS = (
     "render", "changes", "read", "state", "telemetry", "transaction", "upgrade", "outage", "first_boot", "lint", "validator", "runbook",
 )  # fmt: skip
@@ -65,24 +66,54 @@ def _refuse_read_policies(config: DeviceConfig) -> None:
         raise RenderError(f"prefix list {listed.name!r} of {config.name} has entries that count one by one")
 
 
-class SystemFolder:
-    """A system's folder as a ``System``. Raises ``ImportError`` if a part is missing without a reason, or is unknown."""
+class Part(Generic[T]):
+    """A part of a system: the module or package ``module`` of its folder, or None if the system has no such module."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __get__(self, system: System, owner: object) -> T:
+        return cast("T", system.part(self._module))
+
+
+class System:
+    """An operating system: prints a ``DeviceConfig`` in the system's form, reads it from that form, and checks it. Makes no design decisions.
+
+    A part that the system does not have is None. Raises ``ImportError`` if a part is missing without a reason, or is unknown.
+    """
+
+    reader: Part[protocol.Reader | None] = Part("read")
+    """The reader of configuration text."""
+    state: Part[protocol.StateReader | None] = Part("state")
+    """The questions about a switch's state, and the reader of the answers."""
+    telemetry: Part[protocol.Telemetry | None] = Part("telemetry")
+    """The gNMI subscriptions, and the reader of their paths."""
+    transaction: Part[Transaction | None] = Part("transaction")
+    """The functions that change a running device."""
+    upgrade: Part[Installation | None] = Part("upgrade")
+    """The installation of a different release."""
+    first_boot: Part[protocol.FirstBoot | None] = Part("first_boot")
+    """The files for the first boot of a new device."""
+    outage: Part[Outage | None] = Part("outage")
+    """The outages by commands."""
+    runbook: Part[protocol.Runbook | None] = Part("runbook")
+    """The parts of a runbook."""
+    _renderer: Part[protocol.Renderer] = Part("render")
 
     def __init__(self, definition: Path, package: ModuleType) -> None:
         self.without: Mapping[str, str] = missing_parts(definition, package)
+        """The reasons why parts are missing, by the name of the part: ``without:`` in ``system.yaml``."""
         self._package = package
 
-    def _part(self, name: str) -> ModuleType | None:
+    def part(self, name: str) -> ModuleType | None:
+        """Return the module of a part, or None if the system has no such module."""
         if name in self.without:
             return None
         return vars(self._package).get(name) or importlib.import_module(f"{self._package.__name__}.{name}")
 
-    def _function(self, name: str, usual: Callable[..., Any]) -> Callable[..., Any]:
-        return getattr(self._package, name, usual)
-
-    @property
-    def _renderer(self) -> protocol.Renderer:
-        return cast("protocol.Renderer", self._part("render"))
+    def _answer(self, function: str, usual: object, *arguments: object) -> Any:  # noqa: ANN401 - of any function
+        """Return the result of a function of the folder, or ``usual`` if the folder has no such function."""
+        return getattr(self._package, function)(*arguments) if hasattr(self._package, function) else usual
 
     def files(self, config: DeviceConfig) -> dict[str, str]:
         """Return the files of a configuration (``Renderer.files``). Raises ``RenderError`` if it has policies that can only be read."""
@@ -102,102 +133,43 @@ class SystemFolder:
         self._renderer.check_extra(text)
 
     @property
-    def reader(self) -> protocol.Reader | None:
-        """The module ``read``, or None if the system has no such module."""
-        return cast("protocol.Reader | None", self._part("read"))
-
-    @property
-    def state(self) -> protocol.StateReader | None:
-        """The module or package ``state``, or None if the system has neither."""
-        return cast("protocol.StateReader | None", self._part("state"))
-
-    @property
-    def telemetry(self) -> protocol.Telemetry | None:
-        """The module ``telemetry``, or None if the system has no such module."""
-        return cast("protocol.Telemetry | None", self._part("telemetry"))
-
-    @property
-    def transaction(self) -> Transaction | None:
-        """The module ``transaction``, or None if the system has no such module."""
-        return cast("Transaction | None", self._part("transaction"))
-
-    @property
-    def upgrade(self) -> Installation | None:
-        """The module ``upgrade``, or None if the system has no such module."""
-        return cast("Installation | None", self._part("upgrade"))
-
-    @property
-    def first_boot(self) -> protocol.FirstBoot | None:
-        """The module ``first_boot``, or None if the system has no such module."""
-        return cast("protocol.FirstBoot | None", self._part("first_boot"))
-
-    @property
-    def outage(self) -> Outage | None:
-        """The module ``outage``, or None if the system has no such module."""
-        return cast("Outage | None", self._part("outage"))
-
-    @property
-    def runbook(self) -> protocol.Runbook | None:
-        """The module ``runbook``, or None if the system has no such module."""
-        return cast("protocol.Runbook | None", self._part("runbook"))
-
-    @property
     def validators(self) -> Sequence[Validator]:
-        """The value ``VALIDATOR`` of the module ``validator``, as a sequence; empty if there is none."""
-        part = self._part("validator")
+        """The external tools that validate the system's files: ``VALIDATOR`` of the module ``validator``. Empty if there are none."""
+        part = self.part("validator")
         return () if part is None else (cast("Validator", part.VALIDATOR),)
 
     def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
-        """Return trees by file name (``System.trees``). Empty if the folder has no function ``trees``; nothing is compared then."""
-        return self._function("trees", _no_trees)(config)
+        """Return the configuration of a device as trees for comparison, by file name. Empty if the system compares nothing."""
+        return self._answer("trees", {}, config)
 
     def configurations(self, config: DeviceConfig) -> list[str]:
-        """Return the names of the files of a configuration (``System.configurations``)."""
-        return self._function("configurations", self._printed)(config)
-
-    def _printed(self, config: DeviceConfig) -> list[str]:
-        return list(self.trees(config))
+        """Return the names of the configuration files of a device, which the reader reads together. Default: the files of ``trees``."""
+        return list(getattr(self._package, "configurations", self.trees)(config))
 
     def lint(self, config: DeviceConfig) -> list[Finding]:
-        """Return findings about mistakes (``System.lint``)."""
-        return self._function("mistakes", _none)(config)
+        """Return findings about mistakes that neither the types of the model nor external validators detect. Default: none."""
+        return self._answer("mistakes", [], config)
 
     def quoted(self, file: str, text: str) -> str:
-        """Return a text quoted for a file of the system (``System.quoted``)."""
-        return self._function("quoted", _word)(file, text)
+        """Return a text, such as a secret, quoted for a file of the system. Default: a single word.
+
+        Raises ``RenderError`` if the file cannot contain the text.
+        """
+        return self._package.quoted(file, text) if hasattr(self._package, "quoted") else plain_word(text)
 
     def daemons(self, config: DeviceConfig) -> frozenset[str] | None:
-        """Return the FRRouting daemons of a switch (``System.daemons``); None means all of them."""
-        return self._function("started_daemons", _all)(config)
+        """Return the FRRouting daemons that the switch starts with this configuration. The lab starts only these.
+
+        None, the default, means all daemons that the configuration needs.
+        """
+        return self._answer("started_daemons", None, config)
 
     def by_hand(self, device: str) -> str:
-        """Return instructions to load the files by hand (``System.by_hand``)."""
-        return self._function("by_hand", _by_hand)(device)
+        """Return, for a system without ``transaction``, the reason why railweave cannot change a running device, and the files to load by hand."""
+        return self._answer("by_hand", _BY_HAND.format(device), device)
 
 
-def _no_trees(config: DeviceConfig) -> dict[str, ConfigTree]:
-    del config
-    return {}
-
-
-def _none(config: DeviceConfig) -> list[Finding]:
-    del config
-    return []
-
-
-def _word(file: str, text: str) -> str:
-    del file
-    return plain_word(text)
-
-
-def _all(config: DeviceConfig) -> None:
-    del config
-
-
-def _by_hand(device: str) -> str:
-    return (
-        f"nothing here changes such a device: load the files of devices/{device} that `railweave build` writes by hand"
-    )
+_BY_HAND = "nothing here changes such a device: load the files of devices/{} that `railweave build` writes by hand"
 
 
 def missing_parts(definition: Path, package: ModuleType) -> dict[str, str]:

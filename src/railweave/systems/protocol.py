@@ -12,17 +12,13 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
     from railweave.model.device.reading import Reading
     from railweave.model.findings import Finding
-    from railweave.model.findings.validators import Validator
     from railweave.model.network.model import Network
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.question import Question
     from railweave.model.state.telemetry import Column, Elements, Series, Subscription
     from railweave.model.state.values import Answers
     from railweave.systems.first_boot import Options, Place, Says
-    from railweave.systems.installation import Installation
-    from railweave.systems.outage import Outage
     from railweave.systems.runbook import Check
-    from railweave.systems.transaction import Transaction
 
 
 class Renderer(Protocol):
@@ -45,93 +41,6 @@ class Renderer(Protocol):
         ...
 
 
-class System(Renderer, Protocol):
-    """An operating system: prints a ``DeviceConfig`` in the system's form, reads it from that form, and checks it. Makes no design decisions.
-
-    A part that the system does not have is None; ``without`` has the reason.
-    """
-
-    @property
-    def without(self) -> Mapping[str, str]:
-        """The reasons why parts are missing, by the name of the part: ``without:`` in ``system.yaml``."""
-        ...
-
-    @property
-    def reader(self) -> Reader | None:
-        """The reader of configuration text: the module ``read``. None if the system has no such module."""
-        ...
-
-    @property
-    def state(self) -> StateReader | None:
-        """The questions about a switch's state, and the reader of the answers: the module or package ``state``. None if there is none."""
-        ...
-
-    @property
-    def telemetry(self) -> Telemetry | None:
-        """The gNMI subscriptions, and the reader of their paths: the module ``telemetry``. None if the system has no such module."""
-        ...
-
-    @property
-    def transaction(self) -> Transaction | None:
-        """The functions that change a running device: the module ``transaction``. None if the system has no such module."""
-        ...
-
-    @property
-    def upgrade(self) -> Installation | None:
-        """The installation of a different release: the module ``upgrade``. None if the system has no such module."""
-        ...
-
-    @property
-    def first_boot(self) -> FirstBoot | None:
-        """The files for the first boot of a new device: the module ``first_boot``. None if the system has no such module."""
-        ...
-
-    @property
-    def outage(self) -> Outage | None:
-        """The outages by commands: the module ``outage``. None if the system has no such module."""
-        ...
-
-    @property
-    def runbook(self) -> Runbook | None:
-        """The parts of a runbook: the module ``runbook``. None if the system has no such module."""
-        ...
-
-    @property
-    def validators(self) -> Sequence[Validator]:
-        """The external tools that validate the system's files: ``VALIDATOR`` of the module ``validator``. Empty if there are none."""
-        ...
-
-    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
-        """Return the configuration of a device as trees for comparison, by file name."""
-        ...
-
-    def configurations(self, config: DeviceConfig) -> list[str]:
-        """Return the names of the configuration files of a device, which the reader reads together. Default: the files of ``trees``."""
-        ...
-
-    def lint(self, config: DeviceConfig) -> list[Finding]:
-        """Return findings about mistakes that neither the types of the model nor external validators detect. Default: none."""
-        ...
-
-    def quoted(self, file: str, text: str) -> str:
-        """Return a text, such as a secret, quoted for a file of the system. Default: a single word.
-
-        Raises ``RenderError`` if the file cannot contain the text.
-        """
-        ...
-
-    def daemons(self, config: DeviceConfig) -> frozenset[str] | None:
-        """Return the FRRouting daemons that the switch starts with this configuration. The lab starts only these.
-
-        None, the default, means all daemons that the configuration needs.
-        """
-        ...
-
-    def by_hand(self, device: str) -> str:
-        """Return, for a system without ``transaction``, the reason why railweave cannot change a running device, and the files to load by hand."""
-        ...
-
-
 class Reader(Protocol):
     """The reader that converts configuration text to a ``DeviceConfig``: the module ``read`` of a system's folder.
 
@@ -145,7 +54,7 @@ class Reader(Protocol):
         ...
 
     def parsed(self, file: str, text: str) -> ConfigTree:
-        """Return a text as a tree comparable to that of ``System.trees`` for the same file. Each node has its line in the text."""
+        """Return a text as a tree comparable to that of ``systems.loader.System.trees`` for the same file. Each node has its line in the text."""
         ...
 
     def printed(self, file: str, nodes: Sequence[Node]) -> str:
