@@ -175,10 +175,6 @@ def _bfd_sessions(switch: Switch) -> str:
     return counted(len(switch.expected.sessions) + overlay, "session")
 
 
-def _mtus(mtus: Iterable[int]) -> str:
-    return ", ".join(map(str, sorted(set(mtus))))
-
-
 def _gateway_name(gateway: Gateway) -> str:
     return f"Vlan{gateway.vlan}" if gateway.vlan else gateway.port
 
@@ -204,7 +200,7 @@ VALUES: Values = {
     "user": lambda switch: next(iter(switch.config.management.users), "USER"),
     "first": lambda switch: switch.config.interfaces[0].name if switch.config.interfaces else "PORT",
     "ports": lambda switch: counted(len(switch.config.interfaces), "port"),
-    "mtus": lambda switch: _mtus(port.mtu for port in switch.config.interfaces),
+    "mtus": lambda switch: ", ".join(map(str, sorted({port.mtu for port in switch.config.interfaces}))),
     "switches": lambda switch: counted(len(switch.config.fabric_interfaces()), "switch", "switches"),
     "splits": lambda switch: ", ".join(
         switch["split"].format(part.port, part.channels, part.speed_gbps)

@@ -13,7 +13,7 @@ from railweave.model.config.tree import Command, Disruption, Node, Refusal, Step
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.systems.sonic.tables import Row, Tables, Value
+    from railweave.systems.sonic.tables import Tables, Value
 
 
 SOURCE = "sonic-net/sonic-utilities generic_config_updater/gcu_field_operation_validators.conf.json"
@@ -255,12 +255,8 @@ def _json(node: Node, depth: int) -> object:
     if depth == 1:
         return {child.name[0]: _json(child, 2) for child in node.children or ()}
     if depth == 2:
-        return _row(node)
+        return {child.name[0]: _value(child) for child in node.children or ()}
     return _value(node)
-
-
-def _row(node: Node) -> Row:
-    return {child.name[0]: _value(child) for child in node.children or ()}
 
 
 def _value(node: Node) -> Value:

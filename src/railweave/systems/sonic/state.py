@@ -169,14 +169,10 @@ def _watchdog(names: Value, counters: Value) -> dict[str, dict[int, Watchdog]]:
     return made
 
 
-def _lanes(lanes: Value) -> int | None:
-    return text.count(",") + 1 if (text := lanes.text()) else None
-
-
 _PORT = Fields(
     InterfaceState,
     "admin_up=admin_status oper_up=oper_status description lanes mtu flaps=flap_count",
-    lanes=_lanes,
+    lanes=lambda lanes: text.count(",") + 1 if (text := lanes.text()) else None,
 )
 _COUNTS = Fields(
     InterfaceState,

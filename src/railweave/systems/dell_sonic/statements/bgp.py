@@ -165,10 +165,6 @@ def _fabric(router: Router) -> bool:
     return not router.vrf
 
 
-def _tenant(router: Router) -> bool:
-    return bool(router.vrf)
-
-
 ROUTER = (
     line("router-id <router_id>", "ansible sonic_bgp", disrupts=effects.IDENTIFIED, router_id=ADDRESS),
     fixed("log-neighbor-changes", "ansible sonic_bgp", when=_fabric),
@@ -203,7 +199,7 @@ ROUTER = (
         interface=PORT_NAME,
         address=ADDRESS,
     ),
-    part("evpn", Evpn, EVPN, "address-family l2vpn evpn", "ansible sonic_bgp_af", when=_tenant),
+    part("evpn", Evpn, EVPN, "address-family l2vpn evpn", "ansible sonic_bgp_af", when=lambda router: bool(router.vrf)),
     passed("timers <_seconds> <_more>", "the pace of a session", _seconds=WORD, _more=replace(WORD, word=r"[1-9]\d*")),
 )
 ROUTING = Statements(

@@ -227,10 +227,6 @@ def _is_whole(port: Lines) -> bool:
     return "." not in port.name
 
 
-def _is_guarded(port: Lines) -> bool:
-    return port.guarded
-
-
 LINK = (
     line("speed <speed>", "guide", disrupts=effects.LINK, speed=SPEED),
     line(
@@ -254,7 +250,7 @@ LINK = (
         kind=choice({kind: kind for kind in STORMS}),
         it=NUMBER,
     ),
-    fixed("spanning-tree port type edge", "ansible sonic_stp", when=_is_guarded),
+    fixed("spanning-tree port type edge", "ansible sonic_stp", when=lambda port: port.guarded),
     line("spanning-tree bpduguard port-shutdown", "ansible sonic_stp", sets={"guarded": True}),
     line("encapsulation dot1q vlan-id <tag>", "spytest routing/ip", changed="removed", tag=VLAN),
 )

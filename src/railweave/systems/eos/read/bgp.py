@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from railweave.model.config.sections import SectionReader, SelectedLine
-    from railweave.model.device.model import Bgp, BgpGroup
+    from railweave.model.device.model import Bgp
     from railweave.model.device.timers import Bfd
     from railweave.systems.eos.meaning.policy import Lists
     from railweave.systems.eos.read.ports import Port
@@ -267,14 +267,10 @@ def bgp(taking: SectionReader, process: Process, lists: Lists, elsewhere: set[st
     return replace(
         made,
         router_id=process.router_id,
-        groups=tuple(_filtered(group, process.filters) for group in made.groups),
+        groups=tuple(replace(group, peer_as_list=process.filters.get(group.name)) for group in made.groups),
         communities=lists.listed(made.policies, unused),
         as_lists=lists.as_lists,
     )
-
-
-def _filtered(group: BgpGroup, filters: Mapping[str, str]) -> BgpGroup:
-    return replace(group, peer_as_list=filters.get(group.name))
 
 
 def other_end(local: InterfaceAddress) -> Address | None:

@@ -93,26 +93,14 @@ ASKED = (
 )
 
 
-def _enabled(status: Value) -> bool | None:
-    return None if (text := status.text()) is None else text != "disabled"
-
-
-def _is_up(status: Value) -> bool | None:
-    return None if (text := status.text()) is None else text == "up"
-
-
-def _gigabits(bandwidth: Value) -> float | None:
-    return rate / 1e9 if (rate := bandwidth.number()) else None
-
-
 _PORT = Fields(
     InterfaceState,
     "admin_up=interfaceStatus oper_up=lineProtocolStatus reason=interfaceStatus description speed_gbps=bandwidth "
     "lanes mtu mac=physicalAddress:mac flaps=interfaceCounters/linkStatusChanges last_change=lastStatusChangeTimestamp "
     "in_bytes=interfaceCounters/inOctets out_bytes=interfaceCounters/outOctets",
-    admin_up=_enabled,
-    oper_up=_is_up,
-    speed_gbps=_gigabits,
+    admin_up=lambda status: None if (text := status.text()) is None else text != "disabled",
+    oper_up=lambda status: None if (text := status.text()) is None else text == "up",
+    speed_gbps=lambda bandwidth: rate / 1e9 if (rate := bandwidth.number()) else None,
     lanes=lambda lanes: lanes.integer() or None,
 )
 _ERRORS = Fields(Errors, "in_errors=inErrors|totalInErrors out_errors=outErrors|totalOutErrors in_crc=fcsErrors")

@@ -27,17 +27,13 @@ FORWARDING = tuple(
 """The queries about forwarding."""
 
 
-def _admin_up(flags: Value) -> bool | None:
-    return "UP" in listed if (listed := texts(flags)) else None
-
-
 links = keyed(
     "[]",
     Fields(
         InterfaceState,
         "name!=ifname admin_up=flags oper_up=operstate mtu mac=address:mac "
         "in_bytes=stats64/rx/bytes out_bytes=stats64/tx/bytes",
-        admin_up=_admin_up,
+        admin_up=lambda flags: "UP" in listed if (listed := texts(flags)) else None,
         oper_up=choice({"up": True, "down": False, "lowerlayerdown": False}),
         addresses=lambda link: column("addr_info[]/local")(link) if "addr_info" in link.keys else None,
         errors=Fields(

@@ -324,10 +324,6 @@ EVPN_ROWS = (
 )
 
 
-def _never(_: object) -> bool:
-    return False
-
-
 ROUTER = (
     line("bgp router-id <router_id>", BGP, disrupts=effects.IDENTIFIED, router_id=ADDRESS),
     line("no bgp default ipv4-unicast", BGP, sets={"unicast_by_default": False}),
@@ -360,7 +356,7 @@ ROUTER = (
         family=UNICAST,
     ),
     # Outside families a statement about one is about IPv4.
-    part("unicast", dict, (part("ipv4", UnicastFamily, UNICAST_ROWS),), when=_never),
+    part("unicast", dict, (part("ipv4", UnicastFamily, UNICAST_ROWS),), when=lambda _: False),
     part("evpn", Evpn, EVPN_ROWS, "address-family l2vpn evpn", EVPN),
 )
 ROUTERS = Statements(

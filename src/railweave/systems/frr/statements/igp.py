@@ -75,10 +75,6 @@ def _area(text: str) -> str:
     return str(IPv4Address(whole(text) if text.isdecimal() else text))
 
 
-def _router_id(text: str) -> Address:
-    return Address(str(IPv4Address(text)))
-
-
 def _runs(port: OnIsis) -> bool:
     """Return whether IS-IS has neighbors on an interface."""
     return not port.passive
@@ -88,7 +84,7 @@ ISIS, ON_ISIS = "FRR manual, ISIS, ISIS router", "FRR manual, ISIS, ISIS interfa
 OSPF, ON_OSPF = "FRR manual, OSPFv2, Routers", "FRR manual, OSPFv2, Interfaces"
 BFD = "FRR manual, BFD, IS-IS BFD Configuration"
 AREA = Codec(r"(?:\d{1,3}\.){3}\d{1,3}|\d+", _area, word=r"[\d.]+", says="number")
-ROUTER_ID = Codec(r"(?:\d{1,3}\.){3}\d{1,3}", _router_id, word=r"\S+", says="address")
+ROUTER_ID = Codec(r"(?:\d{1,3}\.){3}\d{1,3}", lambda text: Address(str(IPv4Address(text))), word=r"\S+", says="address")
 ISIS_ON_PORT = (
     each(
         "<family> router isis <it>",

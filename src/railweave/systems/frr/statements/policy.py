@@ -123,10 +123,6 @@ class Policies:
     maps: tuple[MapEntry, ...] = ()
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
 def as_path(separator: str) -> Codec:
     """Return the codec for AS numbers that ``separator`` separates."""
 
@@ -142,7 +138,7 @@ def as_path(separator: str) -> Codec:
 
 def _several(value: str) -> Codec:
     form = rf"{value}(?: {value})*"
-    return Codec(form, _words, " ".join, word=form, says="communities")
+    return Codec(form, lambda text: tuple(text.split()), " ".join, word=form, says="communities")
 
 
 VERDICT = choice({True: "permit", False: "deny"})

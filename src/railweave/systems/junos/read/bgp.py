@@ -322,7 +322,7 @@ def underlay(
         redistribute_connected=None,
         default_accept=True,
         compare_aigp=any(group.aigp for group in groups),
-        families=_families(groups),
+        families=tuple(sorted({family for group in groups for family in group.families})),
         maximum_ecmp=width,
         bfd=bfd,
         graceful_restart=graceful,
@@ -357,10 +357,6 @@ def _balances(top: Word, name: str) -> bool:
         *(term.at_path("then") for term in (terms.below.values() if terms is not None else ())),
     ]
     return any(then is not None and "load-balance" in then.below for then in thens)
-
-
-def _families(groups: list[Group]) -> tuple[Family, ...]:
-    return tuple(sorted({family for group in groups for family in group.families}))
 
 
 def _hop_limit(bgp: Word, groups: list[Group]) -> bool:

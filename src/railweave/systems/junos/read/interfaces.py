@@ -14,7 +14,6 @@ from railweave.systems.junos.words import Word, gbps, secret, unprinted
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from railweave.model.config.addresses import InterfaceAddress
 
 Kind = Literal["server", "fabric", "external"]
 _RANK: dict[Kind, int] = {"server": 0, "fabric": 1, "external": 2}
@@ -142,7 +141,7 @@ def interfaces(
                 length_m=0,
                 vlan=vlan,
                 native_vlan=port.native if unit is not None and unit.trunk else None,
-                addresses=() if name in routed else _addresses(unit),
+                addresses=() if name in routed else (unit.every_address() if unit is not None else ()),
                 between_sites=name in encrypted,
                 macsec=encrypted.get(name),
                 pauses=name in pausing if pausing is not None else not outside,
@@ -231,10 +230,6 @@ def _numbers(member: str, vlans: Mapping[str, int]) -> tuple[int, ...]:
     match = _RANGE.fullmatch(member)
     low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     return tuple(range(low, high + 1)) if high < 1 << 12 else ()
-
-
-def _addresses(unit: Unit | None) -> tuple[InterfaceAddress, ...]:
-    return unit.every_address() if unit is not None else ()
 
 
 def macsec(top: Word) -> dict[str, Macsec]:

@@ -165,7 +165,7 @@ def _unit(port: str, word: Word) -> Unit:
         name=f"{port}.{word.text}",
         word=word,
         description=word.value("description") or "",
-        tag=word.read(_tag, "vlan-id"),
+        tag=word.read(whole, "vlan-id"),
         proxy_arp=word.flag("proxy-arp", "unrestricted"),
         mac=word.value("mac") or "",
         disabled=_is_down(word, port),
@@ -184,10 +184,6 @@ def _unit(port: str, word: Word) -> Unit:
             family.leave()
     unit.families = tuple(families)
     return unit
-
-
-def _tag(text: str) -> int:
-    return whole(text)
 
 
 def _addresses(family: Word, unit: Unit, word: Word) -> tuple[InterfaceAddress, ...]:

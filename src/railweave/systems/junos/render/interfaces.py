@@ -317,10 +317,6 @@ def _gateway(gateway: Gateway) -> Statement | None:
     return block(("unit", gateway.vlan), leaf("description", gateway.description), _addressed(gateway), mac)
 
 
-def _unit(gateway: Gateway) -> str:
-    return f"irb.{gateway.vlan}" if gateway.vlan else f"{gateway.port}.0"
-
-
 def vlans(config: DeviceConfig) -> Statement | None:
     """Return ``vlans``: one for each server-facing segment, with its gateway; None if empty. VLANs that EVPN stretches are in its instance."""
     bare = [block((bare_name(number),), leaf("vlan-id", number)) for number in config.bare_vlans()]
@@ -362,7 +358,7 @@ def _advertised(gateway: Gateway) -> Statement | None:
         return leaf(name if on else f"no-{name}")
 
     return block(
-        ("interface", _unit(gateway)),
+        ("interface", (f"irb.{gateway.vlan}" if gateway.vlan else f"{gateway.port}.0")),
         leaf("max-advertisement-interval", timers.max_interval),
         leaf("min-advertisement-interval", timers.min_interval),
         flag("managed-configuration", on=timers.managed),

@@ -149,18 +149,6 @@ class System:
     gateway: Address | None = None
 
 
-def _has_traps(agent: Agent) -> bool:
-    return bool(agent.trap_targets)
-
-
-def _has_users(agent: Agent) -> bool:
-    return bool(agent.users)
-
-
-def _has_grpc(system: System) -> bool:
-    return system.certificate is not None
-
-
 INSTANCE = (
     passed("routing-instance <_name>", "the instance by which the server is reached", _name=WORD),
     fixed(f"routing-instance = {MANAGEMENT_INSTANCE}", MODEL),
@@ -232,12 +220,16 @@ SNMP = (
     fixed(
         "v3 / vacm / access / group railweave / default-context-prefix / security-model usm / security-level privacy / read-view = all",
         MODEL,
-        _has_users,
+        lambda agent: bool(agent.users),
     ),
-    fixed("view all / oid .1 : include", MODEL, _has_users),
+    fixed("view all / oid .1 : include", MODEL, lambda agent: bool(agent.users)),
     fixed("routing-instance-access", MODEL),
-    fixed("trap-group railweave / version = v2", MODEL, _has_traps),
-    fixed(f"trap-group railweave / routing-instance = {MANAGEMENT_INSTANCE}", MODEL, _has_traps),
+    fixed("trap-group railweave / version = v2", MODEL, lambda agent: bool(agent.trap_targets)),
+    fixed(
+        f"trap-group railweave / routing-instance = {MANAGEMENT_INSTANCE}",
+        MODEL,
+        lambda agent: bool(agent.trap_targets),
+    ),
     each(
         "trap-group railweave / targets / <it>",
         "trap_targets",
@@ -269,7 +261,7 @@ ROWS: tuple[Row, ...] = (
     line(f"{GRPC} / ssl / port <grpc_port>", MODEL, grpc_port=whole(1, 65535)),
     line(f"{GRPC} / ssl / local-certificate <certificate>", MODEL, certificate=WORD),
     passed(f"{GRPC} / routing-instance <_name>", "the instance by which the server is reached", _name=WORD),
-    fixed(f"{GRPC} / routing-instance = {MANAGEMENT_INSTANCE}", MODEL, _has_grpc),
+    fixed(f"{GRPC} / routing-instance = {MANAGEMENT_INSTANCE}", MODEL, lambda system: system.certificate is not None),
     line("system / time-zone <time_zone>", MODEL, time_zone=WORD),
     fixed("system / management-instance", MODEL),
     each("system / name-server / <it> :", "dns", MODEL, rows=INSTANCE, it=WORD),
@@ -334,15 +326,11 @@ class Edge:
     guarded: tuple[str, ...] = ()
 
 
-def _runs_lldp(edge: Edge) -> bool:
-    return edge.lldp
-
-
 NEIGHBORS = Tree(
     Edge,
     (
-        fixed("protocols / lldp / port-id-subtype = interface-name", MODEL, _runs_lldp),
-        fixed("protocols / lldp / port-description-type = interface-description", MODEL, _runs_lldp),
+        fixed("protocols / lldp / port-id-subtype = interface-name", MODEL, lambda edge: edge.lldp),
+        fixed("protocols / lldp / port-description-type = interface-description", MODEL, lambda edge: edge.lldp),
         line(
             "protocols / lldp / advertisement-interval <lldp_interval>",
             f"{MODEL}; Juniper documentation, Configuring LLDP",

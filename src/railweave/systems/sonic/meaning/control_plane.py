@@ -50,7 +50,7 @@ def tables_of(config: DeviceConfig) -> Tables:
         drops = list(_drops(wanted, family))
         if drops:
             name = f"SERVERS_{family.upper()}"
-            ports = _server_ports(config)
+            ports = sorted((port.name for port in config.interfaces if port.kind == "server"), key=numbers)
             about = "from servers to the switch"
             tables[name] = {"policy_desc": about, "type": _TYPE[family], "stage": "ingress", "ports": ports}
             rules |= _numbered(name, drops)
@@ -88,10 +88,6 @@ def _peers(wanted: ControlPlane, family: Family) -> Iterator[Row]:
                 yield from (_accepted(family, prefix, {"IN_PORTS": port}) for port in source.interfaces)
             else:
                 yield _accepted(family, prefix, {})
-
-
-def _server_ports(config: DeviceConfig) -> list[str]:
-    return sorted((port.name for port in config.interfaces if port.kind == "server"), key=numbers)
 
 
 def _drops(wanted: ControlPlane, family: Family) -> Iterator[Row]:
