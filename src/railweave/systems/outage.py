@@ -1,8 +1,11 @@
-"""Outages by commands instead of configuration, for the systems' modules ``outage``. The device recovers from each without help."""
+"""Outages by commands instead of configuration, for the systems' parts ``outage``. The device recovers from each without help."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from railweave.systems.transaction import script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Outage(Protocol):
-    """The functions of a system's module ``outage``. Every function raises ``RefusedError`` and ``ReachError`` as ``Transaction`` does."""
+    """The functions of a system's part ``outage``. Every function raises ``RefusedError`` and ``ReachError`` as ``Transaction`` does."""
 
     @property
     def DAEMONS(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
@@ -38,3 +41,28 @@ class Outage(Protocol):
     async def end(self, session: Session, daemon: str) -> None:
         """End a process of ``DAEMONS``. The system starts the process again."""
         ...
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Outages by one command each, without ports: ``restart`` for the device, ``stop`` for a process, in which ``{}`` is the process.
+
+    ``in_shell``: True if the commands are for a shell, and not for the system's own command line or API.
+    """
+
+    DAEMONS: Mapping[str, str]
+    restart: str
+    stop: str
+    in_shell: bool = False
+    PORTS: bool = False
+
+    async def reboot(self, session: Session) -> None:
+        """Restart the device now."""
+        await self._enter(session, self.restart)
+
+    async def end(self, session: Session, daemon: str) -> None:
+        """End the process of a daemon of ``DAEMONS``. The system starts the process again."""
+        await self._enter(session, self.stop.format(self.DAEMONS[daemon]))
+
+    async def _enter(self, session: Session, command: str) -> None:
+        await (script(session, command) if self.in_shell else session.tell(command))

@@ -74,6 +74,11 @@ def _words(vrf: str, prefix: str = "") -> dict[str, str]:
     }
 
 
+def end_of(peer: tuple[str, str | None]) -> str | None:
+    """Return the port of a neighbor with a link-local address, or the address. ``peer``: its address and its port."""
+    return peer[1] or peer[0] or None
+
+
 Part = tuple[Callable[..., Any], str]
 """A reader, and the queries whose answers it gets as values. Without queries, it gets all ``Answers``.
 

@@ -33,7 +33,7 @@ from railweave.operations.deploy.campaign import carrying
 from railweave.operations.deploy.campaign.carrying import Limits, lab_results, summed, turn_table
 from railweave.operations.deploy.campaign.plan import Campaign, Turn, TurnPrediction, predicted
 from railweave.systems import system
-from railweave.systems.junos import outage as junos_outage
+from railweave.systems.outage import Commands
 from tests.live.reach.stand_ins import PASSWORD
 from tests.operations.deploy import eos_network, network, sonic_network
 from tests.operations.deploy.test_rollout import SMALL
@@ -300,11 +300,12 @@ def test_a_restart_is_told_to_the_switch(tmp_path: Path) -> None:
         assert campaign.turns[0].commands == ("spine1: restart it; it comes back by itself",)
         told: list[str] = []
 
-        async def reboot(session: object) -> None:
+        async def reboot(commands: Commands, session: object) -> None:
+            del commands
             told.append(type(session).__name__)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(junos_outage, "reboot", reboot)
+            patch.setattr(Commands, "reboot", reboot)
             [result] = campaign_run(fabric, campaign, access=fabric.with_name("access.yaml"), limits=LIMITS)
         assert told == ["NetconfShell"]
         assert result.good

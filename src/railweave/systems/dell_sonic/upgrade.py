@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from railweave.systems.transaction import RefusedError, Session
+from railweave.systems.transaction import RefusedError
 
 if TYPE_CHECKING:
     from railweave.systems.installation import Image
@@ -20,23 +20,9 @@ def commands(image: Image) -> list[str]:
     return [f"image install {image.source}", "write memory", "reboot"]
 
 
-def _refused() -> NoReturn:
+async def _refused(*_: object) -> NoReturn:
+    """Raise ``RefusedError``, because an operator enters the commands."""
     raise RefusedError(BY_HAND)
 
 
-async def boot(session: Session) -> str:
-    """Raise ``RefusedError``, because an operator enters the commands."""
-    del session
-    _refused()
-
-
-async def install(session: Session, image: Image) -> None:
-    """Raise ``RefusedError``, because an operator enters the commands."""
-    del session, image
-    _refused()
-
-
-async def restart(session: Session) -> None:
-    """Raise ``RefusedError``, because an operator enters the commands."""
-    del session
-    _refused()
+boot = install = restart = _refused

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.outage import Commands
+
 if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
+
+outage = Commands({"bgpd": "Bgp", "zebra": "Rib"}, "reload now", "agent {} terminate")
+"""After ``agent NAME terminate``, EOS's process manager restarts the agent (Arista EOS user manual)."""
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:

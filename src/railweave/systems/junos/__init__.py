@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.outage import Commands
+
 if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
+
+outage = Commands(
+    {"bgpd": "routing", "zebra": "routing"},
+    "<request-reboot/>",
+    '<command format="text">restart {} immediately</command>',
+)
+"""One process, rpd, runs BGP and has the routing table. It cannot close its sessions first (Juniper documentation, restart (Reset))."""
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.outage import Commands
+
 if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
+
+outage = Commands(
+    {daemon: daemon for daemon in ("bgpd", "zebra", "bfdd")},
+    "setsid sh -c 'sleep 1; reboot' > /dev/null 2>&1 < /dev/null &",
+    "docker exec bgp pkill -KILL -x {}",
+    in_shell=True,
+)
+"""The restart waits for a second, so that the command itself is answered.
+
+If a critical process ends, ``supervisord`` ends the container (sonic-buildimage, ``supervisor-proc-exit-listener``),
+and systemd starts it again.
+"""
 
 
 def trees(config: DeviceConfig) -> dict[str, ConfigTree]:

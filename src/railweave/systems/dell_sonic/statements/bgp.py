@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.codecs import choice, defines, number, refers
 from railweave.model.config.statements import Statements, each, fixed, line, part, passed
-from railweave.systems.dell_sonic.statements import effects
 from railweave.systems.dell_sonic.statements.words import (
     ADDRESS,
     ASN,
@@ -20,7 +19,7 @@ from railweave.systems.dell_sonic.statements.words import (
     WORD,
 )
 from railweave.systems.dell_sonic.words import interface
-from railweave.systems.frr.statements import bgp
+from railweave.systems.frr.statements import bgp, effects
 from railweave.systems.frr.statements.bgp import UNICAST, Evpn, UnicastFamily, redistribution, targets, vnis
 
 if TYPE_CHECKING:

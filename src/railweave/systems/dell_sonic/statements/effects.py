@@ -1,40 +1,10 @@
-"""The disruptions that changed statements of Enterprise SONiC cause. They have not been tried on a switch."""
+"""The disruptions that changed statements of Enterprise SONiC cause, in addition to those of FRR. They have not been tried on a switch."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from railweave.model.config.tree import Disruption
-from railweave.systems.frr.statements.effects import (
-    ANY,
-    GRACEFUL,
-    IDENTIFIED,
-    INSTANCE,
-    KEYED,
-    RENUMBERED,
-    RESETS,
-    SECURED,
-    STOPPED,
-)
+from railweave.systems.frr.statements.effects import ANY
 
-__all__ = [
-    "BUFFERS",
-    "CAGE",
-    "EMPTIED",
-    "GOES",
-    "GRACEFUL",
-    "IDENTIFIED",
-    "INSTANCE",
-    "KEYED",
-    "LINK",
-    "RENUMBERED",
-    "RESETS",
-    "SECURED",
-    "SHUT",
-    "STOPPED",
-]
-
-GOES = (replace(RESETS[0], why="it goes", when=("remove",)),)
 CAGE = (
     Disruption(
         "",

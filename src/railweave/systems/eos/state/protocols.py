@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.model.state import protocols
 from railweave.model.state.field_maps import Fields, choice, listed, rows, texts
 from railweave.model.state.question import asked_about
+from railweave.systems.state_table import end_of
 
 if TYPE_CHECKING:
     from railweave.model.state.values import Answers, Value
@@ -240,18 +241,14 @@ def _bound(port: Value) -> str | None:
     return full_name((port.get("name") if port.keys else port).text())
 
 
-def _end(peer: Value) -> str | None:
-    """Return the port of a neighbor with a link-local address, or the address."""
-    address, zone = _peer(peer.text() or "")
-    return zone or address or None
-
-
 _PATH = Fields(
     protocols.Path,
     "best=routeType/active multipath=routeType valid=routeType/valid as_path=asPathEntry/asPath "
     "local_preference=localPreference communities=routeDetail/communityList "
     "large_communities=routeDetail/largeCommunityList extended_communities=routeDetail/extCommunityList",
-    peer=lambda path: _end(path.get(*(("peerEntry", "peerAddr") if path.get("peerEntry").there else ("nextHop",)))),
+    peer=lambda path: end_of(
+        _peer(path.get(*(("peerEntry", "peerAddr") if path.get("peerEntry").there else ("nextHop",))).text() or "")
+    ),
     multipath=lambda kind: kind.get("ecmpContributor").flag() or kind.get("ecmpHead").flag(),
 )
 

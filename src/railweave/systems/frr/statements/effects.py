@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from railweave.model.config.tree import Disruption
 
 ANY = ("remove", "add", "replace")
@@ -10,6 +12,7 @@ _INTERFACE = r"(?=interface (?P<of>(?P<port>et-\d\S*)|\S+))"
 """The interface, and the port of the design that it is."""
 
 RESETS = (Disruption("", "BGP session", "it resets", _OPEN),)
+GOES = (replace(RESETS[0], why="it goes", when=("remove",)),)
 KEYED = (
     Disruption(
         "",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.model.state import protocols
 from railweave.model.state.field_maps import Fields, column, listed
 from railweave.model.state.question import DEFAULT_VRF, asked_about
+from railweave.systems.state_table import end_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -174,17 +175,11 @@ def _prefix(entry: Value) -> str | None:
 _HOPS = listed("nh[]", Fields(protocols.NextHop, "address=to interface=via", interface=_port, active=lambda _: True))
 
 
-def _end(peer: Value) -> str | None:
-    """Return the port of a neighbor with a link-local address, or the address."""
-    address, zone = _peer(peer.text() or "")
-    return zone or address or None
-
-
 _PATH = Fields(
     protocols.Path,
     "peer=learned-from|gateway:end best=active-tag hidden=hidden-reason as_path=as-path local_preference=local-preference "
     "aigp=rt-aigp|rt-effective-aigp",
-    end=_end,
+    end=lambda peer: end_of(_peer(peer.text() or "")),
     best=lambda tag: tag.text() in {"*", "@"},
     communities=column("communities[]/community[]"),
     extended_communities=column("communities[]/extended-community[]"),
