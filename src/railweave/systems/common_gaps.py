@@ -28,9 +28,7 @@ def warning(name: str, says: str, why: str, fix: str = "") -> Rule:
 
 
 STATEMENT = note(
-    "extra-statement",
-    "a statement of the operator's own was merged in",
-    "it comes from `extra:`, not from the design",
+    "extra-statement", "a statement of the operator's own was merged in", "it comes from `extra:`, not from the design"
 )
 ROUTING = warning(
     "extra-routing",

@@ -51,10 +51,7 @@ NOT_READ = {
     "dynamic load balancing": "adaptive routing has published configuration and no state",
 }
 
-FORMS: Forms = {
-    "json": ("json", {"restconf": "{}"}),
-    "text": ("text", {"ssh": "sonic-cli -c '{} | no-more'"}),
-}
+FORMS: Forms = {"json": ("json", {"restconf": "{}"}), "text": ("text", {"ssh": "sonic-cli -c '{} | no-more'"})}
 
 ASKED = (
     Ask("system", "openconfig-system:system/state"),

@@ -13,13 +13,7 @@ from __future__ import annotations
 MASTER = "master"
 NUMBERED = ("202405", "202411", "202505", "202511", "202605")
 OLDEST, NEWEST = NUMBERED[0], NUMBERED[-1]
-FRR = {
-    "202405": "8.5.4",
-    "202411": "10.0.1",
-    "202505": "10.3",
-    "202511": "10.4.1",
-    "202605": "10.5.4",
-}
+FRR = {"202405": "8.5.4", "202411": "10.0.1", "202505": "10.3", "202511": "10.4.1", "202605": "10.5.4"}
 """The FRRouting release of each branch (``rules/frr.mk``)."""
 
 _BRANCH_DIGITS = 6

@@ -203,10 +203,7 @@ def qos_config_of(
         classes={name: _with_marking(traffic, marking.get(name)) for name, traffic in classes.items()},
         default_class=names.get(_default_queue(qos, at_ports)) or next(iter(classes), ""),
         marking=marking,
-        buffers=Buffers(
-            headroom=_headroom(qos, model),
-            ingress_dynamic_threshold=_threshold(qos) + NO_OFFSET,
-        ),
+        buffers=Buffers(headroom=_headroom(qos, model), ingress_dynamic_threshold=_threshold(qos) + NO_OFFSET),
         profiles=_profiles(qos, lines, ports, model),
         xon_offset_cells=None,
         watchdog=_watchdog(qos, at_ports),

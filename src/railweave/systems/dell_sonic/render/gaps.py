@@ -86,10 +86,7 @@ NO_COLOR_ENDPOINTS = warning(
     "a tunnel has one source address",
 )
 IPV6_TUNNEL = warning(
-    "dell-ipv6-tunnel",
-    "the tunnel's source is an IPv6 address",
-    "public documents show IPv4 only",
-    "use vtep: ipv4",
+    "dell-ipv6-tunnel", "the tunnel's source is an IPv6 address", "public documents show IPv4 only", "use vtep: ipv4"
 )
 NEXT_HOP_UNCHANGED = warning(
     "dell-next-hop-unchanged",

@@ -155,9 +155,7 @@ UNICAST_ROWS = (
     each("network <it>", "networks", "", it=PREFIX, prints=False),
     line("maximum-paths <maximum_paths>", "ansible sonic_bgp_af", maximum_paths=number(1, 256)),
 )
-EVPN = tuple(
-    vnis("ansible sonic_bgp_af", tuple(targets("ansible sonic_bgp_af", DISTINGUISHER, TARGET))),
-)
+EVPN = tuple(vnis("ansible sonic_bgp_af", tuple(targets("ansible sonic_bgp_af", DISTINGUISHER, TARGET))))
 
 
 def _fabric(router: Router) -> bool:

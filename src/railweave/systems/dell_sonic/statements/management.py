@@ -197,12 +197,7 @@ SYSTEM = Statements(
         ),
         fixed("ntp vrf mgmt", "spytest system/ntp", when=lambda system: bool(system.ntp)),
         each(
-            "ntp server <it>",
-            "ntp",
-            "spytest system/ntp",
-            also=(f"ntp server <it>{NTP_OPTIONS}",),
-            it=HOST,
-            _word=WORD,
+            "ntp server <it>", "ntp", "spytest system/ntp", also=(f"ntp server <it>{NTP_OPTIONS}",), it=HOST, _word=WORD
         ),
         line("no lldp enable", "ansible sonic_lldp_global", sets={"lldp": False}),
         line("lldp enable", "ansible sonic_lldp_global", sets={"lldp": True}, prints=False),
@@ -215,16 +210,7 @@ SYSTEM = Statements(
             changed="removed",
             certificate=Codec(SECURITY_PROFILE, _profile, _written_profile, says=SECURITY_PROFILE),
         ),
-        each(
-            f"logging server <host>{LOGGING}",
-            "syslog",
-            "",
-            Syslog,
-            prints=False,
-            host=HOST,
-            port=PORT,
-            _word=WORD,
-        ),
+        each(f"logging server <host>{LOGGING}", "syslog", "", Syslog, prints=False, host=HOST, port=PORT, _word=WORD),
         passed(
             "interface-naming standard[ extended]", "names of ports, which are read as they are", "ansible sonic_system"
         ),

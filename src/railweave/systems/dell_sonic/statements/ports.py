@@ -199,12 +199,7 @@ ROUTED = (
         Advertised,
         (
             *advertised(ADVERTISED, f"{ADVERTISED} (options)", number(4, 1800)),
-            told(
-                ADVERTISED,
-                "ipv6 nd prefix <prefix> <valid> <preferred> <no_autoconfig> <off_link>",
-                PREFIX,
-                NUMBER,
-            ),
+            told(ADVERTISED, "ipv6 nd prefix <prefix> <valid> <preferred> <no_autoconfig> <off_link>", PREFIX, NUMBER),
             line("ipv6 nd min-ra-interval <min_interval>", ADVERTISED, min_interval=number(3, 1350)),
         ),
     ),

@@ -330,9 +330,7 @@ PORT_QOS = (
     ),
     each("priority-flow-control priority <it>", "pauses", "guide", it=CLASS),
     line(
-        "priority-flow-control watchdog action <action>",
-        OPTIONS,
-        action=choice({"drop": "drop", "forward": "forward"}),
+        "priority-flow-control watchdog action <action>", OPTIONS, action=choice({"drop": "drop", "forward": "forward"})
     ),
     line("priority-flow-control watchdog on detect-time <detect>", "guide", detect=number(100, 5000)),
     line("priority-flow-control watchdog restore-time <restore>", "guide", restore=number(100, 60000)),

@@ -132,10 +132,7 @@ def _snmp(snmp: Snmp) -> dict[str, Any]:
         how: dict[str, Any] = (
             {"version": "2c", "community": secret(snmp.community)}
             if snmp.community
-            else {
-                "version": "3",
-                "users": [{"username": next(iter(snmp.users)), "authentication_level": "priv"}],
-            }
+            else {"version": "3", "users": [{"username": next(iter(snmp.users)), "authentication_level": "priv"}]}
         )
         settings["hosts"] = [{"host": target, "vrf": MANAGEMENT_VRF, **how} for target in snmp.trap_targets]
         settings["traps"] = {"enable": True}

@@ -74,11 +74,7 @@ def strict_below(root: list[Section]) -> Iterator[str]:
             yield f"profile {profile}: queue {min(queues)} is strict, and {max(above)} above it shares"
 
 
-@check(
-    "eos-bandwidth",
-    why="shares of a port over 100 % starve the last queues",
-    fix="make them at most 100 together",
-)
+@check("eos-bandwidth", why="shares of a port over 100 % starve the last queues", fix="make them at most 100 together")
 def bandwidth(root: list[Section]) -> Iterator[str]:
     """The bandwidth shares of a profile's queues add up to at most 100 percent."""
     shares: dict[str, int] = {}
@@ -91,11 +87,7 @@ def bandwidth(root: list[Section]) -> Iterator[str]:
             yield f"queues of profile {profile} have {share} percent together"
 
 
-@check(
-    "eos-dscp-twice",
-    why="the last line wins, and the class named first never sees it",
-    fix="name it once",
-)
+@check("eos-dscp-twice", why="the last line wins, and the class named first never sees it", fix="name it once")
 def dscp_twice(root: list[Section]) -> Iterator[str]:
     """DSCP values are 0 to 63, and each is in one traffic class only."""
     owners: dict[str, str] = {}
@@ -121,11 +113,7 @@ def pfc_class(root: list[Section]) -> Iterator[str]:
             yield f"profile {line['profile']}: no DSCP is in traffic class {line['queue']}, which is not dropped"
 
 
-@check(
-    "eos-ecn",
-    why="the switch refuses the line",
-    fix="make the minimum smaller than the maximum, 1 to 100 percent",
-)
+@check("eos-ecn", why="the switch refuses the line", fix="make the minimum smaller than the maximum, 1 to 100 percent")
 def ecn(root: list[Section]) -> Iterator[str]:
     """The minimum ECN threshold of a queue is below its maximum, and the marking probability is 1 to 100 percent."""
     limits = "random-detect ecn minimum-threshold <low> * maximum-threshold <high> * max-mark-probability <most> **"
@@ -210,11 +198,7 @@ def outer_dscp(root: list[Section]) -> Iterator[str]:
             yield f"traffic class {line['group']} is marked {line['value']}, which is in traffic class {into[line['value']]}"
 
 
-@check(
-    "eos-mtu",
-    why="the switch refuses the line",
-    fix="keep frames of routed ports at 9228 bytes",
-)
+@check("eos-mtu", why="the switch refuses the line", fix="keep frames of routed ports at 9228 bytes")
 def mtu(root: list[Section]) -> Iterator[str]:
     """The MTU of an interface is in the range that EOS accepts."""
     for line in select(root, "interface <port>", "mtu <bytes>"):

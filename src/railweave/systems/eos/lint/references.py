@@ -19,10 +19,7 @@ BGP = ("router bgp *", "**")
 """The forms of BGP lines, also in VRFs and address families."""
 
 REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
-    "QoS profile": (
-        (("qos profile <name>",),),
-        (("interface *", "service-profile <name>"),),
-    ),
+    "QoS profile": ((("qos profile <name>",),), (("interface *", "service-profile <name>"),)),
     "queue profile": (
         (("platform trident mmu queue profile <name>",),),
         (("platform trident mmu queue profile <name> apply",),),
@@ -50,19 +47,10 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
     ),
     "interface": (
         (("interface <name>",),),
-        (
-            ("interface Vxlan1", "vxlan source-interface <name>"),
-            ("router bgp *", "neighbor interface <name> **"),
-        ),
+        (("interface Vxlan1", "vxlan source-interface <name>"), ("router bgp *", "neighbor interface <name> **")),
     ),
-    "MACsec profile": (
-        (("mac security", "profile <name>"),),
-        (("interface *", "mac security profile <name>"),),
-    ),
-    "IS-IS instance": (
-        (("router isis <name>",),),
-        (("interface *", "isis enable <name>"),),
-    ),
+    "MACsec profile": ((("mac security", "profile <name>"),), (("interface *", "mac security profile <name>"),)),
+    "IS-IS instance": ((("router isis <name>",),), (("interface *", "isis enable <name>"),)),
     "SSL profile": (
         (("management security", "ssl profile <name>"),),
         (("management api **", "**", "ssl profile <name>"),),
@@ -75,9 +63,7 @@ The rows of statement tables state the same for the names in them.
 
 
 @check(
-    "eos-undefined",
-    why="EOS takes the line and does nothing, or denies everything",
-    fix="define it, or leave it out",
+    "eos-undefined", why="EOS takes the line and does nothing, or denies everything", fix="define it, or leave it out"
 )
 def undefined(root: list[Section]) -> Iterator[str]:
     """Every name that a line uses is defined."""

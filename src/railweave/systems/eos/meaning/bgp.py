@@ -111,10 +111,7 @@ def _overlay(bgp: Bgp, overlay: OverlayConfig) -> list[Peer]:
         update_source=names.ROUTER_LOOPBACK,
         extended=True,
     )
-    return [
-        _kept(group, bgp, overlay.bfd),
-        *(_neighbor(session, names.OVERLAY_GROUP) for session in overlay.neighbors),
-    ]
+    return [_kept(group, bgp, overlay.bfd), *(_neighbor(session, names.OVERLAY_GROUP) for session in overlay.neighbors)]
 
 
 def _tenant(vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Router:

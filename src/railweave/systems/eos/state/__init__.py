@@ -154,8 +154,7 @@ def _addresses(ipv6: Value, ipv4: Value) -> dict[str, tuple[str, ...]]:
 
 
 _OPTIC = Fields(
-    Optic,
-    "present=mediaType:there kind=mediaType serial=vendorSn temperature_c=temperature voltage_v=voltage",
+    Optic, "present=mediaType:there kind=mediaType serial=vendorSn temperature_c=temperature voltage_v=voltage"
 )
 _LIMITS = Fields(Optic, "rx_low_dbm=rxPower/threshold/lowAlarm tx_low_dbm=txPower/threshold/lowAlarm")
 _SLOT = Fields(Optic, "vendor=mfgName part=modelName serial=serialNum")
@@ -217,10 +216,7 @@ def _watchdog(answer: Value) -> dict[str, dict[int, Watchdog]]:
 _QUEUES = numbered(
     "egressQueueCounters/interfaces/*/ucastQueues/trafficClasses/*",
     Fields(
-        Queue,
-        "name=$1",
-        sent=lambda row: _sum(row, "enqueuedPackets"),
-        dropped=lambda row: _sum(row, "droppedPackets"),
+        Queue, "name=$1", sent=lambda row: _sum(row, "enqueuedPackets"), dropped=lambda row: _sum(row, "droppedPackets")
     ),
     "TC",
 )

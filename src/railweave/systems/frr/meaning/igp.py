@@ -77,11 +77,7 @@ def give_back_isis(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -
 
 
 def isis(
-    igp: Igp,
-    ports: Mapping[str, Port],
-    profiles: Mapping[str, Bfd],
-    router_id: Address,
-    loopbacks: tuple[str, ...],
+    igp: Igp, ports: Mapping[str, Port], profiles: Mapping[str, Bfd], router_id: Address, loopbacks: tuple[str, ...]
 ) -> Isis | None:
     """Return the configuration of IS-IS (level 2, wide metrics), or None if it does not run."""
     if not igp.isis:

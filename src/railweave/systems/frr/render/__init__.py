@@ -56,9 +56,7 @@ NO_LOAD_BALANCING = note(
 )
 NO_PROXY_ARP = note("frr-no-proxy-arp", "frr.conf cannot express proxy ARP (`server_link: proxy-arp`)", HOST)
 NO_MACSEC = note(
-    "frr-no-macsec",
-    "frr.conf cannot express MACsec (`macsec`)",
-    f"{HOST}: wpa_supplicant, or `ip macsec`",
+    "frr-no-macsec", "frr.conf cannot express MACsec (`macsec`)", f"{HOST}: wpa_supplicant, or `ip macsec`"
 )
 NO_HASH = note(
     "frr-no-hash",
@@ -114,11 +112,7 @@ def tree(config: DeviceConfig) -> list[Section]:
 
     Raises ``RenderError`` if the operator's lines cannot be read.
     """
-    sections = [
-        *GENERAL.printed(general_of(config)),
-        *INTERFACES.printed(ports_of(config)),
-        *routing(config),
-    ]
+    sections = [*GENERAL.printed(general_of(config)), *INTERFACES.printed(ports_of(config)), *routing(config)]
     if config.extra.strip():
         merge(sections, parse(config.extra))
     return sections

@@ -203,8 +203,7 @@ def _drops(hop: Value) -> str:
 
 _VRF = Fields(protocols.VrfState, "name!=vrf vni up=state")
 _TARGETS = Fields(
-    protocols.VrfState,
-    "route_distinguisher=rd import_targets=importRTs|importRts export_targets=exportRTs|exportRts",
+    protocols.VrfState, "route_distinguisher=rd import_targets=importRTs|importRts export_targets=exportRTs|exportRts"
 )
 
 

@@ -86,14 +86,7 @@ BFD = "FRR manual, BFD, IS-IS BFD Configuration"
 AREA = Codec(r"(?:\d{1,3}\.){3}\d{1,3}|\d+", _area, word=r"[\d.]+", says="number")
 ROUTER_ID = Codec(r"(?:\d{1,3}\.){3}\d{1,3}", lambda text: Address(str(IPv4Address(text))), word=r"\S+", says="address")
 ISIS_ON_PORT = (
-    each(
-        "<family> router isis <it>",
-        "instances",
-        ON_ISIS,
-        by="family",
-        family=FAMILY,
-        it=refers("router isis"),
-    ),
+    each("<family> router isis <it>", "instances", ON_ISIS, by="family", family=FAMILY, it=refers("router isis")),
     line("isis passive", ON_ISIS, sets={"passive": True}),
     fixed("isis circuit-type level-2-only", ON_ISIS, when=_runs),
     fixed("isis network point-to-point", ON_ISIS, when=_runs),

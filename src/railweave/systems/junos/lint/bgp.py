@@ -135,9 +135,7 @@ def bfd(root: Words) -> Iterator[str]:
 
 
 @check(
-    "junos-prefix-limit",
-    why="commit refuses more than one of teardown, drop-excess and hide-excess",
-    fix="keep one",
+    "junos-prefix-limit", why="commit refuses more than one of teardown, drop-excess and hide-excess", fix="keep one"
 )
 def prefix_limit(root: Words) -> Iterator[str]:
     """A prefix limit has at most one of ``teardown``, ``drop-excess`` and ``hide-excess``.
@@ -151,9 +149,7 @@ def prefix_limit(root: Words) -> Iterator[str]:
 
 
 @check(
-    "junos-fabric-color",
-    why="path colors are for single-hop EBGP",
-    fix="make the group external and remove multihop",
+    "junos-fabric-color", why="path colors are for single-hop EBGP", fix="make the group external and remove multihop"
 )
 def fabric_color(root: Words) -> Iterator[str]:
     """A group with ``fabric-color`` is external and has no multihop.

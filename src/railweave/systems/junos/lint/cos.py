@@ -109,11 +109,7 @@ def scheduler_priority_platform(root: Words) -> Iterator[str]:
             yield f"scheduler {name} has priority {priority}"
 
 
-@check(
-    "junos-scheduler-rates",
-    why="commit refuses these together",
-    fix="keep one of them",
-)
+@check("junos-scheduler-rates", why="commit refuses these together", fix="keep one of them")
 def scheduler_rates(root: Words) -> Iterator[str]:
     """No scheduler with a capped transmit rate has a shaping or excess rate, and no strict-high one has an excess rate.
 
@@ -177,11 +173,7 @@ def _bits(value: str, count: int) -> bool:
     return len(value) == count and set(value) <= {"0", "1"}
 
 
-@check(
-    "junos-code-point-twice",
-    why="a packet can be in one class only",
-    fix="give the code point to one class",
-)
+@check("junos-code-point-twice", why="a packet can be in one class only", fix="give the code point to one class")
 def code_point_twice(root: Words) -> Iterator[str]:
     """A code point is in one class of a classifier only (follows from its meaning)."""
     for kind in CODE_POINT_BITS:
@@ -211,11 +203,7 @@ def classifier_empty(root: Words) -> Iterator[str]:
                     yield f"{word} {kind} {name} has neither a forwarding class nor an import"
 
 
-@check(
-    "junos-cos-interface",
-    why="commit refuses these together on one interface",
-    fix="keep one of them",
-)
+@check("junos-cos-interface", why="commit refuses these together on one interface", fix="keep one of them")
 def cos_interface(root: Words) -> Iterator[str]:
     """An interface has one way to classify packets, one to schedule them, and one rewrite rule for each header.
 

@@ -93,9 +93,7 @@ def inactivity_interval(root: Words) -> Iterator[str]:
 
 
 @check(
-    "junos-dlb-exclusive",
-    why="commit refuses dynamic load balancing and resilient hashing together",
-    fix="keep one",
+    "junos-dlb-exclusive", why="commit refuses dynamic load balancing and resilient hashing together", fix="keep one"
 )
 def dlb_exclusive(root: Words) -> Iterator[str]:
     """Next-hop groups have dynamic load balancing or resilient hashing, not both.
@@ -125,11 +123,7 @@ def dlb_quantization_pair(root: Words) -> Iterator[str]:
         yield f"egress-quantization has min {low} and max {high}"
 
 
-@check(
-    "junos-reassignment-pair",
-    why="commit asks for quality-delta with prob-threshold",
-    fix="add quality-delta",
-)
+@check("junos-reassignment-pair", why="commit asks for quality-delta with prob-threshold", fix="add quality-delta")
 def reassignment_pair(root: Words) -> Iterator[str]:
     """The reassignment of flowlets has ``prob-threshold`` only with ``quality-delta``.
 

@@ -122,11 +122,7 @@ def vlan_interface(root: Words) -> Iterator[str]:
             yield f"vlan {vlan} lists {interface}, which names its VLAN itself"
 
 
-@check(
-    "junos-family",
-    why="commit refuses it: a unit switches or routes",
-    fix="route on an irb unit",
-)
+@check("junos-family", why="commit refuses it: a unit switches or routes", fix="route on an irb unit")
 def family(root: Words) -> Iterator[str]:
     """A unit with ``ethernet-switching`` has neither ``inet`` nor ``inet6``, and a unit with an unnumbered ``inet6`` has no ``inet6`` address.
 

@@ -73,11 +73,7 @@ def mac_vrf_gateway(root: Words) -> Iterator[str]:
             yield f"{gateway} of vlan {name} has no mac"
 
 
-@check(
-    "junos-lldp",
-    why="commit refuses these together",
-    fix="keep one of them",
-)
+@check("junos-lldp", why="commit refuses these together", fix="keep one of them")
 def lldp(root: Words) -> Iterator[str]:
     """LLDP has a management address or a management interface, and a TLV selection or a TLV filter, not both.
 
@@ -264,9 +260,7 @@ def undefined_classifier(root: Words) -> Iterator[str]:
 
 
 @check(
-    "junos-undefined-vlan",
-    why="the port would be in no VLAN",
-    fix="define the VLAN under vlans, or correct the name",
+    "junos-undefined-vlan", why="the port would be in no VLAN", fix="define the VLAN under vlans, or correct the name"
 )
 def undefined_vlan(root: Words) -> Iterator[str]:
     """A VLAN that a port names is defined, in a routing instance or outside; numbers are not checked."""

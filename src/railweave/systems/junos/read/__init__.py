@@ -95,15 +95,7 @@ def configuration(top: Word) -> DeviceConfig:
     cos = qos(top, in_order(kind))
     system, own_port = SYSTEM.value(top), own_address(named)
     underlay_bgp = underlay(
-        top,
-        below,
-        options,
-        named,
-        owners,
-        asn=own_as,
-        router_id=router_id,
-        elsewhere=elsewhere | marks,
-        keyed=sessions,
+        top, below, options, named, owners, asn=own_as, router_id=router_id, elsewhere=elsewhere | marks, keyed=sessions
     )
     cut = splits(top, named)
     shared = balancing(top, named.values())
@@ -148,11 +140,7 @@ def configuration(top: Word) -> DeviceConfig:
 
 
 def _kinds(
-    top: Word,
-    named: Mapping[str, Port],
-    owners: Owners,
-    instances: Mapping[str, Instance],
-    sessions: Iterable[Group],
+    top: Word, named: Mapping[str, Port], owners: Owners, instances: Mapping[str, Instance], sessions: Iterable[Group]
 ) -> dict[str, PortKind]:
     fabric = {*isis_links(top), *shape.ospf_links(top)}
     for group in sessions:

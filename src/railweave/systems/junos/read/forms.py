@@ -23,15 +23,7 @@ if TYPE_CHECKING:
 
 
 _UNPRINTED = frozenset(
-    {
-        "contents",
-        "prefix-list-item",
-        "as-number",
-        "rd-type",
-        "filter-name",
-        "certificate",
-        "identifier",
-    }
+    {"contents", "prefix-list-item", "as-number", "rd-type", "filter-name", "certificate", "identifier"}
 )
 """Elements whose name is printed nowhere."""
 

@@ -259,10 +259,7 @@ def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str])
         protocol for protocol in (word.at_path("protocol") or Word("")).below.values() if protocol.text in _PROTOCOLS
     ]
     match = Match(
-        prefix_list=name,
-        orlonger=longer,
-        community=tagged.text if tagged is not None else None,
-        lengths=taken,
+        prefix_list=name, orlonger=longer, community=tagged.text if tagged is not None else None, lengths=taken
     )
     return [replace(match, protocol=_PROTOCOLS[protocol.take().text]) for protocol in protocols] or [match]
 

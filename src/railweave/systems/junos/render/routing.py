@@ -28,11 +28,7 @@ def isis(config: model.DeviceConfig) -> Statement | None:
         [block(("interface", f"{name}.0" if "." not in name else name), leaf("passive")) for name in process.passive],
         block("interface lo0.0", leaf("passive")),
         block("level 1", leaf("disable")),
-        block(
-            "level 2",
-            leaf("wide-metrics-only"),
-            *([_key("authentication", process.key)] if process.key else []),
-        ),
+        block("level 2", leaf("wide-metrics-only"), *([_key("authentication", process.key)] if process.key else [])),
         [leaf(statement) for family, statement in _UNUSED.items() if family not in process.families],
     )
 

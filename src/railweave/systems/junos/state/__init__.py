@@ -345,8 +345,7 @@ def _commit(answer: Value) -> Commit:
 _ALARMS = listed(
     "..alarm-detail",
     Fields(
-        Alarm,
-        "severity=alarm-class:lower text!=alarm-description|alarm-short-description since=alarm-time:seconds",
+        Alarm, "severity=alarm-class:lower text!=alarm-description|alarm-short-description since=alarm-time:seconds"
     ),
 )
 

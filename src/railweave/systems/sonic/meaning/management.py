@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Address, InterfaceAddress
 from railweave.model.device.balancing import Hash
-from railweave.model.device.management import (
-    Aaa,
-    EdgePorts,
-    LoginServer,
-    Management,
-    Security,
-    Services,
-    Snmp,
-)
+from railweave.model.device.management import Aaa, EdgePorts, LoginServer, Management, Security, Services, Snmp
 from railweave.systems.sonic.statements.management import (
     COUNTERS,
     FIRST,

@@ -62,12 +62,7 @@ def maps(qos: QosConfig) -> Tables:
 
 def port_maps(config: DeviceConfig, qos: QosConfig) -> Tables:
     """Return ``PORT_QOS_MAP``: every map on every cabled port, and PFC if it pauses. The DSCP map is also bound globally."""
-    row: Row = {
-        "dscp_to_tc_map": MAP,
-        "tc_to_queue_map": MAP,
-        "tc_to_pg_map": MAP,
-        "pfc_to_queue_map": MAP,
-    }
+    row: Row = {"dscp_to_tc_map": MAP, "tc_to_queue_map": MAP, "tc_to_pg_map": MAP, "pfc_to_queue_map": MAP}
     priorities = ",".join(str(number) for number in lossless(qos))
     paused = {**row, "pfc_enable": priorities, **({"pfcwd_sw_enable": priorities} if qos.watchdog else {})}
     rows = {port.name: paused if priorities and pauses(qos, port) else row for port in used(config)}

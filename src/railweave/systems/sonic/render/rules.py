@@ -55,9 +55,7 @@ NO_LOAD_BALANCING = warning(
     "use load_balancing mode ecmp (rlb: within_color ecmp), or a distribution that has it (dell_sonic)",
 )
 NO_HASH = note(
-    "sonic-no-hash",
-    "the hash seed (`seed`) is not configured",
-    "config_db.json has none: SONiC sets its own",
+    "sonic-no-hash", "the hash seed (`seed`) is not configured", "config_db.json has none: SONiC sets its own"
 )
 NO_RA_ROUTES = note(
     "sonic-no-ra-routes",
