@@ -6,45 +6,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.tree import Command, Disruption, Name, Node, Refusal, Step
-from railweave.systems.junos.tree import Statement, quoted
+from railweave.systems.junos.tree import Statement, pathset, quoted, wordset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
-ANYWHERE = frozenset(
-    {
-        "as-path-group",
-        "code-points",
-        "drop-probability",
-        "export",
-        "fill-level",
-        "flow-control-queue",
-        "import",
-        "input-list",
-        "instance-export",
-        "instance-import",
-        "members",
-        "output-list",
-        "vlan-id-list",
-        "vrf-export",
-        "vrf-import",
-    }
+ANYWHERE = wordset(
+    "as-path-group code-points drop-probability export fill-level flow-control-queue import input-list "
+    "instance-export instance-import members output-list vlan-id-list vrf-export vrf-import"
 )
 """The words of leaves that hold a list in every hierarchy, except those in ``ONE_VALUE``."""
 
-ONE_VALUE = frozenset(
-    {
-        ("vrf-target", "import"),
-        ("vrf-target", "export"),
-        ("dscp", "import"),
-        ("dscp-ipv6", "import"),
-        ("exp", "import"),
-        ("ieee-802.1", "import"),
-        ("ieee-802.1ad", "import"),
-        ("inet-precedence", "import"),
-        ("fill-level", "drop-probability"),
-    }
+ONE_VALUE = pathset(
+    "vrf-target import, vrf-target export, dscp import, dscp-ipv6 import, exp import, ieee-802.1 import, ieee-802.1ad "
+    "import, inet-precedence import, fill-level drop-probability"
 )
 """The hierarchies in which a word of ``ANYWHERE`` has one value."""
 
@@ -69,16 +45,8 @@ BELOW = frozenset(
 NOT_IN_MODELS = frozenset({"backup-color", "first-byte-of-payload", "rdma-opcode"})
 """Lists of later releases that are not in the models. Juniper's documentation shows them with values in brackets."""
 
-NAMED_BELOW = frozenset(
-    {
-        "interfaces",
-        "vlans",
-        "routing-instances",
-        "schedulers",
-        "scheduler-maps",
-        "drop-profiles",
-        "congestion-notification-profile",
-    }
+NAMED_BELOW = wordset(
+    "interfaces vlans routing-instances schedulers scheduler-maps drop-profiles congestion-notification-profile"
 )
 """The hierarchies in which each statement begins with a name that the user chooses."""
 

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from railweave.errors import RenderError
-from railweave.systems.junos.tree import Statement
+from railweave.systems.junos.tree import Statement, wordset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,43 +17,10 @@ _WORD = re.compile(r'\n|/\*.*?\*/|#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]"]|[^\s{};\[
 DEEPEST = 100
 """The largest depth of statements. No real configuration is deeper."""
 
-KEYED = frozenset(
-    [
-        "unit",
-        "family",
-        "address",
-        "group",
-        "neighbor",
-        "dynamic-neighbor",
-        "interface",
-        "policy-statement",
-        "term",
-        "prefix-list",
-        "community",
-        "as-list",
-        "user",
-        "host",
-        "server",
-        "file",
-        "forwarding-class",
-        "class",
-        "dscp",
-        "dscp-ipv6",
-        "fpc",
-        "pic",
-        "port",
-        "filter",
-        "prefix",
-        "route",
-        "buffer-partition",
-        "code-point",
-        "pfc-account",
-        "routing-instance",
-        "route-filter",
-        "prefix-list-filter",
-        "trap-group",
-        "view",
-    ]
+KEYED = wordset(
+    "unit family address group neighbor dynamic-neighbor interface policy-statement term prefix-list community "
+    "as-list user host server file forwarding-class class dscp dscp-ipv6 fpc pic port filter prefix route "
+    "buffer-partition code-point pfc-account routing-instance route-filter prefix-list-filter trap-group view"
 )
 """The words that a name follows in ``set`` form. The name belongs to the statement, not to the statements below it."""
 

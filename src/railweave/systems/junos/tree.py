@@ -14,6 +14,16 @@ INDENT = "    "
 _PLAIN = re.compile(r"(?!/\*)[^\s{}\[\];\"#|?]+")
 
 
+def wordset(text: str) -> frozenset[str]:
+    """Return the set of the words in a text."""
+    return frozenset(text.split())
+
+
+def pathset(text: str) -> frozenset[tuple[str, ...]]:
+    """Return the set of the paths in a text. A path is words; commas separate paths."""
+    return frozenset(tuple(path.split()) for path in text.split(","))
+
+
 @dataclass(slots=True)
 class Statement:
     """One statement. Its ``words`` name it and its ``values`` follow. ``children`` is None for a statement that ends with ``;``.

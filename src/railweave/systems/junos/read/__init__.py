@@ -35,7 +35,7 @@ from railweave.systems.junos.read.protection import protection
 from railweave.systems.junos.read.qos import qos
 from railweave.systems.junos.read.shape import inherit, isis, isis_links, of_paths, shaped
 from railweave.systems.junos.statements.management import SYSTEM
-from railweave.systems.junos.tree import Statement, quoted, to_curly
+from railweave.systems.junos.tree import Statement, quoted, to_curly, wordset
 from railweave.systems.junos.words import NO_ADDRESS, Word, address, asn, interface_address, network, statements
 
 if TYPE_CHECKING:
@@ -203,17 +203,8 @@ __all__ = ["parsed", "printed", "read"]
 
 _GROUP = re.compile(r"groups \S+ (?!when )")
 """Before a statement of a group, which matters as much as it would at its place."""
-_OF_TWO_WORDS = frozenset(
-    {
-        "system",
-        "protocols",
-        "class-of-service",
-        "policy-options",
-        "routing-options",
-        "forwarding-options",
-        "security",
-        "chassis",
-    }
+_OF_TWO_WORDS = wordset(
+    "system protocols class-of-service policy-options routing-options forwarding-options security chassis"
 )
 """Hierarchies that are told apart by their second word too."""
 

@@ -14,6 +14,7 @@ from xml.parsers import expat
 
 from railweave.errors import RenderError
 from railweave.systems.junos.parse import COMMANDS, DEEPEST, parse_curly, unquoted
+from railweave.systems.junos.tree import pathset, wordset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,15 +28,9 @@ _UNPRINTED = frozenset(
 )
 """Elements whose name is printed nowhere."""
 
-_UNPRINTED_BELOW = frozenset(
-    {
-        ("interfaces", "interface"),
-        ("vlans", "vlan"),
-        ("routing-instances", "instance"),
-        ("vrf-target", "community"),
-        ("vtep-source-interface", "interface-name"),
-        ("autonomous-system", "as-number"),
-    }
+_UNPRINTED_BELOW = pathset(
+    "interfaces interface, vlans vlan, routing-instances instance, vrf-target community, vtep-source-interface "
+    "interface-name, autonomous-system as-number"
 )
 """(the word before, element) of names that are printed elsewhere."""
 
@@ -326,23 +321,7 @@ _BESIDE = re.compile(
 _PROMPT = re.compile(r"^\S+@\S+[>#%]\s*")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]]|#.*|[^\s\[\]]+')
 _MODIFIERS = frozenset({"inactive:", "protect:", "replace:", "active:"})
-_READ_ONLY = frozenset(
-    {
-        "show",
-        "commit",
-        "annotate",
-        "configure",
-        "cli",
-        "run",
-        "protect",
-        "unprotect",
-        "exit",
-        "quit",
-        "status",
-        "rollback",
-        "load",
-    }
-)
+_READ_ONLY = wordset("show commit annotate configure cli run protect unprotect exit quit status rollback load")
 _MOVES = frozenset({"edit", "top", "up", "exit", "quit"})
 
 

@@ -15,7 +15,7 @@ from railweave.model.device.model import Isis, IsisPort, Ospf, OspfPort
 from railweave.systems.junos import changes
 from railweave.systems.junos.parse import KEYED, NAMES_BELOW
 from railweave.systems.junos.read.bgp import agreed, liveness, peer_of
-from railweave.systems.junos.tree import Statement
+from railweave.systems.junos.tree import Statement, pathset, wordset
 from railweave.systems.junos.words import FAMILIES, Word, secret, unprinted
 
 if TYPE_CHECKING:
@@ -294,82 +294,29 @@ _NAMED = frozenset(
 )
 """Words of a line that a name of the user's choosing follows."""
 
-_NAMED_BELOW = frozenset(
-    {
-        ("then", "count"),
-        ("from", "prefix-list"),
-        ("forwarding-classes", "class"),
-        ("vrf-target", "import"),
-        ("vrf-target", "export"),
-        ("community", "routing-instance"),
-    }
+_NAMED_BELOW = pathset(
+    "then count, from prefix-list, forwarding-classes class, vrf-target import, vrf-target export, community "
+    "routing-instance"
 )
-_MORE_NAMED = frozenset(
-    {
-        "loss-priority",
-        "usm",
-        "security-model",
-        "security-level",
-        "security-name",
-        "connectivity-association",
-        "storm-control-profiles",
-        "level",
-        "policer",
-        "tacplus-server",
-        "radius-server",
-        "key-chain",
-        "rib",
-        "rio-prefix",
-        "vni",
-        "ip-version",
-    }
+_MORE_NAMED = wordset(
+    "loss-priority usm security-model security-level security-name connectivity-association storm-control-profiles "
+    "level policer tacplus-server radius-server key-chain rib rio-prefix vni ip-version"
 )
 """Words of blocks that a name follows, beside those that a ``set`` line of the operator's is told by."""
 
 _BLOCKS_BY_NAME = frozenset({("key-chain", "key"), ("snmp", "community")})
-_VALUES = frozenset(
-    {
-        ("user", "class"),
-        ("vxlan", "vni"),
-        ("ip-prefix-routes", "vni"),
-        ("ssl", "port"),
-        ("host", "port"),
-        ("radius-server", "port"),
-        ("tacplus-server", "port"),
-        ("input", "dscp"),
-        ("loss-priority", "code-point"),
-        ("security-name", "group"),
-        ("from", "family"),
-        ("from", "rib"),
-        ("then", "policer"),
-        ("from", "interface"),
-    }
+_VALUES = pathset(
+    "user class, vxlan vni, ip-prefix-routes vni, ssl port, host port, radius-server port, tacplus-server port, input "
+    "dscp, loss-priority code-point, security-name group, from family, from rib, then policer, from interface"
 )
 """Places of words that a value follows, where elsewhere they name a block."""
 
 _ON_ONE_LINE = frozenset({("forwarding-classes", "class"), ("scheduler-maps", "forwarding-class"), ("ntp", "server")})
 """Entries that stand on one line with their content."""
 
-_FLAGS = frozenset(
-    {
-        "netconf",
-        "unicast",
-        "rstp",
-        "traffic-manager",
-        "ether-type",
-        "clients",
-        "targets",
-        "destination-address",
-        "source-prefix-list",
-        "multipath",
-        "then",
-        "from",
-        "system",
-        "protocols",
-        "routing-options",
-        "graceful-restart",
-        "global-load-balancing",
-    }
+_FLAGS = wordset(
+    "netconf unicast rstp traffic-manager ether-type clients targets destination-address source-prefix-list multipath "
+    "then from system protocols routing-options graceful-restart global-load-balancing"
 )
 """Blocks that may hold nothing but flags or names."""
 
