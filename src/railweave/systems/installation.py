@@ -42,25 +42,14 @@ class Installation(Protocol):
     They raise ``RefusedError`` if the device refuses, and ``ReachError`` if the connection is lost.
     """
 
-    @property
-    def PROTOCOL(self) -> Spoken:  # noqa: N802 - a constant of the module
-        """The protocol by which commands are sent to the device."""
-        ...
-
-    @property
-    def FOLDER(self) -> str:  # noqa: N802
-        """The folder on the device into which an image is copied by SFTP."""
-        ...
-
-    @property
-    def BY_RELEASE(self) -> bool:  # noqa: N802
-        """True if the device can install a release by its number only, without an image."""
-        ...
-
-    @property
-    def BY_HAND(self) -> str:  # noqa: N802
-        """The reason why railweave does not install the release and an operator enters the commands; empty if railweave installs it."""
-        ...
+    PROTOCOL: Spoken
+    """The protocol by which commands are sent to the device."""
+    FOLDER: str
+    """The folder on the device into which an image is copied by SFTP."""
+    BY_RELEASE: bool
+    """True if the device can install a release by its number only, without an image."""
+    BY_HAND: str
+    """The reason why railweave does not install the release and an operator enters the commands; empty if railweave installs it."""
 
     def commands(self, image: Image) -> list[str]:
         """Return the commands for an operator to read: those that install, then those that restart."""

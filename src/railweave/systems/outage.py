@@ -16,15 +16,10 @@ if TYPE_CHECKING:
 class Outage(Protocol):
     """The functions of a system's part ``outage``. Every function raises ``RefusedError`` and ``ReachError`` as ``Transaction`` does."""
 
-    @property
-    def DAEMONS(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
-        """The names of the system's own processes, by the names in scenarios (such as ``bgpd``). Other processes cannot be ended."""
-        ...
-
-    @property
-    def PORTS(self) -> bool:  # noqa: N802
-        """True if ports must be shut by ``shut``, because they do not recover after being shut by configuration."""
-        ...
+    DAEMONS: Mapping[str, str]
+    """The names of the system's own processes, by the names in scenarios (such as ``bgpd``). Other processes cannot be ended."""
+    PORTS: bool
+    """True if ports must be shut by ``shut``, because they do not recover after being shut by configuration."""
 
     async def shut(self, session: Session, label: str, ports: Sequence[str], seconds: int) -> None:
         """Shut ports. A timer on the device opens the ports after ``seconds``. Call this only if ``PORTS`` is True."""

@@ -65,15 +65,10 @@ class Reader(Protocol):
 class StateReader(Protocol):
     """Questions to a switch, and the reader of its answers: the module or package ``state`` of a system's folder."""
 
-    @property
-    def NOT_READ(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
-        """The fields of ``DeviceState`` that the reader never fills, each with the reason, for example an undocumented output format."""
-        ...
-
-    @property
-    def PROBES(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
-        """Commands by daemon, each of which only that daemon answers. They show which daemon is at fault if a question gets no answer in time."""
-        ...
+    NOT_READ: Mapping[str, str]
+    """The fields of ``DeviceState`` that the reader never fills, each with the reason, for example an undocumented output format."""
+    PROBES: Mapping[str, str]
+    """Commands by daemon, each of which only that daemon answers. They show which daemon is at fault if a question gets no answer in time."""
 
     def questions(
         self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False
@@ -94,35 +89,18 @@ class StateReader(Protocol):
 class Telemetry(Protocol):
     """The gNMI subscriptions, and the time series of each path: the module ``telemetry`` of a system's folder."""
 
-    @property
-    def PORT(self) -> int:  # noqa: N802 - a constant of the module
-        """The default TCP port of the system's gNMI server."""
-        ...
-
-    @property
-    def ENCODING(self) -> str:  # noqa: N802
-        """The encoding to request: ``proto``, ``json`` or ``json_ietf``."""
-        ...
-
-    @property
-    def SUBSCRIPTIONS(self) -> Sequence[Subscription]:  # noqa: N802
-        """The subscriptions."""
-        ...
-
-    @property
-    def SNMP(self) -> Sequence[Column]:  # noqa: N802
-        """The SNMP columns with values that no gNMI subscription gives."""
-        ...
-
-    @property
-    def QUICK(self) -> frozenset[str]:  # noqa: N802
-        """Names of the questions that are asked at every interval, because no subscription answers them. Other questions are asked more rarely."""
-        ...
-
-    @property
-    def NOT_STREAMED(self) -> Mapping[str, str]:  # noqa: N802
-        """The series that no subscription gives, each with the reason."""
-        ...
+    PORT: int
+    """The default TCP port of the system's gNMI server."""
+    ENCODING: str
+    """The encoding to request: ``proto``, ``json`` or ``json_ietf``."""
+    SUBSCRIPTIONS: Sequence[Subscription]
+    """The subscriptions."""
+    SNMP: Sequence[Column]
+    """The SNMP columns with values that no gNMI subscription gives."""
+    QUICK: frozenset[str]
+    """Names of the questions that are asked at every interval, because no subscription answers them. Other questions are asked more rarely."""
+    NOT_STREAMED: Mapping[str, str]
+    """The series that no subscription gives, each with the reason."""
 
     def series(self, elements: Elements) -> Series | None:
         """Return the series of a leaf by its path; None if the leaf is not read."""
@@ -132,10 +110,8 @@ class Telemetry(Protocol):
 class Runbook(Protocol):
     """Commands to enter on a switch, and their expected output: the module ``runbook`` of a system's folder."""
 
-    @property
-    def CONFIGURATION(self) -> str:  # noqa: N802 - a constant of the module
-        """The name of the configuration file that is loaded on the switch."""
-        ...
+    CONFIGURATION: str
+    """The name of the configuration file that is loaded on the switch."""
 
     def load(self, config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
         """Return the steps that load the configuration on the switch, each as (a sentence, the commands to enter)."""
@@ -153,20 +129,12 @@ class Runbook(Protocol):
 class FirstBoot(Protocol):
     """Files and DHCP options for the first boot of a device: the module ``first_boot`` of a system's folder."""
 
-    @property
-    def SAYS(self) -> tuple[Says, ...]:  # noqa: N802 - a constant of the module
-        """The DHCP options in which a device may send its serial number."""
-        ...
-
-    @property
-    def HEADERS(self) -> tuple[str, ...]:  # noqa: N802
-        """The headers of the device's HTTP requests that contain its serial number; empty if it sends none."""
-        ...
-
-    @property
-    def TAKES_IMAGE(self) -> bool:  # noqa: N802
-        """True if the device can be given an image to install and run."""
-        ...
+    SAYS: tuple[Says, ...]
+    """The DHCP options in which a device may send its serial number."""
+    HEADERS: tuple[str, ...]
+    """The headers of the device's HTTP requests that contain its serial number; empty if it sends none."""
+    TAKES_IMAGE: bool
+    """True if the device can be given an image to install and run."""
 
     def files(self, config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
         """Return the files of a device by name, derived from the rendered files of the configuration with which it will boot."""

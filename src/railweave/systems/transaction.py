@@ -93,25 +93,14 @@ class Transaction(Protocol):
     ``RefusedError`` if the device refuses, and ``ReachError`` if the connection is lost.
     """
 
-    @property
-    def PROTOCOL(self) -> Spoken:  # noqa: N802 - a constant of the module
-        """The protocol by which commands are sent to the device."""
-        ...
-
-    @property
-    def ATOMIC(self) -> bool:  # noqa: N802
-        """True if the device applies a change either completely or not at all."""
-        ...
-
-    @property
-    def FILES(self) -> Mapping[str, str]:  # noqa: N802
-        """The names of the rendered files, by the query about the running configuration to which each corresponds."""
-        ...
-
-    @property
-    def WHOLE(self) -> Mapping[str, Command]:  # noqa: N802
-        """The commands that load a whole file, by file, for devices that refuse single changes. The command disrupts all traffic."""
-        ...
+    PROTOCOL: Spoken
+    """The protocol by which commands are sent to the device."""
+    ATOMIC: bool
+    """True if the device applies a change either completely or not at all."""
+    FILES: Mapping[str, str]
+    """The names of the rendered files, by the query about the running configuration to which each corresponds."""
+    WHOLE: Mapping[str, Command]
+    """The commands that load a whole file, by file, for devices that refuse single changes. The command disrupts all traffic."""
 
     async def running(self, session: Session) -> dict[str, str]:
         """Return the texts of the running configuration, by the file names of the renderer."""
