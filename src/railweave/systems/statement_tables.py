@@ -1,14 +1,36 @@
-"""The statement tables of each system (``model.config.statements``)."""
+"""The statement tables of each system (``model.config.statements``), and the names that lines use and do not define."""
 
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave import systems
-from railweave.model.config.statements import Statements
+from railweave.model.config.sections import select
+from railweave.model.config.statements import Name, Statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from railweave.model.config.sections import Section
+
+Forms = tuple[str, ...]
+References = Mapping[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]]
+"""By kind of name: (the lines that define such a name, the lines that use it), in addition to those of statement tables."""
+
+
+def undefined(root: list[Section], tables: Iterable[Statements[Any]], references: References) -> Iterator[Name]:
+    """Yield the names that lines use and no line defines."""
+    names = [name for table in tables for name in table.names(root)]
+    known = {(name.kind, name.name) for name in names if not name.refers}
+    used = [name for name in names if name.refers]
+    for kind, (defining, using) in references.items():
+        known |= {(kind, line["name"]) for forms in defining for line in select(root, *forms)}
+        used += [Name(kind, line["name"], line.path, refers=True) for forms in using for line in select(root, *forms)]
+    yield from (name for name in used if (name.kind, name.name) not in known)
 
 
 def tables(nos: str) -> dict[str, Statements[Any]]:

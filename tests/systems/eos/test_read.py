@@ -11,6 +11,7 @@ import pytest
 from railweave.errors import RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.compare import compare
+from railweave.model.config.secret_words import UNKNOWN_SECRET
 from railweave.model.config.sections import Section, parse
 from railweave.model.device.build import device_config
 from railweave.model.device.config_file import from_document, to_document, to_json
@@ -19,7 +20,6 @@ from railweave.model.device.model import DeviceConfig
 from railweave.model.device.reading import Reading
 from railweave.systems import system
 from railweave.systems.eos import read as eos
-from railweave.systems.eos.read.values import UNKNOWN_SECRET
 from tests.access import protected
 from tests.conftest import SMALL
 from tests.model.config.variants import TOTAL, networks

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 REFERENCE = re.compile(r"<secret:([^>]*)>")
 """The pattern of a secret's reference in configuration. Its group is the secret's name."""
+UNKNOWN_SECRET = "secret:?"  # noqa: S105 - stands for a secret
+"""The reference that replaces a secret whose value is in a text, in clear text, as a hash or obfuscated. The value itself is never kept."""
 HIDDEN = "<hidden>"
 """The text that replaces a secret that was taken out (``gate``)."""
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -44,6 +46,12 @@ class Secret:
 
     def __str__(self) -> str:
         return f"<secret:{self.name}>"
+
+
+def reference(text: str) -> str:
+    """Return the reference ``secret:NAME`` that a text is, in angle brackets. For any other text, return ``UNKNOWN_SECRET``."""
+    match = REFERENCE.fullmatch(text)
+    return f"secret:{match[1]}" if match else UNKNOWN_SECRET
 
 
 def secrets(text: str) -> tuple[Secret, ...]:

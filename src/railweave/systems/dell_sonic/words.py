@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.model.config.codecs import whole
-from railweave.model.config.secret_words import REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,12 +28,6 @@ def numbers(text: str, most: int) -> tuple[int, ...]:
 def unquoted(text: str) -> str:
     """Return a text without the quotation marks around it."""
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
-
-
-def secret(text: str) -> str:
-    """Return the reference to a secret, ``secret:NAME``. If the text contains a value instead, return ``secret:?``."""
-    match = REFERENCE.fullmatch(unquoted(text))
-    return f"secret:{match[1]}" if match else "secret:?"
 
 
 def fewest(values: Iterable[T]) -> T | None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
-from railweave.model.config.secret_words import REFERENCE
 from railweave.systems.junos.tree import quoted
 
 if TYPE_CHECKING:
@@ -25,9 +24,6 @@ FAMILIES: dict[str, Family] = {"inet": "ipv4", "inet6": "ipv6"}
 
 NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing is bound
 """The placeholder address in the model if the text lacks a required address."""
-
-UNKNOWN_SECRET = "secret:?"  # noqa: S105 - stands for a secret
-"""The reference that replaces a secret whose value is in the text, in clear text, as a hash or obfuscated. The value itself is never kept."""
 
 _SPEED = re.compile(r"(\d{1,4})g", re.IGNORECASE)
 
@@ -54,12 +50,6 @@ def interface_address(text: str) -> InterfaceAddress:
 def network(text: InterfaceAddress) -> Prefix:
     """Return the prefix that contains an interface address."""
     return text.prefix
-
-
-def secret(text: str) -> str:
-    """Return the reference of a secret, ``secret:NAME``. If the text has a value instead of a reference, return ``secret:?``."""
-    match = REFERENCE.fullmatch(text)
-    return f"secret:{match[1]}" if match else UNKNOWN_SECRET
 
 
 def gbps(text: str) -> int:

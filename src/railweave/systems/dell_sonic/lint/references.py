@@ -5,27 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, has, select
-from railweave.model.config.statements import Name
 from railweave.model.findings.registry import check
 from railweave.systems.dell_sonic.statements import TABLES
+from railweave.systems.statement_tables import References, undefined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-Forms = tuple[str, ...]
-
-REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
+REFERENCES: References = {
     **{
         kind: (((f"qos map {kind} <name>",),), (("interface **", f"qos-map {kind} <name>"),))
         for kind in ("dot1p-tc", "tc-dscp", "tc-dot1p", "pfc-priority-pg")
     },
     "profile": ((("buffer profile <name> **",),), (("interface **", "buffer queue * <name>"),)),
 }
-"""By kind of name: (the commands that define such a name, the commands that use it).
-
-The rows of statement tables state the same for the names in them.
-"""
+"""The names that no row of a statement table has."""
 
 
 @check(
@@ -35,15 +30,7 @@ The rows of statement tables state the same for the names in them.
 )
 def references(root: list[Section]) -> Iterator[str]:
     """Every name that a command uses is defined."""
-    names = [name for table in TABLES for name in table.names(root)]
-    known = {(name.kind, name.name) for name in names if not name.refers}
-    used = [name for name in names if name.refers]
-    for kind, (defining, using) in REFERENCES.items():
-        known |= {(kind, line["name"]) for forms in defining for line in select(root, *forms)}
-        used += [Name(kind, line["name"], line.path, refers=True) for forms in using for line in select(root, *forms)]
-    yield from (
-        f"{name.path}: there is no {name.kind} {name.name}" for name in used if (name.kind, name.name) not in known
-    )
+    yield from (f"{name.path}: there is no {name.kind} {name.name}" for name in undefined(root, TABLES, REFERENCES))
 
 
 @check(

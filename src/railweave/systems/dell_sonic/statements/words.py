@@ -6,6 +6,7 @@ from functools import partial
 
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.model.config.codecs import needed, whole
+from railweave.model.config.secret_words import reference
 from railweave.model.config.statements import Codec
 from railweave.systems.dell_sonic import words
 from railweave.systems.dell_sonic.tree import quoted
@@ -17,7 +18,7 @@ HOST = Codec(r"\S+", says="text")
 TEXT = Codec(r'(?:"[^"]*"|\S+)', words.unquoted, quoted, word=r".+", says="text")
 ADDRESS = Codec(ADDRESS_FORM, Address.read, says="address")
 INTERFACE_ADDRESS = Codec(r"[0-9a-f.:]+/\d+", InterfaceAddress.read, says="prefix")
-SECRET = Codec(r"\S+", words.secret, "<{}>".format, says="secret")
+SECRET = Codec(r"\S+", lambda text: reference(words.unquoted(text)), "<{}>".format, says="secret")
 
 
 def _asn(text: str) -> int:

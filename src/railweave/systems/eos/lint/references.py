@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, select
-from railweave.model.config.statements import Name
 from railweave.model.findings.registry import check
 from railweave.systems.eos.statements.bgp import ROUTING
 from railweave.systems.eos.statements.policy import POLICIES
+from railweave.systems.statement_tables import References, undefined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-Forms = tuple[str, ...]
 BGP = ("router bgp *", "**")
 """The forms of BGP lines, also in VRFs and address families."""
 
-REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
+REFERENCES: References = {
     "QoS profile": ((("qos profile <name>",),), (("interface *", "service-profile <name>"),)),
     "queue profile": (
         (("platform trident mmu queue profile <name>",),),
@@ -56,26 +55,16 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
         (("management api **", "**", "ssl profile <name>"),),
     ),
 }
-"""By kind of name: (the lines that define such a name, the lines that use it).
-
-The rows of statement tables state the same for the names in them.
-"""
+"""The names that no row of a statement table has."""
 
 
 @check(
     "eos-undefined", why="EOS takes the line and does nothing, or denies everything", fix="define it, or leave it out"
 )
-def undefined(root: list[Section]) -> Iterator[str]:
+def undefined_names(root: list[Section]) -> Iterator[str]:
     """Every name that a line uses is defined."""
-    names = [name for table in (POLICIES, ROUTING) for name in table.names(root)]
-    known = {(name.kind, name.name) for name in names if not name.refers}
-    used = [name for name in names if name.refers]
-    for kind, (defining, using) in REFERENCES.items():
-        known |= {(kind, line["name"]) for forms in defining for line in select(root, *forms)}
-        used += [Name(kind, line["name"], line.path, refers=True) for forms in using for line in select(root, *forms)]
-    for name in used:
-        if (name.kind, name.name) not in known:
-            yield f"{name.kind} {name.name} is not defined: {name.path}"
+    for name in undefined(root, (POLICIES, ROUTING), REFERENCES):
+        yield f"{name.kind} {name.name} is not defined: {name.path}"
 
 
 @check(

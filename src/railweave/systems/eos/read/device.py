@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.model.config.number_ranges import numbers
+from railweave.model.config.secret_words import reference
 from railweave.model.device.model import (
     DeviceConfig,
     Gateway,
@@ -29,7 +30,7 @@ from railweave.systems.eos.read.overlay import gateway, vlans
 from railweave.systems.eos.read.ports import PORT, Port, ports, vlans_of
 from railweave.systems.eos.read.qos import QosProfiles, balancing, profiles, qos
 from railweave.systems.eos.read.settings import bfd_of
-from railweave.systems.eos.read.values import Stanzas, address, number, peer_of, prefix, secret
+from railweave.systems.eos.read.values import Stanzas, address, number, peer_of, prefix
 from railweave.systems.eos.statements.bgp import EOS_BFD
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def isis(
         passive=tuple(gateway.port or gateway.name for name, gateway in gateways.items() if name in quiet),
         families=tuple(dict.fromkeys(families)),
         maximum_ecmp=width,
-        key=secret(key["secret"]) if key else None,
+        key=reference(key["secret"]) if key else None,
         bfd=_bfd(stanzas, there),
     )
 

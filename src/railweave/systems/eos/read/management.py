@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
+from railweave.model.config.secret_words import UNKNOWN_SECRET, reference
 from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule, Sources
 from railweave.model.device.management import (
     Aaa,
@@ -22,7 +23,7 @@ from railweave.model.device.management import (
     User,
 )
 from railweave.systems.eos.read.ports import vrfs
-from railweave.systems.eos.read.values import UNKNOWN_SECRET, Stanzas, number, prefix, secret
+from railweave.systems.eos.read.values import Stanzas, number, prefix
 from railweave.systems.eos.statements import read_lldp
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _servers(taking: SectionReader, word: str, port_word: str) -> Iterator[Login
         port = number(options[port_word], 1, 65535) if port_word in options else None
         if timeout is None or options.keys() - {"vrf", "timeout", "key", port_word} or len(words) % 2 != len(words) % 2:
             taking.leave(line)
-        yield LoginServer(line["host"], secret(options.get("key", "")), port, timeout or _TIMEOUT)
+        yield LoginServer(line["host"], reference(options.get("key", "")), port, timeout or _TIMEOUT)
 
 
 def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
@@ -388,7 +389,7 @@ def _users(taking: SectionReader) -> dict[str, User]:
         privilege, role = options.get("privilege", "1"), options.get("role", "")
         password = None
         if "secret" in words and len(words) > words.index("secret") + 1:
-            password = secret(words[-1])
+            password = reference(words[-1])
         elif words[-1] != "nopassword":
             taking.leave(line)
             continue
@@ -420,7 +421,7 @@ def _snmp(taking: SectionReader) -> Snmp | None:
         words = line.line.split()
         options = dict(zip(words, words[2:], strict=False))  # ``auth sha256 KEY``: the key is two words on
         if options.get("auth") and options.get("priv"):
-            users[line["name"]] = SnmpUser(secret(options["auth"]), secret(options["priv"]))
+            users[line["name"]] = SnmpUser(reference(options["auth"]), reference(options["priv"]))
         else:
             taking.leave(line)
     targets = [line["host"] for line in taking.each("snmp-server host <host> **")]
@@ -430,7 +431,7 @@ def _snmp(taking: SectionReader) -> Snmp | None:
     return Snmp(
         location=place["text"] if place else "",
         contact=contact["text"] if contact else "",
-        community=secret(community["name"]) if community else None,
+        community=reference(community["name"]) if community else None,
         users=users,
         trap_targets=tuple(dict.fromkeys(targets)),
         clients=snmp_clients(taking, community),

@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
+from railweave.model.config.secret_words import reference
 from railweave.model.device.model import Macsec
 from railweave.model.device.port_model import ETHERNET_HEADER
-from railweave.systems.eos.read.values import Stanzas, interface_address, number, numbers, secret
+from railweave.systems.eos.read.values import Stanzas, interface_address, number, numbers
 from railweave.systems.eos.render.keys import CIPHERS
 from railweave.systems.eos.render.ports import FEC_LINES
 
@@ -230,5 +231,5 @@ def _macsec(taking: SectionReader) -> dict[str, Macsec]:
                 continue
             word = ciphers.get(cipher["word"] if cipher else "", "gcm-aes-128")
             suite = cast('Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"]', word)
-            profiles[header["name"]] = Macsec(key["name"], secret(key["secret"]), suite)
+            profiles[header["name"]] = Macsec(key["name"], reference(key["secret"]), suite)
     return profiles

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.model.config.secret_words import reference
 from railweave.model.device.management import Authentication
 from railweave.model.device.timers import Bfd
-from railweave.systems.eos.read.values import number, secret
+from railweave.systems.eos.read.values import number
 
 if TYPE_CHECKING:
     from railweave.model.config.sections import SectionReader, SelectedLine
@@ -30,5 +31,5 @@ def key_profiles(taking: SectionReader) -> dict[str, Authentication]:
                 if place is None or header["name"] in profiles:
                     taking.leave(line)
                 else:
-                    profiles[header["name"]] = Authentication(secret(line["secret"]), "ao-aes-128-cmac", place)
+                    profiles[header["name"]] = Authentication(reference(line["secret"]), "ao-aes-128-cmac", place)
     return profiles

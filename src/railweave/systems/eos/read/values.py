@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 MOST_NAMES = 4096
 """The largest number of ports or VLANs in a range."""
 
-UNKNOWN_SECRET = "secret:?"  # noqa: S105 - says that there is a secret, and not which
-"""The reference that replaces a secret whose value the text contains, in clear text or hashed. The value itself is never kept."""
-
 _HIDDEN = re.compile(
     r"((?:(?<![-\w])(?:key \S+ [078]a?(?= \S)|secret|password|key(?! \S+ [078]a? )|snmp-server community|version (?:1|2c)|auth \S+|priv \S+"
     r"|message-digest-key|authentication-key)(?: (?:\d{1,5}|\da|sha\d{1,3}|md5)(?= ))*+ )|cvauth=\w+,)"
@@ -32,7 +29,6 @@ _HIDDEN = re.compile(
 """Words before a secret, and the secret."""
 
 _NUMBER = re.compile(r"[0-9]{1,10}")
-_REFERENCE = re.compile(r"<(secret:[^<>\s]+)>")
 _KIND = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?")
 _LAST = re.compile(r"((?:\d+/)*)(\d+)(?:-(\d+))?")
 
@@ -68,12 +64,6 @@ def interface_address(text: str) -> InterfaceAddress | None:
         return InterfaceAddress.read(text) if "%" not in text else None
     except ValueError:
         return None
-
-
-def secret(text: str) -> str:
-    """Return the reference to a secret. If the text has a value instead of a reference, return ``UNKNOWN_SECRET``; the value is dropped."""
-    match = _REFERENCE.fullmatch(text)
-    return match[1] if match else UNKNOWN_SECRET
 
 
 def redacted(line: str) -> str:

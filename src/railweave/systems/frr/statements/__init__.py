@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import InterfaceAddress, Prefix
 from railweave.model.config.codecs import choice
-from railweave.model.config.secret_words import REFERENCE
+from railweave.model.config.secret_words import reference
 from railweave.model.config.statements import Codec
 
 if TYPE_CHECKING:
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 def unprinted(field: str, nos: str = "frr") -> int:
     """Return the number that a field has without a statement. Raises ``KeyError`` if ``system.yaml`` has no such default."""
     return int(catalog().systems[nos].reads.defaults[field].value or 0)
-
-
-def secret(text: str) -> str:
-    """Return the reference to a secret, ``secret:NAME``. If the text has a value instead, return ``secret:?``."""
-    reference = REFERENCE.fullmatch(text)
-    return f"secret:{reference[1]}" if reference else "secret:?"
 
 
 def _prefix(text: str) -> Prefix:
@@ -45,7 +39,7 @@ def _address(text: str, family: Family) -> InterfaceAddress:
 FAMILY = choice({"ipv4": "ip", "ipv6": "ipv6"})
 TEXT = Codec(r"\S+(?: \S+)*", word=r".+", says="text")
 WORD = Codec(r"\S+", says="word")
-SECRET = Codec(r"\S+", secret, "<{}>".format, says="secret")
+SECRET = Codec(r"\S+", reference, "<{}>".format, says="secret")
 PREFIX = Codec(r"[0-9a-f.:]+/\d+", _prefix, says="prefix")
 IPV4 = Codec(r"[0-9a-f.:]+/\d+", partial(_address, family="ipv4"), says="prefix")
 IPV6 = Codec(r"[0-9a-f.:]+/\d+", partial(_address, family="ipv6"), says="prefix")

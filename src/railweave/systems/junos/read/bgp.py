@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.model.config.addresses import Address, Family, Prefix
+from railweave.model.config.secret_words import reference
 from railweave.model.device.bgp_model import ways_to_one_as, with_bfd
 from railweave.model.device.management import Authentication
 from railweave.model.device.model import Bgp, BgpGroup, FabricAdvertise, Policy, Session
@@ -13,7 +14,7 @@ from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.policies import AND, PolicyOptions
-from railweave.systems.junos.words import FAMILIES, Word, address, asn, secret, statements, unprinted
+from railweave.systems.junos.words import FAMILIES, Word, address, asn, statements, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -226,7 +227,7 @@ def _discovered(group: Group) -> None:
 
 def _key(word: Word, top: Word) -> Authentication | None:
     """The key of a group's sessions: TCP MD5, or the first key of a chain for TCP-AO."""
-    key = word.read(secret, "authentication-key")
+    key = word.read(reference, "authentication-key")
     if key is not None:
         return Authentication(key)
     chain = word.value("authentication-key-chain")
@@ -236,7 +237,7 @@ def _key(word: Word, top: Word) -> Authentication | None:
     named = top.at_path("security", "authentication-key-chains", "key-chain", chain, "key")
     for entry in named.below.values() if named is not None else ():
         algorithm = entry.value("ao-attribute", "cryptographic-algorithm") if ao else None
-        key, number = entry.read(secret, "secret"), entry.read(int, "ao-attribute", "send-id")
+        key, number = entry.read(reference, "secret"), entry.read(int, "ao-attribute", "send-id")
         if algorithm not in _AO or key is None or number is None:
             continue
         entry.take()

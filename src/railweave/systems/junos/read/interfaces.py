@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
+from railweave.model.config.secret_words import reference
 from railweave.model.device.model import Interface, Macsec, Split
 from railweave.model.device.port_model import ETHERNET_HEADER, far_end, router_of, with_parts
 from railweave.systems.junos.read.ports import PORT, Port, Unit
 from railweave.systems.junos.render.interfaces import port_order
-from railweave.systems.junos.words import Word, gbps, secret, unprinted
+from railweave.systems.junos.words import Word, gbps, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -241,7 +242,7 @@ def macsec(top: Word) -> dict[str, Macsec]:
     for association in here.entries("connectivity-association"):
         name, key, suite = (
             association.value("pre-shared-key", "ckn"),
-            association.read(secret, "pre-shared-key", "cak"),
+            association.read(reference, "pre-shared-key", "cak"),
             association.value("cipher-suite"),
         )
         association.value("security-mode")

@@ -11,12 +11,13 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from railweave.model.config.secret_words import reference
 from railweave.model.device.model import Isis, IsisPort, Ospf, OspfPort
 from railweave.systems.junos import changes
 from railweave.systems.junos.parse import KEYED, NAMES_BELOW
 from railweave.systems.junos.read.bgp import agreed, liveness, peer_of
 from railweave.systems.junos.tree import Statement, pathset, wordset
-from railweave.systems.junos.words import FAMILIES, Word, secret, unprinted
+from railweave.systems.junos.words import FAMILIES, Word, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -92,7 +93,7 @@ def _key(word: Word, level: str, statement: str) -> str | None:
         return None
     here.take()
     here.value(f"{statement}-type")
-    return here.read(secret, f"{statement}-key")
+    return here.read(reference, f"{statement}-key")
 
 
 def _net(top: Word) -> str:

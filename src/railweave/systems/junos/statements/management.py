@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.codecs import choice, in_range
+from railweave.model.config.secret_words import reference
 from railweave.model.config.statements import Codec, each, fixed, line, part, passed
 from railweave.model.device.management import Syslog
 from railweave.systems.junos import words
@@ -36,7 +37,7 @@ def _of_family(text: str, family: Family) -> Address:
 
 WORD = Codec(r"\S+", says="word")
 TEXT = Codec(r".+", says="text")
-SECRET = Codec(r"\S+", words.secret, _reference, says="secret")
+SECRET = Codec(r"\S+", reference, _reference, says="secret")
 ADDRESS = Codec(r"[0-9a-f.:]+", words.address, says="address")
 PREFIX = Codec(r"[0-9a-f.:]+/\d+", words.prefix, says="prefix")
 ADDRESSES: dict[Family, Codec] = {

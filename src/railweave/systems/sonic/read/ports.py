@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
+from railweave.model.config.secret_words import reference
 from railweave.model.device.model import Interface, Macsec, Split
 from railweave.model.device.port_model import ETHERNET_HEADER, Fec, far_end, neighbor_of, router_of
 from railweave.systems.frr.read.text import interface_address, number
-from railweave.systems.frr.statements import secret
 from railweave.systems.frr.statements.ports import Port
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _macsec(tables: Rows, row: Row) -> Macsec | None:
     cipher: Cipher | None = next((known for known in _CIPHERS if known == suite), None)
     if cipher is None:
         profile.leave("cipher_suite")
-    return Macsec(name, secret(profile.text("primary_cak")), cipher or "gcm-aes-128")
+    return Macsec(name, reference(profile.text("primary_cak")), cipher or "gcm-aes-128")
 
 
 def port_number(name: str) -> int:
