@@ -12,8 +12,7 @@ from railweave.model.config.codecs import in_range
 from railweave.model.device.build import device_config
 from railweave.systems.dell_sonic import render as dell_sonic
 from railweave.systems.dell_sonic.lint import lint
-from railweave.systems.dell_sonic.lint.commands import match
-from railweave.systems.dell_sonic.lint.grammar import GRAMMAR, TOP
+from railweave.systems.dell_sonic.lint.grammar import GRAMMAR, TOP, match
 from railweave.systems.dell_sonic.tree import parse
 
 

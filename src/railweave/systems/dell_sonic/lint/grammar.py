@@ -1,4 +1,4 @@
-"""Commands of Enterprise SONiC by mode, each with the public document that contains it.
+"""Commands of Enterprise SONiC by mode, each with the public document that contains it, and the rule that every command is one of them.
 
 Sources:
 - ``guide`` is the Thor2 guide, sections 2.4.1.3 and 2.5.2;
@@ -11,12 +11,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from railweave.model.config.codecs import in_range
+from railweave.model.findings.registry import check
 from railweave.systems.dell_sonic.statements import TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.model.config.sections import Section
     from railweave.model.config.statements import Form, Statements
 
 TOP = "configure"
@@ -131,3 +136,30 @@ _NOT_READ = {
 """Commands of modes that tables open, which no row has: they are not read."""
 for _mode, _commands in _NOT_READ.items():
     GRAMMAR[_mode] += _commands
+
+
+@check(
+    "dell-command",
+    why="no public document has it in this place, so the switch is expected to refuse it",
+    fix="correct it if it is yours (`extra:`); otherwise report it",
+)
+def known_commands(root: list[Section]) -> Iterator[str]:
+    """Every command is in a public document of Enterprise SONiC, in the same section."""
+    return _unknown(root, TOP)
+
+
+def _unknown(sections: list[Section], mode: str) -> Iterator[str]:
+    for section in sections:
+        command = match(section.line, mode)
+        if command is None:
+            yield f"{section.line!r} is no command that is known in mode {mode}"
+        elif section.body and command.opens is None:
+            yield f"{section.line!r} is no command that is known as one that others stand below"
+        elif command.opens is not None:
+            yield from _unknown(section.body or [], command.opens)
+
+
+@lru_cache(maxsize=1 << 16)
+def match(line: str, mode: str) -> Command | None:
+    """Return the command of a mode that matches a line, or None if no command does."""
+    return next((command for command in GRAMMAR[mode] if command.pattern.fullmatch(line)), None)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import FAMILIES, Address, Family, InterfaceAddress
 from railweave.model.config.sections import has, select
 from railweave.model.device.management import Authentication
-from railweave.systems.eos.read.settings import key_profiles
-from railweave.systems.eos.read.values import address, interface_names, neighbor, peer_of
+from railweave.systems.eos.read.values import address, interface_names, key_profiles, neighbor, peer_of
 from railweave.systems.eos.statements.bgp import DETECTION, EOS_BFD, INTERFACE, ROUTING, Evpn, Peer, PeerFamily, Router
 from railweave.systems.eos.statements.bgp import Family as Unicast
 from railweave.systems.frr.meaning.ports import Subnets

@@ -29,8 +29,7 @@ from railweave.systems.eos.read.management import control_plane, management
 from railweave.systems.eos.read.overlay import gateway, vlans
 from railweave.systems.eos.read.ports import PORT, Port, ports, vlans_of
 from railweave.systems.eos.read.qos import QosProfiles, balancing, profiles, qos
-from railweave.systems.eos.read.settings import bfd_of
-from railweave.systems.eos.read.values import Stanzas, address, number, peer_of, prefix
+from railweave.systems.eos.read.values import Stanzas, address, bfd_of, number, peer_of, prefix
 from railweave.systems.eos.statements.bgp import EOS_BFD
 
 if TYPE_CHECKING:
