@@ -124,7 +124,7 @@ def servers_named(catalog: Catalog, word: str) -> list[str]:
     """Return the server models that match a word.
 
     An exact match with the name of a server or of its GPU NIC comes first. Otherwise, the word may be any part of either name. Case,
-    spaces, hyphens and underscores do not matter: ``ConnectX7`` is ``connectx-7``.
+    spaces, hyphens and underscores do not matter: "ConnectX7" is ``connectx-7``.
     """
     nics = {name: model.nics["gpu"].nic for name, model in catalog.servers.items() if "gpu" in model.nics}
     plain = _plain(word)
