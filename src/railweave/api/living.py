@@ -12,7 +12,7 @@ from railweave.api.verbs import Check, Collect, FillInventory, FleetCheck, Fleet
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
-from railweave.outputs.folder.sources import lines_of, load, network_of, path_of
+from railweave.outputs.folder.sources import fields_of, load, network_of, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,7 +143,7 @@ def check(options: Check) -> CheckResult:
         only=options.only,
         all_routes=options.all_routes,
         allow_unseen=options.allow_unseen,
-        line=lines_of(options.source),
+        line=fields_of(options.source),
     )
     if options.lab:
         from railweave.live.lab.check import check as of_lab

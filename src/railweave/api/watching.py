@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.api.options import verb
 from railweave.api.site_verbs import ExportPrometheus, Watch
 from railweave.api.sites import asking_of
-from railweave.outputs.folder.sources import lines_of, load, path_of
+from railweave.outputs.folder.sources import fields_of, load, path_of
 from railweave.writing import write_below
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def watch(options: Watch) -> None:
     receives = None if options.syslog is None else starting.address_of("--syslog", options.syslog)
     store = path_of(options.store)
     wanted = starting.WatchSettings(options.interval, store, options.webhook, options.alertmanager, receives)
-    line = lines_of(fabric)
+    line = fields_of(fabric)
     site = asking_of(
         fabric,
         lab=options.lab,

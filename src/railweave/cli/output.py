@@ -96,7 +96,7 @@ def print_findings(findings: Sequence[Finding], *, least: tuple[str, ...] = ("er
     for finding in findings:
         if finding.severity not in least:
             continue
-        place = f" ({finding.file}:{finding.line})" if finding.line else f" ({finding.file})" if finding.file else ""
+        place = f" ({finding.place})" if finding.place else ""
         head = typer.style(finding.severity, fg=_COLORS[finding.severity])
         typer.echo(f"{head} [{finding.id}] {finding.where}: {finding.what}{place}")
         for text in (finding.why, f"-> {finding.fix}" if finding.fix else ""):

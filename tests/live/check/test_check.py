@@ -80,7 +80,7 @@ def test_swapped_cables_are_one_finding_everywhere(file: Path, network: Network,
     code, out = run("check", file, folder, *FRR, "--html", page, "--junit", document)
     assert code == 1
     assert f"error [cables-swapped] {leaf} {first} and {second}: " in out
-    assert "(pod1.yaml:4)" in out  # the topology
+    assert "(pod1.yaml fabrics.backend.topology.links_per_spine: default 1 of fabric-file.md)" in out
     do = f"at {leaf}, exchange the cables in {first} and {second}"
     assert re.search(rf"^  \[ \]   {leaf}  {first} and {second}  {do}  the cables in", out, re.MULTILINE)
     assert out.endswith(
@@ -217,7 +217,7 @@ def test_answers_of_a_router_in_a_lab(tmp_path: Path) -> None:
     silent = [one.where for one in found.findings if one.id == "device-silent"]
     assert len(silent) == len(found.devices) - 1
     causes = [one for one in found.findings if one.severity != "info"]
-    assert all(one.file == "evpn-gpu-isolation.yaml" and one.line > 1 for one in causes)
+    assert all(one.file == "evpn-gpu-isolation.yaml" and one.field for one in causes)
     assert {one.device for one in found.tasks} <= set(found.devices)
 
 

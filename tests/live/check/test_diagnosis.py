@@ -11,6 +11,7 @@ from railweave.analysis.checks.subject import Subject
 from railweave.analysis.expect import Expected, expected
 from railweave.live.check import NetworkStates, diagnose
 from railweave.model.findings import Finding
+from railweave.model.intent.reading.source import Asked
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.ports import Lane, PfcCounters, PortQueues, Queue
 from railweave.model.state.protocols import BgpSession, LldpNeighbor, NextHop, Route
@@ -245,11 +246,11 @@ def test_light_and_what_follows() -> None:
     assert told(diagnose(changed(one, leaf, optics={**optics, port: dim}))) == [("optic-alarm", f"{leaf} {port}")]
 
 
-def test_a_finding_ends_at_the_line_of_the_fabric_file() -> None:
+def test_a_finding_ends_at_the_field_of_the_fabric_file() -> None:
     one = living()
     without = replace(one, states={device: state for device, state in one.states.items() if device != "spine4"})
-    [finding] = diagnose(without, lambda keys: ("h100-rlb.yaml", len(keys)))
-    assert (finding.file, finding.line) == ("h100-rlb.yaml", 3)
+    [finding] = diagnose(without, lambda fields: Asked("h100-rlb.yaml", 10, ".".join(fields[-1].keys)))
+    assert finding.place == "h100-rlb.yaml:10 fabrics.backend.topology.spines"
 
 
 def test_a_route_of_a_tenant_leaves_by_the_tunnel() -> None:

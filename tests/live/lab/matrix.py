@@ -29,7 +29,7 @@ from railweave.live.lab.check import compared
 from railweave.live.lab.frr import held_sessions
 from railweave.model.findings import Finding, Severity
 from railweave.model.state.capture import Capture, read_capture
-from railweave.outputs.folder.sources import lines_of
+from railweave.outputs.folder.sources import fields_of
 from tests.conftest import EXAMPLES, example
 from tests.live.lab.faults import KINDS, Bench, Fault
 from tests.live.lab.machine import lab
@@ -106,7 +106,7 @@ class Trial:
 
     def __init__(self, fabric: Path, place: Path, seed: int) -> None:
         self.fabric, self.place, self.seed = fabric, place, seed
-        self.line = lines_of(fabric)
+        self.line = fields_of(fabric)
         self.before: Capture | None = None
         self.number = 0
 

@@ -16,6 +16,7 @@ import pytest
 
 from railweave.model.device.build import device_config
 from railweave.model.findings import Finding
+from railweave.model.intent.reading.source import Asked
 from railweave.model.state.device_state import Commit, DeviceState
 from railweave.operations.deploy import journal
 from railweave.operations.watch.anomalies import Anomalies, Anomaly
@@ -93,7 +94,7 @@ def test_neighbors_are_told_apart_by_name_and_address() -> None:
 def validator_and_states() -> tuple[Validator, dict[str, DeviceState]]:
     network = example("h100-rlb")
     configs = {one.name: device_config(network, one.name) for one in network.switches}
-    validator = Validator(network, configs, window_s=30, line=lambda keys: ("h100-rlb.yaml", len(keys)))
+    validator = Validator(network, configs, window_s=30, line=lambda fields: Asked("h100-rlb.yaml", len(fields)))
     asked = validator._questions
     return validator, {
         name: replace(perfect(one), answered=frozenset(question.name for question in asked[name]))
@@ -291,7 +292,7 @@ def test_alerts_are_as_alertmanager_takes_them() -> None:
     closed = known.see([], 1_800_000_100)
     first, last = alerts(opened + closed)
     assert first["labels"] == {"alertname": "port-down", "severity": "error", "device": "leaf1", "port": "et-0/0/1"}
-    assert first["annotations"]["intention"] == "fabric.yaml line 12"
+    assert first["annotations"]["intention"] == "fabric.yaml:12"
     assert (first["startsAt"], first.get("endsAt")) == ("2027-01-15T08:00:00.000+00:00", None)
     assert last["labels"] == first["labels"], "it is the same alert"
     assert last["endsAt"] == "2027-01-15T08:01:40.000+00:00"

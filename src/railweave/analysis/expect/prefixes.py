@@ -213,7 +213,7 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
         expected.append(
             Tenant(
                 device=config.name,
-                because=because,
+                because=(*because, vrf.name),
                 vrf=vrf.name,
                 vni=vrf.vni,
                 route_distinguisher=vrf.route_distinguisher,
@@ -233,7 +233,7 @@ def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> l
     return [
         SharedPrefix(
             device=config.name,
-            because=because,
+            because=(*because, vrf.name),
             vrf=vrf.name,
             prefix=Prefix(prefix),
             leaves=routes.shared.leaves(config.name, vrf.name, prefix),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.live.check.living import Deviation, NetworkStates, link_and_ends
+from railweave.live.check.living import OF_CABLE, Deviation, NetworkStates, link_and_ends
 from railweave.live.check.ports import End, end_of, ends_by_name, of_port, short
 from railweave.model.findings.registry import Rule
 
@@ -22,6 +22,7 @@ SWAPPED = Rule(
     "Two cables are in each other's ports.",
     why="the link ends on another device or port than designed, and so in the wrong AS, path color or rail",
     fix="exchange the two cables at the ports that are named",
+    asked=OF_CABLE,
 )
 WRONG = Rule(
     "cable-wrong",
@@ -30,6 +31,7 @@ WRONG = Rule(
     "A cable leads to another device or port than the design has.",
     why="the link ends on another device or port than designed, and so in the wrong AS, path color or rail",
     fix="move the cable to the port that is named",
+    asked=OF_CABLE,
 )
 MISSING = Rule(
     "neighbor-missing",
@@ -38,6 +40,7 @@ MISSING = Rule(
     "A port between switches is up, and LLDP hears nobody on it.",
     why="nobody can tell where the cable leads",
     fix="switch LLDP on at the other end, or follow the cable by hand",
+    asked=("management.lldp",),
 )
 
 
@@ -48,6 +51,7 @@ UNCLEAR = Rule(
     "LLDP does not tell which port is at the other end of a cable: it gives a MAC address or a number of the neighbor's own.",
     why="two cables to the same device may be in each other's ports",
     fix="have the neighbor announce names of ports (lldpd: `configure lldp portidsubtype ifname`), or give MAC addresses in the inventory",
+    asked=("management.lldp",),
 )
 _MOST_NAMED = 3
 """The largest number of ports that one finding names."""

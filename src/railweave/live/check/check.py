@@ -26,6 +26,7 @@ from railweave.live.check.subjects import SUBJECTS
 from railweave.live.collect.plan import asks_tables, questions
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
+from railweave.model.intent.reading.source import Asked
 from railweave.model.state.host_state import HOST, read_hosts
 from railweave.pages.table import Cell, Column, Table
 from railweave.systems.reading import read_states
@@ -33,9 +34,9 @@ from railweave.systems.reading import read_states
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from railweave.model.device.expected import Keys
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
+    from railweave.model.intent.reading.source import Field
     from railweave.model.network.model import Network
     from railweave.model.state.capture import Capture
     from railweave.model.state.device_state import DeviceState
@@ -309,14 +310,14 @@ class Criteria:
     - ``all_routes``: True to compare every route. False compares only example routes and the number of routes if a
       table is large (``analysis.expect.prefixes.whole_tables``).
     - ``allow_unseen``: the names of subjects that may stay unseen.
-    - ``line``: a function that returns the file and line of a part of the fabric file.
+    - ``line``: a function that returns the place of the first field, of several, that the fabric file has.
     """
 
     before: Capture | None = None
     only: Sequence[str] = ()
     all_routes: bool = False
     allow_unseen: Sequence[str] = ()
-    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)
+    line: Callable[[Sequence[Field]], Asked] = lambda _: Asked()
 
 
 USUAL = Criteria()
@@ -498,5 +499,5 @@ def _case(device: str, rule: str, findings: list[Finding], unseen: str) -> ET.El
 
 
 def _text(finding: Finding) -> str:
-    place = f" ({finding.file}:{finding.line})" if finding.line else ""
+    place = f" ({finding.place})" if finding.place else ""
     return f"{finding.where}: {finding.what}{place}\n    {finding.why}\n    -> {finding.fix}"

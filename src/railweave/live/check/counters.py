@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.counting import counted
-from railweave.live.check.living import Deviation, NetworkStates
+from railweave.live.check.living import OF_CABLE, OF_COLOR, Deviation, NetworkStates
 from railweave.live.check.ports import of_port
 from railweave.model.findings.registry import Rule
 from railweave.model.state.ports import InterfaceState
@@ -152,6 +152,7 @@ DROPS = Rule(
     "A lossless queue dropped packets between two captures.",
     why="RDMA sends a lost packet again together with all that followed it",
     fix="lower the fill level at which ECN marking begins, until senders slow down before PFC and before drops",
+    asked=("qos.classes",),
 )
 INPUT_DROPS = Rule(
     "lossless-input-drops",
@@ -160,6 +161,7 @@ INPUT_DROPS = Rule(
     "Packets of a lossless class found no buffer at ingress between two captures.",
     why="the ingress buffer is exceeded, which PFC should prevent",
     fix="raise the lossless share of the buffer; if it is as designed, lower the fill level at which ECN begins",
+    asked=("qos.buffers.lossless",),
 )
 RESOURCE = Rule(
     "resource-errors",
@@ -168,6 +170,7 @@ RESOURCE = Rule(
     "A port counted resource errors between two captures.",
     why="the headroom for packets that are in flight when PFC is sent is too small for the real cables",
     fix="raise the headroom share of the buffer, or measure the cables and write their lengths into the inventory",
+    asked=("qos.buffers.headroom",),
 )
 STORM = Rule(
     "watchdog-storm",
@@ -176,6 +179,7 @@ STORM = Rule(
     "The PFC watchdog found a queue that a neighbor paused without end.",
     why="a neighbor that sends PFC without end, as a hung server or a broken NIC does, stops the traffic behind it",
     fix="look at the neighbor of the port: restart its NIC or take it out",
+    asked=("qos.pfc.watchdog",),
 )
 PFC = Rule(
     "pfc-without-ecn",
@@ -184,6 +188,7 @@ PFC = Rule(
     "A port paused or was paused, and marked nothing with ECN.",
     why="ECN should slow senders down before PFC stops them, for PFC spreads congestion to traffic that has no part in it",
     fix="lower the fill level at which ECN begins, until PFC no longer occurs",
+    asked=("qos.classes",),
 )
 SERVER = Rule(
     "server-pauses",
@@ -192,6 +197,7 @@ SERVER = Rule(
     "A server paused its leaf.",
     why="its NIC or PCIe bus cannot take what arrives, and the whole job waits for this server",
     fix="run `railweave host check` there: PCIe width and speed, and whether GPU memory is read directly",
+    asked=("qos.pfc.ports",),
 )
 ECN = Rule(
     "ecn-without-pfc",
@@ -200,6 +206,7 @@ ECN = Rule(
     "A port marked packets with ECN, and nobody paused.",
     why="senders slow down before the buffer is full, as designed; marking later may give more throughput",
     fix="if jobs are slower than predicted, raise the fill level until PFC occurs, then lower it by 5 until it stops",
+    asked=("qos.classes",),
 )
 ERRORS = Rule(
     "bit-errors",
@@ -208,6 +215,7 @@ ERRORS = Rule(
     "A port counted bit errors that were not corrected between two captures.",
     why="each such error loses a packet, and RDMA sends it again together with all that followed it",
     fix="clean the connectors, then swap the module or the cable",
+    asked=(".cabling.{cabling}.optic",),
 )
 FLAPS = Rule(
     "link-flaps",
@@ -216,6 +224,7 @@ FLAPS = Rule(
     "A link went down and came back between two captures.",
     why="every flap moves queue pairs to other links, and a job may run into a timeout",
     fix="clean the connectors, then swap the module or the cable; look whether the other end restarted",
+    asked=OF_CABLE,
 )
 COLORS = Rule(
     "colors-unequal",
@@ -224,6 +233,7 @@ COLORS = Rule(
     "The path colors of a leaf carry unequal load.",
     why="a collective ends when its busiest path color has sent everything",
     fix="compare the queue pairs of the job with `railweave paths`, and the number of queue pairs per connection",
+    asked=OF_COLOR,
 )
 
 STATES = (STORM,)

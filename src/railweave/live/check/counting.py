@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING
 
 from railweave.json_values import JsonObject
 from railweave.live.check import counters, diagnosis
-from railweave.live.check.living import Deviation, NetworkStates, Part, Visibility
+from railweave.live.check.living import Deviation, NetworkStates, Part, Visibility, asked_by
 from railweave.live.check.subjects import ANSWERS, COUNTERS, SERVER, SUBJECTS, SWITCH, Subject, SwitchAnswers, answered
 from railweave.model.findings.registry import Rule
+from railweave.model.intent.reading.source import Asked
 from railweave.model.state.question import not_running
 from railweave.pages.table import Column, Table
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from railweave.analysis.expect import Expected
     from railweave.live.check.counters import Counter
-    from railweave.model.device.expected import Keys
     from railweave.model.findings import Finding
+    from railweave.model.intent.reading.source import Field
     from railweave.model.state.device_state import DeviceState
 
 NOT_SEEN = Rule(
@@ -31,6 +32,7 @@ NOT_SEEN = Rule(
     "A device that answered did not report a part of the state that the design expects.",
     why="no one can tell whether this part is right",
     fix="collect again with a login that may run these commands; `--allow-unseen SUBJECT` accepts that a subject is not seen",
+    asked=("role.nos", "servers.{server}.model"),
 )
 
 
@@ -132,15 +134,16 @@ def compared(
     living: NetworkStates,
     left_out: Mapping[str, Collection[str]],
     allowed: Collection[str] = (),
-    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
+    line: Callable[[Sequence[Field]], Asked] = lambda _: Asked(),
 ) -> tuple[list[Finding], list[SubjectCount]]:
     """Return the findings about everything that is wrong or not seen, and the counts of every subject.
 
-    The parameters are those of ``counts``, ``unseen`` and ``diagnosis.explained``.
+    The parameters are those of ``counts``, ``unseen`` and ``diagnosis.diagnose``.
     """
     differences = diagnosis.deviations(living)
     rows = counts(living, differences, left_out)
-    return diagnosis.explained([*differences, *unseen(living, rows, allowed)], line), rows
+    every = [*differences, *unseen(living, rows, allowed)]
+    return diagnosis.explained(every, lambda deviation: line(asked_by(living, deviation))), rows
 
 
 def unseen(living: NetworkStates, rows: Iterable[SubjectCount], allowed: Collection[str]) -> Iterator[Deviation]:

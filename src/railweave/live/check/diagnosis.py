@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.live.check import cabling, counters, forwarding, identity, ports, servers, sessions, strangers, tenants
-from railweave.live.check.living import Deviation, Kind, NetworkStates, Part, link_and_ends
+from railweave.live.check.living import OF_PREFIX, Deviation, Kind, NetworkStates, Part, asked_by, link_and_ends
 from railweave.live.check.ports import same_port, short
 from railweave.live.check.sessions import bfd_as_designed, by_daemons, by_end, carried, far_end, rests_on
 from railweave.model.findings import SEVERITIES, Finding
 from railweave.model.findings.registry import Rule
+from railweave.model.intent.reading.source import Asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from railweave.model.device.expected import Adjacency, Keys, Session
+    from railweave.model.device.expected import Adjacency, Session
     from railweave.model.device.model import Session as Peering
     from railweave.model.findings import Severity
+    from railweave.model.intent.reading.source import Field
     from railweave.model.state.protocols import BgpSession, IsisAdjacency
 
 
@@ -30,6 +32,7 @@ ADJACENCY = Rule(
     "An IS-IS adjacency (level 2) of the design is missing or not up.",
     why="no route leads over its link",
     fix="look at the link first, then at the MTU, the area's network entity title and the authentication of both ends",
+    asked=(".underlay.protocol",),
 )
 _LEVEL_1 = 1
 
@@ -94,6 +97,7 @@ PREFIXES = Rule(
     "A session carries another number of prefixes than the design has.",
     why="the session is established, so nothing looks wrong, but routes are missing or too many",
     fix="compare the policies of both ends with the designed ones: `railweave drift`",
+    asked=OF_PREFIX,
 )
 
 
@@ -267,19 +271,19 @@ def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
     return replace(deviation, needs=deviation.needs | needs, breaks=breaks)
 
 
-def diagnose(living: NetworkStates, line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)) -> list[Finding]:
+def diagnose(living: NetworkStates, line: Callable[[Sequence[Field]], Asked] = lambda _: Asked()) -> list[Finding]:
     """Return the findings about everything that differs from the design. See ``explained``."""
-    return explained(deviations(living), line)
+    return explained(deviations(living), lambda deviation: line(asked_by(living, deviation)))
 
 
 def explained(
-    differences: Iterable[Deviation], line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)
+    differences: Iterable[Deviation], asked: Callable[[Deviation], Asked] = lambda _: Asked()
 ) -> list[Finding]:
     """Return deviations as findings, with the most severe first.
 
     Each cause is followed by the findings that it explains, whose severity becomes ``info``.
 
-    ``line``: a function that returns the file and line of a part of the fabric file.
+    ``asked``: a function that returns the field of the fabric file that a deviation contradicts, with its place.
     """
     seen = _once(differences)
     roots = _roots(seen)
@@ -300,8 +304,8 @@ def explained(
         seen[place] = replace(seen[place], severity=severity(place))
     findings: list[Finding] = []
     for place in sorted((index for index in range(len(seen)) if index not in roots), key=order):
-        findings.append(_finding(seen[place], line, [seen[index] for index in symptoms.get(place, ())]))
-        findings += [_finding(seen[index], line, cause=seen[place]) for index in symptoms.get(place, ())]
+        findings.append(_finding(seen[place], asked, [seen[index] for index in symptoms.get(place, ())]))
+        findings += [_finding(seen[index], asked, cause=seen[place]) for index in symptoms.get(place, ())]
     return findings
 
 
@@ -352,21 +356,23 @@ def _roots(seen: list[Deviation]) -> dict[int, int]:
 
 def _finding(
     deviation: Deviation,
-    line: Callable[[Keys], tuple[str, int]],
+    asked: Callable[[Deviation], Asked],
     explains: Iterable[Deviation] = (),
     cause: Deviation | None = None,
 ) -> Finding:
-    file, number = line(deviation.because) if deviation.because else ("", 0)
+    file, line, field = asked(deviation)
     kinds = Counter(each.rule.id for each in explains)
     more = f" This explains {counted(kinds.total(), 'more finding')}: " if kinds else ""
     description = (
         deviation.what + ("." if more else "") + more + ", ".join(f"{count} x {id_}" for id_, count in kinds.items())
     )
-    if cause is None:
-        return deviation.rule.finding(
-            deviation.where, description, file=file, line=number, severity=deviation.severity, fix=deviation.fix
-        )
-    why = f"it follows from {cause.rule.id} at {cause.where}"
     return deviation.rule.finding(
-        deviation.where, description, file=file, line=number, severity="info", why=why, fix="mend the cause first"
+        deviation.where,
+        description,
+        file=file,
+        line=line,
+        field=field,
+        severity=deviation.severity if cause is None else "info",
+        why=None if cause is None else f"it follows from {cause.rule.id} at {cause.where}",
+        fix=deviation.fix if cause is None else "mend the cause first",
     )

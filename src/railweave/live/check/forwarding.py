@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from railweave.live.check.living import OVERRIDING, Deviation, NetworkStates, Part, some
+from railweave.live.check.living import OF_PREFIX, OF_ROUTE, OF_TENANT, OVERRIDING, Deviation, NetworkStates, Part, some
 from railweave.live.check.ports import of_port, without_unit
 from railweave.live.check.sessions import carried
 from railweave.model.config.addresses import WORDS, Family
@@ -33,6 +33,7 @@ ROUTE_MISSING = Rule(
     "A device lacks a route of the design.",
     why="packets to it are dropped here",
     fix="look at the sessions that should bring it, then at the policies: `railweave drift`",
+    asked=OF_ROUTE,
 )
 ROUTE_PORTS = Rule(
     "route-ports-differ",
@@ -41,6 +42,7 @@ ROUTE_PORTS = Rule(
     "A route leaves by other ports than the design has.",
     why="queue pairs share links that were meant to be apart, or cross a longer path",
     fix="look at the sessions of the ports that are missing, then at the policies: `railweave drift`",
+    asked=("colors?.colors", ".underlay.maximum_ecmp"),
 )
 ROUTE_DROPS = Rule(
     "route-drops",
@@ -49,6 +51,7 @@ ROUTE_DROPS = Rule(
     "A device drops every packet to a prefix of the design: the route's next hop is blackhole, unreachable, Null0, discard or reject.",
     why="sessions stay up, so the other switches go on sending packets here",
     fix="take the route away that drops them: `railweave drift` shows what is configured; on Linux `ip route` shows the others",
+    asked=OF_ROUTE,
 )
 ROUTE_PROTOCOL = Rule(
     "route-protocol-differs",
@@ -57,6 +60,7 @@ ROUTE_PROTOCOL = Rule(
     "A route of another protocol is selected in place of the designed one, or inside a prefix of the design.",
     why="it stays when links go down and sends packets elsewhere: BGP's own routes are not used",
     fix="take the route away: `railweave drift` shows what is configured; on Linux `ip route` shows the others",
+    asked=(".underlay.protocol",),
 )
 NOT_FORWARDING = Rule(
     "forwarding-off",
@@ -65,6 +69,7 @@ NOT_FORWARDING = Rule(
     "A device forwards no packets of an address family, from any port or from one.",
     why="sessions stay up and routes are there, so the other switches go on sending packets here; all are dropped",
     fix="turn forwarding on (`ip forwarding`, `ip routing`, net.ipv6.conf.all.forwarding), and look at `ip rule` on Linux",
+    asked=OF_PREFIX,
 )
 ROUTE_NOT_INSTALLED = Rule(
     "route-not-installed",
@@ -73,6 +78,7 @@ ROUTE_NOT_INSTALLED = Rule(
     "A device knows a route, and does not forward by it.",
     why="the routing protocol shows the path, but packets are dropped or go elsewhere",
     fix="look at the size of the forwarding table and at the device's log",
+    asked=OF_ROUTE,
 )
 ROUTE_WEIGHTS = Rule(
     "route-weights-differ",
@@ -81,6 +87,7 @@ ROUTE_WEIGHTS = Rule(
     "The next hops of a route have unequal weights.",
     why="links that were meant to carry equal shares do not: some fill up while others are idle",
     fix="look for a weight or a bandwidth community in the policies: `railweave drift`",
+    asked=(".underlay.maximum_ecmp",),
 )
 ROUTE_COUNT = Rule(
     "route-count-differs",
@@ -89,6 +96,7 @@ ROUTE_COUNT = Rule(
     "A device forwards by another number of learned routes than the design has.",
     why="routes are missing or too many, though the examples that were compared are right",
     fix="compare route by route: `railweave check --all-routes`, with a capture of `railweave collect --all-routes`",
+    asked=OF_PREFIX,
 )
 FILTER = Rule(
     "filter-stray",
@@ -97,6 +105,7 @@ FILTER = Rule(
     "A device has a packet filter that the design does not have.",
     why="sessions may stay up while packets of servers are dropped, or the reverse",
     fix="take it away: `nft list ruleset` on Linux, the access lists or firewall filters of the ports elsewhere",
+    asked=("management.security",),
 )
 NEIGHBOR_MAC = Rule(
     "neighbor-mac-differs",
@@ -105,6 +114,7 @@ NEIGHBOR_MAC = Rule(
     "The neighbor table of a leaf has another MAC address for a NIC's address than the inventory.",
     why="packets to this NIC go to another one",
     fix="find who answers for the address; where the NIC was exchanged, take its new MAC address over: `railweave inventory fill`",
+    asked=("inventory.mac.{server}.{interface}",),
 )
 NEIGHBOR_FIXED = Rule(
     "neighbor-fixed",
@@ -113,6 +123,7 @@ NEIGHBOR_FIXED = Rule(
     "A device has a permanent neighbor entry on a port or gateway of the design.",
     why="the address stays bound to this MAC address, even if another device has the address, and packets to it may go nowhere",
     fix="delete the entry (`ip neigh del` on Linux), so that the device finds the neighbor by itself",
+    asked=(".addressing.server_mode",),
 )
 GATEWAY_ADDRESS = Rule(
     "gateway-address-differs",
@@ -121,6 +132,7 @@ GATEWAY_ADDRESS = Rule(
     "A server-facing interface lacks an address of the design.",
     why="servers have no gateway on that path",
     fix="load the designed configuration again",
+    asked=OF_PREFIX,
 )
 GATEWAY_DOWN = Rule(
     "gateway-down",
@@ -129,6 +141,7 @@ GATEWAY_DOWN = Rule(
     "A server-facing interface is down while a server port behind it should be up.",
     why="its prefixes are not advertised",
     fix="look at the server ports behind it",
+    asked=(".addressing.server_link",),
 )
 NO_ADVERTISEMENTS = Rule(
     "advertisements-not-sent",
@@ -137,6 +150,7 @@ NO_ADVERTISEMENTS = Rule(
     "A server-facing interface sends no router advertisements.",
     why="servers get no addresses (SLAAC) and no gateway",
     fix="load the designed configuration again",
+    asked=(".addressing.server_mode",),
 )
 ADVERTISEMENTS = Rule(
     "advertisements-differ",
@@ -145,6 +159,7 @@ ADVERTISEMENTS = Rule(
     "The router advertisements of a server-facing interface differ from the design.",
     why="servers keep their gateway or addresses for longer or shorter than designed, or use other ones",
     fix="load the designed configuration again",
+    asked=(".router_advertisements.{field}",),
 )
 VRF_MISSING = Rule(
     "vrf-missing",
@@ -153,6 +168,7 @@ VRF_MISSING = Rule(
     "A leaf lacks the VRF of a tenant.",
     why="the tenant's servers behind this leaf reach nobody",
     fix="load the designed configuration again",
+    asked=OF_TENANT,
 )
 VRF_DIFFERS = Rule(
     "vrf-differs",
@@ -161,6 +177,7 @@ VRF_DIFFERS = Rule(
     "The VRF of a tenant has another VNI, route distinguisher or route target than the design, or is down.",
     why="its routes do not reach other leaves, or reach another tenant",
     fix="load the designed configuration again",
+    asked=(".tenants.{tenant}.{field}", ".overlay.{field}"),
 )
 FOREIGN = Rule(
     "foreign-prefix",
@@ -169,6 +186,7 @@ FOREIGN = Rule(
     "The VRF of a tenant holds a prefix of another tenant.",
     why="the tenants reach each other: isolation is broken",
     fix="compare the route targets of both VRFs with the designed ones, and look for static routes: `railweave drift`",
+    asked=(".tenants.{tenant}.leaks",),
 )
 
 
@@ -345,7 +363,7 @@ def _neighbors(living: NetworkStates, device: Expected, state: DeviceState) -> I
             other = living.nics_by_mac.get(entry.mac)
             whose = f", that of {other}" if other else ""
             description = f"{entry.address} of {nic[0]} has MAC address {entry.mac}{whose}, the inventory has {nic[1]}"
-            yield Deviation(NEIGHBOR_MAC, device.device, description, ("servers",))
+            yield Deviation(NEIGHBOR_MAC, device.device, description, ("servers",), peer=nic[0])
 
 
 def _kind(protocol: str) -> str:
@@ -449,29 +467,29 @@ def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Dev
             description = f"{wanted.name} sends no router advertisements"
             yield Deviation(NO_ADVERTISEMENTS, wanted.device, description, wanted.because, wanted.name)
         elif wrong := _advertised(wanted.advertisements, sending):
-            description = f"{wanted.name} advertises {', '.join(wrong)}"
-            yield Deviation(ADVERTISEMENTS, wanted.device, description, wanted.because, wanted.name)
+            description = f"{wanted.name} advertises {', '.join(text for _, text in wrong)}"
+            yield Deviation(ADVERTISEMENTS, wanted.device, description, wanted.because, wanted.name, field=wrong[0][0])
 
 
-def _advertised(wanted: RouterAdvertisements, reported: RouterAdvertising) -> list[str]:
-    """Return, as sentences, the differences between the reported router advertisements and the designed ones.
+def _advertised(wanted: RouterAdvertisements, reported: RouterAdvertising) -> list[tuple[str, str]]:
+    """Return the differences between the reported router advertisements and the designed ones, as (field, sentence).
 
     The device may also report that a neighbor advertises a different value; this is included.
     """
     fields = (
-        ("an interval of {} s", reported.interval_s, wanted.max_interval),
-        ("a router lifetime of {} s", reported.lifetime_s, wanted.router_lifetime),
-        ("a hop limit of {}", reported.hop_limit, wanted.hop_limit),
-        ("a reachable time of {} ms", reported.reachable_ms, wanted.reachable_time),
-        ("a retransmit timer of {} ms", reported.retransmit_ms, wanted.retransmit_timer),
+        ("max_interval", "an interval of {} s", reported.interval_s),
+        ("router_lifetime", "a router lifetime of {} s", reported.lifetime_s),
+        ("hop_limit", "a hop limit of {}", reported.hop_limit),
+        ("reachable_time", "a reachable time of {} ms", reported.reachable_ms),
+        ("retransmit_timer", "a retransmit timer of {} ms", reported.retransmit_ms),
     )
     differences = [
-        f"{words.format(has)}, the design has {should}"
-        for words, has, should in fields
-        if has is not None and has != should
+        (field, f"{words.format(has)}, the design has {should}")
+        for field, words, has in fields
+        if has is not None and has != (should := getattr(wanted, field))
     ]
     return differences + [
-        f"another {name} than {advertisement.source}"
+        ("max_interval", f"another {name} than {advertisement.source}")
         for advertisement in reported.heard
         for name in advertisement.conflicts
     ]
@@ -485,25 +503,31 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
             yield Deviation(VRF_MISSING, wanted.device, f"there is no VRF {wanted.vrf}", wanted.because, breaks=broken)
             return
         wrong = [
-            f"{name} {has}, the design has {should}"
-            for name, has, should in (
-                ("VNI", vrf.vni, wanted.vni),
-                ("route distinguisher", vrf.route_distinguisher, wanted.route_distinguisher),
+            (field, f"{name} {has}, the design has {should}")
+            for field, name, has, should in (
+                ("vni", "VNI", vrf.vni, wanted.vni),
+                (
+                    "route_distinguisher",
+                    "route distinguisher",
+                    vrf.route_distinguisher,
+                    wanted.route_distinguisher,
+                ),
             )
             if has is not None and has != should
         ]
-        wrong += _targets("imports", vrf.import_targets, wanted.import_targets)
-        wrong += _targets("exports", vrf.export_targets, wanted.export_targets)
-        wrong += ["it is down"] if vrf.up is False else []
+        targets = _targets("imports", vrf.import_targets, wanted.import_targets)
+        targets += _targets("exports", vrf.export_targets, wanted.export_targets)
+        wrong += [("route_target", text) for text in targets]
+        wrong += [("vni", "it is down")] if vrf.up is False else []
         if wrong:
-            description = f"VRF {wanted.vrf}: {'; '.join(wrong)}"
-            yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken)
+            description = f"VRF {wanted.vrf}: {'; '.join(text for _, text in wrong)}"
+            yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken, field=wrong[0][0])
     if state.vnis is not None and wanted.vni not in state.vnis:
         description = f"VRF {wanted.vrf}: VNI {wanted.vni} is not among the device's"
-        yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken)
+        yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken, field="vni")
     elif state.vnis is not None and state.vnis[wanted.vni].up is False:
         description = f"VRF {wanted.vrf}: VNI {wanted.vni} is down"
-        yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken)
+        yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because, breaks=broken, field="vni")
 
 
 def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> list[str]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.analysis.checks import differs
 from railweave.analysis.checks.devices import saved
+from railweave.analysis.checks.differs import foremost, of_statement
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.counting import counted
 from railweave.errors import RailweaveError
-from railweave.live.check.living import Deviation, NetworkStates, Part
+from railweave.live.check.living import OF_COLOR, OF_PREFIX, Deviation, NetworkStates, Part
 from railweave.live.check.ports import short
 from railweave.live.check.sessions import carried
 from railweave.model.config.gate import Gate
@@ -44,6 +45,7 @@ SILENT = Rule(
     why="its state is not known, and links and sessions with it are probably down",
     fix="look at its power and its management port; give it `status: planned` or `failed` in the fabric file while it is not there",
     sometimes="info",
+    asked=("servers.{server}.names", ".topology.{tier}"),
 )
 UNREAD = Rule(
     "answer-not-read",
@@ -53,6 +55,7 @@ UNREAD = Rule(
     why="this part was not compared with the design",
     fix="compare it by hand; report the answer if its form is that of a supported release",
     sometimes="error",
+    asked=("role.nos", "servers.{server}.model"),
 )
 UNANSWERED = Rule(
     "question-not-answered",
@@ -61,6 +64,7 @@ UNANSWERED = Rule(
     "A device did not answer a question that it was asked.",
     why="the part of the design that the answer would show was not compared",
     fix="collect again (`railweave collect`), and check whether the login is allowed to run the command",
+    asked=("role.nos", "servers.{server}.model"),
 )
 NAME = Rule(
     "host-name-differs",
@@ -69,6 +73,7 @@ NAME = Rule(
     "A device has another host name than the design gives to its address.",
     why="it may be another device than the one that was meant",
     fix="compare serial numbers, then load the configuration that belongs to it",
+    asked=("servers.{server}.names", ".naming.{role}"),
 )
 MODEL = Rule(
     "model-differs",
@@ -77,6 +82,7 @@ MODEL = Rule(
     "A device is of another model than the design has.",
     why="port names, buffers and limits follow from the model: the designed configuration does not fit another one",
     fix="swap the device, or set its model under `overrides` and build again",
+    asked=("role.device",),
 )
 SERIAL = Rule(
     "serial-differs",
@@ -85,6 +91,7 @@ SERIAL = Rule(
     "A device has another serial number than the inventory has.",
     why="two devices may have been swapped, or one was replaced",
     fix="compare with its label; `railweave inventory fill` writes the new number",
+    asked=("inventory.serial.{device}",),
 )
 RELEASE = Rule(
     "release-differs",
@@ -93,6 +100,7 @@ RELEASE = Rule(
     "A device runs another release than the design names.",
     why="which features the design may use follows from the release",
     fix="install the release of the design, or write the one that runs into the fabric file (`release`) and build again",
+    asked=("role.release",),
 )
 CLOCK = Rule(
     "clock-not-synchronized",
@@ -101,6 +109,7 @@ CLOCK = Rule(
     "A device's clock follows none of its time servers.",
     why="logs of several devices cannot be compared, and certificates may seem out of date",
     fix="look at the way to the time servers, and whether control-plane protection lets them answer",
+    asked=("management.ntp",),
 )
 ALARM = Rule(
     "alarm",
@@ -110,6 +119,7 @@ ALARM = Rule(
     why="the device itself says that something is wrong",
     fix="follow the device's own manual for this alarm",
     sometimes="info",
+    asked=("role.device",),
 )
 
 
@@ -121,6 +131,7 @@ CONFIGURATION = Rule(
     why="what the statements set is not as designed, on this device and on those that learn from it",
     fix="put the designed statements back (`railweave deploy`), or take these into the fabric file (`railweave drift --adopt`)",
     sometimes="warning",
+    asked=("role.nos",),
 )
 MOVED = Rule(
     "configuration-moved",
@@ -129,6 +140,7 @@ MOVED = Rule(
     "The configuration of a device was changed since it was last seen, and `railweave deploy` did not work on it.",
     why="what runs is no longer what was designed, and the next deploy would take the change back",
     fix="compare it with the design: `railweave collect`, then `railweave drift`; adopt the change or deploy the design again",
+    asked=("role.nos",),
 )
 
 
@@ -329,10 +341,72 @@ def changed_lines(old: str, new: str) -> tuple[str, ...]:
     )
 
 
+_REQUIRED: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"name$", (".naming.{role}",)),
+    (r".*(\.|^)(asn|local_as)$", ("overrides.devices.{device}.asn", ".pools.{role}_asn")),
+    (r".*(as_lists|peer_as|peer_as_list)(\.|$)", (".underlay.peering",)),
+    (r"overlay\.(.*\.)?bfd\.(minimum_interval|multiplier)$", (".overlay.bfd.{-1}",)),
+    (r"overlay\.(.*\.)?bfd(\.|$)", (".overlay.bfd.enabled",)),
+    (r".*(\.|^)bfd\.(minimum_interval|multiplier)$", (".underlay.bfd.{-1}",)),
+    (r".*(\.|^)bfd(\.|$)", (".underlay.bfd.enabled",)),
+    (r"bgp\.(communities|fabric_advertise|compare_aigp|groups\.(fabric_color|aigp)$)", OF_COLOR),
+    (r"bgp\.policies\.terms\.(action\.(add_communities|aigp|local_preference)|match\.community)", OF_COLOR),
+    (r"bgp\.(policies|prefix_lists|entry_lists|redistribute|default_accept)", (".addressing.local_prefixes",)),
+    (r".*(import|export)_policy$", (".addressing.local_prefixes",)),
+    (r"(bgp|isis|ospf)\.maximum_ecmp$", (".underlay.maximum_ecmp",)),
+    (r".*(\.|^)router_id$|(overlay\.)?loopback$", ("overrides.devices.{device}.router_id", ".pools.router_id")),
+    (r"management_(address|gateway)", ("overrides.devices.{device}.management_address", "management.pool")),
+    (r"bgp\.(graceful_restart|ttl_security|authentication)", (".underlay.{1}",)),
+    (r"isis|ospf", (".underlay.protocol",)),
+    (r"bgp", (".underlay.peering",)),
+    (r"interfaces\.macsec", (".topology.interconnect.macsec",)),
+    (r"interfaces\.mtu$", (".mtu.{ports}",)),
+    (r"gateways\.mtu$", (".mtu.irb",)),
+    (r"interfaces\.pauses|qos\.profiles", ("qos.pfc.ports",)),
+    (r"interfaces\.(vlan|native_vlan|unit_vlan|tagged)|gateways\.vlan", (".pools.vlan",)),
+    (r"(vrfs|mac_vrf)\.(.*\.)?route_distinguisher", (".overlay.route_distinguisher",)),
+    (r"(vrfs|mac_vrf)\.(.*\.)?(import_targets|export_targets|route_target)", (".overlay.route_target",)),
+    (r"(vrfs|mac_vrf)\.(.*\.)?vni", (".overlay.vni",)),
+    (r"vrfs|mac_vrf|(interfaces|gateways)\.vrf", (".tenants", ".tenant_slices.servers")),
+    (r"overlay", (".overlay.vtep",)),
+    (r"interfaces\.addresses", (".pools.fabric_links",)),
+    (r"splits|interfaces", (".topology.link_speed",)),
+    (r"gateways\.advertisements\.", (".router_advertisements.{2}",)),
+    (r"gateways\.advertisements", (".addressing.server_mode",)),
+    (r"gateways", OF_PREFIX),
+    (r"qos\.buffers\.", ("qos.buffers.{2}",)),
+    (r"qos\.watchdog", ("qos.pfc.watchdog",)),
+    (r"qos\.xon", ("qos.pfc.xon_offset",)),
+    (r"qos", ("qos.classes",)),
+    (r"balancing", (".load_balancing.mode",)),
+    (r"protection|management\.security", ("management.security",)),
+    (r"management\.", ("management.{1}",)),
+)
+"""The fields of the fabric file that require a field of a switch's configuration, by a pattern of the latter. The first match counts.
+
+A number in braces is a part of the configuration's field: 0 is its first part, -1 its last.
+"""
+_NO_EFFECT = ("role.nos",), ("role.extra",)
+"""The fields for statements without an effect that railweave knows: of statements that the system always has, and of the operator's own."""
+
+
+def required(cause: Cause) -> tuple[str, ...]:
+    """Return the fields of the fabric file that require the statement that differs."""
+    effect = next(iter(foremost(cause.fields, of_statement(cause.designed or cause.found))), None)
+    asked = _NO_EFFECT[not cause.designed]
+    if effect is None:
+        return asked
+    parts = effect.field.split(".")
+    asked = next((asked for pattern, asked in _REQUIRED if re.match(pattern, effect.field)), asked)
+    return tuple(re.sub(r"{(-?\d)}", lambda match: parts[int(match[1])], path) for path in asked)
+
+
 def _statements(expected: Expected, check: DeviceCheck) -> Iterator[Deviation]:
     """Yield a finding for the differing statements of one kind that affect the same parts of the network."""
     groups: dict[tuple[str, str, frozenset[Part]], list[Finding]] = {}
+    asked: dict[str, tuple[str, ...]] = {}
     for cause, finding in check.causes:
+        asked.setdefault(finding.id, required(cause))
         port, breaks = _reach(expected, cause)
         groups.setdefault((finding.id, port, frozenset() if finding.id == differs.TEXT.id else breaks), []).append(
             finding
@@ -351,6 +425,7 @@ def _statements(expected: Expected, check: DeviceCheck) -> Iterator[Deviation]:
             breaks=breaks,
             severity="error" if any(finding.severity == "error" for finding in findings) else "warning",
             depth=0 if port else None,
+            asked=asked[id_],
         )
     for finding in check.unreadable:
         yield Deviation(CONFIGURATION, expected.device, finding.what, expected.identity.because, severity="warning")

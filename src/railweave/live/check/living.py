@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Literal
 
+from railweave.model.intent.reading.source import Field
 from railweave.model.state.protocols import Route as ReportedRoute
 from railweave.model.state.question import DEFAULT_VRF
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from railweave.model.device.expected import Keys, Route
     from railweave.model.findings import Severity
     from railweave.model.findings.registry import Rule
+    from railweave.model.network.devices import Cable, RoleName
     from railweave.model.network.model import Network
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.host_state import HostState
@@ -90,6 +93,16 @@ class NetworkStates:
     def rerouted(self, device: str, prefix: str) -> bool:
         """Return whether the running configurations may route a prefix otherwise on a device than the designed ones."""
         return self.rerouted_by is None or self.rerouted_by(device, prefix)
+
+    @cached_property
+    def roles(self) -> dict[str, RoleName]:
+        """The role of each switch."""
+        return {switch.name: switch.role for switch in self.network.switches}
+
+    @cached_property
+    def cables(self) -> dict[str, Cable]:
+        """The cables of the design, by link."""
+        return {cable.name: cable for cable in self.network.cables}
 
     @cached_property
     def tenant_prefixes(self) -> frozenset[Prefix]:
@@ -231,7 +244,10 @@ class Deviation:
     - ``breaks``: the parts of the network that cannot work because of this fault.
     - ``needs``: the parts that the faulty part depends on. A fault that breaks one of them explains this fault.
     - ``link``: the link that both ends may report; both reports become one finding. Empty otherwise.
-    - ``because``: the keys of the fabric file from which the design follows.
+    - ``because``: the section of the fabric file from which the design follows, as keys.
+    - ``field``: the name of the field in this section, if the rule is about several fields.
+    - ``asked``: the fields that may require the value, if they are not those of the rule.
+    - ``peer``: the switch at the other end of a session, or the NIC (``SERVER:NIC``) that an entry is about.
     - ``objects``: the number of expected objects that are wrong, for example missing prefixes.
     - ``depth``: the place in the order of causes if it is not that of the rule.
     - ``prefixes``: the prefixes that it is about, if it is about routes.
@@ -250,11 +266,124 @@ class Deviation:
     objects: int = 1
     depth: int | None = None
     prefixes: tuple[str, ...] = ()
+    field: str = ""
+    peer: str = ""
+    asked: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:
         """The device, followed by the port if the deviation is about a port."""
         return f"{self.device} {self.port}".rstrip()
+
+
+OF_PREFIX = (".addressing.server_prefix", ".addressing.server_pool")
+OF_ROUTE = ("overlay?.overlay.vtep", *OF_PREFIX)
+OF_NIC_ADDRESS = ("overrides.nics.{nic}.addresses", *OF_PREFIX)
+OF_TENANT = (".tenants.{tenant}.members", ".tenant_slices.servers")
+OF_COLOR = (".colors", ".paths_per_nic", ".load_balancing.mode")
+_OF_EXTERNAL = "tenants?.tenants.{tenant}.external"
+_OF_EDGE = "edge_ports?.edge_ports.{edge}"
+OF_CABLE = (
+    "server?servers.{server}.names",
+    f"{_OF_EDGE}.port",
+    _OF_EXTERNAL,
+    "interconnect?.topology.interconnect.links",
+    ".topology.{links}",
+)
+OF_SPEED = (
+    "server?servers.{server}.model",
+    f"{_OF_EDGE}.speed",
+    _OF_EXTERNAL,
+    "interconnect?.topology.interconnect.link_speed",
+    ".topology.link_speed",
+)
+"""The fields that require a prefix, a route, an address of a NIC, a VRF, the marks of path colors, a cable, and a speed (``Rule.asked``).
+
+- A path that begins with a dot is inside the fabric; ``role`` and ``qos`` begin paths in the section of the device's role.
+- ``WORD?`` before a path: if the word is a key of ``because`` or the kind of the port (``server``, ``interconnect``), this path
+  is the last; otherwise it is left out.
+- Names in braces are those of ``_names``. A path with a name that a deviation does not have is left out.
+"""
+_SECTIONS = {
+    "leaf": ("leaf",),
+    "spine": ("spine", "leaf"),
+    "super-spine": ("super_spine", "spine", "leaf"),
+    "dci": ("dci", "spine", "leaf"),
+}
+"""The sections with the settings of a role. The first that the file has counts."""
+_TIERS = {"leaf": "stripes", "spine": "spines", "super-spine": "super_spines", "dci": "interconnect"}
+"""The field of ``topology`` that requires the devices of a role."""
+
+
+def asked_by(living: NetworkStates, deviation: Deviation) -> list[Field]:
+    """Return the fields of the fabric file that may require what a deviation contradicts, the more special ones first."""
+    names, kind = _names(living, deviation)
+    words = {*deviation.because, kind}
+    fabric = ("fabrics", names.get("fabric", ""))
+    sections = _SECTIONS.get(names.get("switch_role", ""), ())
+    fields: list[Field] = []
+    for template in deviation.asked or deviation.rule.asked:
+        word, _, path = template.rpartition("?")
+        if (word and word not in words) or not {*re.findall(r"{(\w+)}", path)} <= names.keys():
+            continue
+        head, *keys = (part.format_map(names) for part in path.split("."))
+        if head in {"role", "qos"}:
+            override = ("overrides", "devices", deviation.device, *keys)
+            fields.append(Field(override, override))
+        if head == "role":
+            fields += [Field((*fabric, section, *keys), (*fabric, section)) for section in sections]
+        elif head == "qos":
+            for section in sections:
+                whole = (*fabric, section)
+                fields += [Field((*whole, "qos", *keys), (*whole, "qos")), Field((*fabric, "qos", *keys), whole)]
+        else:
+            whole = (*((head,) if head else fabric), *keys)
+            fields.append(Field(whole, whole))
+        if word:
+            break
+    return fields
+
+
+def _names(living: NetworkStates, deviation: Deviation) -> tuple[dict[str, str], str]:
+    """Return the names that paths of fields may have in braces, for a deviation, and the kind of its port."""
+    network, device = living.network, deviation.device
+    names = {"device": device, "peer": deviation.peer, "field": deviation.field}
+    roles = living.roles
+    port = deviation.port.partition(" and ")[0]
+    server = living.servers_expected.get(device)
+    kind, link = "", deviation.link
+    if server is not None:
+        nics = [nic for nic in server.nics if nic.name == port] or server.nics[:1]
+        link = nics[0].link if nics else ""
+        names |= {"server": device, "nic": f"{device}:{port}", "interface": port}
+        kind = "server"
+    elif device in living.expected:
+        role = roles[device]
+        names |= {"fabric": network.switch(device).fabric, "switch_role": role, "tier": _TIERS[role]}
+        names["role"] = role.replace("-", "_")
+        wanted = next((each for each in living.expected[device].ports if each.name == port), None)
+        names["ports"] = "server_port"
+        if wanted is not None:
+            kind, link = "" if wanted.kind == "fabric" else wanted.kind, wanted.link
+            names["server" if kind == "server" else "peer"] = wanted.peer
+            names["ports"] = "fabric" if wanted.kind == "fabric" else "server_port"
+    cable = living.cables.get(link)
+    if cable is not None:
+        ends = [roles.get(end.device, "") for end in (cable.a, cable.b)]
+        names["fabric"] = cable.fabric
+        names["links"] = "links_per_super_spine" if "super-spine" in ends else "links_per_spine"
+        if "dci" in ends or ends[0] == ends[1]:
+            kind = "interconnect"
+        names["cabling"] = cable.kind if kind != "interconnect" else kind
+    if names["peer"] in roles:
+        names["peer_role"] = roles[names["peer"]].replace("-", "_")
+    elif deviation.peer:
+        names["server"], _, names["interface"] = deviation.peer.partition(":")
+    if "tenants" in deviation.because[:-1]:
+        names["tenant"] = deviation.because[-1]
+    edges = network.fabric(names["fabric"]).edge_ports if "fabric" in names else ()
+    names["edge"] = next((edge.name for edge in edges if edge.link == link), "")
+    return {key: name for key, name in names.items() if name}, kind
 
 
 def some(names: Iterable[object], most: int = 3) -> str:

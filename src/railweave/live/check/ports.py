@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.host.port_names import announced, by_names, plain
-from railweave.live.check.living import Deviation, NetworkStates, link_and_ends
+from railweave.live.check.living import OF_CABLE, OF_SPEED, Deviation, NetworkStates, link_and_ends
 from railweave.model.device.port_model import ETHERNET_HEADER, nic_names, switch_port_names
 from railweave.model.findings.registry import Rule
 
@@ -30,6 +30,7 @@ NOT_BRIDGED = Rule(
     "A port that belongs to a VLAN of the design is in no bridge.",
     why="the link is up, and nothing of its server reaches the gateway",
     fix="put the port back into its bridge or VLAN: load the designed configuration again",
+    asked=(".addressing.server_link",),
 )
 
 
@@ -100,6 +101,7 @@ ABSENT = Rule(
     "A device does not have a port of the design.",
     why="the port has another breakout, or its line card is not there",
     fix="compare the breakout of the port with the design",
+    asked=OF_CABLE,
 )
 SHUT = Rule(
     "port-shut",
@@ -108,6 +110,7 @@ SHUT = Rule(
     "A port of the design is shut down by its configuration.",
     why="its link cannot come up",
     fix="take the shutdown away, or give the link `status: drained` in the fabric file",
+    asked=OF_CABLE,
 )
 DOWN = Rule(
     "port-down",
@@ -116,6 +119,7 @@ DOWN = Rule(
     "A port of the design is down.",
     why="its link carries nothing",
     fix="look at the module, the cable and the other end; swap one after the other",
+    asked=OF_CABLE,
 )
 SPEED = Rule(
     "port-speed-differs",
@@ -124,6 +128,7 @@ SPEED = Rule(
     "A port runs at another speed than the design has.",
     why="shares of links and predictions follow from the speed",
     fix="look at the breakout and the speed that are configured at both ends",
+    asked=OF_SPEED,
 )
 MTU = Rule(
     "port-mtu-differs",
@@ -132,6 +137,7 @@ MTU = Rule(
     "A port has another MTU than the design gives it.",
     why="a packet of full size is dropped where the smaller of two MTUs is, and small ones pass: jobs hang",
     fix="load the designed configuration again",
+    asked=(".mtu.{ports}",),
 )
 FEC = Rule(
     "port-fec-differs",
@@ -140,6 +146,7 @@ FEC = Rule(
     "A port has other forward error correction than its speed asks for.",
     why="PAM4 lanes need RS(544,514) at both ends (IEEE 802.3, clause 119)",
     fix="take the setting away at both ends: it is the default at these speeds",
+    asked=OF_SPEED,
 )
 NO_OPTIC = Rule(
     "module-absent",
@@ -148,6 +155,7 @@ NO_OPTIC = Rule(
     "A port of the design has no module.",
     why="its link cannot come up",
     fix="put in the module that cabling.csv names",
+    asked=(".cabling.{cabling}.optic",),
 )
 OPTIC = Rule(
     "optic-alarm",
@@ -156,6 +164,7 @@ OPTIC = Rule(
     "A module's light, temperature or voltage is outside its limits.",
     why="bit errors follow, then a link that flaps",
     fix="clean the connectors, then swap the module or the cable",
+    asked=(".cabling.{cabling}.optic",),
 )
 DARK = Rule(
     "optic-dark",
@@ -164,6 +173,7 @@ DARK = Rule(
     "A lane of a module receives no light.",
     why="the other end does not send, or the fiber is broken or not plugged in",
     fix="look at the other end's module, then at the fiber",
+    asked=(".cabling.{cabling}.optic",),
 )
 PFC = Rule(
     "pfc-not-running",
@@ -172,6 +182,7 @@ PFC = Rule(
     "A port of the design does not count PFC on its lossless priority.",
     why="it counts PFC on other priorities, so PFC is off for the lossless class, whose packets are then dropped",
     fix="load the designed configuration again",
+    asked=("qos.classes",),
 )
 QUEUE = Rule(
     "queue-absent",
@@ -180,6 +191,7 @@ QUEUE = Rule(
     "A port lacks a queue of the design.",
     why="the class of this queue shares another queue",
     fix="load the designed configuration again",
+    asked=("qos.classes",),
 )
 
 

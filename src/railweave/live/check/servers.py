@@ -9,7 +9,7 @@ from railweave.host.entries import Route, planned_route, spelled
 from railweave.host.entries import Rule as KernelRule
 from railweave.host.entries import Rule as PlannedRule
 from railweave.host.strays import Stray, stray_neighbors, stray_routes, stray_rules
-from railweave.live.check.living import Deviation, NetworkStates, Part, link_and_ends
+from railweave.live.check.living import OF_NIC_ADDRESS, Deviation, NetworkStates, Part, link_and_ends
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ STRAY_RULE = Rule(
     why="the first rule that selects a packet chooses its table: traffic leaves by another NIC or color",
     fix="delete the rule, and what makes it at boot",
     sometimes="warning",
+    asked=(".host_routing.rule_priority",),
 )
 STRAY_ROUTE = Rule(
     "server-route-stray",
@@ -37,6 +38,7 @@ STRAY_ROUTE = Rule(
     why="packets of that path leave by another way than planned",
     fix="delete the route, and what makes it at boot",
     sometimes="warning",
+    asked=(".host_routing.first_table",),
 )
 NEIGHBOR = Rule(
     "server-neighbor-permanent",
@@ -45,6 +47,7 @@ NEIGHBOR = Rule(
     "A server has a permanent neighbor on a NIC of the design.",
     why="the kernel never asks again where it is: after a NIC or leaf is exchanged, its packets are lost",
     fix="delete the entry, and what makes it at boot",
+    asked=(".addressing.server_mode",),
 )
 FIREWALL = Rule(
     "server-filter-stray",
@@ -53,6 +56,7 @@ FIREWALL = Rule(
     "A firewall rule of a server drops RoCE packets (UDP port 4791).",
     why="no RDMA packet reaches the server's kernel devices, and jobs over sockets or soft RoCE hang",
     fix="delete the rule, and what makes it at boot",
+    asked=("servers.{server}.names",),
 )
 DUPLICATE = Rule(
     "server-address-duplicate",
@@ -61,6 +65,7 @@ DUPLICATE = Rule(
     "A NIC has an address that another server has, or is to have by the design.",
     why="packets for one server reach the other, as neighbor caches happen to be",
     fix="take the address off the server that the design does not give it to",
+    asked=OF_NIC_ADDRESS,
 )
 
 
@@ -206,6 +211,7 @@ ABSENT = Rule(
     "A server has no network device of the name that the design gives to a NIC.",
     why="its addresses, rules and routes cannot be there",
     fix="load the server's link files (`railweave build`), or write the device's name into the inventory",
+    asked=("servers.{server}.model",),
 )
 DOWN = Rule(
     "nic-down",
@@ -214,6 +220,7 @@ DOWN = Rule(
     "A NIC of the design is down.",
     why="the GPU beside it reaches nobody",
     fix="look at the module, the cable and the leaf's port; swap one after the other",
+    asked=("servers.{server}.names",),
 )
 MAC = Rule(
     "nic-mac-differs",
@@ -222,6 +229,7 @@ MAC = Rule(
     "A NIC has another MAC address than the inventory has.",
     why="two servers may have been swapped, or the NIC was replaced: its SLAAC addresses are others than the design's",
     fix="compare with its label; `railweave inventory fill` writes the new address",
+    asked=("inventory.mac.{server}.{interface}",),
 )
 SPEED = Rule(
     "nic-speed-differs",
@@ -230,6 +238,7 @@ SPEED = Rule(
     "A NIC runs at another speed than the design has.",
     why="shares of links and predictions follow from the speed",
     fix="look at the cable, and at the speed that is configured at both ends",
+    asked=("servers.{server}.model",),
 )
 MTU = Rule(
     "nic-mtu-differs",
@@ -238,6 +247,7 @@ MTU = Rule(
     "A NIC has another MTU than the design gives it.",
     why="a packet of full size is dropped where the smaller of two MTUs is, and small ones pass: jobs hang",
     fix="load the server's files again (`hosts/NAME/` of the build folder)",
+    asked=(".mtu.server",),
 )
 ADDRESS = Rule(
     "nic-address-missing",
@@ -246,6 +256,7 @@ ADDRESS = Rule(
     "A NIC lacks an address of the design.",
     why="no queue pair can take that path",
     fix="by SLAAC: look whether the leaf sends router advertisements with the prefix; else load the server's files again",
+    asked=OF_NIC_ADDRESS,
 )
 GID = Rule(
     "gid-missing",
@@ -254,6 +265,7 @@ GID = Rule(
     "An RDMA device has no RoCE v2 GID of an address of the design.",
     why="no queue pair can take that path",
     fix="look whether the RDMA driver is loaded and RoCE v2 is on: `railweave-host gids --check`",
+    asked=OF_NIC_ADDRESS,
 )
 RULE = Rule(
     "server-rule-missing",
@@ -262,6 +274,7 @@ RULE = Rule(
     "A server lacks a rule that chooses the routing table of a path.",
     why="packets of that path leave by another NIC or color",
     fix="run `railweave-host plan` there to see why, then `railweave-host apply`",
+    asked=(".host_routing.rule_priority",),
 )
 ROUTE = Rule(
     "server-route-missing",
@@ -270,6 +283,7 @@ ROUTE = Rule(
     "A server lacks a route of a path's routing table.",
     why="packets of that path leave by another NIC, or not at all",
     fix="run `railweave-host plan` there to see why, then `railweave-host apply`",
+    asked=(".host_routing.first_table",),
 )
 RETRANSMITTED = Rule(
     "rdma-retransmitted",
@@ -278,6 +292,7 @@ RETRANSMITTED = Rule(
     "An RDMA device sent packets again, or missed some, between two captures.",
     why="RDMA sends all that follows a lost packet again: throughput falls by far more than what was lost",
     fix="look for drops, bit errors and flaps on its path: findings of the same check name them",
+    asked=(".qos.classes",),
 )
 
 LOSSES = (

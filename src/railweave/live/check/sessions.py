@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from railweave.live.check.living import Deviation, NetworkStates, Part, link_and_ends
+from railweave.live.check.living import OF_COLOR, Deviation, NetworkStates, Part, link_and_ends
 from railweave.live.check.ports import without_unit
 from railweave.model.device.expected import Adjacency
 from railweave.model.findings.registry import Rule
@@ -33,6 +33,7 @@ DAEMON = Rule(
     "A routing daemon of a device does not run, or runs and answers nothing.",
     why="its sessions are down, and its routes are withdrawn",
     fix="look at the device's log for why it ended, and start it again",
+    asked=("role.nos",),
 )
 MISSING = Rule(
     "session-missing",
@@ -41,6 +42,7 @@ MISSING = Rule(
     "A device does not have a BGP session of the design.",
     why="no prefix is exchanged over its link",
     fix="look for the neighbor on the link (router advertisements), and for the group in the configuration",
+    asked=("overlay?.overlay.vtep", ".underlay.peering"),
 )
 DOWN = Rule(
     "session-not-established",
@@ -49,6 +51,7 @@ DOWN = Rule(
     "A BGP session of the design is not established.",
     why="no prefix is exchanged over its link",
     fix="look at the link first, then at the AS numbers and the authentication of both ends",
+    asked=("overlay?.overlay.vtep", ".underlay.peering"),
 )
 AS = Rule(
     "session-as-differs",
@@ -57,6 +60,7 @@ AS = Rule(
     "The neighbor of a BGP session has another AS number than the design gives it.",
     why="the cable leads to another switch, or that switch has another configuration",
     fix="compare the neighbor's name by LLDP: move the cable, or load the designed configuration there",
+    asked=("overrides.devices.{peer}.asn", ".pools.{peer_role}_asn"),
 )
 BFD_DOWN = Rule(
     "bfd-down",
@@ -65,6 +69,7 @@ BFD_DOWN = Rule(
     "A BFD session of the design is not up.",
     why="a link that fails is noticed by the hold timer of BGP alone, after tens of seconds",
     fix="look whether BFD is configured at both ends with the same timers",
+    asked=("overlay?.overlay.bfd.enabled", ".underlay.bfd.enabled"),
 )
 BFD_TIMERS = Rule(
     "bfd-timers-differ",
@@ -73,6 +78,7 @@ BFD_TIMERS = Rule(
     "A BFD session has other timers than the design gives it.",
     why="a link that fails is noticed later than predicted, or a busy link seems to fail",
     fix="load the designed configuration again at the end that differs",
+    asked=("overlay?.overlay.bfd.{field}", ".underlay.bfd.{field}"),
 )
 
 _OF_BFD = {"bfdd", "bfd"}
@@ -170,6 +176,7 @@ def _session(peering: Peering, because: Keys, device: str, bgp_session: BgpSessi
             carried(peering)[1],
             breaks=frozenset([carried(peering)]),
             needs=rests_on(peering, device),
+            peer=peering.peer,
         )
 
     if bgp_session is None:
@@ -205,7 +212,8 @@ def bfd_as_designed(
     if None not in timers and timers != (wanted.minimum_interval, wanted.multiplier):
         has = f"{timers[0]:g} ms x {timers[1]}"
         text = f"{subject} has {has}, the design has {wanted.minimum_interval} ms x {wanted.multiplier}"
-        yield Deviation(BFD_TIMERS, device, text, because, peering.interface, needs=needs)
+        field = "multiplier" if timers[0] == wanted.minimum_interval else "minimum_interval"
+        yield Deviation(BFD_TIMERS, device, text, because, peering.interface, needs=needs, field=field)
 
 
 PATH_MARKS = Rule(
@@ -215,6 +223,7 @@ PATH_MARKS = Rule(
     "A BGP path to a prefix has other color communities, another AIGP attribute or another local preference than the design gives it.",
     why="the switch prefers another path color than the servers' addresses were given for",
     fix="look at the policies of the neighbor and of this switch: `railweave drift`",
+    asked=OF_COLOR,
 )
 PATH_MISSING = Rule(
     "path-missing",
@@ -223,6 +232,7 @@ PATH_MISSING = Rule(
     "A switch lacks a BGP path to a prefix that the design has it accept from a neighbor.",
     why="the prefix has fewer paths than designed: when one fails, less is left",
     fix="look at the policies of the neighbor and of this switch: `railweave drift`",
+    asked=OF_COLOR,
 )
 PATH_STRAY = Rule(
     "path-stray",
@@ -231,6 +241,7 @@ PATH_STRAY = Rule(
     "A switch has a BGP path to a prefix from a neighbor that must not pass it on.",
     why="a leaf that passes on the prefixes of others carries their traffic when links fail",
     fix="look at the export policy of the neighbor: it must refuse what it learned from switches",
+    asked=OF_COLOR,
 )
 
 

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.live.check.living import Deviation, NetworkStates, Part
+from railweave.live.check.living import OF_PREFIX, Deviation, NetworkStates, Part
 from railweave.live.check.ports import of_port, without_unit
 from railweave.live.check.sessions import carried
 from railweave.model.findings.registry import Rule
@@ -31,6 +31,7 @@ DUPLICATE = Rule(
     "An interface of a switch has an address that the design gives to another device.",
     why="packets for one device reach the other, and its prefix is advertised from two places",
     fix="take the address off the interface that the design does not give it to",
+    asked=OF_PREFIX,
 )
 STRAY = Rule(
     "address-stray",
@@ -40,6 +41,7 @@ STRAY = Rule(
     why="the switch answers to it and may advertise its prefix",
     fix="take the address away, or write it into the fabric file",
     sometimes="error",
+    asked=OF_PREFIX,
 )
 MISSING = Rule(
     "port-address-missing",
@@ -48,6 +50,7 @@ MISSING = Rule(
     "A port between switches or a loopback interface lacks an address of the design.",
     why="sessions to or from this address do not come up",
     fix="load the designed configuration again",
+    asked=("overlay?.pools.router_id", ".pools.fabric_link", ".pools.fabric_links"),
 )
 NIC_STRAY = Rule(
     "nic-address-stray",
@@ -56,6 +59,7 @@ NIC_STRAY = Rule(
     "A NIC of the design has an address that the design does not give it.",
     why="its RDMA device has a GID of this address: libraries may choose it, and packets then leave by no planned path",
     fix="take the address off, and find what sets it: a router advertisement, DHCP, or a file on the server",
+    asked=OF_PREFIX,
 )
 ROGUE = Rule(
     "advertisements-rogue",
@@ -64,6 +68,7 @@ ROGUE = Rule(
     "Servers take addresses or routes from the router advertisements of a device that is no gateway of the design.",
     why="packets to other prefixes leave by this device, and servers have addresses that the design does not have",
     fix="stop the program that sends them on this device, and drop router advertisements from servers at the leaf (RA guard, RFC 6105)",
+    asked=(".addressing.server_mode",),
 )
 ORIGIN = Rule(
     "prefix-originated-elsewhere",
@@ -72,6 +77,7 @@ ORIGIN = Rule(
     "A device originates a prefix that the design gives to another device, or a part of it.",
     why="packets to the prefix reach this device in place of the designed one",
     fix="look for `network`, static routes, redistribution and addresses on this device: `railweave drift`",
+    asked=OF_PREFIX,
 )
 _MOST_NAMED = 3
 """The most devices or addresses that one finding names."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.live.check.living import Deviation, NetworkStates, Part, has_table, some
+from railweave.live.check.living import OF_TENANT, Deviation, NetworkStates, Part, has_table, some
 from railweave.live.check.ports import without_unit
 from railweave.live.check.sessions import carried
 from railweave.model.config.addresses import Address
@@ -26,6 +26,7 @@ LOST = Rule(
     "The overlay brings a leaf no route to a prefix of its tenant.",
     why="servers of the tenant behind this leaf do not reach those behind the other leaf",
     fix="look at the EVPN sessions of both leaves, then at the route targets of both VRFs: `railweave drift`",
+    asked=OF_TENANT,
 )
 NOT_IN_VRF = Rule(
     "tenant-prefix-not-in-vrf",
@@ -34,6 +35,7 @@ NOT_IN_VRF = Rule(
     "The table of a tenant's VRF has no route to a prefix of the tenant.",
     why="servers of the tenant behind this leaf do not reach those behind the other leaf",
     fix="compare the VRF's VNI and route targets with the designed ones, then look for a filter of routes into the VRF: `railweave drift`",
+    asked=OF_TENANT,
 )
 TUNNEL = Rule(
     "tenant-tunnel-differs",
@@ -42,6 +44,7 @@ TUNNEL = Rule(
     "A route of a tenant leads to the tunnel endpoint of another leaf than the one that has the prefix.",
     why="packets of the tenant end at a leaf whose servers they are not for",
     fix="find which leaf announces the prefix: `railweave drift` there",
+    asked=(".overlay.color_endpoints", ".overlay.vtep"),
 )
 PATH = Rule(
     "tenant-path-broken",
@@ -50,6 +53,7 @@ PATH = Rule(
     "Packets of a tenant from one leaf to another stop on the way.",
     why="servers of the tenant behind the two leaves do not reach each other",
     fix="look at the route to the tunnel endpoint at the device where they stop",
+    asked=OF_TENANT,
 )
 
 
@@ -81,7 +85,7 @@ def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
                 elif prefix in table and table[prefix] is None:
                     not_imported.setdefault((expected.device, *key), []).append(prefix)
     for (vrf, owner), lacking in missing.items():
-        because = _because(living, next(iter(lacking)))
+        because = _because(living, next(iter(lacking)), vrf)
         needs = _carry(living, vrf, owner)
         prefixes = list(dict.fromkeys(prefix for each in lacking.values() for prefix in each))
         everywhere = lacking.keys() == receivers[vrf, owner] and owner in living.expected
@@ -105,7 +109,9 @@ def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
             f"the table of VRF {vrf} has no route to {some(prefixes)}{of}; servers behind {device} do not reach those"
         )
         needs = _carry(living, vrf, owner) | _carry(living, vrf, device)
-        yield Deviation(NOT_IN_VRF, device, description, _because(living, device), needs=needs, objects=len(prefixes))
+        yield Deviation(
+            NOT_IN_VRF, device, description, _because(living, device, vrf), needs=needs, objects=len(prefixes)
+        )
 
 
 def _withheld(
@@ -170,7 +176,7 @@ def tunnels(living: NetworkStates) -> Iterator[Deviation]:
         description = f"packets of VRF {vrf} from {device} to {prefix}{more} stop here: {why}"
         needs: set[Part] = {("device", stop)}
         needs.update(part for leaf, name, _ in paths for part in _carry(living, name, leaf))
-        yield Deviation(PATH, stop, description, _because(living, device), needs=frozenset(needs))
+        yield Deviation(PATH, stop, description, _because(living, device, vrf), needs=frozenset(needs))
 
 
 def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, bool] | None:
@@ -245,8 +251,8 @@ def _plain(address: str) -> str:
     return address.removeprefix("::ffff:") if "." in address else address
 
 
-def _because(living: NetworkStates, device: str) -> tuple[str, ...]:
-    return next(iter(living.expected[device].tenants)).because
+def _because(living: NetworkStates, device: str, vrf: str) -> tuple[str, ...]:
+    return next(each.because for each in living.expected[device].tenants if each.vrf == vrf)
 
 
 def _carry(living: NetworkStates, vrf: str, device: str) -> frozenset[Part]:

@@ -21,9 +21,10 @@ class Finding(JsonObject):
     - ``id``: a stable identifier, documented in docs/findings.md.
     - ``where``: a device, a server or a part of the design.
     - ``file`` and ``line``: the place of the cause in the user's input. Line 0 means no particular line.
+    - ``field``: the field of the file that requires what is wrong or missing, with its value or its default. Empty if unknown.
     """
 
-    JSON = ("id", "severity", "where", "file", "line", "what", "why", "fix")
+    JSON = ("id", "severity", "where", "file", "line", "*_field", "what", "why", "fix")
 
     id: str
     severity: Severity
@@ -33,6 +34,16 @@ class Finding(JsonObject):
     fix: str = ""
     file: str = ""
     line: int = 0
+    field: str = ""
+
+    @property
+    def _field(self) -> dict[str, str]:
+        return {"field": self.field} if self.field else {}
+
+    @property
+    def place(self) -> str:
+        """The file, line and field as one text, for people; empty if none is known."""
+        return f"{self.file}:{self.line} {self.field}".rstrip() if self.line else f"{self.file} {self.field}".strip()
 
 
 def by_severity(findings: Sequence[Finding]) -> list[Finding]:

@@ -52,6 +52,8 @@ class Rule:
     - ``holds``: the requirement that a finding violates.
     - ``sometimes``: a second severity, used in some cases; the rule's text or its code names them.
     - ``slow``: True for a check that ``build`` skips.
+    - ``asked``: for rules about a running network, the fields of the fabric file that may require what the rule is about, the
+      more special ones first (``railweave.live.check.living.asked_by``).
     """
 
     id: str
@@ -64,6 +66,7 @@ class Rule:
     sometimes: Severity | None = None
     check: Look | None = None
     slow: bool = False
+    asked: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if bool(self.says) == bool(self.holds):
@@ -76,6 +79,7 @@ class Rule:
         *,
         file: str = "",
         line: int = 0,
+        field: str = "",
         severity: Severity | None = None,
         why: str | None = None,
         fix: str | None = None,
@@ -96,6 +100,7 @@ class Rule:
             self.fix if fix is None else fix,
             file,
             line,
+            field,
         )
 
     def run(self, read: object, where: str = "", file: str = "") -> Iterator[Finding]:

@@ -105,12 +105,11 @@ def alerts(changes: Sequence[tuple[Change, Anomaly]]) -> list[dict[str, Any]]:
             "follows": anomaly.follows,
             "deploy": "yes" if anomaly.deploy else "",
         }
-        at = f"{finding.file} line {finding.line}" if finding.line else ""
         notes = {
             "summary": finding.what,
             "why": finding.why,
             "fix": finding.fix,
-            "intention": at,
+            "intention": finding.place,
             "evidence": anomaly.evidence,
         }
         alert: dict[str, Any] = {

@@ -26,11 +26,11 @@ from railweave.operations.watch.validator import Validator
 from railweave.operations.watch.watching import WatchedNetwork
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from railweave.live.site.site import RunningDevices
-    from railweave.model.device.expected import Keys
+    from railweave.model.intent.reading.source import Asked, Field
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """The syntax of an HTTP header name (RFC 9110)."""
@@ -62,7 +62,7 @@ def watching_of(
     wanted: WatchSettings,
     *,
     fabric: Path | None,
-    line: Callable[[Keys], tuple[str, int]],
+    line: Callable[[Sequence[Field]], Asked],
     say: Callable[[str], None],
 ) -> WatchedNetwork:
     """Return the watched network of a site. Raises ``InputError`` if the site has no devices, and ``OutputError`` if the store cannot be used.

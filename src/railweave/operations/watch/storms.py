@@ -33,6 +33,7 @@ HEAD = Rule(
     "A device pauses its neighbors, and pauses spread from it through the network.",
     why="everything that waits behind a paused port stands still, also what is not for the device at the head",
     fix="look at the head, not at the ports that are paused: the NIC and PCIe bus of a server, the busiest port of a switch",
+    asked=("qos.pfc.watchdog",),
 )
 
 Pauses = dict[tuple[str, str], float]

@@ -13,21 +13,22 @@ from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.live.check.check import state_questions
 from railweave.live.check.counting import compared, not_asked
 from railweave.live.check.identity import MOVED, changed_lines
-from railweave.live.check.living import EVERYTHING, Deviation, NetworkStates, Visibility
+from railweave.live.check.living import EVERYTHING, Deviation, NetworkStates, Visibility, asked_by
 from railweave.live.collect.plan import asks_tables
 from railweave.live.reach.failure import cause
 from railweave.model.findings.registry import Rule
+from railweave.model.intent.reading.source import Asked
 from railweave.model.state.device_state import DeviceState
 from railweave.operations.watch import storms
 from railweave.operations.watch.measured import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from railweave.analysis.checks.devices import DeviceCheck
-    from railweave.model.device.expected import Keys
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
+    from railweave.model.intent.reading.source import Field
     from railweave.model.network.model import Network
     from railweave.model.state.host_state import HostState
     from railweave.operations.watch.collector import WatchedDevice
@@ -43,6 +44,7 @@ CLOCK = Rule(
     "The clock of a device differs from that of the machine that watches it.",
     why="events of several devices cannot be put in order, and certificates may seem out of date",
     fix="look at the time servers of both: `railweave check` says whether the device follows its own",
+    asked=("management.ntp",),
 )
 NOT_COMPARED = Rule(
     "not-compared",
@@ -51,6 +53,7 @@ NOT_COMPARED = Rule(
     "What devices say could not be compared with the design.",
     why="nothing is known of the network as long as this lasts, good or bad",
     fix="report it with a capture (`railweave collect`), of which `railweave check` names the device",
+    asked=("role.nos",),
 )
 
 
@@ -141,7 +144,7 @@ class Validator:
         devices: Collection[str] | None = None,
         servers: Collection[str] = (),
         visible: Visibility = EVERYTHING,
-        line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
+        line: Callable[[Sequence[Field]], Asked] = lambda _: Asked(),
     ) -> None:
         self.network = network
         self.routes = ControlPlane(configs.values(), network.absent).routes()
@@ -228,11 +231,11 @@ class Validator:
         )
         self._earlier.append(now)
         more = [*storms.seen(self.expected, now.pauses), *self._clocks(now), *self._moved(now, deployed)]
-        return [*compared(living, self._not_asked, line=self._line)[0], *(self._finding(seen) for seen in more)]
+        return [*compared(living, self._not_asked, line=self._line)[0], *(self._finding(living, seen) for seen in more)]
 
-    def _finding(self, seen: Deviation) -> Finding:
-        file, number = self._line(seen.because) if seen.because else ("", 0)
-        return seen.rule.finding(seen.where, seen.what, file=file, line=number)
+    def _finding(self, living: NetworkStates, seen: Deviation) -> Finding:
+        file, line, field = self._line(asked_by(living, seen))
+        return seen.rule.finding(seen.where, seen.what, file=file, line=line, field=field)
 
     def _clocks(self, now: NetworkSnapshot) -> Iterator[Deviation]:
         for name, behind in now.behind.items():

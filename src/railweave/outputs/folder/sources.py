@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.model.intent.lock import Lock, read_lock
-from railweave.model.intent.reading.document import read_document
-from railweave.model.intent.reading.source import companion
+from railweave.model.intent.reading.source import Asked, Fields, companion
 from railweave.model.network.model import Network
 from railweave.outputs.folder.designing import LOCK, design_file
 from railweave.writing import write_file
@@ -17,7 +16,7 @@ from railweave.writing import write_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from railweave.model.device.expected import Keys
+    from railweave.model.intent.reading.source import Field
 
 INVENTORY = "inventory.csv"
 """The end of the name of an inventory: ``NAME.inventory.csv``."""
@@ -146,12 +145,8 @@ def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> 
         return design_file(place, lock, hardware=path_of(hardware))[0]
 
 
-def lines_of(source: Network | Path | str) -> Callable[[Keys], tuple[str, int]]:
-    """Return a function from the key path of a part in the fabric file to (file name, line).
-
-    For a network or a build folder, the function returns an empty name and line 0.
-    """
+def fields_of(source: Network | Path | str) -> Callable[[Sequence[Field]], Asked]:
+    """Return the function that finds the field of the fabric file that requires a value. For a network or a build folder it finds none."""
     if isinstance(source, Network) or Path(source).is_dir():
-        return lambda _: ("", 0)
-    document = read_document(Path(source))
-    return lambda keys: (Path(source).name, document.line(keys))
+        return lambda _: Asked()
+    return Fields(Path(source))

@@ -143,7 +143,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
             Cell(finding.severity, finding.severity, "severity", _severity(finding)),
             finding.id,
             finding.where,
-            f"{finding.file}:{finding.line}" if finding.line else finding.file,
+            finding.place,
             *(Cell(sentence, sentence, "text") for sentence in (finding.what, finding.why, finding.fix)),
         )
         for finding in findings

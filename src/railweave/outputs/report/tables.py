@@ -63,7 +63,7 @@ def findings_table(findings: Sequence[Finding]) -> dict[str, Any]:
                 finding.severity,
                 finding.id,
                 finding.where,
-                f"{finding.file}:{finding.line}" if finding.file and finding.line else finding.file,
+                finding.place,
                 finding.what,
                 finding.why,
                 finding.fix,

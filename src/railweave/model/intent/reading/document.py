@@ -155,7 +155,7 @@ def wrong_value(detail: ErrorDetails) -> WrongValueError:
 
 def _unknown_key(model: type[BaseModel], value: Any, path: Location) -> Mistake:  # noqa: ANN401
     given = cast("dict[Key, Any]", _at(value, path[:-1]))
-    fields = [item for candidate in _models_at(model, path[:-1]) for item in candidate.model_fields.items()]
+    fields = [item for candidate in models_at(model, path[:-1]) for item in candidate.model_fields.items()]
     known = sorted({info.alias or name for name, info in fields})
     close = nearest(str(path[-1]), [name for name in known if name not in given])
     fix = f"did you mean {close!r}?" if close else f"known keys here: {', '.join(known)}"
@@ -190,7 +190,7 @@ def _remedy(model: type[BaseModel], path: Location, value: Any, wanted: str) -> 
         return "write its entries as `key: value`, without dashes"
     required = {
         name
-        for candidate in _models_at(model, path)
+        for candidate in models_at(model, path)
         for name, info in candidate.model_fields.items()
         if info.is_required()
     }
@@ -231,7 +231,7 @@ def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walk
     return tuple(path)
 
 
-def _models_at(model: type[BaseModel], path: Location) -> list[type[BaseModel]]:
+def models_at(model: type[BaseModel], path: Location) -> list[type[BaseModel]]:
     """Return the models that a value at a path can have. Fields, lists, maps and unions are followed from ``model``."""
     frontier: list[Any] = [model]
     for part in path:

@@ -1,17 +1,26 @@
-"""The three input files of a network, read together, with optional changes to fields of the fabric file."""
+"""The three input files of a network, read together, with optional changes to fields of the fabric file.
+
+``Fields`` finds the field of these files that requires a value, or the field's default.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from pydantic import BaseModel
+
+from railweave.model.intent.base import expand_all
 from railweave.model.intent.fabric import FabricFile
 from railweave.model.intent.inventory import Inventory, read_inventory
 from railweave.model.intent.lock import Lock, read_lock
-from railweave.model.intent.reading.document import Document, plain, read_document, validate
+from railweave.model.intent.profiles import LOAD_BALANCING, QOS
+from railweave.model.intent.reading.document import Document, models_at, plain, read_document, validate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from railweave.model.intent.topology import Role
@@ -84,3 +93,148 @@ def read_source(
     if inventory_of is not None and not inventory.exists():
         inventory = companion(inventory_of, "inventory.csv")
     return Source(path, spec, document, read_inventory(inventory), lock or read_lock(companion(path, "lock")))
+
+
+class Field(NamedTuple):
+    """A field of the fabric file that may require a value.
+
+    - ``keys``: the path of the field. A key that is a switch or a server also selects the host list that contains it, and
+      the entry of ``servers`` with this name. ``("inventory", COLUMN, DEVICE, INTERFACE)`` is a cell of the inventory.
+    - ``when``: the path that must be in the file. If it is not, the next field counts.
+    """
+
+    keys: tuple[str, ...]
+    when: tuple[str, ...] = ()
+
+
+class Asked(NamedTuple):
+    """The place that requires a value: the file, its line (0: the file does not have the field), and the field with its value."""
+
+    file: str = ""
+    line: int = 0
+    field: str = ""
+
+
+MOST_LETTERS = 48
+"""The longest value that is shown with its field, in letters."""
+
+
+class Fields:
+    """The fields of a fabric file and of its inventory, with their lines and defaults."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._document = path, read_document(path)
+
+    @cached_property
+    def _inventory(self) -> Inventory:
+        return read_inventory(companion(self._path, "inventory.csv"))
+
+    def __call__(self, fields: Sequence[Field]) -> Asked:
+        """Return the place of the first field whose ``when`` is in the file, or else of the last field. Without fields, return no place."""
+        for each in fields:
+            if each is fields[-1] or self._found(each.when)[1] == len(each.when):
+                return self._cell(*each.keys[1:]) if each.keys[0] == "inventory" else self._asked(each.keys)
+        return Asked()
+
+    def _cell(self, column: str, device: str, interface: str = "") -> Asked:
+        item = self._inventory.get(device, interface)
+        return Asked(companion(self._path, "inventory.csv").name, item.line, f"{column}: {getattr(item, column)}")
+
+    def _found(self, keys: Sequence[str]) -> tuple[tuple[str | int, ...], int]:
+        """Return the part of a path that the file has, as the file's own keys, and its length."""
+        at, path = self._document.value, list[str | int]()
+        for key in keys:
+            part = _own_key(at, key)
+            if part is None:
+                break
+            path.append(part)
+            at = at[part]
+        return tuple(path), len(path)
+
+    def _asked(self, keys: tuple[str, ...]) -> Asked:
+        path, length = self._found(keys)
+        if length == len(keys):
+            value = _at(self._document.value, path)
+            return Asked(self._path.name, self._document.line(path), f"{_short(keys)}: {_text(value)}")
+        for depth in range(length, 0, -1):
+            name = _at(self._document.value, (*path[:depth], "profile"))
+            profile = None if name is None else {**LOAD_BALANCING, **QOS}.get(str(name))
+            if profile is not None and _at(profile.values, keys[depth:]) is not None:
+                return Asked(self._path.name, self._document.line((*path[:depth], "profile")), f"profile: {name}")
+        return Asked(self._path.name, 0, f"{'.'.join(keys)}: {_default(path, keys[length:])}")
+
+
+def _at(value: Any, path: Sequence[str | int]) -> Any:  # noqa: ANN401 - what a file holds
+    """Return the part of a value at a path, or None if it is absent."""
+    for key in path:
+        if not (isinstance(value, list) or (isinstance(value, dict) and key in value)):
+            return None
+        value = cast("Any", value)[key]
+    return value
+
+
+def _own_key(at: object, key: str) -> str | int | None:
+    """Return the key of a part of a file: ``key`` itself, the host list that contains it, or the place of its entry in a list."""
+    if isinstance(at, dict):
+        names = cast("dict[str, object]", at)
+        if key in names:
+            return key
+        return next((name for name in names if "[" in str(name) and key in _names(name)), None)
+    if isinstance(at, list):
+        entries = cast("list[object]", at)
+        names_of = [
+            _names(cast("dict[str, object]", each).get("names", ())) if isinstance(each, dict) else ()
+            for each in entries
+        ]
+        return next((place for place, names in enumerate(names_of) if key in names), None)
+    return None
+
+
+def _names(patterns: object) -> frozenset[str]:
+    return _expanded(tuple(cast("list[object]", patterns)) if isinstance(patterns, list) else (patterns,))
+
+
+@lru_cache(maxsize=1024)
+def _expanded(patterns: tuple[object, ...]) -> frozenset[str]:
+    try:
+        return frozenset(expand_all(patterns, "{}", ""))
+    except ValueError:
+        return frozenset()
+
+
+def _short(keys: tuple[str, ...]) -> str:
+    """Return a path without the name of its fabric: the line of the file already tells it."""
+    return ".".join(keys[2:] if keys[0] == "fabrics" else keys[-1:])
+
+
+def _text(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, default=str).replace('"', "")
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
+
+
+def _default(path: tuple[str | int, ...], rest: tuple[str, ...]) -> str:
+    """Return the default of a field as a phrase. ``path`` is the part of its path that the file has, ``rest`` the other keys."""
+    models, value, words = models_at(FabricFile, path), cast("object", None), ""
+    for key in rest:
+        if isinstance(value, BaseModel) and key in type(value).model_fields:
+            info, value = type(value).model_fields[key], getattr(value, key)
+        elif isinstance(value, dict) and key in value:
+            value = cast("dict[str, object]", value)[key]
+            continue
+        else:
+            info = next((model.model_fields[key] for model in models if key in model.model_fields), None)
+            value = (
+                None
+                if info is None or info.is_required()
+                else info.get_default(call_default_factory=True, validated_data={})
+            )
+        words = "" if info is None else (info.description or "").partition("empty: ")[2].partition(";")[0]
+        path = (*path, key)
+        models = models_at(FabricFile, path)
+    if isinstance(value, BaseModel) or value is None or value in ((), {}, ""):
+        return f"default of fabric-file.md{words and f': {words}'}"
+    if isinstance(value, dict):
+        value = list(cast("dict[str, object]", value))
+    elif isinstance(value, tuple):  # a range of numbers
+        value = "-".join(map(str, cast("tuple[object, ...]", value)))
+    return f"default {_text(value)} of fabric-file.md"

@@ -1,4 +1,4 @@
-"""The page of anomalies: each cause with its effects, its evidence, and the line of the fabric file that it contradicts."""
+"""The page of anomalies: each cause with its effects, its evidence, and the field of the fabric file that it contradicts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST = 200
 def anomalies(console: Console, values: Values) -> PageView:
     """Return the page of anomalies."""
     listed = console.anomalies()
-    now = values.html("anomalies", anomaly_cards(console, listed))
+    now = values.html("anomalies", anomaly_cards(listed))
     over = console.watching.anomalies.listed(closed=True)
     past = values.html("over", _over(over))
     about = "A cause stands before what it explains. What comes and goes is one anomaly, with how often it was seen to begin."
@@ -34,7 +34,7 @@ def anomalies(console: Console, values: Values) -> PageView:
     )
 
 
-def anomaly_cards(console: Console, listed: Sequence[Anomaly]) -> str:
+def anomaly_cards(listed: Sequence[Anomaly]) -> str:
     """Return anomalies as markup: each cause, with the anomalies that it explains below it."""
     if not listed:
         return element("p", "Nothing: what the devices say is what the design has.", class_="about")
@@ -46,15 +46,14 @@ def anomaly_cards(console: Console, listed: Sequence[Anomaly]) -> str:
             below.setdefault(anomaly.follows, []).append(anomaly)
         elif anomaly.follows:
             heads.append(anomaly)
-    lines = _lines(console)
-    cards = [_card(head, below.get(f"{head.finding.id} at {head.finding.where}", []), lines) for head in heads[:MOST]]
+    cards = [_card(head, below.get(f"{head.finding.id} at {head.finding.where}", [])) for head in heads[:MOST]]
     more = len(heads) - MOST
     return "".join(cards) + (
         element("p", f"And {more:,} more: /api/anomalies has them all.", class_="about") if more > 0 else ""
     )
 
 
-def _card(anomaly: Anomaly, explained: Sequence[Anomaly], lines: Sequence[str]) -> str:
+def _card(anomaly: Anomaly, explained: Sequence[Anomaly]) -> str:
     finding = anomaly.finding
     times = f", {anomaly.times} times" if anomaly.times > 1 else ""
     facts = [("First seen", clock(anomaly.first) + times), ("Last seen", clock(anomaly.last))]
@@ -62,11 +61,8 @@ def _card(anomaly: Anomaly, explained: Sequence[Anomaly], lines: Sequence[str]) 
         facts.append(("At first", anomaly.evidence))
     facts += [(name, words) for name, words in (("Why", finding.why), ("Fix", finding.fix)) if words]
     pairs = "".join(element("dt", text(name)) + element("dd", text(words)) for name, words in facts)
-    if finding.file:
-        where = f"{finding.file}:{finding.line}" if finding.line else finding.file
-        line = lines[finding.line - 1].strip() if 0 < finding.line <= len(lines) else ""
-        shown = " " + element("code", text(line), class_="line") if line else ""
-        pairs += element("dt", "Design") + element("dd", element("span", text(where), class_="mono") + shown)
+    if finding.place:
+        pairs += element("dt", "Design") + element("dd", element("span", text(finding.place), class_="mono"))
     more = ""
     if explained:
         rows = "".join(
@@ -105,16 +101,6 @@ def place_link(anomaly: Anomaly) -> str:
         id=f"at-{anomaly.number}",
         class_="mono",
     )
-
-
-def _lines(console: Console) -> list[str]:
-    """Return the current lines of the fabric file, to quote in findings. The list is empty if the file cannot be read."""
-    if console.fabric_file is None:
-        return []
-    try:
-        return console.fabric_file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return []
 
 
 def _over(over: Sequence[Anomaly]) -> str:

@@ -150,7 +150,7 @@ def switch(console: Console, name: str, values: Values) -> PageView:
         name,
         [
             element("p", text(description), " ", state_cell(console, values, name, "span"), class_="about"),
-            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(console, listed))),
+            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(listed))),
             section("ports", "Ports", "Those of the design, with what passes them now.", html_table(PORT_HEADS, ports)),
             section("past", "A port over time", "", chart),
             section(
@@ -311,7 +311,7 @@ def server(console: Console, host: Server, values: Values) -> PageView:
         host.name,
         [
             element("p", text(f"server, {host.model}, {len(nics)} NICs"), class_="about"),
-            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(console, listed))),
+            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(listed))),
             section("ports", "NICs", about, html_table(heads, rows)),
         ],
         values.live,
