@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -213,3 +214,31 @@ def test_nothing_that_is_missing_or_odd_ends_the_others(tmp_path: Path) -> None:
             parts.commands[words] = said
             assert len(look(file, Written(parts))) > 100
         parts.commands[words] = kept
+
+
+@pytest.mark.parametrize("check", [check.id for check in ALL.values() if check.per_nic])
+def test_a_check_of_an_absent_nic_is_not_silent(check: str, tmp_path: Path) -> None:
+    file, document = plan(next(iter(PLANS)), tmp_path)
+    planned = document["nics"][0]["netdev"]
+    parts = healthy(document, vendor_tools=True)
+
+    class Without(Written):
+        def names(self, path: str) -> list[str]:
+            return [name for name in super().names(path) if (path, name) != ("/sys/class/net", planned)]
+
+    looked = server(Without(parts), host_file.load(file), document)
+    results = running.run(looked, [ALL[check]])
+    of = {result.outcome.of: result.outcome for result in results}
+    assert (of[planned].verdict, of[planned].seen) == (NOT_SEEN, f"there is no network device {planned}")
+    assert running.exit_code(results) == 1
+    together = running.run(looked, [ALL["nic-present"], ALL[check]])
+    assert [each.check.id for each in together if each.outcome.of == planned] == ["nic-present"]
+
+
+def test_every_check_that_is_asked_for_has_a_result(tmp_path: Path) -> None:
+    file, document = plan(next(iter(PLANS)), tmp_path)
+    document["nics"] = []
+    looked = server(Written(healthy(document, vendor_tools=True)), host_file.load(file), document)
+    bare = replace(looked, nics=())
+    for check in running.chosen(()):
+        assert running.run(bare, [check]), check.id

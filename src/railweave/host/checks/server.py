@@ -274,23 +274,37 @@ def chosen(only: Iterable[str], option: str = "--only") -> list[Check]:
 
 
 def run(server: Server, checks: Iterable[Check]) -> list[Result]:
-    """Run checks and return the results in order. A check that could not read a value does not stop the others."""
+    """Run checks and return the results in order. A check that could not read a value does not stop the others.
+
+    A check of an absent NIC is not seen, unless ``nic-present`` is run too, which fails for this NIC. A check without an object is
+    not applicable.
+    """
+    checks = list(checks)
     there = set(server.machine.names("/sys/class/net"))
+    told = any(check.id == "nic-present" for check in checks)
     tasks: list[tuple[Check, WantedNic | None]] = []
     for check in checks:
         if check.per_nic:
-            tasks += [(check, nic) for nic in server.nics if nic.netdev in there]
+            tasks += [(check, nic) for nic in server.nics if nic.netdev in there or not told]
         else:
             tasks.append((check, None))
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         parts = [pool.submit(_one, server, check, nic) for check, nic in tasks]
-        return [result for part in parts for result in part.result()]
+        results = [result for part in parts for result in part.result()]
+    looked = {result.check.id for result in results}
+    return results + [
+        Result(check, not_applicable("the server has nothing that this check is about"))
+        for check in checks
+        if check.id not in looked
+    ]
 
 
 def _one(server: Server, check: Check, nic: WantedNic | None) -> list[Result]:
     of = nic.netdev if nic else ""
     arguments = (server, nic) if nic else (server,)
     outcomes: list[Outcome] = []
+    if nic is not None and nic.netdev not in server.machine.names("/sys/class/net"):
+        return [Result(check, not_seen(f"there is no network device {of}", of))]
     try:
         why = check.unless(*arguments) if check.unless else ""
         outcomes.extend([not_applicable(why)] if why else check.look(*arguments))
