@@ -165,6 +165,7 @@ def perfect(one: Expected) -> DeviceState:
         ),
         not_forwarding={"ipv4": (), "ipv6": ()},
         route_counts={"default": dict(one.route_counts)} if one.route_counts is not None else None,
+        kernel={f"net.{family}.fib_multipath_hash_policy": "1" for family in ("ipv4", "ipv6")},
         filters=(),
         ipv6_neighbors=(),
         ipv4_neighbors=(),

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from railweave.live.check import diagnose
+from railweave.live.check import NetworkStates, diagnose
 from railweave.model.findings import Finding
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.protocols import NextHop, Route
@@ -100,6 +100,29 @@ def test_forwarding_that_is_off_is_found(nos: str) -> None:
     [one] = _findings(nos, answers(nos, _state(nos, not_forwarding={"ipv4": (), "ipv6": ("all",)})))
     assert (one.id, one.where, one.what) == ("forwarding-off", SPINE, "it forwards no IPv6")
     assert _findings(nos, answers(nos, _state(nos, not_forwarding={"ipv4": ("all",), "ipv6": ()}))) == []
+
+
+def test_settings_of_the_kernel_that_forward_otherwise_are_found() -> None:
+    name = "net.ipv6.fib_multipath_hash_policy"
+    whole = _state("frr").kernel or {}
+    [one] = _findings("frr", answers("frr", _state("frr", kernel=whole | {name: "0"})))
+    assert (one.id, one.where, one.severity) == ("kernel-setting-differs", SPINE, "error")
+    assert one.what.startswith(f"{name} is 0: ")
+    strict = whole | {"net.ipv4.conf.all.rp_filter": "1"}
+    assert _findings("frr", answers("frr", _state("frr", kernel=strict))) == []  # it forwards no IPv4
+    subject, made, states = wanted("multitenancy-lab", "frr")
+    living = NetworkStates(subject.network, made, states)
+    leaf = next(device for device, expected in made.items() if expected.gateways)
+    ports = [port.name for port in made[leaf].ports]
+    for values, text in (
+        ({"all": "1"}, "rp_filter is strict on every port: "),
+        ({"all": "0", ports[0]: "1"}, f"rp_filter is strict on {ports[0]}: "),
+        ({"all": "2", ports[0]: "1"}, ""),
+    ):
+        kernel = whole | {f"net.ipv4.conf.{port}.rp_filter": value for port, value in values.items()}
+        found = diagnose(replace(living, states=states | {leaf: replace(states[leaf], kernel=kernel)}))
+        assert [each.what.startswith(text) for each in found] == ([True] if text else [])
+        assert {(each.id, each.where, each.severity) for each in found} <= {("kernel-setting-differs", leaf, "warning")}
 
 
 @pytest.mark.parametrize("nos", ["sonic", "frr"])

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from railweave.analysis.checks.devices import saved
+from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.live.check import NetworkStates, diagnose
+from railweave.live.check.counting import compared, not_asked
 from railweave.live.check.identity import changed_lines, rerouted_by
+from railweave.live.check.living import EVERYTHING
 from railweave.model.findings import Finding
+from railweave.model.state.host_state import read_host
 from railweave.model.state.protocols import NextHop, PacketFilter, Route
 from railweave.systems import system
 from tests.live.check.matrix import clean, wanted
+from tests.live.check.said.host import document
 
 FRR = "frr"
 
@@ -182,3 +188,33 @@ def test_a_prefix_that_a_statement_names_follows_from_it() -> None:
     rerouted = rerouted_by(subject.configs, checks, ControlPlane(subject.configs.values()).routes(), ())
     assert rerouted is not None
     assert rerouted("spine2", other)
+
+
+def test_a_port_out_of_its_bridge_explains_the_addresses_that_its_server_lacks() -> None:
+    subject, made, states = wanted("h100-rlb", "frr")
+    name = subject.network.servers[0].name
+    expected_server = expected_host(subject.network, name)
+    nic = expected_server.nics[0]
+    shown = document(expected_server)
+    shown["addresses"] = [each for each in shown["addresses"] if each["dev"] != nic.netdev]
+    host = read_host(name, {"host": json.dumps(shown)})
+    state = states[nic.peer]
+    port = next(port.name for port in made[nic.peer].ports if port.link == nic.link)
+    interfaces = state.interfaces or {}
+    out = replace(state, interfaces={**interfaces, port: replace(interfaces[port], bridged=False)})
+    living = NetworkStates(
+        subject.network, made, states | {nic.peer: out}, servers_expected={name: expected_server}, hosts={name: host}
+    )
+    assert [(finding.id, finding.where) for finding in errors(living)] == [("port-not-bridged", f"{nic.peer} {port}")]
+
+
+def test_a_frozen_daemon_explains_paths_that_are_unknown_beyond_it() -> None:
+    subject, made, states = wanted("multitenancy-lab", "frr")
+    spines = [name for name, config in subject.configs.items() if config.role == "spine"]
+    mute = {spine: replace(states[spine], routes=None) for spine in spines}
+    why = "zebra is frozen: it runs and answers nothing"
+    unanswered = {spine: {"routes-ipv4@default": why} for spine in spines}
+    living = NetworkStates(subject.network, made, states | mute, unanswered=unanswered)
+    findings, rows = compared(living, {"frr": not_asked(["frr"], EVERYTHING)["frr"]})
+    assert sum(row.not_seen for row in rows if row.subject == "tenant-paths")
+    assert {finding.where for finding in findings if finding.severity != "info"} == set(spines)

@@ -672,6 +672,16 @@ def _hash(bench: Bench) -> Fault:
     return bench.by_shell(config.name, f"sysctl -qw {name}=0", f"sysctl -qw {name}=1", [config.name], r"hash")
 
 
+@kind("reverse path filter of the kernel")
+def _reverse_path(bench: Bench) -> Fault | None:
+    config = bench.switch()
+    assert config is not None
+    if ":" in bench.prefixes()[0][0]:
+        return None
+    name = "net.ipv4.conf.all.rp_filter"
+    return bench.by_shell(config.name, f"sysctl -qw {name}=1", f"sysctl -qw {name}=0", [config.name], r"rp_filter")
+
+
 @kind("IPv6 off on a port")
 def _ipv6_off(bench: Bench) -> Fault | None:
     plug = bench.end()

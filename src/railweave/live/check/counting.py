@@ -10,6 +10,7 @@ from railweave.json_values import JsonObject
 from railweave.live.check import counters, diagnosis
 from railweave.live.check.living import Deviation, NetworkStates, Part, Visibility, asked_by
 from railweave.live.check.subjects import ANSWERS, COUNTERS, SERVER, SUBJECTS, SWITCH, Subject, SwitchAnswers, answered
+from railweave.live.check.tenants import traced
 from railweave.model.findings.registry import Rule
 from railweave.model.intent.reading.source import Asked
 from railweave.model.state.question import not_running
@@ -157,11 +158,21 @@ def unseen(living: NetworkStates, rows: Iterable[SubjectCount], allowed: Collect
         parts = [f"{row.not_seen} of {row.expected} {SUBJECTS[row.subject].text}" for row in missing]
         questions = [f"{question}{f' ({why})' if why else ''}" for question, why in refused.items()]
         more = f"; not answered: {', '.join(questions)}" if questions else ""
-        daemons = {name for why in refused.values() if (name := not_running(why))}
-        needs: frozenset[Part] = frozenset([("answers", device), *(("daemon", f"{device} {name}") for name in daemons)])
+        needs = _answers_of(device, refused)
         wanted = living.expected.get(device)
+        if wanted is not None and any(row.subject == "tenant-paths" for row in missing):
+            paths = [path for tenant in wanted.tenants if (path := traced(living, tenant)) is not None]
+            beyond = {stop for _, stop, why, known in paths if stop and not why and not known}
+            needs = needs.union(*(_answers_of(each, living.unanswered.get(each, {})) for each in beyond))
         because = wanted.identity.because if wanted else living.servers_expected[device].because
         yield Deviation(NOT_SEEN, device, f"not seen: {', '.join(parts)}{more}", because, needs=needs)
+
+
+def _answers_of(device: str, refused: Mapping[str, str]) -> frozenset[Part]:
+    """Return the parts that the answers of a device depend on. ``refused``: the reasons for missing answers, by question."""
+    daemons = {name for why in refused.values() if (name := not_running(why))}
+    parts: list[Part] = [("device", device), ("answers", device), *(("daemon", f"{device} {name}") for name in daemons)]
+    return frozenset(parts)
 
 
 def _refused(living: NetworkStates, device: str) -> dict[str, str]:

@@ -205,7 +205,7 @@ CAUSES = (
     (identity.SILENT, identity.UNREAD),
     (cabling.SWAPPED, cabling.WRONG),
     (ports.NO_OPTIC, ports.ABSENT, ports.SHUT, servers.ABSENT),
-    (ports.DOWN,),
+    (ports.DOWN, ports.NOT_BRIDGED),
     (sessions.DAEMON,),
     (servers.DOWN,),
     (identity.CONFIGURATION,),

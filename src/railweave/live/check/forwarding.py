@@ -71,6 +71,16 @@ NOT_FORWARDING = Rule(
     fix="turn forwarding on (`ip forwarding`, `ip routing`, net.ipv6.conf.all.forwarding), and look at `ip rule` on Linux",
     asked=OF_PREFIX,
 )
+KERNEL = Rule(
+    "kernel-setting-differs",
+    "error",
+    "living",
+    "The kernel of a switch spreads packets over equal routes by their addresses only, or drops packets that come in by another port than it would send by.",
+    why="all queue pairs between two NICs take one path, or those of a backup path are dropped; routes and sessions look right",
+    fix="set the value (`sysctl -w`), and in a file of /etc/sysctl.d so that it stays",
+    sometimes="warning",
+    asked=(".load_balancing.mode",),
+)
 ROUTE_NOT_INSTALLED = Rule(
     "route-not-installed",
     "error",
@@ -211,6 +221,7 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
         yield from _filters(living, expected, state)
         yield from _strays(living, expected, state)
         yield from _forwarding(expected, state)
+        yield from _kernel(expected, state)
         for gateway in expected.gateways:
             yield from _gateway(gateway, state, used=any(port.kind == "server" for port in expected.ports))
         for tenant in expected.tenants:
@@ -410,12 +421,8 @@ def _strays(living: NetworkStates, device: Expected, state: DeviceState) -> Iter
 def _forwarding(device: Expected, state: DeviceState) -> Iterator[Deviation]:
     if state.not_forwarding is None:
         return
-    prefixes = [route.prefix for route in device.routes] + [
-        prefix for gateway in device.gateways for prefix in gateway.prefixes
-    ]
-    families: set[Family] = {prefix.family for prefix in prefixes}
     ports = [*(port.name for port in device.ports), *(gateway.name for gateway in device.gateways)]
-    for family in sorted(families):
+    for family in families(device):
         off = {without_unit(interface) for interface in state.not_forwarding.get(family, ())}
         if "all" in off:
             yield Deviation(NOT_FORWARDING, device.device, f"it forwards no {WORDS[family]}", device.identity.because)
@@ -424,6 +431,42 @@ def _forwarding(device: Expected, state: DeviceState) -> Iterator[Deviation]:
             if port in off:
                 description = f"it forwards no {WORDS[family]} that comes from there"
                 yield Deviation(NOT_FORWARDING, device.device, description, device.identity.because, port)
+
+
+HASHED = "1"
+"""The value of ``fib_multipath_hash_policy`` by which ports count too (Linux, Documentation/networking/ip-sysctl.rst)."""
+_STRICT = "1"
+
+
+def families(device: Expected) -> list[Family]:
+    """Return the address families that a switch forwards."""
+    prefixes = [route.prefix for route in device.routes]
+    prefixes += [prefix for gateway in device.gateways for prefix in gateway.prefixes]
+    return sorted({prefix.family for prefix in prefixes})
+
+
+def policy_of(family: Family) -> str:
+    """Return the name of the kernel parameter that spreads packets of an address family."""
+    return f"net.{family}.fib_multipath_hash_policy"
+
+
+def _kernel(device: Expected, state: DeviceState) -> Iterator[Deviation]:
+    if state.kernel is None:
+        return
+    for family in families(device):
+        value = state.kernel.get(policy_of(family), HASHED)
+        if value != HASHED:
+            description = f"{policy_of(family)} is {value}: packets are hashed by their addresses, not by their ports; the design needs {HASHED}"
+            yield Deviation(KERNEL, device.device, description, device.identity.because)
+    values = {
+        name: state.kernel.get(f"net.ipv4.conf.{name}.rp_filter")
+        for name in ("all", *(port.name for port in device.ports))
+    }
+    strict = [name for name, value in values.items() if value == _STRICT and values["all"] in {"0", _STRICT}]
+    if strict and any(route.prefix.family == "ipv4" for route in device.routes):
+        ports = "every port" if "all" in strict else some(strict)
+        description = f"rp_filter is strict on {ports}: packets that come back by another port are dropped"
+        yield Deviation(KERNEL, device.device, description, device.identity.because, severity="warning")
 
 
 def _way(living: NetworkStates, device: Expected, wanted: Route) -> frozenset[Part]:

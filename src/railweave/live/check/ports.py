@@ -210,7 +210,7 @@ def ports(living: NetworkStates) -> Iterator[Deviation]:
 
 def _about(port: Port, seen: tuple[Rule, str]) -> Deviation:
     rule, description = seen
-    broken = rule in {ABSENT, SHUT, DOWN, NO_OPTIC}
+    broken = rule in {ABSENT, SHUT, DOWN, NO_OPTIC, NOT_BRIDGED}
     return Deviation(
         rule,
         port.device,

@@ -351,6 +351,7 @@ def _port(nic: Nic, ports: tuple[RdmaPort, ...] | None) -> RdmaPort | None:
 def _nic(nic: Nic, state: HostState) -> Iterator[Deviation]:
     def seen(rule: Rule, description: str) -> Deviation:
         broken = rule in {ABSENT, DOWN}
+        carried: list[Part] = [("link", nic.link)] if rule in {ADDRESS, GID} else []  # advertisements come over it
         return Deviation(
             rule,
             nic.device,
@@ -360,7 +361,7 @@ def _nic(nic: Nic, state: HostState) -> Iterator[Deviation]:
             breaks=frozenset([("link", nic.link), ("nic", f"{nic.device} {nic.name}")]) if broken else frozenset(),
             needs=link_and_ends(nic.link, nic.peer)
             if rule is DOWN
-            else frozenset([("nic", f"{nic.device} {nic.name}"), ("gateways", nic.peer)]),
+            else frozenset([("nic", f"{nic.device} {nic.name}"), ("gateways", nic.peer), *carried]),
         )
 
     if state.interfaces is not None:

@@ -112,7 +112,7 @@ class SwitchAnswers:
         if example is None:
             return None
         missing = self.vrf_routes(tenant).get(example[0], self) is None
-        return None if missing else bool(example[1]) or example[3]
+        return None if missing else bool(example[2]) or example[3]
 
     @cached_property
     def required(self) -> list[str]:
@@ -248,12 +248,6 @@ def _bfd_timers(wanted: tuple[str], answers: SwitchAnswers) -> bool | None:
     if session is None or session.state != "up":
         return None
     return session.tx_ms is not None and session.multiplier is not None
-
-
-def _families(expected: Expected) -> list[str]:
-    prefixes = [route.prefix for route in expected.routes]
-    prefixes += [prefix for gateway in expected.gateways for prefix in gateway.prefixes]
-    return sorted({prefix.family for prefix in prefixes})
 
 
 def _counted(family: str, answers: SwitchAnswers) -> bool:
@@ -492,10 +486,18 @@ SWITCH = (
     Subject(
         "forwarding",
         "address families to forward",
-        _families,
+        forwarding.families,
         lambda _, answers: answers.state.not_forwarding is not None,
         (forwarding.NOT_FORWARDING,),
         field="not_forwarding",
+    ),
+    Subject(
+        "kernel-settings",
+        "kernel settings that spread packets",
+        forwarding.families,
+        lambda family, answers: forwarding.policy_of(family) in (answers.state.kernel or {}),
+        (forwarding.KERNEL,),
+        field="kernel",
     ),
     Subject(
         "neighbor-tables",

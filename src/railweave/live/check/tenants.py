@@ -167,7 +167,7 @@ def tunnels(living: NetworkStates) -> Iterator[Deviation]:
                 description = f"VRF {tenant.vrf}: {some(prefixes)} leads to {end}, the design has {owner}"
                 yield Deviation(TUNNEL, expected.device, description, tenant.because, objects=len(prefixes))
             example = traced(living, tenant)
-            if example is not None and example[1]:
+            if example is not None and example[2]:
                 prefix, stop, why, _ = example
                 stops.setdefault((stop, why), []).append((expected.device, tenant.vrf, prefix))
     for (stop, why), paths in stops.items():
@@ -182,34 +182,39 @@ def tunnels(living: NetworkStates) -> Iterator[Deviation]:
 def traced(living: NetworkStates, tenant: Tenant) -> tuple[Prefix, str, str, bool] | None:
     """Follow packets of a tenant from its leaf to one prefix of another leaf.
 
-    Return (the prefix, the device where the packets stop or an empty string, the reason, True if every step to the end
-    is known). Return None if no other leaf has a prefix of the tenant.
+    Return (the prefix, the device where the packets stop, the reason, True if every step to the end is known). Without a
+    reason the packets do not stop, and the device is the one whose step is unknown. Return None if no other leaf has a
+    prefix of the tenant.
     """
     owners = ((prefix, living.vrf_owners.get((tenant.vrf, prefix), "")) for prefix in tenant.learned)
     example = next(((prefix, owner) for prefix, owner in owners if owner in living.expected), None)
     if example is None:
         return None
     prefix, owner = example
-    unknown = (prefix, "", "", False)
     state = living.states.get(tenant.device)
     table = vrf_routes(tenant, state) if state is not None else {}
     route = table.get(prefix)
     if route is None:
-        return unknown  # not asked about, or the route is missing, which is a finding of its own
+        return (
+            prefix,
+            tenant.device,
+            "",
+            False,
+        )  # not asked about, or the route is missing, which is a finding of its own
     endpoints = [_plain(end.address) for end in living.network.switch(owner).endpoints]
-    known = True
+    unknown = ""
     for end in [end for end in _ends(route) if end in endpoints] or endpoints[:1]:
         stop, why = _followed(living, Address(end).prefix, tenant.device, owner)
         if why:
             return prefix, stop, why, True
-        known = known and not stop
+        unknown = unknown or stop
     far = next((each for each in living.expected[owner].tenants if each.vrf == tenant.vrf), None)
     beyond = living.states.get(owner)
     if far is None or beyond is None:
-        return unknown
+        return prefix, owner, "", False
     if prefix in (there := vrf_routes(far, beyond)) and there[prefix] is None:
         return prefix, owner, f"its VRF {tenant.vrf} has no route to its own {prefix}", True
-    return prefix, "", "", known
+    return prefix, unknown, "", not unknown
 
 
 def _followed(living: NetworkStates, endpoint: Prefix, device: str, owner: str) -> tuple[str, str]:

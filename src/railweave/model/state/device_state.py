@@ -112,6 +112,7 @@ class DeviceState:
     - ``filters``: the packet filters in force. Chains of nftables are included only if they can drop packets.
     - ``not_forwarding``: the ports that forward no packets, by address family (``ipv4``, ``ipv6``). ``all`` means all
       ports.
+    - ``kernel``: the parameters of a Linux kernel that decide how the device forwards, by their names in sysctl(8).
     - ``notes``: the parts of the answers that could not be read.
     """
 
@@ -134,6 +135,7 @@ class DeviceState:
     routes: tuple[Route, ...] | None = None
     route_counts: dict[str, dict[str, int]] | None = None
     not_forwarding: dict[str, tuple[str, ...]] | None = None
+    kernel: dict[str, str] | None = None
     filters: tuple[PacketFilter, ...] | None = None
     vrfs: dict[str, VrfState] | None = None
     vnis: dict[int, VniState] | None = None

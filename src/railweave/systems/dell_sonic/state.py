@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PROBES: dict[str, str] = {}
 NOT_READ = {
+    "kernel": "the switching chip spreads packets over routes, not the kernel",
     "interfaces.*.speed_gbps": "no public document shows the leaf of the running speed",
     "interfaces.*.bridged": "no question asks for the VLANs of ports; `drift` compares what is configured",
     "interfaces.*.addresses": "no public document shows the form of addresses in the state of interfaces",

@@ -37,6 +37,7 @@ T = TypeVar("T")
 
 PROBES = frr.PROBES
 NOT_READ = {
+    "kernel": "the switching chip spreads packets over routes, not the kernel",
     "clock.synchronized": "it is not in SONiC's databases",
     "interfaces.*.bridged": "no question asks for the VLANs of ports; `drift` compares what is configured",
     "interfaces.*.errors.in_resource": "drops for want of a buffer are counted by priority alone",

@@ -22,6 +22,9 @@ def answers(state: DeviceState) -> dict[str, str]:
     found = routing(state)
     if state.identity is not None:
         found["version"] = f"FRRouting {state.identity.version} ({state.identity.host_name}) on Linux(6.18).\n"
+    if state.kernel is not None:
+        policies = [(name, value) for name, value in state.kernel.items() if "hash_policy" in name]
+        found["sysctl"] = "".join(f"{name} = {value}\n" for name, value in policies)
     if state.filters is not None:
         found["filters"] = json.dumps({"nftables": [{"metainfo": {"json_schema_version": 1}}, *_nft(state.filters)]})
     if state.neighbors is not None:
@@ -209,7 +212,11 @@ def _forwarding(state: DeviceState) -> dict[str, str]:
     found: dict[str, str] = {}
     for family, off in (state.not_forwarding or {}).items():
         names = ["all", "default", "lo", *(state.interfaces or {})]
-        said = [{"interface": one, "forwarding": "all" not in off and one not in off} for one in names]
+        said: list[dict[str, Any]] = [
+            {"interface": one, "forwarding": "all" not in off and one not in off}
+            | {"rp_filter": "strict" if (state.kernel or {}).get(f"net.ipv4.conf.{one}.rp_filter") == "1" else "off"}
+            for one in names
+        ]
         found[f"forwarding-{family}"] = json.dumps(said)
         found[f"rules-{family}"] = json.dumps([{"priority": 0, "src": "all", "table": "local"}])
     return found

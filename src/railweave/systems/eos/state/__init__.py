@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PROBES: dict[str, str] = {}
 NOT_READ = {
+    "kernel": "the switching chip spreads packets over routes, not the kernel",
     "interfaces.*.fec.mode": "no public document shows the form of `show interfaces error-correction`",
     "interfaces.*.bridged": "no question asks for the VLANs of ports; `drift` compares what is configured",
     "queues.*.ingress": "drops are counted by queue, not by priority on input",

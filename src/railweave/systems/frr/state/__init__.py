@@ -12,7 +12,16 @@ from railweave.model.state.host_state import lldp
 from railweave.model.state.ports import InterfaceState
 from railweave.model.state.protocols import RouterAdvertising
 from railweave.model.state.question import CONFIGURATION
-from railweave.systems.frr.state.linux import FORWARDING, clock, filters, links, neighbors, not_forwarding
+from railweave.systems.frr.state.linux import (
+    FORWARDING,
+    KERNEL,
+    clock,
+    filters,
+    kernel,
+    links,
+    neighbors,
+    not_forwarding,
+)
 from railweave.systems.frr.state.protocols import (
     adjacencies,
     bfd_sessions,
@@ -92,6 +101,7 @@ ASKED = (
     Ask("interfaces", "show interface vrf all"),
     Ask("filters?", "nft -j list ruleset", by="shell"),
     *FORWARDING,
+    KERNEL,
     *ROUTING,
     Ask(CONFIGURATION, "show running-config", by="text"),
 )
@@ -177,6 +187,7 @@ PARTS: dict[str, Part] = {
     "advertising": (_advertising, "interfaces"),
     **DAEMONS,
     "filters": (filters, "filters"),
+    "kernel": (kernel, ""),
 }
 
 _TABLE = StateTable("frr", FORMS, ASKED, PARTS, NOT_READ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from railweave.model.state.device_state import Clock
@@ -83,6 +84,29 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
         if settings is not None or rules is not None:
             made[family] = tuple(sorted(off))
     return made or None
+
+
+REVERSE_PATH = {"off": "0", "strict": "1", "loose": "2"}
+"""The values of ``rp_filter`` (Documentation/networking/ip-sysctl.rst), by their names in ``ip -j netconf``."""
+KERNEL = Ask(
+    "sysctl",
+    "sysctl -e net.ipv4.fib_multipath_hash_policy net.ipv6.fib_multipath_hash_policy",
+    by="shell text",
+)
+"""The query about the parameters that spread packets over equal routes."""
+
+
+def kernel(answers: Answers) -> dict[str, str] | None:
+    """Return the parameters of the kernel that decide how it forwards; None if the query about them was not answered."""
+    text, settings = answers.text(KERNEL.name), answers.tree("forwarding-ipv4")
+    if text is None:
+        return None
+    parameters: dict[str, str] = dict(re.findall(r"^(net\.[\w./-]+) *= *(\w+)$", text, re.MULTILINE))
+    for setting in settings.each() if settings is not None else []:
+        interface, value = setting.get("interface").text(), REVERSE_PATH.get(setting.get("rp_filter").lower() or "")
+        if interface and value:
+            parameters[f"net.ipv4.conf.{interface}.rp_filter"] = value
+    return parameters
 
 
 _CHANGING = {"drop", "reject", "queue", "dnat", "snat", "masquerade", "redirect", "tproxy", "fwd"}

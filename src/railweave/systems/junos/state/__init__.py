@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 PROBES: dict[str, str] = {}
 NOT_READ = {
+    "kernel": "the switching chip spreads packets over routes, not the kernel",
     "interfaces.*.bridged": "no question asks for the VLANs of ports; `drift` compares what is configured",
     "queues.*.ingress": "drops are counted by queue, not by priority on input",
     "ipv4_neighbors.*.state": "`show arp` shows no state",
