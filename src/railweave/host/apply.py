@@ -194,7 +194,8 @@ def undo(state_file: Path, lock: int) -> int | None:
     message names the failed steps, and the journal is kept, so that a second ``undo`` can continue.
     """
     old = journal.load(state_file)
-    if old == journal.Journal():
+    steps = journal.Journal(steps=old.steps)
+    if old == steps:
         journal.save(state_file, old)
         return None
     with held() as check:
@@ -207,7 +208,7 @@ def undo(state_file: Path, lock: int) -> int | None:
         if old.names:
             files.write(old.names, old.names_before)
         check()
-        journal.save(state_file, journal.Journal())
+        journal.save(state_file, steps)
     return len(commands)
 
 

@@ -100,6 +100,7 @@ def to_plan(
         (*journal.replaced, *foreign),
         journal.names if new_names is None else names_file,
         journal.names_before if journal.names or new_names is None else names_now,
+        journal.steps,
     )
     returned = set(back)
     after = replace(

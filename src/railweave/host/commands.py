@@ -25,6 +25,7 @@ from . import (
     plugin,
     probing,
     readiness,
+    setup_run,
     show,
 )
 from .failure import HostError, HostInputError, HostUsageError
@@ -107,6 +108,8 @@ def _apply(asked: Namespace) -> int:
 
 
 def _undo(asked: Namespace) -> int:
+    if asked.setup:
+        return setup_run.undo_setup(asked)
     if not asked.state_file.exists():
         print(json.dumps({"changes": None}) if asked.json else "nothing to undo")
         return 0
@@ -292,6 +295,7 @@ _VERBS: dict[str, Callable[[Namespace], int]] = {
     "plan": _plan,
     "apply": _apply,
     "undo": _undo,
+    "setup": setup_run.setup,
     "show": _show,
     "gids": _gids,
     "env": _env,

@@ -12,7 +12,7 @@ import json
 import os
 import time
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,27 @@ _FIELDS = {kind: [(field.name, field.default) for field in fields(kind)] for kin
 
 
 @dataclass(frozen=True)
+class StepRecord:
+    """A step of `setup` or `capture-roce`, written before its first command.
+
+    - ``of``: ``setup`` or ``capture``. ``name``: the name of the step.
+    - ``inverse``: the commands that undo the step, in order; each is a folder (may be empty) and the words.
+    - ``files``: the path and the earlier text of each file that the step writes; None if the file did not exist.
+    - ``left``: the part of the step that cannot be undone; empty if there is none.
+    - ``boot``: the boot during which the step ended, if the server must restart for it; else empty.
+    - ``ended``: True if all its commands have succeeded.
+    """
+
+    of: str
+    name: str
+    inverse: tuple[tuple[str, ...], ...] = ()
+    files: tuple[tuple[str, str | None], ...] = ()
+    left: str = ""
+    boot: str = ""
+    ended: bool = False
+
+
+@dataclass(frozen=True)
 class Journal:
     """The record of changes to this server.
 
@@ -38,19 +59,21 @@ class Journal:
     - ``replaced``: earlier entries that it replaced or is about to replace.
     - ``names``: the path of the names file, if railweave has written it; else None.
     - ``names_before``: the earlier text of that file; None if it did not exist.
+    - ``steps``: the steps of `setup` and `capture-roce`, in the order in which they ran.
     """
 
     added: tuple[Entry, ...] = ()
     replaced: tuple[Entry, ...] = ()
     names: Path | None = None
     names_before: str | None = None
+    steps: tuple[StepRecord, ...] = ()
 
 
 def load(file: Path) -> Journal:
     """Return the journal in a file; empty if the file does not exist. Raises HostError if it cannot be parsed.
 
-    If the server has restarted since the journal was written, only the names file is returned, because the kernel has
-    lost all other changes.
+    If the server has restarted since the journal was written, only the names file and the steps are returned, because
+    the kernel has lost all other changes.
     """
     text = files.read(file)
     if text is None:
@@ -60,9 +83,10 @@ def load(file: Path) -> Journal:
         if value["schema"] != SCHEMA:
             raise HostError(f"{file}: written by a newer railweave host (version {value['schema']}); use that one")
         names, before = _names(value["names"]), _text(value["names_before"])
-        if value["boot"] != _boot():
-            return Journal(names=names, names_before=before)
-        return Journal(_entries(value["added"]), _entries(value["replaced"]), names, before)
+        steps = tuple(_step(step) for step in value.get("steps", []))
+        if value["boot"] != boot():
+            return Journal(names=names, names_before=before, steps=steps)
+        return Journal(_entries(value["added"]), _entries(value["replaced"]), names, before, steps)
     except (ValueError, KeyError, TypeError):
         raise HostError(
             f"{file}: not a journal of railweave host; move it away to start afresh, then check `ip rule` and"
@@ -79,7 +103,7 @@ def save(file: Path, journal: Journal) -> None:
     # A line for each entry: json's own indentation takes many times as long.
     members = [
         f'"schema": {SCHEMA}',
-        f'"boot": {json.dumps(_boot())}',
+        f'"boot": {json.dumps(boot())}',
         *(
             f'"{key}": [\n' + ",\n".join(json.dumps(_value(entry)) for entry in entries) + "\n]"
             for key, entries in (("added", journal.added), ("replaced", journal.replaced))
@@ -87,6 +111,8 @@ def save(file: Path, journal: Journal) -> None:
         f'"names": {json.dumps(names)}',
         f'"names_before": {json.dumps(journal.names_before)}',
     ]
+    if journal.steps:
+        members.append('"steps": [\n' + ",\n".join(json.dumps(asdict(step)) for step in journal.steps) + "\n]")
     text = "{\n" + ",\n".join(members) + "\n}\n"
     if len(text) > files.MOST_BYTES:  # of one that could not be read again, nothing could be undone
         raise HostError(
@@ -128,7 +154,7 @@ def locked(file: Path) -> Generator[int, None, None]:
         os.close(held)
 
 
-def _boot() -> str:
+def boot() -> str:
     """Return an identifier of the present boot; empty if the system has none."""
     return _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else ""
 
@@ -141,6 +167,20 @@ def _value(entry: Entry) -> dict[str, Any]:
         if default is MISSING or getattr(entry, name) != default
     }
     return {"route" if isinstance(entry, Route) else "rule": values}
+
+
+def _step(value: dict[str, Any]) -> StepRecord:
+    inverse: list[list[str]] = value["inverse"]
+    written: list[tuple[str, Any]] = value["files"]
+    return StepRecord(
+        value["of"],
+        value["name"],
+        tuple(tuple(command) for command in inverse),
+        tuple((path, _text(text)) for path, text in written),
+        value["left"],
+        value["boot"],
+        value["ended"],
+    )
 
 
 def _names(value: object) -> Path | None:

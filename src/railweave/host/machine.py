@@ -18,7 +18,7 @@ COMMAND_S = 4.0
 """The time limit for a command in seconds; the check of a server should end within 5 s."""
 SYSFS = Path("/sys")
 _LONGEST_FILE = 1 << 20  # below /proc/sys the kernel refuses to be asked for 4 MiB or more (proc_sysctl.c: ENOMEM)
-_TOOLS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/rocm/bin"
+TOOLS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/rocm/bin"
 
 
 class CannotTellError(Exception):
@@ -208,7 +208,7 @@ class ThisMachine(FileMachine):
     def __init__(self, sysfs: Path = SYSFS) -> None:
         super().__init__(Path("/"))
         self._sysfs = sysfs
-        self._path = os.environ.get("PATH", "") + ":" + _TOOLS
+        self._path = os.environ.get("PATH", "") + ":" + TOOLS
 
     def _at(self, path: str) -> Path:
         return self._sysfs / path[len("/sys/") :] if path.startswith("/sys/") else super()._at(path)
@@ -218,21 +218,26 @@ class ThisMachine(FileMachine):
         return any(os.access(Path(word) / tool, os.X_OK) for word in self._path.split(":") if word)
 
     def _run(self, words: tuple[str, ...]) -> CommandOutput:
-        try:
-            done = subprocess.run(
-                words,
-                check=False,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=COMMAND_S,
-                env={**os.environ, "PATH": self._path, "LC_ALL": "C"},
-            )
-        except FileNotFoundError:
-            return CommandOutput("", missing=True)
-        except subprocess.TimeoutExpired:
-            return CommandOutput("", code=None)
-        except OSError as error:
-            return CommandOutput("", os.strerror(error.errno or 0), 126)
-        return CommandOutput(
-            done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), done.returncode
+        return ran(words, self._path, COMMAND_S)
+
+
+def ran(words: tuple[str, ...], path: str, seconds: float) -> CommandOutput:
+    """Run a command that only reads, with a search path and a time limit, and return its output."""
+    try:
+        done = subprocess.run(
+            words,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            env={**os.environ, "PATH": path, "LC_ALL": "C"},
         )
+    except FileNotFoundError:
+        return CommandOutput("", missing=True)
+    except subprocess.TimeoutExpired:
+        return CommandOutput("", code=None)
+    except OSError as error:
+        return CommandOutput("", os.strerror(error.errno or 0), 126)
+    return CommandOutput(
+        done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), done.returncode
+    )

@@ -119,7 +119,56 @@ def parser() -> ArgumentParser:
     )
     _state(undo, "ignored: `undo` restores the file that `apply` wrote, whose path is in the journal")
     undo.add_argument("--dry-run", action="store_true", help="print the commands without running them")
+    undo.add_argument(
+        "--setup",
+        action="store_true",
+        help="undo the steps of `setup` instead, the last one first; routes and rules stay (default: undo `apply`, and settings that an interrupted `capture-roce` has left)",
+    )
+    _root(undo, "with --setup: ")
     undo.add_argument("--json", action="store_true", help="print JSON")
+
+    setup = verb(
+        "setup",
+        "set up a bare server: drivers, firmware, GPU libraries, MPI and tests, boot parameters, PCIe settings",
+        "plan: print each step\nwith its state (done, to do, not seen), commands, needed files and undo. Changes nothing. Exit code 1: a file is missing, or a\n"
+        "state could not be seen.\napply: carry out the steps that are to do, in order, show each command before it runs, and check the server at the\n"
+        "end. A second run changes nothing; after an interrupt, the next run goes on. Exit code 1: a step is left, or a restart is needed.\n"
+        "Nothing is downloaded: the vendors' installers come from the folder that --from names. `undo --setup` undoes the steps.",
+        "setup plan --from /srv/packages",
+        "setup apply --from /srv/packages --reboot",
+        "setup apply --from /srv/packages --repositories --skip open-mpi --skip ucx",
+        "setup apply --root /srv/image --from /srv/image/packages     (an image of a server)",
+        "undo --setup",
+    )
+    setup.add_argument("what", choices=("plan", "apply"), help="plan: show the steps; apply: carry them out")
+    _host_file(setup)
+    _state_file(setup)
+    setup.add_argument(
+        "--from",
+        dest="packages",
+        type=Path,
+        metavar="DIR",
+        help="folder with the vendors' installers and packages, under their vendors' file names (default: none; `plan` lists the names)",
+    )
+    setup.add_argument(
+        "--repositories",
+        action="store_true",
+        help="let apt or dnf install the distribution's packages from the repositories that are configured on the server (default: from --from only)",
+    )
+    for option, effect, default in (
+        ("--only", "carry out only the step with this name", "all steps"),
+        ("--skip", "leave out the step with this name", "no step"),
+    ):
+        setup.add_argument(
+            option, action="append", default=[], metavar="STEP", help=f"{effect}; may be repeated (default: {default})"
+        )
+    _root(setup)
+    setup.add_argument(
+        "--reboot",
+        action="store_true",
+        help="apply only: restart the server if a step needs that (default: say that a restart is needed, and exit 1)",
+    )
+    setup.add_argument("--json", action="store_true", help="print JSON")
 
     shown = verb(
         "show",
@@ -383,6 +432,15 @@ def _state_file(verb: ArgumentParser) -> None:
         default=STATE_FILE,
         metavar="FILE",
         help=f"journal file, in which `apply` records its changes so that `undo` can reverse them (default: {STATE_FILE})",
+    )
+
+
+def _root(verb: ArgumentParser, when: str = "") -> None:
+    verb.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help=f"{when}root folder of an image that is not running; commands run in it by chroot, and the journal is in it (default: this server)",
     )
 
 

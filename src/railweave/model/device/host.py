@@ -213,6 +213,7 @@ def _versions(scope: HostScope, nics: Sequence[HostNic]) -> Versions:
         collective_library=asked.collective_library or "",
         nic_firmware=tuple((model, version) for model, version in asked.nic_firmware.items() if model in models),
         nic_driver=tuple((driver, version) for driver, version in asked.nic_driver.items() if driver in drivers),
+        software=tuple(asked.software.items()),
     )
 
 

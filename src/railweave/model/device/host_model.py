@@ -200,6 +200,7 @@ class Versions:
     collective_library: str = ""
     nic_firmware: tuple[tuple[str, str], ...] = ()
     nic_driver: tuple[tuple[str, str], ...] = ()
+    software: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,8 +150,17 @@ Version = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+~:-]{0,63}$")]
 """A version without spaces, exactly as the software's own tool prints it."""
 
 
+Software = Literal[
+    "rocm", "cuda", "broadcom-nic", "mlnx-ofed", "perftest", "ucx", "open-mpi", "rccl-tests", "nccl-tests"
+]
+"""The software that `railweave host setup` installs by release."""
+
+
 class Versions(Model):
-    """The software versions that servers should run. `railweave host check` compares them and ignores versions left out here."""
+    """The software versions that servers should run. `railweave host check` compares them and ignores versions left out here.
+
+    `railweave host setup` installs them.
+    """
 
     kernel: Version | None = Field(default=None, description="release of the Linux kernel, as `uname -r` prints it")
     gpu_driver: Version | None = Field(default=None, description="version of the GPU driver")
@@ -163,6 +172,12 @@ class Versions(Model):
     )
     nic_driver: dict[str, Version] = Field(
         default_factory=dict[str, str], description="driver version by driver, as `ethtool -i` prints it"
+    )
+    software: dict[Software, Version] = Field(
+        default_factory=dict[Software, str],
+        exclude_if=lambda value: not value,
+        description="release that `railweave host setup` installs, by software, as the vendor's file name has it: `rocm: 7.1.0`, "
+        "`broadcom-nic: 237.1.148.0a`; software left out may have any release. `railweave host check` does not compare it",
     )
 
 

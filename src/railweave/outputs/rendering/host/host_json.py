@@ -248,6 +248,8 @@ class Versions(TypedDict):
     """firmware version by NIC model"""
     nic_driver: NotRequired[dict[str, str]]
     """driver version by driver name"""
+    software: NotRequired[dict[str, str]]
+    """release that `railweave host setup` installs, by the name of the software"""
 
 
 @described
@@ -414,6 +416,8 @@ def _versions(asked: AskedVersions) -> Versions:
         versions["nic_firmware"] = dict(asked.nic_firmware)
     if asked.nic_driver:
         versions["nic_driver"] = dict(asked.nic_driver)
+    if asked.software:
+        versions["software"] = dict(asked.software)
     return versions
 
 
