@@ -110,7 +110,7 @@ def _state(step: SetupStep, bare: Bare, book: Journal) -> State:
     """Return the state of a step, with what the journal knows: an interrupted attempt, or a restart that has not happened."""
     record = _record(book, step.name)
     if record and not record.ended:
-        return State(TO_DO, "was interrupted: it starts again")
+        return State(TO_DO, "an earlier run has not finished it: it starts again")
     state = state_of(step, bare)
     if record and record.boot and record.boot == journal.boot() and state.word != NOT_SEEN and not bare.image:
         return State(TO_DO, f"{state.text}; the server has not restarted since", restart=True)
@@ -154,8 +154,8 @@ def plan(asked: Namespace) -> int:
 
 
 def _headline(bare: Bare, steps: list[Row]) -> str:
-    counts = {word: sum(row.state.word == word for row in steps) for word in (DONE, TO_DO, NOT_SEEN)}
-    summary = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+    words = ["done after a restart" if row.state.restart else row.state.word for row in steps]
+    summary = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words)))
     system = bare.release.get("PRETTY_NAME", "this system")
     return f"{bare.plan.plan.host}, {system}: {show.count(len(steps), 'step')}: {summary}"
 
@@ -281,6 +281,7 @@ def _carry_out(asked: Namespace, lock: int, steps: list[SetupStep], say: Callabl
                 )
             if state.restart and step.restart == "at once":
                 return True
+        interrupted()
     return False
 
 
@@ -313,7 +314,6 @@ def _carry_out_one(
         interrupted()
         say(f"  $ {command}")
         _run(asked, lock, command)
-    interrupted()
     ended = replace(record, ended=True, boot=journal.boot() if step.restart else "")
     journal.save(asked.state_file, replace(book, steps=(*others, ended)))
 

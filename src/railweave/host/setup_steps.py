@@ -204,6 +204,10 @@ def _versioned(installed: str, wanted: str, subject: str) -> State:
 
 # Packages of the distribution.
 
+_APT_INSTALL = ("apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=600")
+_NO_SOURCES = ("-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=/dev/null")
+"""Options with which apt knows no repository. Its option ``--no-download`` fails for files (apt 2.6: "not absolute")."""
+
 _APT = (
     "gcc g++ make dkms autoconf automake libtool flex pciutils ethtool libpci-dev libibumad-dev libibverbs-dev"
     " librdmacm-dev ibverbs-utils infiniband-diags"
@@ -252,13 +256,12 @@ def _package_file(bare: Bare, name: str, version: str = "") -> str:
 
 def _install(bare: Bare, names: Sequence[str], version: str = "") -> list[Command]:
     if bare.repositories and not version:
-        tool = ("apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=600")
-        return [*_repaired(bare), Command((*(tool if bare.family == "apt" else ("dnf", "install", "-y")), *names))]
+        tool = _APT_INSTALL if bare.family == "apt" else ("dnf", "install", "-y")
+        return [*_repaired(bare), Command((*tool, *names))]
     paths = [bare.file(_package_file(bare, name, version)) for name in names]
     if bare.family == "rpm":
         return [Command(("rpm", "-Uvh", *paths))]
-    words = ("apt-get", "install", "-y", "--no-install-recommends", "--no-download", "-o", "DPkg::Lock::Timeout=600")
-    return [*_repaired(bare), Command((*words, *paths))]
+    return [*_repaired(bare), Command((*_APT_INSTALL, *_NO_SOURCES, *paths))]
 
 
 def _repaired(bare: Bare) -> list[Command]:
@@ -512,10 +515,10 @@ def _broadcom_file(bare: Bare) -> str:
 
 def _broadcom_qos(bare: Bare) -> list[str]:
     """Return the options for congestion control; empty if the fabrics of the NICs differ, as the installer has one value."""
-    traffic = {nic.traffic for nic in bare.plan.nics if nic.driver == "bnxt_en" and nic.traffic}
-    if len(traffic) != 1:
+    traffic = [nic.traffic for nic in bare.plan.nics if nic.driver == "bnxt_en" and nic.traffic]
+    if not traffic or any(other != traffic[0] for other in traffic):
         return []
-    roce = next(iter(traffic))
+    roce = traffic[0]
     mode = ("ECN" if roce.ecn else "") + ("PFC" if roce.lossless else "")
     if not mode:
         return []
@@ -632,6 +635,7 @@ def _conflict_inverse(bare: Bare) -> list[Command]:
 
 MODULES_FILE = "/etc/modules-load.d/railweave-peer-memory.conf"
 GRUB_FILE = "/etc/default/grub.d/grub-railweave.cfg"
+_WANTS = "/etc/systemd/system/multi-user.target.wants"
 ACS_SCRIPT, ACS_UNIT = "/usr/local/sbin/acs-off.sh", "/etc/systemd/system/acs-off.service"
 
 
@@ -716,7 +720,7 @@ def _acs(bare: Bare) -> State:
     old = [path for path, text in have.items() if text is None or (texts and text != texts[path][0].strip())]
     if old:
         return State(TO_DO, f"absent or of another release: {', '.join(old)}")
-    if "acs-off.service" not in bare.machine.names("/etc/systemd/system/multi-user.target.wants"):
+    if "acs-off.service" not in bare.machine.names(_WANTS):
         return State(TO_DO, "acs-off.service is not enabled")
     return State(DONE, "ACS is turned off at every start")
 
@@ -1026,7 +1030,7 @@ STEPS: tuple[SetupStep, ...] = (
         _has_gpus,
         _acs,
         lambda _: [Command(("systemctl", "enable", "acs-off.service"))],
-        lambda _: [Command(("systemctl", "disable", "acs-off.service"))],
+        lambda _: [Command(("rm", "-f", f"{_WANTS}/acs-off.service"))],
         _acs_files,
         _acs_texts,
         restart="at the end",
