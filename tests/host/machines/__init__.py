@@ -307,6 +307,7 @@ def _system(parts: Parts, plan: dict[str, Any]) -> None:
               "df", "-Pk", "/var/log")  # fmt: skip
     parts.say("[    0.000000] Linux version\n[   12.1] mlx5_core 0000:18:00.0: Port module event: module 0, Cable plugged\n",
               "journalctl", "-k", "-b", "-o", "cat", "--no-pager")  # fmt: skip
+    parts.say(forms.dmidecode_mapped([1 + module % 8 for module in range(16)]), "dmidecode", "-t", "20")
     parts.say(json.dumps({"nftables": [{"metainfo": {"version": "1.0.9"}}]}), "nft", "-j", "list", "ruleset")
     parts.say(json.dumps([{"kind": "mq", "handle": "0:", "dev": nic["netdev"], "root": True} for nic in plan["nics"]]),
               "tc", "-j", "qdisc", "show")  # fmt: skip

@@ -1007,6 +1007,12 @@ def sub_numa(parts: Parts, plan: Plan, chance: Random) -> str | None:
     return ""
 
 
+@fault("system-memory-interleaving")
+def no_interleaving(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    parts.say(forms.dmidecode_mapped([0] * 16), "dmidecode", "-t", "20")
+    return ""
+
+
 @fault("system-time")
 def not_synchronized(parts: Parts, plan: Plan, chance: Random) -> str | None:
     parts.say("no\n", "timedatectl", "show", "-p", "NTPSynchronized", "--value")

@@ -285,3 +285,17 @@ def amd_partitions(gpus: int, **odd: str) -> str:
     return json.dumps(
         [{"gpu": i, "partition": {**mode, **(odd if i == 0 else {}), "partition_id": 0}} for i in range(gpus)]
     )
+
+
+def dmidecode_mapped(positions: list[int]) -> str:
+    """``dmidecode -t 20`` of memory modules: the position of each in an interleave. dmidecode leaves the line out for 0."""
+    blocks = ["# dmidecode 3.4\nGetting SMBIOS data from sysfs.\nSMBIOS 3.5.0 present.\n"]
+    for module, position in enumerate(positions):
+        line = f"\tInterleave Position: {position}\n\tInterleaved Data Depth: 1\n" if position else ""
+        blocks.append(
+            f"Handle 0x{0x1200 + module:04X}, DMI type 20, 35 bytes\nMemory Device Mapped Address\n"
+            f"\tStarting Address: 0x0000000000000000k\n\tEnding Address: 0x000000007FFFFFFFk\n\tRange Size: 2 TB\n"
+            f"\tPhysical Device Handle: 0x{0x1100 + module:04X}\n\tMemory Array Mapped Address Handle: 0x1300\n"
+            f"\tPartition Row Position: 1\n{line}"
+        )
+    return "\n".join(blocks)

@@ -125,3 +125,25 @@ def test_a_band_of_no_width_is_none(
     assert [cells[name] for name in ("predicted", "at least", "at most", "measured")] == ["100", "–", "–", "98"]
     row = bench_html(bench_report(there)).partition("busbw GB/s")[2].partition("</tr>")[0]
     assert re.findall(r'class="number">([^<]*)<', row)[:4] == ["100", "–", "–", "98"]
+
+
+def test_host_memory_that_is_slower_than_gpu_memory_is_explained_by_interleaving(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The figures of the Thor2 guide, section 5.1, question 8."""
+    host = made.pair(1, "a:eth1", "b:eth1", 235.0, 0.0, memory="host")
+    gpu = made.pair(2, "a:eth1", "b:eth1", 320.0, 0.0, memory="gpu")
+    near = made.pair(3, "a:eth1", "b:eth1", 300.0, 0.0, memory="host")
+    a, b, c = (store(tmp_path / f"{run.id}.db", [run]) for run in (host, gpu, near))
+    note = "235 Gb/s from host memory, 320 Gb/s from GPU memory"
+    for words in ((a, b), (b, a)):
+        _, out = call(monkeypatch, capsys, "compare", *words)
+        assert note in out
+        assert "set it to Auto in the BIOS; `railweave host check --only system-memory-interleaving`" in out
+    _, out = call(monkeypatch, capsys, "compare", b, c)
+    assert "host memory" not in out
+    slow = replace(host, settings=(*host.settings, ("Number of qps", "2")))
+    _, out = call(monkeypatch, capsys, "compare", store(tmp_path / "qps.db", [slow]), b)
+    assert "host memory" not in out
+    both = bench_report(store(tmp_path / "both.db", [host, gpu]))
+    assert any(note in line for line in both.notes)

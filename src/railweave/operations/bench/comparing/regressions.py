@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.operations.bench.comparing.rows import FASTER, TOLERANCE, Key, Number, Row, ratio
+from railweave.operations.bench.comparing.rows import FASTER, QUANTITY, TOLERANCE, Key, Number, Row, ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from railweave.operations.store.records import Run
 
 PRIOR = 4.0
 """The degrees of freedom with which the usual scatter of all rows is included in a row's variance.
@@ -77,6 +78,40 @@ def adjusted(chances: Sequence[float]) -> list[float]:
         most = max(most, min(1.0, chances[place] * (len(chances) - rank)))
         corrected[place] = most
     return corrected
+
+
+HOST_MEMORY = 0.85
+"""The fraction of the rate from GPU memory below which the rate from host memory has a cause in the server. In the guide it is 0.73."""
+
+
+def host_memory_notes(runs: Iterable[Run]) -> list[str]:
+    """Return a note if perftest is slow from host memory and fast from GPU memory, in tests that are otherwise alike.
+
+    NIC and network are the same for both, so memory is the limit; the usual cause is memory interleaving that is off in
+    the BIOS: about 235 instead of 320 Gb/s (Thor2 guide, section 5.1, question 8).
+    """
+    rates: dict[tuple[str, str], dict[int, dict[str, list[float]]]] = {}
+    for run in runs:
+        settings = dict(run.settings)
+        pairs = settings.get("Number of qps", settings.get("Number_of_qps", ""))
+        for sample in run.samples if run.tool == "perftest" else ():
+            if sample.quantity == QUANTITY and sample.size_bytes and sample.value > 0:
+                sizes = rates.setdefault((sample.operation, pairs), {}).setdefault(sample.size_bytes, {})
+                sizes.setdefault("host" if settings.get("memory") == "host" else "GPU", []).append(sample.value)
+    notes: list[str] = []
+    for (operation, _), sizes in rates.items():
+        common = [size for size, kinds in sizes.items() if len(kinds) > 1]
+        if not common:
+            continue
+        host, gpu = (median(sizes[max(common)][kind]) for kind in ("host", "GPU"))
+        if host < HOST_MEMORY * gpu:
+            notes.append(
+                f"{operation}, {max(common)} bytes: {host:.0f} Gb/s from host memory, {gpu:.0f} Gb/s from GPU memory: the NICs and the"
+                " network carry the higher rate, so host memory is the limit. If memory interleaving is off, set it to Auto in the"
+                " BIOS; `railweave host check --only system-memory-interleaving` on both servers shows whether it is on"
+                " (Thor2 guide, section 5.1, question 8)"
+            )
+    return notes
 
 
 SURE = 0.05

@@ -17,7 +17,7 @@ from railweave.model.device.build import device_config
 from railweave.operations.bench.comparing.curves import Curve, against_prediction, curves, failed
 from railweave.operations.bench.comparing.estimate import Estimate, Slowest, estimate, slowest, with_causes
 from railweave.operations.bench.comparing.predicting import foretold
-from railweave.operations.bench.comparing.regressions import regressions
+from railweave.operations.bench.comparing.regressions import host_memory_notes, regressions
 from railweave.operations.bench.comparing.rows import REMARKS, TOLERANCE, Pair, Row, numbers, pairs_of, row_table
 from railweave.operations.bench.lines import address
 from railweave.pages.table import NOTHING, Cell, Column, Table
@@ -82,7 +82,8 @@ def compare_runs(
     """
     allowed = TOLERANCE if tolerance is None else tolerance
     rows = [*regressions(numbers(before, more), numbers(now, more), allowed, fewest=1), *failed(now)]
-    notes = () if any(row.before is not None and row.now is not None for row in rows) else (NOTHING_IN_COMMON,)
+    together = any(row.before is not None and row.now is not None for row in rows)
+    notes = [*(() if together else (NOTHING_IN_COMMON,)), *host_memory_notes([*before, *now])]
     return _compared("runs", rows, now, allowed, more, accounts, notes)
 
 
@@ -103,6 +104,7 @@ def compare_predicted(
     remarks = list(notes)
     if without:
         remarks.append(f"of {without} of {len(runs)} runs nothing was predicted")
+    remarks += host_memory_notes(runs)
     return _compared("prediction", rows, runs, tolerance, more, accounts, remarks)
 
 
