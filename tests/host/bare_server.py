@@ -34,8 +34,8 @@ from railweave_host import commands, setup_run
 mode, number, counts = sys.argv[1], int(sys.argv[2]), {"command": 0, "write": 0}
 def end():
     os.kill(os.getpid(), signal.SIGKILL)
-run, fsync = setup_run._run, os.fsync
-def running(asked, lock, command):
+run, fsync = setup_run.run_command, os.fsync
+def running(*arguments):
     counts["command"] += 1
     due = counts["command"] == number
     if due and mode == "before":
@@ -43,7 +43,7 @@ def running(asked, lock, command):
     if due and mode == "half":
         open("/setup/half", "w").close()
     try:
-        run(asked, lock, command)
+        run(*arguments)
     finally:
         if due and mode in ("half", "after"):
             end()
@@ -54,7 +54,7 @@ def writing(file):
     if counts["write"] == number and mode == "write":
         end()
     fsync(file)
-setup_run._run, os.fsync = running, writing
+setup_run.run_command, os.fsync = running, writing
 code = commands.main(sys.argv[3:])
 print("counts", counts["command"], counts["write"])
 sys.exit(code)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Callable
 from . import (
     apply,
     bundle,
+    capture_roce,
     changes,
     checking,
     environment,
@@ -110,12 +111,13 @@ def _apply(asked: Namespace) -> int:
 def _undo(asked: Namespace) -> int:
     if asked.setup:
         return setup_run.undo_setup(asked)
-    if not asked.state_file.exists():
+    captures = capture_roce.left(asked.state_file)
+    if not asked.state_file.exists() and not captures:
         print(json.dumps({"changes": None}) if asked.json else "nothing to undo")
         return 0
     if asked.dry_run:
         ours = journal.load(asked.state_file)
-        lines = [kernel.command_line(command) for command in changes.to_before(kernel.read(), ours)]
+        lines = [*captures, *(kernel.command_line(command) for command in changes.to_before(kernel.read(), ours))]
         if ours.names:
             gone = ours.names_before is None
             lines.append(f"rm {ours.names}" if gone else f"# {ours.names} gets back what it held before")
@@ -123,11 +125,14 @@ def _undo(asked: Namespace) -> int:
             json.dumps({"commands": lines}, indent=1) if asked.json else "".join(f"{line}\n" for line in lines), end=""
         )
         return 0
+    undone = capture_roce.undo(asked.state_file)
     with journal.locked(asked.state_file) as lock:
         number = apply.undo(asked.state_file, lock)
     if asked.json:
-        print(json.dumps({"changes": number}))
+        print(json.dumps({"changes": number, **({"captures": undone} if undone else {})}))
         return 0
+    if undone:
+        print(f"undone: {', '.join(undone)}")
     print("nothing to undo" if number is None else f"{show.count(number, 'change')} made: as it was before apply")
     return 0
 
@@ -296,6 +301,7 @@ _VERBS: dict[str, Callable[[Namespace], int]] = {
     "apply": _apply,
     "undo": _undo,
     "setup": setup_run.setup,
+    "capture-roce": capture_roce.capture_roce,
     "show": _show,
     "gids": _gids,
     "env": _env,

@@ -34,7 +34,7 @@ _FIELDS = {kind: [(field.name, field.default) for field in fields(kind)] for kin
 class StepRecord:
     """A step of `setup` or `capture-roce`, written before its first command.
 
-    - ``of``: ``setup`` or ``capture``. ``name``: the name of the step.
+    - ``name``: the name of the step.
     - ``inverse``: the commands that undo the step, in order; each is a folder (may be empty) and the words.
     - ``files``: the path and the earlier text of each file that the step writes; None if the file did not exist.
     - ``left``: the part of the step that cannot be undone; empty if there is none.
@@ -42,7 +42,6 @@ class StepRecord:
     - ``ended``: True if all its commands have succeeded.
     """
 
-    of: str
     name: str
     inverse: tuple[tuple[str, ...], ...] = ()
     files: tuple[tuple[str, str | None], ...] = ()
@@ -173,7 +172,6 @@ def _step(value: dict[str, Any]) -> StepRecord:
     inverse: list[list[str]] = value["inverse"]
     written: list[tuple[str, Any]] = value["files"]
     return StepRecord(
-        value["of"],
         value["name"],
         tuple(tuple(command) for command in inverse),
         tuple((path, _text(text)) for path, text in written),

@@ -272,6 +272,55 @@ def parser() -> ArgumentParser:
     _host_file(capture)
     capture.add_argument("--json", action="store_true", help="print JSON")
 
+    roce = verb(
+        "capture-roce",
+        "capture the RoCE packets of a NIC with tcpdump, or read a capture: flows, DSCP, ECN, congestion notifications",
+        "For NICs of NVIDIA\nand Broadcom. What the NIC must be set to for a capture is put back at the end, also after SIGTERM. Broadcom's NICs need --prepare\n"
+        "and a restart first. Exit code 1: packets are not as host.json plans them (DSCP, ECN), or the capture failed.",
+        "capture-roce gpu0_eth -o gpu0.pcap --seconds 10",
+        "capture-roce --read gpu0.pcap --flows 50",
+        "capture-roce eth1 --prepare     ... restart, capture; later: capture-roce eth1 --restore",
+    )
+    roce.add_argument("nic", nargs="?", metavar="NIC", help="interface or RDMA device to capture from")
+    roce.add_argument("-o", "--output", type=Path, metavar="FILE", help="pcap file to write")
+    roce.add_argument(
+        "--seconds",
+        type=_seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="time to capture (default: until Ctrl-C or SIGTERM)",
+    )
+    roce.add_argument(
+        "--packets", type=_count, default=0, metavar="N", help="number of packets to capture (default: no limit)"
+    )
+    roce.add_argument("--whole", action="store_true", help="keep whole packets (default: the first 192 bytes of each)")
+    action = roce.add_mutually_exclusive_group()
+    action.add_argument(
+        "--prepare",
+        action="store_true",
+        help="set what a capture needs in the flash of a Broadcom NIC (no SR-IOV, no edge virtual bridging); takes effect after a restart",
+    )
+    action.add_argument(
+        "--restore", action="store_true", help="put back what --prepare, or an interrupted capture, has changed"
+    )
+    action.add_argument(
+        "--read",
+        type=Path,
+        metavar="FILE",
+        help="read this capture (pcap or pcapng, also compressed by gzip) instead of capturing",
+    )
+    roce.add_argument(
+        "--flows",
+        type=_count,
+        default=20,
+        metavar="N",
+        help="number of flows to print, the largest first (default: 20)",
+    )
+    _host_file(roce)
+    _state_file(roce)
+    _sysfs(roce)
+    roce.add_argument("--json", action="store_true", help="print JSON")
+
     support = verb(
         "bundle",
         "write one archive for a support case: what `check` reads, its results, and the journal of `apply`",
@@ -465,6 +514,12 @@ def _sysfs(verb: ArgumentParser) -> None:
         metavar="DIR",
         help="folder to read instead of /sys, the kernel's sysfs (default: /sys)",
     )
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a number of 1 or more")
+    return int(text)
 
 
 def _seconds(text: str) -> float:

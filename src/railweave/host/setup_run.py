@@ -118,7 +118,7 @@ def _state(step: SetupStep, bare: Bare, book: Journal) -> State:
 
 
 def _record(book: Journal, name: str) -> StepRecord | None:
-    return next((record for record in reversed(book.steps) if (record.of, record.name) == ("setup", name)), None)
+    return next((record for record in reversed(book.steps) if record.name == name), None)
 
 
 def _row(step: SetupStep, bare: Bare, book: Journal) -> Row:
@@ -277,7 +277,7 @@ def _carry_out(asked: Namespace, lock: int, steps: list[SetupStep], say: Callabl
             state = _state(step, look(asked), journal.load(asked.state_file))
             if state.word == TO_DO and not state.restart:
                 raise HostError(
-                    f"{step.name}: all commands succeeded, but the step is still to do: {state.text}{_log_hint(asked)}"
+                    f"{step.name}: all commands succeeded, but the step is still to do: {state.text} (output: {_log(asked.state_file)})"
                 )
             if state.restart and step.restart == "at once":
                 return True
@@ -297,10 +297,9 @@ def _carry_out_one(
     step, texts = row.step, row.step.writes(bare)
     earlier = _record(book, step.name)
     record = journal.StepRecord(
-        "setup",
         step.name,
         earlier.inverse if earlier else tuple((command.folder, *command.words) for command in row.inverse),
-        earlier.files if earlier else tuple((path, files.read(_at(asked, path))) for path in texts),
+        earlier.files if earlier else tuple((path, files.read(_at(asked.root, path))) for path in texts),
         step.left,
     )
     others = tuple(other for other in book.steps if other is not earlier)
@@ -308,41 +307,38 @@ def _carry_out_one(
     say(f"{step.name}: {row.state.text}")
     for path, (text, mode) in texts.items():
         say(f"  write {path}")
-        files.write(_at(asked, path), text, mode)
-        _at(asked, path).chmod(mode)
+        files.write(_at(asked.root, path), text, mode)
+        _at(asked.root, path).chmod(mode)
     for command in row.commands:
         interrupted()
         say(f"  $ {command}")
-        _run(asked, lock, command)
+        run_command(asked.state_file, asked.root, lock, command)
     ended = replace(record, ended=True, boot=journal.boot() if step.restart else "")
     journal.save(asked.state_file, replace(book, steps=(*others, ended)))
 
 
-def _at(asked: Namespace, path: str) -> Path:
-    return Path(path) if asked.root is None else asked.root / path.lstrip("/")
+def _at(root: Path | None, path: str) -> Path:
+    return Path(path) if root is None else root / path.lstrip("/")
 
 
-def _log(asked: Namespace) -> Path:
-    return asked.state_file.with_name("setup.log")
+def _log(state_file: Path) -> Path:
+    return state_file.with_name("setup.log")
 
 
-def _log_hint(asked: Namespace) -> str:
-    return f" (output: {_log(asked)})"
+def run_command(state_file: Path, root: Path | None, lock: int, command: Command) -> None:
+    """Run a command, with its output in the log beside the journal. Raises HostError with the last lines if it fails.
 
-
-def _run(asked: Namespace, lock: int, command: Command) -> None:
-    """Run a command, with its output in the log. Raises HostError with the last lines if it fails.
-
-    The command keeps the lock and runs on if this program is killed; the next run waits for it.
+    ``root``: the root folder of an image; None for this server. The command keeps the lock and runs on if this program
+    is killed; the next run waits for it.
     """
     words = command.words
     folder = command.folder or None
-    if asked.root is not None:
-        words = _in_root(asked.root, ("sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", folder or "/", *words))
+    if root is not None:
+        words = _in_root(root, ("sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", folder or "/", *words))
         folder = None
     path = f"{os.environ.get('PATH', '')}:{TOOLS}"
     environment = {**os.environ, "PATH": path, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
-    with _log(asked).open("ab") as log:
+    with _log(state_file).open("ab") as log:
         log.write(f"$ {command}\n".encode())
         log.flush()
         start = log.tell()
@@ -361,10 +357,10 @@ def _run(asked: Namespace, lock: int, command: Command) -> None:
         except OSError as error:
             raise HostError(f"{command}: cannot be run: {error.strerror}: {error.filename}") from None
     if code:
-        with _log(asked).open("rb") as log:
+        with _log(state_file).open("rb") as log:
             log.seek(start)
             last = log.read().decode("utf-8", "replace").strip().splitlines()[-5:]
-        raise HostError("\n  ".join([f"{command}: exit code {code}{_log_hint(asked)}", *last]))
+        raise HostError("\n  ".join([f"{command}: exit code {code} (output: {_log(state_file)})", *last]))
 
 
 def _checked(asked: Namespace) -> dict[str, Any]:
@@ -383,29 +379,34 @@ def _checked(asked: Namespace) -> dict[str, Any]:
     }
 
 
-def undo(asked: Namespace, of: str, lock: int, say: Callable[[str], None]) -> list[str]:
-    """Undo the recorded steps of ``setup`` or ``capture``, the last one first, and return their names.
+def undo(
+    state_file: Path,
+    root: Path | None,
+    lock: int,
+    say: Callable[[str], None],
+    chosen: Callable[[StepRecord], bool] = lambda _: True,
+) -> list[str]:
+    """Undo the recorded steps that are chosen, the last one first, and return their names.
 
     Raises HostError if a command fails; the step and those before it stay in the journal, so a second run goes on there.
     """
     undone: list[str] = []
     with held() as interrupted:
         while True:
-            book = journal.load(asked.state_file)
-            record = next((record for record in reversed(book.steps) if record.of == of), None)
+            book = journal.load(state_file)
+            record = next((record for record in reversed(book.steps) if chosen(record)), None)
             if record is None:
                 return undone
             for path, text in record.files:
                 say(f"  {'remove' if text is None else 'put back'} {path}")
-                files.write(_at(asked, path), text)
+                files.write(_at(root, path), text)
             for folder, *words in record.inverse:
                 command = Command(tuple(words), folder)
                 interrupted()
                 say(f"  $ {command}")
-                _run(asked, lock, command)
-            journal.save(
-                asked.state_file, replace(book, steps=tuple(other for other in book.steps if other is not record))
-            )
+                run_command(state_file, root, lock, command)
+            left = tuple(other for other in book.steps if other is not record)
+            journal.save(state_file, replace(book, steps=left))
             undone.append(f"{record.name} ({record.left})" if record.left else record.name)
             interrupted()
 
@@ -413,7 +414,7 @@ def undo(asked: Namespace, of: str, lock: int, say: Callable[[str], None]) -> li
 def undo_setup(asked: Namespace) -> int:
     """Undo the steps of `setup`, or print the commands with --dry-run."""
     _state_in_root(asked)
-    records = [record for record in reversed(journal.load(asked.state_file).steps) if record.of == "setup"]
+    records = journal.load(asked.state_file).steps[::-1]
     if asked.dry_run or not records:
         commands = [str(Command(tuple(words), folder)) for record in records for folder, *words in record.inverse]
         commands += [
@@ -425,7 +426,8 @@ def undo_setup(asked: Namespace) -> int:
             print("\n".join(commands) if records else "nothing to undo")
         return 0
     with journal.locked(asked.state_file) as lock:
-        undone = undo(asked, "setup", lock, (lambda _: None) if asked.json else (lambda line: print(line, flush=True)))
+        say: Callable[[str], None] = (lambda _: None) if asked.json else (lambda line: print(line, flush=True))
+        undone = undo(asked.state_file, asked.root, lock, say)
     if asked.json:
         print(json.dumps({"steps": undone}, indent=1))
     else:
@@ -435,7 +437,7 @@ def undo_setup(asked: Namespace) -> int:
 
 def _state_in_root(asked: Namespace) -> None:
     if asked.root is not None and asked.state_file == options.STATE_FILE:
-        asked.state_file = _at(asked, str(options.STATE_FILE))
+        asked.state_file = _at(asked.root, str(options.STATE_FILE))
 
 
 _VERBS = {"plan": plan, "apply": apply}

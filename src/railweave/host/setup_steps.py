@@ -219,7 +219,7 @@ _RPM = (
 
 
 def _tools(bare: Bare) -> list[str]:
-    names: list[str] = (_APT if bare.family == "apt" else _RPM).split()
+    names: list[str] = [*(_APT if bare.family == "apt" else _RPM).split()]
     headers = f"{'linux-headers' if bare.family == 'apt' else 'kernel-devel'}-{bare.kernel}"
     return [*names, headers] if bare.kernel else names
 

@@ -12,6 +12,7 @@ from .outcome import failed, of_nic, of_server, ok, warning
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..machine import Machine
     from .outcome import Outcome
     from .server import Server, WantedNic
 
@@ -201,10 +202,21 @@ def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int |
     settings: dict[str, int | None] = {}
     for name in nic.flash:
         scope = ("--scope", address.rpartition(".")[2]) if name in nic.flash_per_function else ()
-        text = server.machine.run("niccli", "--dev", address, "nvm", "--getoption", name, *scope).out
-        values = re.findall(rf"^\s*{re.escape(name)}[^=:\n]*[=:]\s*(.*\S)\s*$", text, re.MULTILINE)
-        if values:
-            word = values[-1].lower()
-            number = re.match(r"(0x[0-9a-f]+|\d+)(?:[\s(].*)?$", word) or re.search(r"\((0x[0-9a-f]+|\d+)\)$", word)
-            settings[name] = int(number[1], 0) if number else _WORDS.get(word)
+        shown, number = nvm_option(server.machine, address, name, *scope)
+        if shown:
+            settings[name] = number
     return settings
+
+
+def nvm_option(machine: Machine, address: str, name: str, *scope: str) -> tuple[str, int | None]:
+    """Return a setting in the flash of a Broadcom NIC, as niccli prints it and as a number.
+
+    The text is empty if niccli does not show the setting; the number is None if the text is unknown.
+    """
+    text = machine.run("niccli", "--dev", address, "nvm", "--getoption", name, *scope).out
+    values: list[str] = re.findall(rf"^\s*{re.escape(name)}[^=:\n]*[=:]\s*(.*\S)\s*$", text, re.MULTILINE)
+    if not values:
+        return "", None
+    word = values[-1].lower()
+    number = re.match(r"(0x[0-9a-f]+|\d+)(?:[\s(].*)?$", word) or re.search(r"\((0x[0-9a-f]+|\d+)\)$", word)
+    return values[-1], int(number[1], 0) if number else _WORDS.get(word)
