@@ -171,6 +171,7 @@ validators: $(STAMP)
 	src/railweave/live/lab/frr/frr-root.sh .validators/frr-forky forky
 	tools/libyang.sh $(BIN)/python
 	tools/netplan.sh .validators/netplan
+	tools/bare-root.sh .validators/bare
 
 test-programs:
 	tools/test-programs.sh

@@ -115,6 +115,16 @@ GROUPS = {
         "docs/test_prove.py::test_a_network_is_proved_broken_and_proved_again",
         "docs/test_training_step.py::test_what_the_page_says",
     ),
+    "setup of bare servers": (
+        "host/test_setup.py::test_a_failed_installer_is_named_with_its_last_lines",
+        "host/test_setup.py::test_a_server_of_nvidia_has_its_own_steps",
+        "host/test_setup.py::test_killed_at_every_step",
+        "host/test_setup.py::test_missing_files_are_named_before_anything_is_changed",
+        "host/test_setup.py::test_modules_that_conflict_are_removed_by_the_real_dkms",
+        "host/test_setup.py::test_packages_are_installed_by_the_real_rpm_after_a_kill_too",
+        "host/test_setup.py::test_the_plan_shows_the_commands_and_where_they_were_tried",
+        "host/test_setup.py::test_twice",
+    ),
     "changes in labs": (
         "live/lab/test_deploy.py::test_a_change_of_design_comes_onto_the_routers_and_back",
         "live/lab/test_deploy.py::test_routers_go_back_by_themselves_when_nobody_is_left_to_confirm",

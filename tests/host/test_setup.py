@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 
 from railweave.host.setup_steps import STEPS
 from tests.drawn import every, some
-from tests.host.bare_server import KERNEL, BareServer, bare_server, prepared
+from tests.host.bare_server import KERNEL, ROOT_FOLDER, BareServer, bare_server, prepared
+from tests.host.plans import designed
 from tests.netns import needs_root
 
 pytestmark = [
@@ -159,3 +161,126 @@ def test_the_plan_shows_the_commands_and_where_they_were_tried(server: BareServe
     ]
     assert steps["broadcom-nic"]["stays"] == "the firmware stays"
     assert {"nvidia-driver", "cuda", "nccl", "mlnx-ofed"}.isdisjoint(steps)
+
+
+needs_root_folder = pytest.mark.skipif(
+    not ROOT_FOLDER.exists(), reason="no root folder with dkms and rpm (sudo make validators)"
+)
+DKMS = 'PACKAGE_NAME="{name}"\nPACKAGE_VERSION="{version}"\nBUILT_MODULE_NAME[0]="{name}"\nDEST_MODULE_LOCATION[0]="/updates"\n'
+
+
+@needs_root_folder
+def test_modules_that_conflict_are_removed_by_the_real_dkms(server: BareServer) -> None:
+    """Thor2 guide, section 2.2.2: not bnxt_en and bnxt_re beside netxtreme-peer-mem."""
+    modules = {"bnxt_en": "1.10.3.234.0.171.0", "bnxt_re": "234.0.171.0", "netxtreme-peer-mem": "234.0.154.0"}
+    for name, version in modules.items():
+        server.write(f"/usr/src/{name}-{version}/dkms.conf", DKMS.format(name=name, version=version))
+        assert server.run("dkms", "add", f"{name}/{version}").returncode == 0
+    before = server.run("dkms", "status").stdout
+    code, text = server.setup("apply", "--only", "conflicts")
+    assert (code, "restart the server" in text) == (1, True), text
+    assert server.run("dkms", "status").stdout == "netxtreme-peer-mem/234.0.154.0: added\n"
+    server.boot()
+    code, text = server.setup("apply", "--only", "conflicts")
+    assert (code, "nothing changed" in text) == (0, True), text
+    assert server.host("undo", "--setup")[0] == 0
+    assert server.run("dkms", "status").stdout == before
+
+
+SPEC = """\
+Name: bare
+Version: 1.0
+Release: 1
+Summary: test
+License: test
+BuildArch: noarch
+AutoReqProv: no
+%description
+%install
+mkdir -p %{buildroot}/usr/share/bare
+for name in NAMES; do echo x >%{buildroot}/usr/share/bare/$name.rpm; done
+"""
+SUBPACKAGE = "%package -n {name}\nVersion: {version}\nRelease: {release}\nSummary: test\n%description -n {name}\n%files -n {name}\n/usr/share/bare/{name}.rpm\n"
+
+
+@needs_root_folder
+def test_packages_are_installed_by_the_real_rpm_after_a_kill_too(server: BareServer) -> None:
+    """Red Hat's branch: by its names of packages and files. The first run is killed in the middle of rpm's work."""
+    names = "gcc gcc-c++ make dkms autoconf automake libtool flex pciutils ethtool pciutils-devel rdma-core-devel libibverbs-utils infiniband-diags"
+    spec = SPEC.replace("NAMES", f"{names} kernel-devel")
+    spec += "".join(SUBPACKAGE.format(name=name, version="1.0", release="1") for name in names.split())
+    spec += SUBPACKAGE.format(name="kernel-devel", version=KERNEL.partition("-")[0], release=KERNEL.partition("-")[2])
+    kill = 'os.remove("/setup/half"); posix.kill(posix.getprocessid("pid"), 9)'  # a shell would be a dependency
+    spec += f'%post -n flex -p <lua>\nif posix.access("/setup/half") then {kill} end\n'
+    server.write("/setup/bare.spec", spec)
+    (server.root / "etc/os-release").unlink()
+    server.write("/etc/os-release", 'ID="rocky"\nID_LIKE="rhel centos fedora"\nPRETTY_NAME="Rocky Linux 9"\n')
+    defined = (
+        "--define",
+        "_rpmdir /setup/packages",
+        "--define",
+        "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
+    )
+    built = server.run("rpmbuild", "-bb", "--quiet", "--nodeps", *defined, "/setup/bare.spec")
+    assert built.returncode == 0, built.stderr
+    assert server.run("rpm", "-qa").stdout == ""
+    code, text = server.setup("apply", "--only", "distribution-packages", mode="half", number=1)
+    assert code == -9, text
+    log = (server.root / "var/lib/railweave/setup.log").read_text()
+    assert (server.root / "usr/share/bare/flex.rpm").exists(), log
+    code, text = server.setup("apply", "--only", "distribution-packages")
+    assert (code, "has not finished it" in text) == (0, True), text
+    assert len(server.run("rpm", "-qa").stdout.split()) == 15
+    assert "nothing changed" in server.setup("apply", "--only", "distribution-packages")[1]
+    assert server.host("undo", "--setup")[0] == 0
+    assert server.run("rpm", "-qa").stdout == ""
+
+
+def test_another_distribution_is_refused(server: BareServer) -> None:
+    (server.root / "etc/os-release").unlink()
+    server.write("/etc/os-release", 'ID="sles"\nID_LIKE="suse"\nPRETTY_NAME="SUSE Linux Enterprise Server 15"\n')
+    code, text = server.setup("plan")
+    assert (code, "not SUSE Linux Enterprise Server 15" in text) == (2, True), text
+
+
+def test_a_server_of_nvidia_has_its_own_steps(server: BareServer) -> None:
+    """The commands as the vendor's guides have them, on Ubuntu: what its names are is all that is tried of it."""
+    wanted = designed("h100-rlb", "H100-01")
+    software = {"cuda": "12.8.0", "mlnx-ofed": "24.10-2.1.8.0", "perftest": "25.10.0"}
+    versions = {
+        "kernel": "6.8.0-60-generic",
+        "gpu_driver": "570.86.10",
+        "collective_library": "2.27.3",
+        "software": software,
+    }
+    server.write(
+        "/setup/host.json",
+        json.dumps({**wanted, "versions": {**versions, "nic_firmware": {wanted["nics"][0]["model"]: "28.39.1002"}}}),
+    )
+    (server.root / "etc/os-release").unlink()
+    server.write("/etc/os-release", 'ID=ubuntu\nID_LIKE=debian\nPRETTY_NAME="Ubuntu 22.04.5 LTS"\n')
+    for number in range(8):
+        for name, value in {"vendor": "0x15b3", "device": "0x1021", "class": "0x020700"}.items():
+            server.write(f"/sys/bus/pci/devices/0000:{number + 1:02x}:00.1/{name}", value)
+    for name, value in {"vendor": "0x10de", "class": "0x068000"}.items():
+        server.write(f"/sys/bus/pci/devices/0000:07:00.0/{name}", value)
+    _, text = server.setup("plan", "--json")
+    steps = {step["step"]: step for step in json.loads(text.split("\ncounts")[0])["steps"]}
+    assert list(steps) == [
+        "kernel", "distribution-packages", "nvidia-driver", "fabric-manager", "cuda", "nccl", "mlnx-ofed", "nvidia-nic-firmware",
+        "peer-memory", "boot-parameters", "acs", "perftest", "ucx", "open-mpi", "nccl-tests",
+    ]  # fmt: skip
+    files = {name: [file["name"] for file in step["files"]] for name, step in steps.items()}
+    assert files["kernel"] == ["linux-image-6.8.0-60-generic_*.deb", "linux-modules-extra-6.8.0-60-generic_*.deb"]
+    assert "linux-headers-6.8.0-60-generic_*.deb" in files["distribution-packages"]
+    assert files["nvidia-driver"] == [f"NVIDIA-Linux-{platform.machine()}-570.86.10.run"]
+    assert files["fabric-manager"] == ["nvidia-fabricmanager_570.86.10*.deb"]
+    assert files["cuda"] == ["cuda_12.8.0_*_linux.run"]
+    assert files["nccl"] == ["libnccl2_2.27.3*.deb", "libnccl-dev_2.27.3*.deb"]
+    assert files["mlnx-ofed"] == ["MLNX_OFED_LINUX-24.10-2.1.8.0-*.tgz"]
+    assert files["nccl-tests"] == ["nccl-tests-[0-9]*.tar.*"]
+    assert any("CUDA_H_PATH=/usr/local/cuda/include/cuda.h" in command for command in steps["perftest"]["commands"])
+    assert any(
+        "./mlnxofedinstall --force --without-fw-update --dkms" in command for command in steps["mlnx-ofed"]["commands"]
+    )
+    assert {step["state"] for step in steps.values()} == {"to do"}

@@ -425,13 +425,16 @@ def undo_setup(asked: Namespace) -> int:
         else:
             print("\n".join(commands) if records else "nothing to undo")
         return 0
+    restart = any(step.restart for step in STEPS if step.name in {record.name for record in records})
     with journal.locked(asked.state_file) as lock:
         say: Callable[[str], None] = (lambda _: None) if asked.json else (lambda line: print(line, flush=True))
         undone = undo(asked.state_file, asked.root, lock, say)
     if asked.json:
         print(json.dumps({"steps": undone}, indent=1))
     else:
-        print(f"{show.count(len(undone), 'step')} undone: {', '.join(undone)}; restart the server")
+        print(
+            f"{show.count(len(undone), 'step')} undone: {', '.join(undone)}{'; restart the server' if restart else ''}"
+        )
     return 0
 
 

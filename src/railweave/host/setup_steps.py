@@ -231,19 +231,20 @@ def _kernel_packages(bare: Bare) -> list[str]:
     return [*names, f"linux-modules-extra-{bare.kernel}"] if bare.release.get("ID") == "ubuntu" else names
 
 
-def _absent(bare: Bare, names: Sequence[str]) -> list[str]:
-    """Return the packages that are not installed."""
+def _absent(bare: Bare, names: Sequence[str], version: str = "") -> list[str]:
+    """Return the packages that are not installed, or not in the wanted release."""
+    installed = _package_versions(bare, names)
+    return [name for name in names if not _same_release(installed.get(name, ""), version)]
+
+
+def _package_versions(bare: Bare, names: Sequence[str]) -> dict[str, str]:
+    """Return the version of each package that is installed; half installed ones are left out."""
     if bare.family == "rpm":
-        absent = re.findall(r"^package (\S+) is not installed", bare.machine.run("rpm", "-q", *names).out, re.MULTILINE)
-        return [name for name in names if name in absent]
-    return [name for name in names if name not in _debian_versions(bare.machine, names)]
-
-
-def _debian_versions(machine: Machine, names: Sequence[str]) -> dict[str, str]:
-    lines = machine.run(
-        "dpkg-query", "-W", "-f", "${Package} ${db:Status-Status} ${Version}\\n", *names
-    ).out.splitlines()
-    rows = [line.split() for line in lines]
+        lines = bare.machine.run("rpm", "-q", *names).out.splitlines()  # one for each name, in their order
+        versions = {name: line for name, line in zip(names, lines) if "is not installed" not in line}
+        return {name: line[len(name) + 1 :] or line for name, line in versions.items()}
+    form = "${Package} ${db:Status-Status} ${Version}\\n"
+    rows = [line.split() for line in bare.machine.run("dpkg-query", "-W", "-f", form, *names).out.splitlines()]
     return {row[0]: row[2] for row in rows if len(row) == 3 and row[1] == "installed"}
 
 
@@ -255,13 +256,16 @@ def _package_file(bare: Bare, name: str, version: str = "") -> str:
 
 
 def _install(bare: Bare, names: Sequence[str], version: str = "") -> list[Command]:
+    if not names:
+        return _repaired(bare)
     if bare.repositories and not version:
         tool = _APT_INSTALL if bare.family == "apt" else ("dnf", "install", "-y")
         return [*_repaired(bare), Command((*tool, *names))]
     paths = [bare.file(_package_file(bare, name, version)) for name in names]
     if bare.family == "rpm":
-        return [Command(("rpm", "-Uvh", *paths))]
-    return [*_repaired(bare), Command((*_APT_INSTALL, *_NO_SOURCES, *paths))]
+        return [Command(("rpm", "-Uvh", *(("--oldpackage",) if version else ()), *paths))]
+    older = ("--allow-downgrades",) if version else ()
+    return [*_repaired(bare), Command((*_APT_INSTALL, *_NO_SOURCES, *older, *paths))]
 
 
 def _repaired(bare: Bare) -> list[Command]:
@@ -294,7 +298,8 @@ def _package_step(
     """Return the row of a step that installs packages. ``texts``: subject, source, and where it was tried."""
 
     def wanted(bare: Bare) -> list[str]:
-        return _absent(bare, names(bare)) or names(bare)
+        # Never all names: those that the distribution brought in another version would be replaced.
+        return _absent(bare, names(bare), version(bare))
 
     def files(bare: Bare) -> Sequence[str]:
         if bare.repositories and not version(bare):
@@ -344,12 +349,7 @@ def _nccl_names(bare: Bare) -> list[str]:
 
 def _released(version: Callable[[Bare], str]) -> Callable[[Bare, list[str]], State]:
     def state(bare: Bare, names: list[str]) -> State:
-        if bare.family == "apt":
-            installed = _debian_versions(bare.machine, names)
-        else:
-            query = ("rpm", "-q", "--qf", "%{NAME} %{VERSION}-%{RELEASE}\\n", *names)
-            rows = [line.split() for line in bare.machine.run(*query).out.splitlines()]
-            installed = {row[0]: row[1] for row in rows if len(row) == 2}
+        installed = _package_versions(bare, names)
         worst = min((installed.get(name, "") for name in names), key=lambda text: _same_release(text, version(bare)))
         return _versioned(worst, version(bare), names[0])
 
@@ -848,7 +848,7 @@ def _nvidia(bare: Bare) -> bool:
     return bare.gpu_vendor == "NVIDIA"
 
 
-_ROOTS = "real apt, dpkg, dkms and rpm in Debian 12 root folders; Ubuntu and Red Hat only by their file names"
+_ROOTS = "real apt, dpkg and rpm in Debian 12 root folders; Ubuntu and Red Hat only by stand-ins of their names"
 _STAND_IN = "only a stand-in of the vendor's installer"
 _ROCM_INSTALL = ("target=/", "gpu-access=all", "postrocm", "rocm")
 
@@ -882,7 +882,7 @@ STEPS: tuple[SetupStep, ...] = (
         _conflict_commands,
         _conflict_inverse,
         restart="at once",
-        left="NVIDIA's OFED stays uninstalled",
+        left="NVIDIA's OFED, if it was there, stays uninstalled",
     ),
     SetupStep(
         "amdgpu-driver",
