@@ -49,6 +49,7 @@ KEPT = {
     "host/test_interruption.py::test_after_a_kill_of_undo": 1,
     "host/test_interruption.py::test_everything_is_put_back": 1,
     "host/test_samples.py::test_all_that_is_wrong_is_said_and_nothing_else": 4,
+    "host/test_setup.py::test_killed_at_every_step": 1,
     "host/test_zipapp.py::test_checks_of_a_recorded_machine": 1,
     "host/test_zipapp.py::test_with_root": 1,
     "host/test_zipapp.py::test_without_root": 1,
@@ -118,7 +119,6 @@ GROUPS = {
     "setup of bare servers": (
         "host/test_setup.py::test_a_failed_installer_is_named_with_its_last_lines",
         "host/test_setup.py::test_a_server_of_nvidia_has_its_own_steps",
-        "host/test_setup.py::test_killed_at_every_step",
         "host/test_setup.py::test_missing_files_are_named_before_anything_is_changed",
         "host/test_setup.py::test_modules_that_conflict_are_removed_by_the_real_dkms",
         "host/test_setup.py::test_packages_are_installed_by_the_real_rpm_after_a_kill_too",

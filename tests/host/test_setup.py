@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from railweave.host.setup_steps import STEPS
-from tests.drawn import every, some
+from tests.drawn import some
 from tests.host.bare_server import KERNEL, ROOT_FOLDER, BareServer, bare_server, prepared
 from tests.host.plans import designed
 from tests.netns import needs_root
@@ -76,29 +76,30 @@ def test_twice(server: BareServer) -> None:
     assert not (server.root / "var/lib/railweave/host.state.json").exists()
 
 
-@pytest.mark.slow
-def test_killed_at_every_step(given: Path) -> None:
-    """Killed before, in or after each command of a step, interrupted there, or killed at each write: the next runs finish."""
+@pytest.fixture(scope="module")
+def whole(given: Path) -> tuple[dict[str, str], list[str]]:
+    """A server that was set up without a kill, and its steps."""
     with bare_server(given) as server:
         finished(server)
-        whole = server.tree()
-        names = [step.name for step in STEPS if step.name in server.states()]
-    steps = [name for name in names if name != "conflicts"]
-    for mode in MODES if every() else some(MODES, 1, "kills of setup"):
-        with bare_server(given) as server:
-            if not every():
-                [step] = some(steps, 1, "killed steps of setup")
-                if step != names[0]:
-                    code, text = server.setup("apply", "--skip", "check", *_only(names[: names.index(step)]))
-                    assert code in {0, 1}, text
-                kills = _killed_at_each_point(server, mode, step)
-            else:
-                kills = _killed_at_each_point(server, mode, *steps)
-                assert kills > 40
-            assert kills > 0, mode
-            finished(server)
-            assert server.tree() == whole, mode
-            assert "nothing changed" in server.setup("apply", "--skip", "check")[1], mode
+        return server.tree(), [name for name in server.states() if name != "conflicts"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_killed_at_every_step(given: Path, whole: tuple[dict[str, str], list[str]], mode: str) -> None:
+    """Killed before, in or after each command of a step, interrupted there, or killed at each write: the next runs finish."""
+    tree, steps = whole
+    killed = some(steps, 1, "killed steps of setup")
+    with bare_server(given) as server:
+        earlier = steps[: steps.index(killed[0])]
+        if earlier:
+            code, text = server.setup("apply", "--skip", "check", *_only(earlier))
+            assert code in {0, 1}, text
+        kills = _killed_at_each_point(server, mode, *killed)
+        assert kills >= len(killed), mode
+        finished(server)
+        assert server.tree() == tree, mode
+        assert "nothing changed" in server.setup("apply", "--skip", "check")[1], mode
 
 
 def _only(names: Iterable[str]) -> list[str]:

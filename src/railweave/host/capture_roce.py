@@ -128,8 +128,8 @@ def prepare(asked: Namespace, machine: Machine, nic: Port) -> int:
 def restore(asked: Namespace, nic: Port) -> int:
     """Put back the settings of Broadcom's flash, and whatever an interrupted capture has left."""
     undone = undo(asked.state_file, lambda record: record.name.split()[-1] == nic.netdev)
-    said = f"{', '.join(undone)}: undone; restart the server" if undone else f"{nic.netdev}: nothing to restore"
-    return _say(asked, said, {"undone": undone})
+    line = f"{', '.join(undone)}: undone; restart the server" if undone else f"{nic.netdev}: nothing to restore"
+    return _say(asked, line, {"undone": undone})
 
 
 def undo(state_file: Path, chosen: Callable[[journal.StepRecord], bool] = lambda _: True) -> list[str]:

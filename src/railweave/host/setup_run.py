@@ -307,8 +307,11 @@ def _carry_out_one(
     say(f"{step.name}: {row.state.text}")
     for path, (text, mode) in texts.items():
         say(f"  write {path}")
-        files.write(_at(asked.root, path), text, mode)
-        _at(asked.root, path).chmod(mode)
+        file = _at(asked.root, path)
+        for staged in file.parent.glob(f".{file.name}.{'[0-9a-f]' * 16}"):  # of a run that was killed
+            staged.unlink(missing_ok=True)
+        files.write(file, text, mode)
+        file.chmod(mode)
     for command in row.commands:
         interrupted()
         say(f"  $ {command}")
@@ -338,7 +341,8 @@ def run_command(state_file: Path, root: Path | None, lock: int, command: Command
         folder = None
     path = f"{os.environ.get('PATH', '')}:{TOOLS}"
     environment = {**os.environ, "PATH": path, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
-    with _log(state_file).open("ab") as log:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+    with os.fdopen(os.open(_log(state_file), flags, 0o640), "ab") as log:
         log.write(f"$ {command}\n".encode())
         log.flush()
         start = log.tell()

@@ -614,11 +614,11 @@ def _ofed_conflicts(bare: Bare) -> bool:
 
 
 def _conflicts(bare: Bare) -> State:
-    found = [f"DKMS has {name} beside netxtreme-peer-mem" for name in _dkms_conflicts(bare)]
-    found += (
+    conflicts = [f"DKMS has {name} beside netxtreme-peer-mem" for name in _dkms_conflicts(bare)]
+    conflicts += (
         ["NVIDIA's OFED is installed, with which Broadcom's RDMA driver does not load"] if _ofed_conflicts(bare) else []
     )
-    return State(TO_DO, "; ".join(found)) if found else State(DONE, "no conflicting driver packages")
+    return State(TO_DO, "; ".join(conflicts)) if conflicts else State(DONE, "no conflicting driver packages")
 
 
 def _conflict_commands(bare: Bare) -> list[Command]:
