@@ -124,6 +124,21 @@ def test_nothing_is_wrong_where_all_is_as_designed() -> None:
     assert bad(validator.findings(at(10, states))) == []
 
 
+def test_the_counts_of_each_subject_are_those_of_the_last_comparison() -> None:
+    validator, states = fresh()
+    validator.findings(at(0, states))
+    whole = {row["subject"]: row for row in validator.seen.to_json()}
+    assert all(row["right"] == row["expected"] > 0 for row in whole.values())
+    interfaces = states["spine1"].interfaces or {}
+    port = next(iter(validator.expected["spine1"].ports)).name
+    changed = {**interfaces, port: replace(interfaces[port], mtu=1500)}
+    states["spine1"] = replace(states["spine1"], interfaces=changed, bfd=None)
+    validator.findings(at(10, states))
+    now = {row["subject"]: row for row in validator.seen.to_json()}
+    assert (now["port-mtus"]["wrong"], now["ports"]["wrong"]) == (1, 0)
+    assert now["bfd-sessions"]["not_seen"] == len(validator.expected["spine1"].sessions)
+
+
 def test_a_silent_switch_explains_what_its_neighbors_say() -> None:
     validator, states = fresh()
     validator.findings(at(0, states))

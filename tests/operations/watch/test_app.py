@@ -200,6 +200,7 @@ def test_json(tmp_path: Path) -> None:
     [anomaly] = json.loads(asked(served, "/api/anomalies")[1])
     assert (anomaly["id"], anomaly["device"], anomaly["closed"]) == ("port-down", "leaf1", None)
     assert json.loads(asked(served, "/api/anomalies?closed=1")[1]) == []
+    assert json.loads(asked(served, "/api/subjects")[1]) == own.validator.seen.to_json()
     found = json.loads(asked(served, "/api/samples?device=leaf1&metric=pfc_received")[1])
     assert found["columns"] == ["time", "metric", "port", "index", "number"]
     assert json.loads(asked(served, "/api/samples?device=leaf1&metric=port_up")[1])["samples"][0][1:] == [

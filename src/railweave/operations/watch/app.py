@@ -255,6 +255,9 @@ def app(
         closed = request.query_params.get("closed") == "1"
         return JSONResponse([anomaly.to_json() for anomaly in watching.anomalies.listed(closed=closed)])
 
+    async def subjects(_: Request) -> Response:
+        return JSONResponse(watching.validator.seen.to_json())
+
     async def events(request: Request) -> Response:
         if watching.syslog is None:
             return _wrong(404, "syslog is not received: start with --syslog ADDRESS:PORT")
@@ -271,6 +274,7 @@ def app(
             Route("/api/network", network),
             Route("/api/devices", devices),
             Route("/api/anomalies", anomalies),
+            Route("/api/subjects", subjects),
             Route("/api/events", events),
             Route("/api/samples", samples),
             *routes(Console(watching, runs, most_streams=max(1, most // 2))),

@@ -11,7 +11,7 @@ from railweave.analysis.expect import expected
 from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.live.check.check import state_questions
-from railweave.live.check.counting import compared, not_asked
+from railweave.live.check.counting import compared, not_asked, summary
 from railweave.live.check.identity import MOVED, changed_lines
 from railweave.live.check.living import EVERYTHING, Deviation, NetworkStates, Visibility, asked_by
 from railweave.live.collect.plan import asks_tables
@@ -159,6 +159,8 @@ class Validator:
         self._not_asked = not_asked({config.nos for config in configs.values()}, visible)
         self._questions = {name: state_questions(network, configs[name]) for name in self.expected}
         self._line = line
+        self.seen = summary(())
+        """How many objects of each subject were expected, right, wrong and not seen at the last comparison."""
         self._earlier: deque[NetworkSnapshot] = deque()
         self._commits: dict[str, float] = {}
         self._configs = configs
@@ -186,6 +188,7 @@ class Validator:
             silent={**now.silent, **odd},
         )
         self._earlier.clear()
+        self.seen = summary(())
         try:
             return self._compared(rest, deployed)
         except Exception as error:  # noqa: BLE001 - the watch goes on, and says that it sees nothing
@@ -231,7 +234,9 @@ class Validator:
         )
         self._earlier.append(now)
         more = [*storms.seen(self.expected, now.pauses), *self._clocks(now), *self._moved(now, deployed)]
-        return [*compared(living, self._not_asked, line=self._line)[0], *(self._finding(living, seen) for seen in more)]
+        findings, rows = compared(living, self._not_asked, line=self._line)
+        self.seen = summary(rows)
+        return [*findings, *(self._finding(living, seen) for seen in more)]
 
     def _finding(self, living: NetworkStates, seen: Deviation) -> Finding:
         file, line, field = self._line(asked_by(living, seen))

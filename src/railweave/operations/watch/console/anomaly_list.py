@@ -26,10 +26,18 @@ def anomalies(console: Console, values: Values) -> PageView:
     now = values.html("anomalies", anomaly_cards(listed))
     over = console.watching.anomalies.listed(closed=True)
     past = values.html("over", _over(over))
+    seen = values.html("seen", console.watching.validator.seen.to_html())
+    counts = (
+        "How much of the expected state the devices showed at the last comparison. What was not seen was not compared."
+    )
     about = "A cause stands before what it explains. What comes and goes is one anomaly, with how often it was seen to begin."
     return PageView(
         "Anomalies",
-        [section("now", "Now", about, now), section("past", "Over", "What was wrong since the watch began.", past)],
+        [
+            section("now", "Now", about, now),
+            section("seen", "What was seen", counts, seen),
+            section("past", "Over", "What was wrong since the watch began.", past),
+        ],
         values.live,
     )
 

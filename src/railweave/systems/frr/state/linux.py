@@ -102,6 +102,9 @@ def kernel(answers: Answers) -> dict[str, str] | None:
     if text is None:
         return None
     parameters: dict[str, str] = dict(re.findall(r"^(net\.[\w./-]+) *= *(\w+)$", text, re.MULTILINE))
+    if text.strip() and not parameters:
+        answers.note(KERNEL.name, "", "no line of the form `NAME = VALUE` is in it")
+        return None
     for setting in settings.each() if settings is not None else []:
         interface, value = setting.get("interface").text(), REVERSE_PATH.get(setting.get("rp_filter").lower() or "")
         if interface and value:
