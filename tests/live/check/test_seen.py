@@ -20,12 +20,14 @@ from railweave.live.check.diagnosis import deviations, explained
 from railweave.live.check.living import EVERYTHING
 from railweave.live.check.subjects import SUBJECTS
 from railweave.live.collect.plan import questions
+from railweave.model.device.build import device_config
 from railweave.model.findings import Finding
 from railweave.model.findings.registry import rules_of
 from railweave.model.network.model import Network
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.host_state import read_host
 from railweave.model.state.protocols import Path as BgpPath
+from railweave.systems import system
 from railweave.systems.reading import read_state
 from tests.conftest import example
 from tests.live.check.captures import whole, write_answers, write_capture
@@ -131,6 +133,24 @@ def test_a_part_that_is_unseen_is_counted(file: Path, network: Network, tmp_path
     assert finding.what == f"not seen: 1 of {len(shown)} port MTUs"
 
 
+def test_a_running_configuration_that_is_missing_is_not_seen(file: Path, network: Network, tmp_path: Path) -> None:
+    folder = write_capture(tmp_path / "now", network)
+    for switch in network.switches:
+        config = device_config(network, switch.name)
+        write_answers(folder / switch.name, {"configuration": system("frr").files(config)["frr.conf"]})
+    result = api.check(file, folder, device=[":frr"])
+    assert result.good, [(each.id, each.where, each.what) for each in result.findings]
+    [row] = [row for row in result.subject_rows if row["subject"] == "configurations"]
+    assert (row["expected"], row["right"]) == (len(network.switches), len(network.switches))
+    (folder / "spine1" / "configuration.txt").unlink()
+    [finding] = api.check(file, folder, device=[":frr"]).findings
+    assert (finding.id, finding.where, finding.what) == (
+        "not-seen",
+        "spine1",
+        "not seen: 1 of 1 running configurations",
+    )
+
+
 def test_where_nobody_answers_each_device_is_silent(file: Path, network: Network, tmp_path: Path) -> None:
     names = [switch.name for switch in network.switches]
     rows = {name: {"status": "failed", "error": "connection refused"} for name in names}
@@ -183,7 +203,6 @@ def test_every_rule_about_expected_state_has_a_subject() -> None:
 
 
 OF_WHOLE = {
-    "configuration-differs",
     "configuration-moved",
     "address-duplicate",
     "address-stray",

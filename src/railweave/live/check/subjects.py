@@ -587,6 +587,13 @@ SWITCH = (
         (tenants.PATH,),
         field="routes.*.protocol",
     ),
+    Subject(
+        "configurations",
+        "running configurations",
+        lambda expected: (expected.device,),
+        lambda device, answers: device in answers.living.configurations if answers.living.configurations else None,
+        (identity.CONFIGURATION,),
+    ),
     Subject("queues", "ports with queues", lambda expected: expected.queues, _queue, (ports.QUEUE,)),
     Subject(
         "pfc",

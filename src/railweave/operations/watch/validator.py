@@ -156,11 +156,14 @@ class Validator:
         self.servers = {name: expected_host(network, name) for name in servers if name not in network.absent}
         self._window_s = window_s
         self._visible = visible
-        self._not_asked = not_asked({config.nos for config in configs.values()}, visible)
+        self._not_asked = {
+            nos: subjects | {"configurations": "they are asked for less often"}
+            for nos, subjects in not_asked({config.nos for config in configs.values()}, visible).items()
+        }
         self._questions = {name: state_questions(network, configs[name]) for name in self.expected}
         self._line = line
         self.seen = summary(())
-        """How many objects of each subject were expected, right, wrong and not seen at the last comparison."""
+        """The numbers of objects of each subject were expected, right, wrong and not seen at the last comparison."""
         self._earlier: deque[NetworkSnapshot] = deque()
         self._commits: dict[str, float] = {}
         self._configs = configs
