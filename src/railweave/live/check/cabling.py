@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.live.check.living import OF_CABLE, Deviation, NetworkStates, link_and_ends
@@ -9,10 +10,13 @@ from railweave.live.check.ports import End, end_of, ends_by_name, of_port, short
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from railweave.analysis.expect.hosts import Nic
     from railweave.model.device.expected import Port
+    from railweave.model.network.model import Network
+    from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.host_state import HostState
     from railweave.model.state.protocols import LldpNeighbor
 
 SWAPPED = Rule(
@@ -57,55 +61,93 @@ _MOST_NAMED = 3
 """The largest number of ports that one finding names."""
 
 
-def cabling(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for every cable that LLDP shows to be wrong, swapped, missing or unclear. The absence of LLDP on a server is not a fault."""
-    wanted: dict[End, Port | Nic] = {
-        (port.device, port.name): port for each in living.expected.values() for port in each.cabled
-    }
-    wanted |= {(nic.device, nic.name): nic for each in living.servers_expected.values() for nic in each.nics}
+@dataclass(frozen=True)
+class SeenCables:
+    """The cables of a network as LLDP shows them.
+
+    - ``wanted``: the designed port at each end.
+    - ``ends``: the designed opposite end of each end.
+    - ``right``: the ends at which LLDP shows the designed neighbor and port.
+    - ``wrong``: the ends at which LLDP shows a different end of the design, with that end.
+    - ``reported``: the LLDP neighbor of each end whose neighbor is not the designed one.
+    - ``unclear``: the LLDP neighbor of each end whose neighbor does not say which port it is.
+    - ``missing``: the ends of cables between switches that are up, and on which no LLDP neighbor is received.
+    """
+
+    wanted: Mapping[End, Port | Nic]
+    ends: Mapping[End, End]
+    right: set[End]
+    wrong: dict[End, End]
+    reported: dict[End, LldpNeighbor]
+    unclear: dict[End, LldpNeighbor]
+    missing: list[End]
+
+    def misplaced(self) -> Iterator[tuple[frozenset[End], Deviation]]:
+        """Yield a finding for each pair of swapped cables, then for each other cable in a wrong port, with the ends that it is about."""
+        return _crossed(self.wanted, self.ends, self.wrong, self.reported)
+
+
+def seen_cables(
+    network: Network,
+    wanted: Mapping[End, Port | Nic],
+    states: Mapping[str, DeviceState],
+    hosts: Mapping[str, HostState],
+) -> SeenCables:
+    """Compare the LLDP neighbors in the states of switches and servers with the designed ports ``wanted``."""
     ends = _ends(wanted)
     names = ends_by_name(
-        living.network, {(device, planned_port.link): port for (device, port), planned_port in wanted.items()}
+        network, {(device, planned_port.link): port for (device, port), planned_port in wanted.items()}
     )
-    right: set[End] = set()
-    wrong: dict[End, End] = {}
-    told: dict[End, LldpNeighbor] = {}
-    unclear: dict[End, LldpNeighbor] = {}
+    seen = SeenCables(wanted, ends, set(), {}, {}, {}, [])
     for end, planned_port in wanted.items():
-        state = living.hosts.get(end[0]) or living.states.get(end[0])
+        state = hosts.get(end[0]) or states.get(end[0])
         if state is None or state.neighbors is None:
             continue
         heard = of_port(state.neighbors, planned_port.said_as) or ()
         if not heard:
             interface = of_port(state.interfaces or {}, planned_port.said_as)
             if planned_port.kind == "fabric" and interface is not None and interface.oper_up:
-                yield Deviation(
-                    MISSING,
-                    planned_port.device,
-                    f"no LLDP neighbor on {planned_port.name}, {_far(planned_port)} should be there",
-                    planned_port.because,
-                    planned_port.name,
-                    planned_port.link,
-                )
+                seen.missing.append(end)
             continue
         matches = [(neighbor, *end_of(names, neighbor)) for neighbor in heard]
         if any(there == ends[end] for _, _, there in matches):
-            right.add(end)
+            seen.right.add(end)
             continue
         there = next((there for _, _, there in matches if there is not None), None)
         if there is not None:
-            wrong[end] = there
+            seen.wrong[end] = there
         elsewhere = next(
             (neighbor for neighbor, clear, _ in matches if clear or _of_another(neighbor, planned_port)), None
         )
-        (unclear if elsewhere is None else told)[end] = elsewhere or heard[0]
-    yield from _crossed(wanted, ends, wrong, told)
+        (seen.unclear if elsewhere is None else seen.reported)[end] = elsewhere or heard[0]
+    return seen
+
+
+def cabling(living: NetworkStates) -> Iterator[Deviation]:
+    """Yield a finding for every cable that LLDP shows to be wrong, swapped, missing or unclear. The absence of LLDP on a server is not a fault."""
+    wanted: dict[End, Port | Nic] = {
+        (port.device, port.name): port for each in living.expected.values() for port in each.cabled
+    }
+    wanted |= {(nic.device, nic.name): nic for each in living.servers_expected.values() for nic in each.nics}
+    seen = seen_cables(living.network, wanted, living.states, living.hosts)
+    for end in seen.missing:
+        planned_port = wanted[end]
+        yield Deviation(
+            MISSING,
+            planned_port.device,
+            f"no LLDP neighbor on {planned_port.name}, {_far(planned_port)} should be there",
+            planned_port.because,
+            planned_port.name,
+            planned_port.link,
+        )
+    yield from (deviation for _, deviation in seen.misplaced())
+    known = seen.right | seen.reported.keys()
     yield from _unclear(
-        wanted, {end: neighbor for end, neighbor in unclear.items() if ends[end] not in right | told.keys()}
+        wanted, {end: neighbor for end, neighbor in seen.unclear.items() if seen.ends[end] not in known}
     )
 
 
-def _ends(wanted: dict[End, Port | Nic]) -> dict[End, End]:
+def _ends(wanted: Mapping[End, Port | Nic]) -> dict[End, End]:
     """Return, for each end of a cable, the opposite end, under the port names of ``wanted``.
 
     In a lab, ports of routers have different names than in the design.
@@ -126,7 +168,7 @@ def _of_another(neighbor: LldpNeighbor, port: Port | Nic) -> bool:
     return neighbor.system is not None and short(neighbor.system) != short(port.peer)
 
 
-def _unclear(wanted: dict[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> Iterator[Deviation]:
+def _unclear(wanted: Mapping[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> Iterator[Deviation]:
     """Yield a finding for each device that has LLDP neighbors which match no cable of the design."""
     devices: dict[str, list[End]] = {}
     for end in heard:
@@ -141,9 +183,9 @@ def _unclear(wanted: dict[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> I
 
 
 def _crossed(
-    wanted: dict[End, Port | Nic], ends: dict[End, End], wrong: dict[End, End], told: dict[End, LldpNeighbor]
-) -> Iterator[Deviation]:
-    """Yield a finding for each pair of swapped cables, then for each other cable in a wrong port, each cable once.
+    wanted: Mapping[End, Port | Nic], ends: Mapping[End, End], wrong: dict[End, End], told: dict[End, LldpNeighbor]
+) -> Iterator[tuple[frozenset[End], Deviation]]:
+    """Yield a finding for each pair of swapped cables, then for each other cable in a wrong port, each cable once, with its ends.
 
     - ``ends``: the designed opposite end of each end.
     - ``wrong``: the opposite end that LLDP reports, for ends where it differs.
@@ -157,7 +199,8 @@ def _crossed(
             continue
         if other[0] != here[0]:
             continue  # exchanged at the far ends: found from there
-        done |= {here, there, other, ends[here]}
+        swapped = frozenset((here, there, other, ends[here]))
+        done |= swapped
         first, second = sorted((here, other), key=lambda near_end: near_end[1])
         links = {wanted[near_end].link: near_end for near_end in (here, other) if near_end in wanted}
         description = (
@@ -165,31 +208,38 @@ def _crossed(
             f"{_end(ends[first])}, {second[1]} to {_end(seen[second])} in place of {_end(ends[second])}"
         )
         because = next((wanted[near_end].because for near_end in (here, other) if near_end in wanted), ())
-        yield Deviation(
-            SWAPPED,
-            here[0],
-            description,
-            because,
-            f"{first[1]} and {second[1]}",
-            breaks=frozenset(("link", link) for link in links),
-            fix=f"at {here[0]}, exchange the cables in {first[1]} and {second[1]}",
+        yield (
+            swapped,
+            Deviation(
+                SWAPPED,
+                here[0],
+                description,
+                because,
+                f"{first[1]} and {second[1]}",
+                breaks=frozenset(("link", link) for link in links),
+                fix=f"at {here[0]}, exchange the cables in {first[1]} and {second[1]}",
+            ),
         )
     for end, neighbor in told.items():
         there = wrong.get(end)
         if end in done or there in done:
             continue
-        done |= {end, there} if there else {end}
+        both = frozenset((end, there) if there else (end,))
+        done |= both
         port = wanted[end]
         to = _end(there) if there else _said(neighbor)
-        yield Deviation(
-            WRONG,
-            port.device,
-            f"{port.name} leads to {to}; the design has {_far(port)} there",
-            port.because,
-            port.name,
-            port.link,
-            breaks=link_and_ends(port.link) - {("device", "")},
-            fix=f"move the cable of {port.device} {port.name} from {to} to {_far(port)}",
+        yield (
+            both,
+            Deviation(
+                WRONG,
+                port.device,
+                f"{port.name} leads to {to}; the design has {_far(port)} there",
+                port.because,
+                port.name,
+                port.link,
+                breaks=link_and_ends(port.link) - {("device", "")},
+                fix=f"move the cable of {port.device} {port.name} from {to} to {_far(port)}",
+            ),
         )
 
 

@@ -158,7 +158,7 @@ def identity(living: NetworkStates) -> Iterator[Deviation]:
         keys = wanted.because
         if reported.host_name and short(reported.host_name) != short(expected.device):
             yield Deviation(NAME, expected.device, f"calls itself {reported.host_name}", keys)
-        if reported.model and not _same_model(reported.model, wanted.model):
+        if reported.model and not same_model(reported.model, wanted.model):
             yield Deviation(MODEL, expected.device, f"is a {reported.model}, the design has a {wanted.model}", keys)
         if reported.serial and wanted.serial and reported.serial != wanted.serial:
             description = f"has serial number {reported.serial}, the inventory has {wanted.serial}"
@@ -214,7 +214,7 @@ def _asked(
         yield Deviation(UNREAD, device, description, breaks=broken, severity=severity)
 
 
-def _same_model(reported: str, designed: str) -> bool:
+def same_model(reported: str, designed: str) -> bool:
     """Return whether two model names match if case and punctuation are ignored: ``DCS-7060X6-64PE`` matches ``7060x6-64pe``."""
     plain, wanted = (re.sub(r"[^a-z0-9]", "", word.lower()) for word in (reported, designed))
     return wanted in plain or plain in wanted
