@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.api.options import verb
 from railweave.api.running_verbs import (
+    DeployAcknowledge,
     DeployApply,
     DeployDrain,
     DeployPlan,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.api.running_verbs import Rollout
+    from railweave.operations.deploy.acknowledging import ComparedDevice
     from railweave.operations.deploy.applying import ApplySettings
     from railweave.operations.deploy.campaign.carrying import Limits, Result
     from railweave.operations.deploy.campaign.plan import Campaign
@@ -187,6 +189,18 @@ def deploy_ztp_serve(
     with Server(Path(folder), address, progress) as server:
         progress(f"serving {folder} at {address[0]}:{server.server_address[1]}, until Ctrl-C")
         server.serve_forever()
+
+
+@verb(DeployAcknowledge)
+def deploy_acknowledge(options: DeployAcknowledge) -> list[ComparedDevice]:
+    """Compare newly booted switches with the design and the inventory, and enter those that match in the journal. Changes no device.
+
+    ``deploy_plan`` refuses to configure a switch that runs no routing yet and was not acknowledged. Raises ``InputError`` for an unknown
+    name, ``LabError`` if the lab is not up, and ``OutputError`` if another operator is at work.
+    """
+    from railweave.operations.deploy.acknowledging import acknowledge
+
+    return acknowledge(options.running(options.fabric, options.progress), options.what, options.allow_unseen)
 
 
 def deploy_read(plan: Path | str) -> Plan:

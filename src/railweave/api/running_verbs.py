@@ -442,6 +442,22 @@ class DeployUpgrade(Reaching):
 
 
 @dataclass(frozen=True)
+class DeployAcknowledge(Reaching):
+    """Options of ``deploy_acknowledge``."""
+
+    fabric: Annotated[Path | str, FABRIC_FILE]
+    what: Annotated[Sequence[str], Argument("One or more switches to compare, separated by spaces.", kind=list[str])]
+    _: KW_ONLY
+    allow_unseen: Annotated[
+        Sequence[str],
+        Opt(
+            "Accept that this cannot be seen: host-name, model, serial-number, cables (to switches) or server-cables. Default: a device that does not show all of them is not acknowledged. May be repeated."
+        ),
+    ] = ()
+    progress: Callable[[str], None] = silent
+
+
+@dataclass(frozen=True)
 class DeployZtp:
     """Options of ``deploy_ztp``."""
 

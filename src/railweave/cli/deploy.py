@@ -13,6 +13,7 @@ import typer
 from railweave.api.options import Argument, Opt
 from railweave.api.running_verbs import (
     FABRIC_FILE,
+    DeployAcknowledge,
     DeployApply,
     DeployDrain,
     DeployPlan,
@@ -29,6 +30,7 @@ from railweave.cli import deploy_campaign
 from railweave.cli.command import command
 from railweave.cli.deploy_output import (
     HOW_TO_END,
+    compared_table,
     confirmed,
     device_table,
     line,
@@ -175,6 +177,34 @@ def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
         deploy_ztp_serve(options.out, address, progress=partial(typer.echo, err=True))
 
 
+@command(DeployAcknowledge)
+def acknowledge(options: DeployAcknowledge, *, as_json: bool, quiet: bool) -> None:
+    """Compare newly booted switches with the design and the inventory: host name, model, serial number, and the cables that LLDP shows at either end. No device is changed.
+
+    A switch that matches is acknowledged: it is entered in the journal, and `deploy plan` may then configure it. Exits 1 if a switch differs, or does not show a part of this; the output names both sides and the remedy.
+    """
+    from railweave.api.deploying import deploy_acknowledge
+
+    with telling(quiet=quiet or as_json) as say:
+        compared = deploy_acknowledge.of(changed(options, progress=say))
+    if as_json:
+        print_json([device.to_json() for device in compared])
+    else:
+        for row in compared_table(compared).to_text():
+            typer.echo(row)
+        for device in compared:
+            for why in device.refused:
+                typer.echo(f"{device.device}: refused: {why}")
+            if device.good:
+                typer.echo(
+                    f"{device.device}: acknowledged{f', serial number {device.serial}' if device.serial else ''}"
+                )
+            for part in device.unseen if device.good else ():
+                typer.echo(f"{device.device}: not seen, and accepted: {part.what} ({part.why})")
+    if not all(device.good for device in compared):
+        raise typer.Exit(1)
+
+
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535:
@@ -226,6 +256,7 @@ app.command(short_help="Plan to return a drained part to service.")(undrain)
 app.command(short_help="Plan to install a different release on switches.")(upgrade)
 app.command(short_help="Plan the changes after a part was replaced.")(replace)
 app.command(short_help="Write the files that new switches get at first boot.")(ztp)
+app.command(short_help="Compare new switches with the design before they are configured.")(acknowledge)
 app.command(short_help="Inject the faults of a scenario, with rollback on switches.")(deploy_campaign.campaign)
 
 

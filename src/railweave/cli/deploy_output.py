@@ -18,6 +18,7 @@ from railweave.pages.table import Cell, Column, Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.operations.deploy.acknowledging import ComparedDevice
     from railweave.operations.deploy.journal import Revision
     from railweave.operations.deploy.plan import Plan
     from railweave.operations.deploy.recovery import DeviceCondition
@@ -136,6 +137,16 @@ def device_table(devices: Sequence[DeviceCondition]) -> Table:
     """Return the table of devices with their states."""
     heads = (Column("device"), Column("state"))
     return Table(heads, [(device.device, Cell(device.state, device.sentence())) for device in devices])
+
+
+def compared_table(devices: Sequence[ComparedDevice]) -> Table:
+    """Return the table of what matches, differs and was not seen, by device and subject."""
+    heads = (
+        Column("device"),
+        Column("compared"),
+        *(Column(title, "number") for title in ("right", "wrong", "not seen")),
+    )
+    return Table(heads, [(device.device, *row.values()) for device in devices for row in device.subjects])
 
 
 def _state(revision: Revision) -> str:

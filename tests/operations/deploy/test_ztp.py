@@ -98,7 +98,13 @@ def test_the_least_configuration_is_read_back_and_has_no_routing(tmp_path: Path,
     if nos != "frr":
         found = reader.read({name: least[name] for name in files})
         assert found.config.name == LEAF
-        assert not found.config.interfaces or not any(one.enabled for one in found.config.interfaces)
+        up = [one for one in found.config.interfaces if one.enabled]
+        assert {one.peer for one in up} == {"spine1", "spine2"}, (
+            "LLDP shows the cables to switches, and servers get nothing"
+        )
+        assert not any(one.addresses for one in up)
+        assert found.config.management.lldp
+        assert not found.config.gateways
         assert not found.config.bgp or not found.config.bgp.groups
 
 

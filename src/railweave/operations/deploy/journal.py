@@ -26,7 +26,7 @@ from railweave.operations.deploy.plan import Plan, plan_of
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
 
 Verb = Literal["rehearse", "commit", "confirm", "revert", "restore", "drain", "install", "restart", "return", "undrain"]
@@ -49,6 +49,8 @@ CREATE TABLE IF NOT EXISTS steps (
     verb TEXT NOT NULL, began REAL NOT NULL, ended REAL, failed TEXT);
 CREATE TABLE IF NOT EXISTS lines (
     number INTEGER PRIMARY KEY, revision INTEGER NOT NULL REFERENCES revisions, at REAL NOT NULL, line TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS acknowledged (
+    device TEXT PRIMARY KEY, serial TEXT NOT NULL, who TEXT NOT NULL, at REAL NOT NULL, unseen TEXT NOT NULL);
 """
 
 
@@ -88,6 +90,21 @@ class Line:
 
     at: float
     line: str
+
+
+@dataclass(frozen=True)
+class Acknowledgement:
+    """A new device that matched the design and the inventory (``deploy acknowledge``).
+
+    ``serial`` is its serial number in the inventory, ``who`` the operator, ``at`` the time in seconds since 1970.
+    ``unseen`` are the parts that could not be compared and were accepted.
+    """
+
+    device: str
+    serial: str
+    who: str
+    at: float
+    unseen: tuple[str, ...]
 
 
 class Journal:
@@ -192,6 +209,24 @@ class Journal:
         """Return the log of a revision, in order."""
         rows = self._database.execute("SELECT at, line FROM lines WHERE revision = ? ORDER BY number", (number,))
         return [Line(*row) for row in rows]
+
+    def acknowledge(self, device: str, serial: str, unseen: Sequence[str]) -> None:
+        """Record that a device matches the design and the inventory, in place of an earlier record."""
+        with self._database as rows:
+            rows.execute(
+                "INSERT OR REPLACE INTO acknowledged (device, serial, who, at, unseen) VALUES (?,?,?,?,?)",
+                (device, serial, _myself(), time.time(), json.dumps(list(unseen))),
+            )
+
+    def acknowledgements(self) -> list[Acknowledgement]:
+        """Return the acknowledged devices in the order of their acknowledgement."""
+        if "acknowledged" not in _tables(self._database):  # a journal of an earlier release, open for reading
+            return []
+        rows = self._database.execute("SELECT device, serial, who, at, unseen FROM acknowledged ORDER BY at, device")
+        return [
+            Acknowledgement(device, serial, who, at, tuple(json.loads(unseen)))
+            for device, serial, who, at, unseen in rows
+        ]
 
     def keep(self, number: int, device: str, when: Literal["before", "after"], texts: Mapping[str, str]) -> None:
         """Store the configuration texts of a device before or after a revision. Raises ``OutputError`` if they cannot be written.

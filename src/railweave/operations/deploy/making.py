@@ -87,6 +87,17 @@ class PlanConfigs:
         groups = [frozenset(self._leaves(server, old, new)) for server in sorted(old.keys() & new.keys())]
         return [group for group in groups if len(group) > 1]
 
+    def unknown_devices(self, wave: Wave, acknowledged: Collection[str]) -> Wave:
+        """Return a wave that is refused if any of its switches runs no routing yet, as after its first boot, and is not in ``acknowledged``."""
+        refused = [
+            f"{name} runs no routing yet, as after its first boot, and was not acknowledged: `railweave deploy "
+            f"acknowledge FABRIC {name}` compares its model, serial number and cables with the design"
+            for name in wave.devices
+            if name in self.before and name not in acknowledged and _routes(self.after[name])
+            if not _routes(self.before[name])
+        ]
+        return replace(wave, refused=(*wave.refused, *refused))
+
     def computed(self, waves: Sequence[Wave], allow_cut: Collection[str] | None) -> tuple[Wave, ...]:
         """Return the waves with their effect on traffic.
 
@@ -242,6 +253,11 @@ class PlanConfigs:
                 replace(wave, risks=(*wave.risks, *lines), refused=(*wave.refused, *wrong), servers=servers)
             )
         return tuple(annotated)
+
+
+def _routes(config: DeviceConfig) -> bool:
+    """Return whether a switch runs any routing protocol."""
+    return bool((config.bgp and config.bgp.groups) or config.isis or config.ospf)
 
 
 def _avoidable(effect: WaveEffect) -> bool:
@@ -480,6 +496,8 @@ def _ordered(
         return moments.computed((Wave(tuple(changed), limits.one_wave),), limits.allow_cut)
     together = moments.together if overlay else ()
     ordered = waves(network, control, changed, most=limits.most, canary=limits.canary, together=together)
+    if limits.acknowledged is not None:
+        ordered = tuple(moments.unknown_devices(wave, limits.acknowledged) for wave in ordered)
     return moments.computed(moments.told(ordered) if overlay else ordered, limits.allow_cut)
 
 

@@ -19,6 +19,7 @@ from railweave.model.intent.reading.source import companion
 from railweave.model.network.status import reachable
 from railweave.model.state.capture import read_capture
 from railweave.operations.deploy import journal
+from railweave.operations.deploy.acknowledging import acknowledged
 from railweave.operations.deploy.making import Answers, make_plan, plan_back
 from railweave.operations.deploy.plan import Replacement, cells, follows, part, text_of
 from railweave.outputs.folder.sources import INVENTORY, designed_as, designed_with, load
@@ -126,6 +127,7 @@ def plan_to_design(
             else ({}, {})
         )
         running, silent_switches = fabric.running(site, [name for name in site.asked if not only or name in only])
+        limits = replace(limits, acknowledged=acknowledged(fabric.path, network))
         return make_plan(
             fabric.path,
             site.network,

@@ -84,6 +84,7 @@ class PlanLimits:
     - ``most``: the largest share of the network (0 to 1) that a wave may put at risk. ``canary``: begin with a single device.
     - ``allow_cut``: the tenants, VNIs (``VNI 100``) and fabrics that may be cut between waves; None: all.
     - ``step``: the number of the intermediate step to plan (``moments.stages``), from 1; 0: the design itself.
+    - ``acknowledged``: the acknowledged devices; a newly booted device that is not among them is refused. None: refuse none.
     - ``one_wave``: the reason to change all devices in a single wave, whatever that puts at risk; empty: do not.
     """
 
@@ -92,6 +93,7 @@ class PlanLimits:
     allow_cut: frozenset[str] | None = None
     step: int = 0
     one_wave: str = ""
+    acknowledged: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)

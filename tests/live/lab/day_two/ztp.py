@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from railweave import api
-from railweave.api.deploying import deploy_apply, deploy_plan, deploy_ztp
+from railweave.api.deploying import deploy_acknowledge, deploy_apply, deploy_plan, deploy_ztp
 from railweave.live.lab import fib, life, logins
 from railweave.live.lab.frr.routers import daemon_pid
 from railweave.live.lab.names import namespace
@@ -147,6 +147,10 @@ def tried() -> tuple[list[str], list[str]]:
 def _applied(lab: Running, fabric: Path, table: list[str]) -> list[str]:
     """Bring everything to the design by SSH, and see that it is there."""
     access, begun = logins.listen(lab), time.monotonic()
+    hidden = ["host-name", "model", "serial-number", "server-cables"]
+    [compared] = deploy_acknowledge(fabric, [NEW], lab=True, access=access, allow_unseen=hidden)
+    if not compared.good:
+        return compared.refused
     plan = deploy_plan(fabric, lab=True, access=access)
     if plan.refused or NEW not in plan.changed:
         return plan.refused or [f"{NEW} would not change"]

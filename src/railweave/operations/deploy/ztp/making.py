@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
 
 def minimal(config: DeviceConfig) -> DeviceConfig:
-    """Return a configuration for management access only, without ports, routing, queues, tenants and anything that carries traffic.
+    """Return a configuration for management access, with LLDP on the ports to other switches, by which ``deploy acknowledge`` sees the cables.
 
-    ``deploy apply`` adds the rest later.
+    It has no ports to servers, and no addresses of ports, routing, queues and tenants: nothing that carries traffic. ``deploy apply`` adds
+    the rest later.
     """
     old = config.management
     management = Management(
@@ -45,13 +46,15 @@ def minimal(config: DeviceConfig) -> DeviceConfig:
         root_password=old.root_password,
         users=old.users,
         services=old.services,
-        lldp=False,
+        lldp=old.lldp,
+        lldp_interval=old.lldp_interval,
+        lldp_hold=old.lldp_hold,
     )
+    bare = [replace(port, addresses=(), macsec=None, vrf="", more=()) for port in config.fabric_interfaces()]
     return replace(
         config,
         management=management,
-        splits=(),
-        interfaces=(),
+        interfaces=tuple(bare),
         gateways=(),
         bgp=None,
         qos=None,
