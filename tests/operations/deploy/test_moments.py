@@ -8,6 +8,7 @@ import json
 import shutil
 import typing
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,17 @@ import pytest
 import yaml
 
 from railweave.analysis.checks.subject import Subject
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.table import UNREACHABLE
 from railweave.model.catalog import in_force
 from railweave.model.device.build import device_config
+from railweave.model.device.fields import differences
+from railweave.model.device.management import Management
 from railweave.model.device.model import DeviceConfig
 from railweave.model.network.model import Network
 from railweave.model.network.status import reachable
 from railweave.operations.deploy.making import Answers, make_plan
-from railweave.operations.deploy.moments import UNKNOWN, Moments, kind_of, stages
+from railweave.operations.deploy.moments import UNKNOWN, UNROUTED, Moments, kind_of, stages
 from railweave.operations.deploy.plan import Plan, plan_of
 from railweave.operations.deploy.waves import UNDISTURBED, PlanLimits
 from railweave.outputs.folder.designing import design_file
@@ -400,6 +405,40 @@ def test_what_frr_does_not_hold_is_named_and_not_called_done(tmp_path: Path) -> 
     assert not plan.changed
     assert "MTU" in plan.outside["frr"]
     assert any(line.startswith("not in this plan: on frr, ") and "MTU" in line for line in plan.lines())
+
+
+@pytest.mark.parametrize("name", ["evpn-gpu-isolation", "h100-rlb"])
+def test_routing_reads_no_field_whose_change_shares_routes(name: str) -> None:
+    """Without BFD, graceful restart and traffic classes the routes are the same (``UNROUTED``)."""
+    configs = configs_of(example(name))
+    bare = {
+        device: replace(
+            config,
+            management=Management(),
+            qos=None,
+            interfaces=tuple(replace(port, pauses=False) for port in config.interfaces),
+            bgp=config.bgp
+            and replace(
+                config.bgp,
+                bfd=None,
+                graceful_restart=not config.bgp.graceful_restart,
+                groups=tuple(replace(group, bfd=None) for group in config.bgp.groups),
+            ),
+            overlay=config.overlay and replace(config.overlay, bfd=None),
+        )
+        for device, config in configs.items()
+    }
+    changed = {change.field for device in configs for change in differences(configs[device], bare[device])}
+    assert {kind_of(field) for field in changed} == UNROUTED
+    first, second = (ControlPlane(every.values()).routes() for every in (configs, bare))
+    assert first.prefixes == second.prefixes
+    for device, fib in first.fibs.items():
+        groups = [
+            [() if at < 0 else routes.groups[at] for at in routes.fibs[device].group.tolist()]
+            for routes in (first, second)
+        ]
+        assert groups[0] == groups[1]
+        assert fib.group.tolist().count(UNREACHABLE) == second.fibs[device].group.tolist().count(UNREACHABLE)
 
 
 def fields(kind: Any, place: str = "") -> Iterator[str]:

@@ -67,6 +67,10 @@ class Subject:
         except UnsettledError as error:
             return error
 
+    def share_routes(self, other: Subject) -> None:
+        """Use the forwarding tables of a subject whose configurations differ only in fields that routing does not read."""
+        self.__dict__["_settled"] = other._settled
+
     @cached_property
     def present(self) -> Network:
         """The network without the parts marked absent by ``status:``."""

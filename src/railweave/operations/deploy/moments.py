@@ -56,6 +56,8 @@ FIELDS = (
 
 A kind other than ``NOTHING``, ``ROUTES`` and ``UNKNOWN`` is a subject that the plan names.
 """
+UNROUTED = {NOTHING, "BFD", "graceful restart", "traffic classes"}
+"""The kinds of fields that routing does not read: two networks that differ in nothing else have the same routes."""
 _FIELDS = [(re.compile(pattern), kind) for pattern, kind in FIELDS]
 ALL_HALVES = 64
 """The largest number of switches in a network for which states with one changed and one unchanged device are computed for every two devices of a wave."""
@@ -366,6 +368,10 @@ class Moments:
         moving = {
             name for name, fields in self._fields.items() if any(kind_of(each.field) != NOTHING for each in fields)
         }
+        self._rerouting = {
+            name for name, fields in self._fields.items() if any(kind_of(each.field) not in UNROUTED for each in fields)
+        }
+        self._last: tuple[frozenset[str], Subject] | None = None
         self._waves = [tuple(sorted(moving.intersection(devices))) for devices in waves]
         self._owners: list[str] = []
         self._destinations: list[_Destination] = []
@@ -489,8 +495,16 @@ class Moments:
             yield name, f"{device} {table}"
 
     def _subject(self, done: Iterable[str]) -> Subject:
-        """Return the network in which the devices of ``done`` have changed, and no others."""
-        return Subject(self._network, {**self._before, **{name: self._after[name] for name in done}})
+        """Return the network in which the devices of ``done`` have changed, and no others.
+
+        It shares the routes of the last one if both differ only in fields that routing does not read.
+        """
+        subject = Subject(self._network, {**self._before, **{name: self._after[name] for name in done}})
+        rerouting = frozenset(self._rerouting.intersection(done))
+        if self._last is not None and self._last[0] == rerouting:
+            subject.share_routes(self._last[1])
+        self._last = rerouting, subject
+        return subject
 
     def _reached(self, subject: Subject) -> _Reached | str:
         """Return what the switches of a network reach, or the reason why its routes are not known."""
