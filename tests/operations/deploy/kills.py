@@ -11,11 +11,27 @@ import sys
 import tempfile
 from pathlib import Path
 
-from railweave.api.deploying import deploy_history, deploy_plan, deploy_resume, deploy_status
+from railweave.api.deploying import (
+    deploy_apply,
+    deploy_history,
+    deploy_plan,
+    deploy_resume,
+    deploy_rollback,
+    deploy_status,
+)
 from railweave.writing import write_file
 from tests.live.reach.stand_ins import PASSWORD
 from tests.operations.deploy.network import Changing, changing, runs
 
+CHANGES = {
+    "prefixes": ("fc00::/16", "fd00::/16"),
+    "AS numbers": ("    colors:", "    pools: {leaf_asn: 4200300001-4200300099}\n    colors:"),
+    "DSCPs": ("    colors:", "    qos: {classes: {no-loss: {dscp: [28]}}}\n    colors:"),
+    "BFD": ("    colors:", "    underlay: {bfd: {minimum_interval: 700ms}}\n    colors:"),
+    "MTU": ("    colors:", "    mtu: {fabric: 9000}\n    colors:"),
+    "path colors": ("name: blue", "name: red"),
+}
+"""What the switches run otherwise before an apply: a text of the fabric file, and what stands there instead."""
 APPLY = """
 import sys
 from railweave.api.deploying import deploy_apply
@@ -23,21 +39,34 @@ deploy_apply(sys.argv[1], access=sys.argv[2], settle=0)
 """
 
 
-def killed(fabric: Path, seed: int) -> str:
-    """Kill an apply, resume it, and hold what devices run against design and journal. Where it was killed, for a log."""
+RESUME = """
+import sys
+from railweave.api.deploying import deploy_resume
+deploy_resume(sys.argv[1], access=sys.argv[2], settle=0)
+"""
+
+
+def killed(fabric: Path, seed: int, change: str = "prefixes", *, back: bool = False) -> str:
+    """Kill an apply, then its resume, resume it again, and hold what devices run against design and journal.
+
+    ``back``: apply the change first, and kill the rollback of it. Where it was killed, for a log.
+    """
     dice = random.Random(seed)  # noqa: S311 - repeatable
     wanted = {name: sorted(lines) for name, lines in runs(fabric).items()}
     start = fabric.with_name("start.yaml")
-    start.write_text(fabric.read_text().replace("fc00::/16", "fd00::/16"))
+    start.write_text(fabric.read_text().replace(*CHANGES[change]))
     with changing(fabric, runs(start)) as network:
         before = {name: sorted(box.running) for name, box in network.boxes.items()}
         path = fabric.with_name("plan.json")
-        write_file(
-            path,
-            json.dumps(deploy_plan(fabric, live=True, access=network.access, allow_cut=["backend"]).to_json()),
-            private=True,
-        )
-        where = kill(path, network, dice)
+        plan = deploy_plan(fabric, live=True, access=network.access, allow_cut=["backend"])
+        write_file(path, json.dumps(plan.to_json()), private=True)
+        if back:
+            deploy_apply(path, access=network.access, settle=0)
+            write_file(path, json.dumps(deploy_rollback(fabric, 1, access=network.access).to_json()), private=True)
+            before, wanted = wanted, before
+        where = f"{change}: {kill(path, network, dice)}"
+        if deploy_history(fabric)[:1] and deploy_history(fabric)[0].state == "running":
+            where += f", then {kill(fabric, network, dice, RESUME)}"
         if (history := deploy_history(fabric)) and history[0].state == "running":
             _, truths = deploy_status(fabric, access=network.access)
             for one in truths:
@@ -90,7 +119,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             fabric = Path(folder) / "fabric.yaml"
             fabric.write_text(SMALL)
-            print(f"{number}: killed at {killed(fabric, number)}", flush=True)
+            change = list(CHANGES)[number % len(CHANGES)]
+            where = killed(fabric, number, change, back=bool(number // len(CHANGES) % 2))
+            print(f"{number}: killed at {where}", flush=True)
     print(f"{count} kills: always a known state")
 
 

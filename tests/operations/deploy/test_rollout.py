@@ -13,21 +13,26 @@ from typer.testing import CliRunner
 
 from railweave.api.deploying import (
     deploy_apply,
+    deploy_drain,
     deploy_history,
     deploy_log,
     deploy_plan,
     deploy_resume,
     deploy_rollback,
     deploy_status,
+    deploy_undrain,
 )
 from railweave.cli.app import app
 from railweave.errors import InputError, OutputError
 from railweave.model.state.device_state import DeviceState
 from railweave.operations.deploy import journal
+from railweave.operations.deploy.conflicts import purpose
+from railweave.operations.deploy.plan import plan_of
 from railweave.operations.deploy.rollout import StoppedError
+from railweave.operations.deploy.traffic import IdleLimit
 from railweave.writing import write_file
 from tests.live.reach.stand_ins import PASSWORD
-from tests.operations.deploy.kills import killed
+from tests.operations.deploy.kills import CHANGES, killed
 from tests.operations.deploy.network import Changing, changing, runs
 
 SMALL = """\
@@ -163,10 +168,14 @@ def test_a_plan_is_refused_where_a_device_has_moved_since(fabric: Path) -> None:
         box = network.boxes["stripe1-leaf1"]
         box.running = [*box.running, "set system location building here"]
         was = state_of(network)
-        with pytest.raises(
-            StoppedError, match="stripe1-leaf1: the running configuration has changed since the plan was made"
-        ):
+        box.running.remove(gone := next(line for line in box.running if " bfd-liveness-detection multiplier " in line))
+        was = state_of(network)
+        with pytest.raises(StoppedError) as stopped:
             deploy_apply(path, access=network.access, settle=0)
+        text = str(stopped.value)
+        assert text.startswith("stripe1-leaf1: the running configuration has changed since the plan was made (")
+        assert "+ system / location / building here" in text
+        assert f"- protocols / bgp / group {gone.split()[4]} / bfd-liveness-detection / multiplier" in text
         assert state_of(network) == was
 
 
@@ -269,6 +278,64 @@ def test_what_somebody_else_commits_meanwhile_is_left_alone(fabric: Path) -> Non
         assert {**now, "spine1": []} == {**was, "spine1": []}
 
 
+def test_status_says_what_someone_else_changed(fabric: Path) -> None:
+    with changing(fabric, other(fabric.parent)) as network:
+        deploy_apply(planned(fabric, network.access), access=network.access, settle=0)
+        network.boxes["spine1"].running.append("set system location building here")
+        shown = {one.device: one for one in deploy_status(fabric, access=network.access)[1]}
+        assert [name for name, one in shown.items() if one.state == "otherwise"] == ["spine1"]
+        assert "someone else changed + system / location / building here" in shown["spine1"].sentence()
+
+
+def test_a_change_of_the_design_and_a_drain_of_the_same_switch_are_named(fabric: Path) -> None:
+    """Two plans, one journal: each names the other, and a rollback does not end a drain in silence."""
+    with changing(fabric, other(fabric.parent)) as network:
+        staged = planned(fabric, network.access)
+        drain = deploy_drain(fabric, ["spine2"], access=network.access, force=True)
+        path = fabric.with_name("drain.json")
+        write_file(path, json.dumps(drain.to_json()), private=True)
+        deploy_apply(path, access=network.access, settle=0, idle_limit=IdleLimit(every_s=0, within_s=0))
+        with pytest.raises(
+            InputError,
+            match=r"has changed since the plan was made; since then: revision 1, a drain of spine2, by .*, also on .*spine2",
+        ):
+            deploy_apply(staged, access=network.access, settle=0)
+        plan = deploy_plan(fabric, live=True, access=network.access, allow_cut=["backend"])
+        [conflict] = plan.conflicts
+        assert conflict.startswith("spine2: spine2 is drained (revision 1, a drain of spine2, by ")
+        assert not plan.refused
+        assert f"conflict: {conflict}" in plan.lines()
+        assert plan_of(json.loads(json.dumps(plan.to_json()))) == plan
+        write_file(path, json.dumps(plan.to_json()), private=True)
+        deploy_apply(path, access=network.access, settle=0)
+        with journal.opened(fabric) as rows:
+            assert [purpose(rows.plan(one.number)) for one in rows.revisions()] == [
+                "a change of the design",
+                "a drain of spine2",
+            ]
+
+
+def test_going_back_before_an_open_drain_is_refused_and_later_changes_are_named(fabric: Path) -> None:
+    with changing(fabric, other(fabric.parent)) as network:
+        deploy_apply(planned(fabric, network.access), access=network.access, settle=0)
+        path = fabric.with_name("drain.json")
+        write_file(
+            path,
+            json.dumps(deploy_drain(fabric, ["spine2"], access=network.access, force=True).to_json()),
+            private=True,
+        )
+        deploy_apply(path, access=network.access, settle=0, idle_limit=IdleLimit(every_s=0, within_s=0))
+        back = deploy_rollback(fabric, 1, access=network.access)
+        assert any("revision 2, a drain of spine2" in why and "`deploy undrain` first" in why for why in back.refused)
+        assert not deploy_rollback(fabric, 2, access=network.access).refused
+        undrain = deploy_undrain(fabric, ["spine2"], access=network.access)
+        write_file(path, json.dumps(undrain.to_json()), private=True)
+        deploy_apply(path, access=network.access, settle=0)
+        back = deploy_rollback(fabric, 1, access=network.access)
+        assert not back.refused
+        assert [line.partition(",")[0] for line in back.conflicts] == ["revision 2", "revision 3"]
+
+
 def test_trying_changes_nothing(fabric: Path) -> None:
     with changing(fabric, other(fabric.parent)) as network:
         was = state_of(network)
@@ -278,6 +345,7 @@ def test_trying_changes_nothing(fabric: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
-def test_whoever_is_killed_at_any_step_can_resume(fabric: Path, seed: int) -> None:
-    killed(fabric, seed)
+@pytest.mark.parametrize("back", [False, True], ids=["apply", "rollback"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_whoever_is_killed_at_any_step_can_resume(fabric: Path, change: str, back: bool) -> None:
+    killed(fabric, sum(map(ord, change)) + back, change, back=back)

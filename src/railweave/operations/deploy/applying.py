@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import sqlite3
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.errors import Argument, FileLine, InputError, Option, Problem
+from railweave.errors import Argument, FileLine, InputError, Option, OutputError, Problem
 from railweave.model.catalog import in_force
+from railweave.operations.deploy.conflicts import described, since
 from railweave.operations.deploy.device import Device
 from railweave.operations.deploy.drain import plan_drain, plan_undrain
 from railweave.operations.deploy.gate import Check
+from railweave.operations.deploy.journal import opened
 from railweave.operations.deploy.making import Answers, make_plan
 from railweave.operations.deploy.plan import text_of
 from railweave.operations.deploy.recovery import releases, truths, unfinished
@@ -63,10 +66,10 @@ def change_of(plan: Plan) -> FileChange | None:
     return None
 
 
-def check(change: FileChange) -> None:
-    """Raise ``InputError`` if the file's text is neither ``before`` nor ``after``."""
+def check(change: FileChange, later: str = "") -> None:
+    """Raise ``InputError`` if the file's text is neither ``before`` nor ``after``. ``later``: a clause on revisions since then."""
     if text_of(change.path) not in {change.before, change.after}:
-        description = f"{change.called} has changed since the plan was made"
+        description = f"{change.called} has changed since the plan was made{later}"
         raise InputError([Problem(FileLine(str(change.path)), description, "make another plan")])
 
 
@@ -77,7 +80,8 @@ def network_of_plan(fabric: RunningFabric, plan: Plan | None) -> Network:
     """
     if plan is None or (change := change_of(plan)) is None:
         return fabric.network()
-    check(change)
+    with opened(fabric.path) as rows:
+        check(change, since(rows, plan))
     if plan.drain is not None:
         return fabric.designed_as(plan.drain.after)
     return designed_with(fabric.path, change.after, fabric.hardware)
@@ -170,13 +174,13 @@ def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
         raise InputError([Problem(Argument("plan"), f"values are missing for {', '.join(missing)}", fix)])
 
 
-def interrupted(number: int, place: Argument | Option) -> InputError:
-    """Return the error for a command that cannot run because revision ``number`` was interrupted.
+def interrupted(rows: Journal, revision: Revision, place: Argument | Option) -> InputError:
+    """Return the error for a command that cannot run because a revision was interrupted.
 
     ``place``: the argument or option that the error names.
     """
     fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
-    return InputError([Problem(place, f"revision {number} was interrupted", fix)])
+    return InputError([Problem(place, f"revision {revision.number} was interrupted: {described(rows, revision)}", fix)])
 
 
 def apply(
@@ -197,12 +201,12 @@ def apply(
     """
     for last in rows.under_way():
         if last.number != part_of:
-            raise interrupted(last.number, Argument("plan"))
+            raise interrupted(rows, last, Argument("plan"))
     if plan.upgrade is not None and dry_run:
         description = "an upgrade cannot be tried without carrying it out"
         raise InputError([Problem(Option("--dry-run"), description, "the plan says what each switch is told")])
     if plan.back_to is None and hashlib.sha256(site.network.to_json()).hexdigest() != plan.design:
-        description = "the fabric file has changed since the plan was made"
+        description = f"the fabric file has changed since the plan was made{since(rows, plan)}"
         raise InputError([Problem(Argument("plan"), description, "make another plan")])
     revision = rows.begin(plan, f"railweave-{network.name}-{{number}}-{plan.digest[:6]}")
     if plan.upgrade is not None:
@@ -425,15 +429,25 @@ def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
 
 @contextmanager
 def _ending(rows: Journal, number: int) -> Generator[None]:
-    """Record in the journal why a revision stopped in this context, and whether it has to be resumed."""
+    """Record in the journal why a revision stopped in this context, and whether it has to be resumed.
+
+    If the journal cannot be written, the error says both, and the revision has to be resumed.
+    """
     try:
         yield
-    except StoppedError as stopped:
-        rows.note(number, str(stopped))
-        rows.end(number, "stopped" if stopped.back else "running", str(stopped))
-        raise
-    except InputError as error:
-        rows.end(number, "stopped", str(error))
+    except (StoppedError, InputError) as stopped:
+        try:
+            if isinstance(stopped, StoppedError):
+                rows.note(number, str(stopped))
+            rows.end(
+                number, "running" if isinstance(stopped, StoppedError) and not stopped.back else "stopped", str(stopped)
+            )
+        except sqlite3.Error as error:
+            path = rows.folder / "journal.db"
+            why = (
+                f"{stopped}; {path} cannot be written: {error}. Make room, then `railweave deploy resume FABRIC --back`"
+            )
+            raise OutputError(why) from None
         raise
 
 

@@ -364,3 +364,11 @@ def statements(change: Change) -> list[str]:
         elif step.kind == "move":
             lines.append(f"~ {statement(step, step.node)} (moves before {' '.join(step.before)})")
     return lines
+
+
+def innermost(step: Step) -> list[str]:
+    """Return the innermost statements of a step's statement, each after its parent statements. The values of secrets are hidden."""
+    if not step.node.children:
+        return [statement(step, step.node)]
+    above = (*step.above, step.node.name)
+    return [line for child in step.node.children for line in innermost(replace(step, above=above, node=child))]

@@ -6,10 +6,11 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from railweave.analysis.checks.causes import statement
 from railweave.live.reach.failure import ReachError
 from railweave.model.config.compare import compare
 from railweave.operations.deploy import changes
-from railweave.operations.deploy.changes import DeviceChange, digest
+from railweave.operations.deploy.changes import DeviceChange, digest, innermost, statements
 from railweave.systems.transaction import Given, Pending, RefusedError, Session, Spoken, Transaction
 
 if TYPE_CHECKING:
@@ -138,6 +139,27 @@ class Device:
     def moved(self, texts: Mapping[str, str]) -> bool:
         """Return True if texts differ from the texts on which the plan is based."""
         return any(self._digest(file, texts.get(file, "")) != digest for file, digest in self.change.before.items())
+
+    def changed_by_others(self, texts: Mapping[str, str]) -> list[str]:
+        """Return the statements that texts have more (``+``), fewer (``-``) or otherwise (``~``) than the plan expects, before or after its change."""
+        lines: list[str] = []
+        for file in self.change.commands:
+            rest = compare(self._tree(file, texts.get(file, "")), self._tree(file, self.given.target[file]))
+            inner = {statement(step, step.node): innermost(step) for step in rest.steps}
+            for line in statements(rest):
+                if line not in self.change.shown:
+                    sign, _, words = line.partition(" ")
+                    signs = {"+": "-", "-": "+"}
+                    lines += [
+                        f"{signs.get(sign, sign)} {each}"
+                        for each in inner.get(words, [words.replace("(was ", "(now ")])
+                    ]
+        lines += [
+            f"~ {file}"
+            for file, digest in self.change.before.items()
+            if file not in self.change.commands and self._digest(file, texts.get(file, "")) != digest
+        ]
+        return lines
 
     def same(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
         """Return True if texts are equal to the wanted texts, in the files that change. Secrets that a device hashes are not compared."""

@@ -15,7 +15,7 @@ import shutil
 import socket
 import sqlite3
 import time
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -143,26 +143,43 @@ class Journal:
             )
 
     @contextmanager
-    def step(self, revision: int, wave: int, device: str, verb: Verb) -> Generator[None]:
+    def step(self, revision: int, wave: int, device: str, verb: Verb, *, anyway: bool = False) -> Generator[None]:
         """Record a step: its beginning when the context is entered, and its end afterwards.
 
-        An error in the context is recorded and raised again.
+        An error in the context is recorded and raised again. Raises ``OutputError`` if the journal cannot be written, for example on a
+        full disk; the step is then not taken. ``anyway``: take it all the same, because not going back would be worse.
         """
-        with self._database as rows:
-            made = rows.execute(
-                "INSERT INTO steps (revision, wave, device, verb, began) VALUES (?,?,?,?,?)",
-                (revision, wave, device, verb, time.time()),
-            ).lastrowid
+        number = None
+        try:
+            with self._written() as rows:
+                number = rows.execute(
+                    "INSERT INTO steps (revision, wave, device, verb, began) VALUES (?,?,?,?,?)",
+                    (revision, wave, device, verb, time.time()),
+                ).lastrowid
+        except OutputError:
+            if not anyway:
+                raise
         try:
             yield
         except Exception as error:
-            self._ended(made, str(error))
+            with suppress(OutputError):  # the device's error is the one to raise
+                self._ended(number, str(error))
             raise
-        self._ended(made, None)
+        with suppress(*((OutputError,) if anyway else ())):
+            self._ended(number, None)
 
     def _ended(self, number: int | None, failed: str | None) -> None:
-        with self._database as rows:
+        with self._written() as rows:
             rows.execute("UPDATE steps SET ended = ?, failed = ? WHERE number = ?", (time.time(), failed, number))
+
+    @contextmanager
+    def _written(self) -> Generator[sqlite3.Connection]:
+        """Write a transaction. Raises ``OutputError`` if that fails."""
+        try:
+            with self._database as rows:
+                yield rows
+        except sqlite3.Error as error:
+            raise OutputError(f"{self.folder / 'journal.db'} cannot be written: {error}") from None
 
     def revisions(self) -> list[Revision]:
         """Return all revisions, the newest first."""
@@ -201,8 +218,8 @@ class Journal:
         return [Step(*row) for row in rows]
 
     def note(self, number: int, line: str) -> None:
-        """Write a line to the log of a revision."""
-        with self._database as rows:
+        """Write a line to the log of a revision. If the disk is full, the line is lost: going back must not fail for it."""
+        with suppress(OutputError), self._written() as rows:
             rows.execute("INSERT INTO lines (revision, at, line) VALUES (?,?,?)", (number, time.time(), line))
 
     def log(self, number: int) -> list[Line]:
@@ -234,8 +251,11 @@ class Journal:
         ``when``: ``before`` or ``after``.
         """
         folder = self.folder / "revisions" / f"{number:04}" / device / when
-        for directory in (*reversed(folder.parents[:3]), folder):
-            directory.mkdir(exist_ok=True, mode=0o700)
+        try:
+            for directory in (*reversed(folder.parents[:3]), folder):
+                directory.mkdir(exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise OutputError(f"{folder} cannot be written: {error.strerror}") from None
         for file, text in texts.items():
             write_file(folder / file, text, private=True)
 
@@ -281,12 +301,16 @@ def opened(fabric: Path) -> Generator[Journal]:
             raise OutputError(f"{path} cannot be read: {error}") from None
 
 
+_NO_ROOM = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL}
+"""The errors of SQLite in a folder in which it cannot create files, or on a full disk."""
+
+
 @contextmanager
 def _reading(path: Path) -> Generator[sqlite3.Connection]:
     """Open a read-only connection to the journal's database.
 
     SQLite has to create files next to a write-ahead log even to read it (sqlite.org/wal.html, "Read-Only Databases"). In a folder where
-    SQLite cannot create files, a copy of the database and its log is read.
+    SQLite cannot create files, or on a full disk, a copy of the database and its log is read.
     """
     with ExitStack() as held:
         if _there(path):
@@ -294,7 +318,7 @@ def _reading(path: Path) -> Generator[sqlite3.Connection]:
             try:
                 tables = _tables(database)
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}:
+                if error.sqlite_errorcode & 0xFF not in _NO_ROOM:
                     raise
                 copy = _copied(path, Path(held.enter_context(TemporaryDirectory(prefix="railweave-"))))
                 database = held.enter_context(closing(sqlite3.connect(copy)))
@@ -378,10 +402,10 @@ def at_work(fabric: Path) -> Generator[Journal]:
             raise OutputError(
                 f"{who} is at work on {fabric}: wait, or ask `railweave deploy status {fabric}`"
             ) from None
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, _myself().encode(), 0)
         path = folder / "journal.db"
         try:
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, _myself().encode(), 0)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
         except OSError as error:
             raise OutputError(f"{path} cannot be written: {error.strerror}") from None

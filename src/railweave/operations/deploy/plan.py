@@ -214,6 +214,8 @@ class Plan:
     - ``replacement``: the change of the inventory, if hardware was replaced.
     - ``trial``: the name of the trial, if the plan is a trial, which is always rolled back
       (``operations.deploy.trial``).
+    - ``conflicts``: devices on which this plan meets maintenance or other plans, one line each. They do not refuse the plan.
+    - ``blocked_by``: reasons to refuse the plan that are about other revisions.
     - ``outside``: by operating system, the subjects that its configuration does not contain. The plan neither compares
       nor changes these subjects.
     """
@@ -231,6 +233,8 @@ class Plan:
     replacement: Replacement | None = None
     trial: str = ""
     outside: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    conflicts: tuple[str, ...] = ()
+    blocked_by: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -250,6 +254,7 @@ class Plan:
         reasons += self.drain.refused if self.drain else ()
         reasons += self.upgrade.refused if self.upgrade else ()
         reasons += self.replacement.refused if self.replacement else ()
+        reasons += self.blocked_by
         if not self.devices and self.drain is None and self.upgrade is None and self.replacement is None:
             reasons.append("no switch answered")
         if not self.live and (self.changed or not self.devices):  # where nothing changes there is nothing to refuse
@@ -282,6 +287,8 @@ class Plan:
             **({} if self.upgrade is None else {"upgrade": self.upgrade.to_json()}),
             **({} if self.replacement is None else {"replacement": self.replacement.to_json()}),
             **({"trial": self.trial} if self.trial else {}),
+            **({"conflicts": list(self.conflicts)} if self.conflicts else {}),
+            **({"blocked_by": list(self.blocked_by)} if self.blocked_by else {}),
             **({"outside": {nos: list(subjects) for nos, subjects in self.outside.items()}} if self.outside else {}),
         }
 
@@ -357,6 +364,7 @@ class Plan:
             f"not in this plan: on {nos}, {', '.join(subjects)}. Its configuration does not hold them: set them by hand, then `railweave check`"
             for nos, subjects in self.outside.items()
         ]
+        text += [f"conflict: {line}" for line in self.conflicts]
         text += [f"refused: {line}" for line in self.refused]
         if self.secrets:
             text.append(f"apply needs --secrets with {', '.join(self.secrets)}")
@@ -379,6 +387,8 @@ def plan_of(document: Any) -> Plan:  # noqa: ANN401 - JSON
         Replacement.of_json(document["replacement"]) if "replacement" in document else None,
         document.get("trial", ""),
         {nos: tuple(subjects) for nos, subjects in document.get("outside", {}).items()},
+        tuple(document.get("conflicts", ())),
+        tuple(document.get("blocked_by", ())),
     )
 
 

@@ -18,7 +18,7 @@ from railweave.model.device.host import host_config
 from railweave.model.intent.reading.source import companion
 from railweave.model.network.status import reachable
 from railweave.model.state.capture import read_capture
-from railweave.operations.deploy import journal
+from railweave.operations.deploy import conflicts, journal
 from railweave.operations.deploy.acknowledging import acknowledged
 from railweave.operations.deploy.making import Answers, make_plan, plan_back
 from railweave.operations.deploy.plan import Replacement, cells, follows, part, text_of
@@ -128,7 +128,7 @@ def plan_to_design(
         )
         running, silent_switches = fabric.running(site, [name for name in site.asked if not only or name in only])
         limits = replace(limits, acknowledged=acknowledged(fabric.path, network))
-        return make_plan(
+        plan = make_plan(
             fabric.path,
             site.network,
             Answers(running, with_wanted(site, hosts), silent_switches | silent_ones),
@@ -137,6 +137,8 @@ def plan_to_design(
             configs=site.configs,
             progress=fabric.say,
         )
+        with journal.opened(fabric.path) as rows:
+            return replace(plan, conflicts=tuple(conflicts.with_maintenance(rows, network, plan.changed)))
 
 
 def with_wanted(site: Site, hosts: Texts) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
@@ -212,6 +214,8 @@ def plan_before(fabric: RunningFabric, number: int, *, only: Sequence[str], most
             most=most,
             configs=site.configs,
         )
+        blocked_by, later = conflicts.with_later(rows, revision.number, list(plan.changed), network.drained)
+        plan = replace(plan, conflicts=tuple(later), blocked_by=tuple(blocked_by))
         if only:
             return plan
         return replace(

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from railweave.live.check.identity import same_release
+from railweave.live.check.living import some
 from railweave.live.collect.collect import captured
 from railweave.live.reach.failure import ReachError
 from railweave.model.state.capture import read_capture
@@ -44,7 +45,7 @@ class DeviceCondition:
     """The state of one device.
 
     - ``seconds``: the time left on its rollback timer, if the timer is running and the device reports it.
-    - ``why``: the reason, if the state is unknown.
+    - ``why``: the reason, if the state is unknown; the statements that someone else changed, if it is ``otherwise``.
     - ``of_upgrade``: True if the state is a release.
     """
 
@@ -65,7 +66,7 @@ class DeviceCondition:
             "waiting": "runs the change, and goes back unless it is confirmed"
             + (f" within {self.seconds} s" if self.seconds is not None else ""),
             "after": "runs the change, and keeps it",
-            "otherwise": "runs neither what it ran before nor the change: it is half done, or somebody else was there",
+            "otherwise": f"runs neither what it ran before nor the change: {self.why or 'a part of the change is there'}",
             "unknown": f"does not answer: {self.why}",
         }
         return sentences[self.state]
@@ -89,7 +90,8 @@ async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[De
             return DeviceCondition(name, "waiting" if ours else "after", waiting.seconds if waiting and ours else None)
         if device.as_before(texts) and not ours:
             return DeviceCondition(name, "before")
-        return DeviceCondition(name, "otherwise")
+        lines = device.changed_by_others(texts)
+        return DeviceCondition(name, "otherwise", why=f"someone else changed {some(lines)}" if lines else "")
 
     return list(await asyncio.gather(*(truth_of(name, device) for name, device in devices.items())))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from railweave.counting import counted
 from railweave.errors import RailweaveError
+from railweave.live.check.living import some
 from railweave.live.reach.failure import ReachError
 from railweave.model.config.gate import hidden
 from railweave.systems.transaction import RefusedError
@@ -122,8 +123,13 @@ class Rollout:
         differ = spread(lambda name: self.devices[name].moved(texts[name]), names)
         moved = [name for name, other in zip(names, differ, strict=True) if other]
         if moved:
-            why = f"{', '.join(moved)}: the running configuration has changed since the plan was made; make a new plan"
-            raise StoppedError(why, 0, back=True)
+            why = "; ".join(
+                f"{name}: the running configuration has changed since the plan was made"
+                + (f" ({some(lines)})" if (lines := self.devices[name].changed_by_others(texts[name])) else "")
+                for name in moved[:5]
+            )
+            more = f"; and {len(moved) - 5} more devices" if len(moved) > 5 else ""
+            raise StoppedError(f"{why}{more}; make a new plan", 0, back=True)
         for name, text in texts.items():
             self.journal.keep(self.revision, name, "before", text)
             self.devices[name] = self.devices[name].from_now(text)
@@ -217,13 +223,17 @@ class Rollout:
                 try:
                     if verb is None:
                         return await work(self.devices[name])
-                    with self.journal.step(self.revision, wave, name, verb):
+                    with self.journal.step(self.revision, wave, name, verb, anyway=verb == "revert"):
                         return await work(self.devices[name])
                 except (ReachError, RefusedError) as error:
                     failed[name] = str(error)
                     return None
 
-        results = await asyncio.gather(*(work_on(name) for name in names))
+        # Each device is waited for, whatever fails on another one: nothing may work on while the wave is taken back.
+        results = await asyncio.gather(*(work_on(name) for name in names), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
         succeeded = {name: result for name, result in zip(names, results, strict=True) if name not in failed}
         return succeeded, failed
 

@@ -42,7 +42,7 @@ def held(
     """
     last = next(iter(rows.revisions()), None)
     if last is not None and last.state == "running":
-        raise interrupted(last.number, Argument("plan"))
+        raise interrupted(rows, last, Argument("plan"))
     may_be_applied(plan, secrets)
     digest = hashlib.sha256(site.network.to_json()).hexdigest()
     if plan.design != digest:

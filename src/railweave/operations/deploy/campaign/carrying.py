@@ -110,7 +110,7 @@ def run_campaign(fabric: RunningFabric, campaign: Campaign, limits: Limits) -> l
     with in_force(network.catalog), journal.at_work(fabric.path) as rows, ExitStack() as stack:
         last = next(iter(rows.revisions()), None)
         if last is not None and last.state == "running":
-            raise applying.interrupted(last.number, Option("campaign"))
+            raise applying.interrupted(rows, last, Option("campaign"))
         site = fabric.site_of(network)
         running, _ = site.running(list(site.asked), lambda _: None)
         if site.emulation is not None:
