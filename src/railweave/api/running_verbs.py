@@ -533,7 +533,7 @@ class DeployPlan(Reaching):
     step: Annotated[
         int,
         Opt(
-            "Plan an intermediate step that cuts nothing instead of the design itself: 1, accept old and new values (route targets, prefixes, AS numbers, DSCPs, MTU); 2, offer the new ones. 0: the design.",
+            "Plan an intermediate step that cuts nothing instead of the design itself: 1, accept old and new values (route targets, prefixes, gateway addresses, AS numbers, DSCPs, MTU); 2, offer the new ones. 0: the design.",
             least=0,
             most=2,
         ),

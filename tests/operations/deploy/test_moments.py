@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from railweave.analysis.checks.subject import Subject
+from railweave.analysis.drift.running import running_configs
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.table import UNREACHABLE
 from railweave.model.catalog import in_force
@@ -285,6 +286,39 @@ def test_steps_accept_both_then_offer_the_new_and_lose_nothing(
                 assert not any(text.startswith(("qos-mismatch", "mtu-mismatch")) for text, _ in wave.effect.risks)
             for name, change in made.changed.items():
                 running[name] = {**running[name], **change.target}
+        assert not plan(0).changed
+
+
+@pytest.mark.parametrize("nos", ["junos", "eos"])
+def test_gateways_have_their_new_address_before_they_lose_the_old_one(tmp_path: Path, nos: str) -> None:
+    """Another pool of server addresses: the direct way cuts servers between the waves; the steps never do."""
+    small = SMALL if nos == "junos" else of_eos(SMALL)
+    path = tmp_path / "new.yaml"
+    old = load_text(tmp_path / "old.yaml", small)
+    new = load_text(path, small.replace("fc00::/16", "fd00::/16"))
+    running = texts(old)
+    leaf = "stripe1-leaf1"
+    pools = [
+        {prefix for gateway in configs_of(network)[leaf].gateways for prefix in gateway.prefixes}
+        for network in (old, new)
+    ]
+
+    def plan(step: int) -> Plan:
+        return make_plan(path, new, Answers(running), limits=PlanLimits(allow_cut=frozenset(), step=step))
+
+    with in_force(new.catalog):
+        [refusal, *_] = plan(0).refused
+        assert "it cuts backend until wave" in refusal
+        assert "Plan and apply with `--step 1`" in refusal
+        assert "these steps cut nothing" in refusal
+        for step, prefixes in ((1, pools[0] | pools[1]), (2, pools[0] | pools[1]), (0, pools[1])):
+            made = plan(step)
+            assert not made.refused
+            assert not any(cut.until for wave in made.waves for cut in wave.effect.cuts)
+            for name, change in made.changed.items():
+                running[name] = {**running[name], **change.target}
+            read = running_configs(new, {leaf: running[leaf]}, configs_of(new))[leaf]
+            assert {prefix for gateway in read.gateways for prefix in gateway.prefixes} == prefixes
         assert not plan(0).changed
 
 

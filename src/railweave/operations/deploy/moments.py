@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from railweave.analysis.routing.table import Routes
     from railweave.model.device.model import DeviceConfig
+    from railweave.model.device.port_model import Gateway
     from railweave.model.device.qos_model import QosConfig
     from railweave.model.network.model import Network
 
@@ -219,12 +220,17 @@ class _Destination:
 
 
 def _destinations(before: DeviceConfig, after: DeviceConfig) -> Iterator[tuple[str, _Destination]]:
-    """Yield each destination of a device, with the prefix of the gateway before the plan: servers are reached by one or the other."""
+    """Yield each destination of a device, with the prefix of the gateway before the plan: servers are reached by one or the other.
+
+    A prefix that a gateway loses is followed by a prefix that it gets, in their order. A prefix that it keeps stays the same, and a
+    prefix without a successor is lost for good.
+    """
     later = {(gateway.name, gateway.vrf): gateway.prefixes for gateway in after.gateways}
     for gateway in before.gateways:
-        for number, prefix in enumerate(gateway.prefixes):
-            prefixes = later.get((gateway.name, gateway.vrf), ())
-            yield prefix, _Destination(prefix, prefixes[number] if number < len(prefixes) else prefix)
+        prefixes = later.get((gateway.name, gateway.vrf), ())
+        come = iter([prefix for prefix in prefixes if prefix not in gateway.prefixes])
+        for prefix in gateway.prefixes:
+            yield prefix, _Destination(prefix, prefix if prefix in prefixes else next(come, prefix))
 
 
 class _Reached:
@@ -269,7 +275,7 @@ class _State:
 
 
 STAGES = (
-    "every device accepts old and new route targets, prefixes, AS numbers, DSCPs and packet sizes",
+    "every device accepts old and new route targets, prefixes, AS numbers, DSCPs and packet sizes, and gateways have old and new addresses",
     "every device offers the new ones, and still accepts the old",
 )
 """The intermediate steps of ``stages``, in words. After these steps, the design itself removes the old route targets and prefixes."""
@@ -290,8 +296,8 @@ def stages(
 def _accepting(config: DeviceConfig, old: DeviceConfig, new: DeviceConfig) -> DeviceConfig:
     """Return a configuration that accepts what the old and the new one accept.
 
-    These are routes (route targets of VRFs, lists of prefixes), neighbors (lists of AS numbers), packets of a traffic class (DSCPs), and
-    large packets (the MTU of ports).
+    These are routes (route targets of VRFs, lists of prefixes), neighbors (lists of AS numbers), packets of a traffic class (DSCPs),
+    large packets (the MTU of ports), and servers of the old and the new prefix of a gateway.
     """
     imports = {
         vrf.name: (*vrf.import_targets, *other.import_targets)
@@ -307,6 +313,7 @@ def _accepting(config: DeviceConfig, old: DeviceConfig, new: DeviceConfig) -> De
             replace(vrf, import_targets=_both(imports.get(vrf.name, ()), vrf.import_targets)) for vrf in config.vrfs
         ),
         interfaces=tuple(replace(port, mtu=sizes.get(port.name, port.mtu)) for port in config.interfaces),
+        gateways=tuple(_serving(gateway, old, new) for gateway in config.gateways),
         qos=config.qos and old.qos and new.qos and _classifying(config.qos, old.qos, new.qos),
     )
     if config.bgp is None or old.bgp is None or new.bgp is None:
@@ -324,6 +331,19 @@ def _accepting(config: DeviceConfig, old: DeviceConfig, new: DeviceConfig) -> De
 
 def _both(first: Iterable[_Each], second: Iterable[_Each]) -> tuple[_Each, ...]:
     return tuple(dict.fromkeys((*first, *second)))
+
+
+def _serving(gateway: Gateway, old: DeviceConfig, new: DeviceConfig) -> Gateway:
+    """Return a gateway with its addresses in the old and in the new configuration, if it is in both."""
+    same = [
+        each for side in (old, new) for each in side.gateways if (each.name, each.vrf) == (gateway.name, gateway.vrf)
+    ]
+    if len(same) < 2:
+        return gateway
+    pairs = _both(*(zip(each.addresses, each.prefixes, strict=True) for each in same))
+    return replace(
+        gateway, addresses=tuple(address for address, _ in pairs), prefixes=tuple(prefix for _, prefix in pairs)
+    )
 
 
 def _classifying(qos: QosConfig, old: QosConfig, new: QosConfig) -> QosConfig:
