@@ -27,7 +27,7 @@ from railweave.systems import system
 from railweave.workers import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from railweave.model.device.model import DeviceConfig
     from railweave.model.device.reading import Reading
@@ -225,7 +225,7 @@ def saved(
         config = designed[name]
         rendered = system(config.nos).files(config)
         designed_texts = {file: gate.text(name, rendered[file]) for file in system(config.nos).configurations(config)}
-        return stands(config, *_matched(designed_texts, list(system(config.nos).trees(config)), texts[name]), why=why)
+        return stands(config, *_matched(designed_texts, config, texts[name]), why=why)
 
     names = [name for name in designed if captured.get(name)]
     texts = {name: {path: gate.text(name, text) for path, text in captured[name].items()} for name in names}
@@ -248,18 +248,18 @@ def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, 
 
 
 def _matched(
-    designed: dict[str, str], shown: Sequence[str], texts: Texts
+    designed: dict[str, str], config: DeviceConfig, texts: Texts
 ) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
     """Return (the designed texts, the saved texts of the same files), both by file name.
 
-    Files are matched by the names that railweave gives them, or else by their form (JSON or lines). ``shown`` are the files that
-    a device prints as its configuration. Some devices print several files of the design as one text; these are joined.
+    Files are matched by the names that railweave gives them, or else by their form (JSON or lines). Some devices print
+    several files of the design as one text; these are joined.
     """
     matched = {Path(path).name: (path, text) for path, text in texts.items() if Path(path).name in designed}
     if matched:
         return designed, matched
     documents = [file for file in designed if file.endswith(".json")]
-    lines = [file for file in shown if file not in documents]
+    lines = [file for file in system(config.nos).trees(config) if file not in documents]
     for path, text in texts.items():
         if documents and text.lstrip().startswith("{"):
             matched[documents[-1]] = (path, text)
