@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.device.host import host_config
-from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.model.findings.registry import FindingPlace, check
 
 if TYPE_CHECKING:

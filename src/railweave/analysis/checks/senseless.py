@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from railweave.model.catalog import catalog
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.device.balancing import EgressQuantization
 from railweave.model.device.model import Bgp, BridgedVlan, IsisPort, Vrf
-from railweave.model.device.port_model import ETHERNET_HEADER, Gateway, Interface
+from railweave.model.device.port_model import Gateway, Interface
 from railweave.model.device.qos_model import Buffers, Ecn, Marking, PfcProfile, TrafficClass, Watchdog
 from railweave.model.device.timers import Bfd, RouterAdvertisements
 from railweave.model.findings.registry import FindingPlace, Rule, check

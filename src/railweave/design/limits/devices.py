@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from railweave.design.limits.classes import check_lossless
 from railweave.design.limits.headroom import check_headroom
-from railweave.model.device.port_model import ETHERNET_HEADER
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:

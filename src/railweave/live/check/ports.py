@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from railweave.host.port_names import announced, by_names, plain
 from railweave.live.check.living import OF_CABLE, OF_SPEED, Deviation, NetworkStates, link_and_ends
-from railweave.model.device.port_model import ETHERNET_HEADER, nic_names, switch_port_names
+from railweave.model.config.quantities import ETHERNET_HEADER
+from railweave.model.device.port_model import nic_names, switch_port_names
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.errors import LabError
 from railweave.live.lab.kernel.namespace import spaces_of, vrf_by_interface, vrf_space
 from railweave.model.config.addresses import Address
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
-from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.model.network.status import present
 from railweave.outputs.rendering.network import EMULATION, emulation
 

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 
-ETHERNET_HEADER = 14
-"""The bytes of an Ethernet header without tags (IEEE 802.3, clause 3). The MTU of a port includes it, that of IP does not."""
-
-
 def described(far: End) -> str:
     """Return the description of a port in the configuration of every system: the device and port at the far end of its cable."""
     return f"{far.device} {far.port}"

@@ -20,8 +20,8 @@ from railweave.analysis.routing.table import UNREACHABLE
 from railweave.counting import counted
 from railweave.errors import UnsettledError
 from railweave.json_values import JsonObject
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.device.fields import differences
-from railweave.model.device.port_model import ETHERNET_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.model.catalog import catalog
-from railweave.model.device.port_model import ETHERNET_HEADER
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.systems import runbook
 from railweave.systems.frr.runbook import ROUTING
 from railweave.systems.sonic.daemons import started

@@ -9,7 +9,7 @@ from railweave.live.lab import fib as tables
 from railweave.live.lab.assertions import Observation
 from railweave.live.lab.faults.traffic import QueuePair, Traffic, pairs_apart, queue_pairs, reached, spread
 from railweave.live.lab.kernel.namespace import Direction, snapshot
-from railweave.model.device.port_model import ETHERNET_HEADER
+from railweave.model.config.quantities import ETHERNET_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.number_ranges import numbers
-from railweave.model.device.port_model import ETHERNET_HEADER
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.systems.dell_sonic.meaning.qos import port_qos_of
 from railweave.systems.dell_sonic.statements.ports import (
     INTERFACES,

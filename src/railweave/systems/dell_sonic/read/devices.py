@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import BITS
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.device.model import Gateway, Interface, Split
-from railweave.model.device.port_model import ETHERNET_HEADER, far_end, router_of, with_parts
+from railweave.model.device.port_model import far_end, router_of, with_parts
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.dell_sonic.read.routing import tenant
 from railweave.systems.dell_sonic.statements.ports import Lines

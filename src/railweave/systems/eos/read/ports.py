@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.config.secret_words import reference
 from railweave.model.device.model import Macsec
-from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.systems.eos.read.values import Stanzas, interface_address, number, numbers
 from railweave.systems.eos.render.keys import CIPHERS
 from railweave.systems.eos.render.ports import FEC_LINES

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.model.config.addresses import Address, Addressed, Prefix
 from railweave.model.config.number_ranges import numbers, ranges
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.config.sections import Section, section
-from railweave.model.device.port_model import ETHERNET_HEADER
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 from railweave.systems.eos.render.management import edge_port, on_gateway
 from railweave.systems.eos.render.qos import profile_of

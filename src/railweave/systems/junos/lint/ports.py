@@ -6,7 +6,7 @@ import re
 from ipaddress import IPv4Network, IPv6Network, ip_interface
 from typing import TYPE_CHECKING
 
-from railweave.model.device.port_model import ETHERNET_HEADER
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.findings.registry import check
 from railweave.systems.junos.lint.words import Words, vlans
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.config.secret_words import reference
 from railweave.model.device.model import Interface, Macsec, Split
-from railweave.model.device.port_model import ETHERNET_HEADER, far_end, router_of, with_parts
+from railweave.model.device.port_model import far_end, router_of, with_parts
 from railweave.systems.junos.read.ports import PORT, Port, Unit
 from railweave.systems.junos.render.interfaces import port_order
 from railweave.systems.junos.words import Word, gbps, unprinted

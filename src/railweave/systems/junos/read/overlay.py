@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal
 
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.device.model import BridgedVlan, Gateway, MacVrf, NumberedSession, OverlayConfig, TunnelEndpoint
-from railweave.model.device.port_model import ETHERNET_HEADER, neighbor_of
+from railweave.model.device.port_model import neighbor_of
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.bgp import Group, agreed, watching

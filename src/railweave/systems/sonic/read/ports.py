@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.config.secret_words import reference
 from railweave.model.device.model import Interface, Macsec, Split
-from railweave.model.device.port_model import ETHERNET_HEADER, Fec, far_end, neighbor_of, router_of
+from railweave.model.device.port_model import Fec, far_end, neighbor_of, router_of
 from railweave.systems.frr.read.text import interface_address, number
 from railweave.systems.frr.statements.ports import Port
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.number_ranges import numbers
-from railweave.model.device.port_model import ETHERNET_HEADER
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.systems.sonic.names import LOOPBACK, routed_name, vrf_names
 
 if TYPE_CHECKING:
