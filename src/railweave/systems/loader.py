@@ -45,7 +45,7 @@ FORMS = "forms.yaml"
 USED_BY_FUNCTION = {"changes": "trees", "lint": "mistakes"}
 """The parts, with the function of the folder that must use each. The arguments of these parts differ between systems."""
 
-FUNCTIONS = ("trees", "configurations", "mistakes", "quoted", "started_daemons", "by_hand")
+FUNCTIONS = ("trees", "beneath", "configurations", "mistakes", "quoted", "started_daemons", "by_hand")
 """Functions that the ``__init__`` of a folder may have. A module of that name would take the function's place when it is imported."""
 
 
@@ -145,6 +145,13 @@ class System:
     def configurations(self, config: DeviceConfig) -> list[str]:
         """Return the names of the configuration files of a device, which the reader reads together. Default: the files of ``trees``."""
         return list(getattr(self._package, "configurations", self.trees)(config))
+
+    def beneath(self, config: DeviceConfig) -> dict[str, str]:
+        """Return the designed settings of the host below the system, by file name. ``build`` does not write them; ``transaction`` sets them.
+
+        Default: none, because the system's own files hold all settings.
+        """
+        return self._answer("beneath", {}, config)
 
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """Return findings about mistakes that neither the types of the model nor external validators detect. Default: none."""

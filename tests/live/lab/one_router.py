@@ -11,10 +11,11 @@ from pathlib import Path
 from railweave.live.lab import life, names
 from railweave.live.lab.frr import rootfs, routers
 from railweave.live.lab.kernel import links, namespace
-from railweave.live.lab.kernel.namespace import spaces_of, vrf_by_interface, vrf_space
+from railweave.live.lab.kernel.namespace import spaces_of, vrf_space
 from railweave.live.lab.state import Place
 from railweave.model.config.tree import Command
 from railweave.model.device.model import DeviceConfig
+from railweave.systems.frr.host import vrf_by_interface
 
 
 class Router:

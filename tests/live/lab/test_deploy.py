@@ -39,7 +39,9 @@ from tests.operations.deploy.test_rollout import SMALL
 
 pytestmark = needs_lab
 DESIGN = SMALL.replace("junos", "frr")
-CHANGED = DESIGN.replace("    colors:", "    underlay: {bfd: {minimum_interval: 700ms}}\n    colors:")
+CHANGED = DESIGN.replace(
+    "    colors:", "    underlay: {bfd: {minimum_interval: 700ms}}\n    mtu: {fabric: 9100}\n    colors:"
+)
 LIMIT_S = 120
 
 

@@ -24,14 +24,13 @@ from railweave.live.lab.faults.traffic import forbidden_pairs
 from railweave.live.lab.fib import differences, read
 from railweave.live.lab.frr import rootfs
 from railweave.live.lab.kernel.links import router_lines
-from railweave.live.lab.kernel.namespace import vrf_by_interface
-from railweave.live.lab.kernel.tunnels import tunnels
 from railweave.live.lab.overlay import Overlay
 from railweave.live.lab.plan import make_plan
 from railweave.live.lab.running import Running
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig, Vrf
 from railweave.model.network.model import Network
+from railweave.systems.frr.host import tunnels, vrf_by_interface
 from tests.analysis.routing.shared_fabric import shared_network
 from tests.conftest import ROOT, example
 from tests.dual_stack import dual

@@ -225,6 +225,9 @@ def saved(
         config = designed[name]
         rendered = system(config.nos).files(config)
         designed_texts = {file: gate.text(name, rendered[file]) for file in system(config.nos).configurations(config)}
+        designed_texts |= {
+            file: text for file, text in system(config.nos).beneath(config).items() if file in texts[name]
+        }
         return stands(config, *_matched(designed_texts, config, texts[name]), why=why)
 
     names = [name for name in designed if captured.get(name)]

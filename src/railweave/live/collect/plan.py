@@ -33,9 +33,10 @@ class CollectTarget:
         """Return the device with only the questions about its state, without those about its configuration."""
         return replace(self, questions=tuple(question for question in self.questions if not question.of_configuration))
 
-    def of_configuration(self) -> CollectTarget:
-        """Return the device with only the questions about its running configuration."""
-        return replace(self, questions=tuple(question for question in self.questions if question.of_configuration))
+    def of_configuration(self, also: Collection[str] = ()) -> CollectTarget:
+        """Return the device with only the questions about its running configuration, and those with a name in ``also``."""
+        asked = (question for question in self.questions if question.of_configuration or question.name in also)
+        return replace(self, questions=tuple(asked))
 
 
 def plan(

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.errors import LabError
-from railweave.live.lab.kernel.namespace import spaces_of, vrf_by_interface, vrf_space
+from railweave.live.lab.kernel.namespace import spaces_of, vrf_space
 from railweave.model.config.addresses import Address
 from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
 from railweave.model.network.status import present
 from railweave.outputs.rendering.network import EMULATION, emulation
+from railweave.systems.frr.host import vrf_by_interface
 
 if TYPE_CHECKING:
     from railweave.live.lab.overlay import Overlay

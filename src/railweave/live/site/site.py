@@ -105,12 +105,14 @@ class Site(RunningDevices):
         """
         texts: dict[str, dict[str, str]] = {}
 
-        def keep(device: str, question: Question, answer: str) -> None:
+        def files(device: str) -> Mapping[str, str]:
             changed_by = system(self.asked[device].system).transaction
-            file = changed_by.FILES.get(question.name) if changed_by else None
-            texts.setdefault(device, {})[file or question.file] = answer
+            return changed_by.FILES if changed_by else {}
 
-        chosen = [self.asked[name].of_configuration() for name in names]
+        def keep(device: str, question: Question, answer: str) -> None:
+            texts.setdefault(device, {})[files(device).get(question.name) or question.file] = answer
+
+        chosen = [self.asked[name].of_configuration(files(name)) for name in names]
         outcomes = asyncio.run(
             ask_all(chosen, keep, at_once=self.at_once, attempts=self.attempts, done=done, open_by=self.ask_by)
         )

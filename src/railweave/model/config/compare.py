@@ -97,7 +97,7 @@ class _Walk:
         """
         before = {node.name: (at, node) for at, node in enumerate(old)}
         after = {node.name: (at, node) for at, node in enumerate(new)}
-        gone = [placed for name, placed in before.items() if name not in after]
+        gone = [placed for name, placed in before.items() if name not in after and not placed[1].stays]
         come = [placed for name, placed in after.items() if name not in before]
         if gone and come:
             self._pair_by_secret(gone, come, above)

@@ -32,6 +32,7 @@ class Node:
     - ``ordered``: True if the position among ordered siblings matters.
     - ``anew``: True if the system can only append values or children. The statement is removed and set again if its
       values change, or if appending would give the wrong order of children.
+    - ``stays``: True if the system or its host has the statement by itself, so that no change removes it.
     - ``at``: the line number in the source text, from 1; 0 if not read from a text. It is ignored in comparisons.
     """
 
@@ -41,6 +42,7 @@ class Node:
     listed: bool = False
     ordered: bool = False
     anew: bool = False
+    stays: bool = field(default=False, compare=False)
     at: int = field(default=0, compare=False)
 
 

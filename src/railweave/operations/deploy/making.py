@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _OF_THE_HOST = "the Linux host's"
-"""The reason in system.yaml for fields of a router that runs on a Linux host which is configured by other means."""
+"""The reason in system.yaml for fields of a router that runs on a Linux host, if ``System.beneath`` does not hold them."""
 _LIMITS = PlanLimits()
 AVOIDABLE = ("mtu-mismatch ", "qos-mismatch ")
 """The beginnings of risks that steps may avoid."""
@@ -525,7 +525,7 @@ def _outside(nos: str) -> tuple[str, ...]:
     """Return the subjects with an effect on traffic that a system's configuration does not hold, because the Linux host below has them."""
     if nos == SERVER:
         return ()
-    fields = [name for name, reason in catalog().systems[nos].reads.unsaid.items() if reason.startswith(_OF_THE_HOST)]
+    fields = [name for name, reason in catalog().systems[nos].reads.unsaid.items() if reason == _OF_THE_HOST]
     kinds = {name: kind_of(name) for name in fields}
     return tuple(
         dict.fromkeys(
@@ -538,4 +538,4 @@ def _wanted(config: DeviceConfig) -> dict[str, str]:
     """Return the wanted texts of a device by file; empty if railweave does not change its system."""
     nos = system(config.nos)
     asked = nos.transaction.FILES.values() if nos.transaction else ()
-    return {file: text for file, text in nos.files(config).items() if file in asked}
+    return {file: text for file, text in (nos.files(config) | nos.beneath(config)).items() if file in asked}

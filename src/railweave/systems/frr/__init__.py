@@ -17,6 +17,13 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
     return {"frr.conf": config_tree(tree(config))}
 
 
+def beneath(config: DeviceConfig) -> dict[str, str]:
+    """Return the settings of the Linux host below FRR: links, and kernel parameters."""
+    from railweave.systems.frr import host
+
+    return host.designed(config)
+
+
 def configurations(config: DeviceConfig) -> list[str]:
     """Return ``frr.conf``, and ``nftables.conf`` if access to the switch itself is limited."""
     return ["frr.conf", *(["nftables.conf"] if config.protection else [])]

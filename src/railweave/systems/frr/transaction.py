@@ -5,6 +5,10 @@ feature"). Therefore a timer on the machine is started first, which loads the ea
 ``vtysh --dryrun`` reads every line beforehand, because ``frr-reload.py`` would remove everything else if a file has a
 line that FRR does not know (tools/frr-reload.py, load_from_file). Until the change is confirmed, ``/etc/frr/frr.conf``
 is unchanged, so a restart of the machine also restores the earlier configuration.
+
+Links and kernel parameters of the Linux host (``frr.host``) change in the same transaction: by commands before and after
+``frr.conf`` changes. The commands of the way back are on the machine before the change. A restart of the machine sets links
+and parameters as the host's own network configuration has them.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.systems import transaction
+from railweave.systems.frr import host
 from railweave.systems.transaction import FUNCTIONS, Given, Pending, RefusedError, Session, put, script
 
 if TYPE_CHECKING:
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 PROTOCOL = "ssh"
 _FILE = "frr.conf"
 ATOMIC = False
-FILES = {"configuration": _FILE}
+FILES = {"configuration": _FILE, "interfaces": host.LINKS, "parameters": host.PARAMETERS}
 WHOLE: Mapping[str, Command] = {}
 _INTERFACE = re.compile(r"^interface .*", re.MULTILINE)
 _COMPLAINT = re.compile(r"^line \d+: .*|^%(?! Configuration applied with notes:).*", re.MULTILINE)
@@ -35,15 +40,20 @@ START = (
     + """PATH=/usr/lib/frr:$PATH
 back_to() { frr-reload.py --reload --log-level warning "$1"; }
 """
+    + host.SHELL
 )
 _BACK = """# Written by railweave deploy.
 {}cd "$folder" && exec 9> lock && flock 9 || exit 1
 armed . || exit 0
-back_to "$folder/before.conf" > back.log 2>&1 && rm -f armed
+{{ . ./host-back-first; back_to "$folder/before.conf" && . ./host-back-then; }} > back.log 2>&1 && rm -f armed
 """
 _ARM = 'alone && nothing_waits && arm "$2"'
 _READ = 'vtysh --dryrun --inputfile "$folder/$2" 2>&1; true'
 _CHANGE = 'vtysh --inputfile "$folder/change.conf" 2>&1; true'
+_HOST = """while read -r line; do
+  eval "$line" || { echo "the host refuses: $line" >&2; exit 1; }
+done < "$folder/$2"
+"""
 _CONFIRM = """alone || exit 1
 armed "$folder" || { echo 'it is not waiting any more' >&2; exit 1; }
 vtysh -c 'write memory' && rm -f "$folder/armed" && disarm
@@ -51,7 +61,9 @@ vtysh -c 'write memory' && rm -f "$folder/armed" && disarm
 _REVERT = """sh "$folder/back.sh" "$label" || { cat "$folder/back.log" >&2; exit 1; }
 disarm
 """
-_RESTORE = """back_to "$folder/before.conf" && vtysh -c 'write memory'"""
+_RESTORE = """. "$folder/host-back-first"
+back_to "$folder/before.conf" && vtysh -c 'write memory' && . "$folder/host-back-then"
+"""
 _CLEAR = 'armed "$folder" || rm -rf "$folder"'
 
 
@@ -67,8 +79,33 @@ def _before(given: Given) -> str:
     """
     text = given.before[_FILE]
     there = set(_INTERFACE.findall(text))
-    new = [name for name in dict.fromkeys(_INTERFACE.findall(given.target[_FILE])) if name not in there]
+    new = [name for name in dict.fromkeys(_INTERFACE.findall(given.target.get(_FILE, ""))) if name not in there]
     return text + "".join(f"{name}\nexit\n" for name in new)
+
+
+def _in_turn(commands: Mapping[str, Iterable[Command]]) -> tuple[str, str]:
+    """Return the commands of the host's files: those before ``frr.conf`` changes, and those after it."""
+    first, then = list["Command"](), list["Command"]()
+    for file in (host.PARAMETERS, host.LINKS):
+        part = first
+        for command in commands.get(file, ()):
+            if command == host.THEN_DAEMONS:
+                part = then
+            else:
+                part.append(command)
+    return _lines(first), _lines(then)
+
+
+async def _put_way_back(session: Session, given: Given, now: Mapping[str, str]) -> None:
+    """Write the configuration before the change, and the commands that bring the host from ``now`` to its settings before it."""
+    back = {
+        file: host.changes(file, now[file], given.before[file])
+        for file in given.before
+        if file in now and host.is_one(file)
+    }
+    for name, text in zip(("host-back-first", "host-back-then"), _in_turn(back), strict=True):
+        await _put(session, given.label, name, f"{text}true\n")
+    await _put(session, given.label, "before.conf", _before(given))
 
 
 async def _script(session: Session, text: str, label: str, *more: object) -> str:
@@ -80,30 +117,38 @@ async def _put(session: Session, label: str, name: str, text: str) -> None:
 
 
 async def running(session: Session) -> dict[str, str]:
-    """Return the running configuration of FRR, without its heading, which FRR cannot read."""
-    return {_FILE: await session.tell("vtysh -c 'show running-config no-header'")}
+    """Return the running configuration of FRR, without its heading, which FRR cannot read, and the settings of the host."""
+    return {
+        _FILE: await session.tell("vtysh -c 'show running-config no-header'"),
+        host.LINKS: await session.tell(f"vtysh -c '{host.QUERIES[host.LINKS]} json'"),
+        host.PARAMETERS: await session.tell(host.QUERIES[host.PARAMETERS]),
+    }
 
 
 async def rehearse(session: Session, given: Given) -> str:
     """Let ``vtysh`` read every line of the change without carrying it out. Return the lines as the difference."""
-    lines = _lines(given.commands[_FILE])
+    lines = _lines(given.commands.get(_FILE, ()))
     await _put(session, given.label, "rehearsed.conf", lines)
     try:
         await _tried(session, given.label, "rehearsed.conf")
     finally:
         await clear(session, given.label)
-    return lines
+    return lines + "".join(_in_turn(given.commands))
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
     """Start the timer, then enter the lines one after another. If FRR refuses a line, restore the earlier configuration."""
-    await _put(session, given.label, "before.conf", _before(given))
-    await _put(session, given.label, "change.conf", _lines(given.commands[_FILE]))
+    await _put_way_back(session, given, {**given.before, **given.target})
+    await _put(session, given.label, "change.conf", _lines(given.commands.get(_FILE, ())))
+    for name, text in zip(("host-first", "host-then"), _in_turn(given.commands), strict=True):
+        await _put(session, given.label, name, text)
     await _put(session, given.label, "back.sh", _BACK.format(START))
     await _tried(session, given.label, "before.conf")
     await _script(session, _ARM, given.label, seconds)
     try:
+        await _script(session, _HOST, given.label, "host-first")
         _raise_complaints(await _script(session, _CHANGE, given.label))
+        await _script(session, _HOST, given.label, "host-then")
     except RefusedError:
         await revert(session, given.label)
         raise
@@ -136,7 +181,7 @@ async def revert(session: Session, label: str) -> None:
 
 async def restore(session: Session, given: Given) -> None:
     """Load the configuration in ``given.before`` and save it."""
-    await _put(session, given.label, "before.conf", _before(given))
+    await _put_way_back(session, given, await running(session))
     await _tried(session, given.label, "before.conf")
     await _script(session, _RESTORE, given.label)
 

@@ -1,4 +1,7 @@
-"""FRR configuration as text: each level of sections is indented by one more space, and sections end as in FRR."""
+"""FRR configuration as text, and the names of its objects.
+
+Each level of sections is indented by one more space, and sections end as in FRR.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,16 @@ from railweave.model.config.sections import Section, printed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+
+BFD_PROFILE = "fabric"
+OVERLAY_GROUP = "overlay"
+OVERLAY_BFD_PROFILE = "overlay"
+FROM_SPINE = "from-spine-evpn"
+"""The community list with the community that spines add to EVPN routes."""
+TO_NEIGHBORS = "evpn-to-neighbors"
+"""The route-map for EVPN routes that are sent to neighbors."""
+PROTECTION_TABLE = "railweave"
+"""The nftables table with the rules for packets to the host itself."""
 
 _CLOSERS = {"address-family": "exit-address-family", "vni": "exit-vni"}
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import LabError
 from railweave.live.lab import fib
-from railweave.systems.frr.names import BFD_PROFILE, OVERLAY_BFD_PROFILE, OVERLAY_GROUP
+from railweave.systems.frr.tree import BFD_PROFILE, OVERLAY_BFD_PROFILE, OVERLAY_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

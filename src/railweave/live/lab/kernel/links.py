@@ -12,11 +12,12 @@ from railweave.live.lab.kernel.namespace import (
     ip,
     ip_batch,
     set_parameters,
-    vrf_by_interface,
+    spaces_of,
     vrf_space,
 )
 from railweave.live.lab.names import namespace
 from railweave.outputs.rendering.network import EMULATION
+from railweave.systems.frr.host import OTHER_END, parameters, vrf_by_interface
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,27 +93,20 @@ def make_room(links: int) -> None:
 
 
 ROUTER = {
-    "net/ipv6/conf/all/forwarding": 1,
     "net/ipv6/conf/default/accept_dad": 0,
     "net/ipv6/conf/all/accept_dad": 0,
     "net/ipv6/conf/all/keep_addr_on_down": 1,
     "net/ipv6/conf/default/keep_addr_on_down": 1,
-    "net/ipv6/fib_multipath_hash_policy": 1,
-    "net/ipv4/ip_forward": 1,
-    "net/ipv4/fib_multipath_hash_policy": 1,
     "net/ipv4/conf/all/rp_filter": 0,
     "net/ipv4/conf/default/rp_filter": 0,
 }
-"""Kernel parameters of a router: it forwards packets, keeps addresses on links that go down, and hashes flows by their ports."""
+"""Kernel parameters of a router, besides those of its design: it keeps addresses on links that go down."""
 
 SERVER = {
     "net/ipv6/conf/default/accept_dad": 0,
     "net/ipv6/conf/all/accept_dad": 0,
 }
 """Kernel parameters of a server, besides its configuration. Without duplicate address detection, addresses work at once."""
-
-OTHER_END = "-off"
-"""The suffix of the name of a veth peer that stays down, so that the other end, a gateway without ports, has no carrier."""
 
 
 def make(lab: str, plan: Plan) -> None:
@@ -121,9 +115,10 @@ def make(lab: str, plan: Plan) -> None:
     Raises ``LabError`` with the message of ``ip`` if the kernel refuses a command.
     """
     ip_batch(f"netns add {namespace(lab, space)}" for space in plan.spaces())
+    designed = {space: parameters(config) for config in plan.configs.values() for space in spaces_of(config)}
     for space in plan.spaces():
         with entered(namespace(lab, space)):
-            set_parameters(SERVER if space in plan.hosts else ROUTER)
+            set_parameters(SERVER if space in plan.hosts else designed[space] | ROUTER)
     ip_batch(f"link add {_end(lab, plan, wire.a)} type veth peer {_end(lab, plan, wire.b)}" for wire in plan.wires)
     for config in plan.configs.values():
         for vrf in ("", *(vrf.name for vrf in config.vrfs)):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
     from railweave.live.lab.running import Running
-    from railweave.model.device.model import DeviceConfig, Gateway
+    from railweave.model.device.model import DeviceConfig
 
 
 Direction = tuple[str, str]
@@ -54,21 +54,6 @@ def vrf_space(device: str, vrf: str) -> str:
 def spaces_of(config: DeviceConfig) -> list[str]:
     """Return the names of a switch's namespaces: the main namespace, and one for each VRF."""
     return [config.name, *(vrf_space(config.name, vrf.name) for vrf in config.vrfs)]
-
-
-def gateway_interface(gateway: Gateway) -> str:
-    """Return the interface of a server-facing gateway."""
-    return gateway.name
-
-
-def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
-    """Return the VRF of each switch interface that is in a VRF: gateways, and the ports of their VLANs."""
-    vrfs = {gateway_interface(gateway): gateway.vrf for gateway in config.gateways if gateway.vrf}
-    by_vlan = {
-        gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None and gateway.vrf
-    }
-    vrfs.update({port.name: by_vlan[port.vlan] for port in config.interfaces if port.vlan in by_vlan})
-    return vrfs
 
 
 RUN = Path("/run/netns")

@@ -10,60 +10,22 @@ Tunnels are therefore created after the daemons start, and devices that zebra di
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
 from railweave.live.lab.kernel.namespace import ip_batch, vrf_space
 from railweave.live.lab.names import namespace
+from railweave.systems.frr.host import VXLAN_PORT, Tunnel, endpoint, tunnels
 
 if TYPE_CHECKING:
     from railweave.live.lab.running import Running
-    from railweave.model.config.addresses import Address
-    from railweave.model.device.model import DeviceConfig, Vrf
-
-PORT = 4789
-"""The UDP port of VXLAN (RFC 7348)."""
+    from railweave.model.device.model import DeviceConfig
 
 PATIENCE_S, LIMIT_S = 3, 30
 """The seconds after which a device that zebra has not found is created again, and the longest time to wait in total, in seconds."""
 
 HEADER_BYTES = {"ipv4": 20 + 8 + 8 + 14, "ipv6": 40 + 8 + 8 + 14}
 """The bytes that a tunnel adds before an IP packet: outer IP, UDP, VXLAN and the inner frame's Ethernet header."""
-
-
-class Tunnel(NamedTuple):
-    """A VXLAN device of a VNI. The device is a port of ``bridge``, in the namespace of ``vrf``.
-
-    Type-5 routes of a VRF point to the bridge of the VRF's VNI. The device of a layer-2 network's VNI is a port of its VLAN's bridge.
-    """
-
-    vni: int
-    vrf: str
-    bridge: str
-    mtu: int
-    layer_2: bool
-
-    @property
-    def device(self) -> str:
-        """The name of the VXLAN device."""
-        return f"vni{self.vni}"
-
-
-def tunnels(config: DeviceConfig) -> list[Tunnel]:
-    """Return the tunnels of a switch: one for each VRF, then one for each layer-2 network on the switch."""
-    switch_tunnels = [
-        Tunnel(vrf.vni, vrf.name, f"br{vrf.vni}", _mtu(config, vrf), layer_2=False) for vrf in config.vrfs
-    ]
-    vlans = {gateway.vlan_name: gateway for gateway in config.gateways}
-    for vlan in config.mac_vrf.vlans if config.mac_vrf else ():
-        gateway = vlans[vlan.name]
-        switch_tunnels.append(Tunnel(vlan.vni, gateway.vrf, gateway.name, gateway.mtu, layer_2=True))
-    return switch_tunnels
-
-
-def endpoint(config: DeviceConfig) -> Address | None:
-    """Return the address on which a switch's tunnels end, or None. FRR has one such address for all VNIs."""
-    return config.overlay.endpoints[0].address if config.overlay and config.overlay.endpoints else None
 
 
 def overhead(config: DeviceConfig) -> int:
@@ -99,7 +61,7 @@ def _space(lab: Running, config: DeviceConfig, tunnel: Tunnel) -> str:
 def _add(lab: Running, config: DeviceConfig, tunnel: Tunnel) -> None:
     router_namespace = namespace(lab.place.lab, config.name)
     # With a traffic class the kernel looks up each packet's way; without, all that go to one leaf take that of the first.
-    words = f"type vxlan id {tunnel.vni} local {endpoint(config)} dstport {PORT} nolearning tos inherit"
+    words = f"type vxlan id {tunnel.vni} local {endpoint(config)} dstport {VXLAN_PORT} nolearning tos inherit"
     ip_batch(
         [
             f"link add link-netns {router_namespace} name {tunnel.device} mtu {tunnel.mtu} {words}",
@@ -109,10 +71,6 @@ def _add(lab: Running, config: DeviceConfig, tunnel: Tunnel) -> None:
         ],
         inside=_space(lab, config, tunnel),
     )
-
-
-def _mtu(config: DeviceConfig, vrf: Vrf) -> int:
-    return max(gateway.mtu for gateway in config.gateways if gateway.vrf == vrf.name)
 
 
 def wait(lab: Running, config: DeviceConfig) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.systems.frr.names import BFD_PROFILE, OVERLAY_BFD_PROFILE, OVERLAY_GROUP, TO_NEIGHBORS
 from railweave.systems.frr.statements.bgp import Evpn, Peer, PeerFamily, Router, Routing, UnicastFamily
+from railweave.systems.frr.tree import BFD_PROFILE, OVERLAY_BFD_PROFILE, OVERLAY_GROUP, TO_NEIGHBORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

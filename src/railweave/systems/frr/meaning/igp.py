@@ -9,9 +9,9 @@ from railweave.model.config.addresses import FAMILIES
 from railweave.model.config.sections import select
 from railweave.model.device.model import Isis, IsisPort, Ospf, OspfPort
 from railweave.model.device.port_model import far_end
-from railweave.systems.frr.names import BFD_PROFILE
 from railweave.systems.frr.statements import unprinted
 from railweave.systems.frr.statements.igp import Igp, OnIsis, OnOspf, RouterIsis
+from railweave.systems.frr.tree import BFD_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,9 +10,9 @@ from railweave.model.device.model import Action, Community, Match, Policy, Term
 from railweave.model.device.prefix_lists import PrefixLists
 from railweave.model.device.reading import is_irrelevant
 from railweave.model.device.timers import Bfd
-from railweave.systems.frr.names import BFD_PROFILE, FROM_SPINE, OVERLAY_BFD_PROFILE, TO_NEIGHBORS
 from railweave.systems.frr.statements import FAMILY
 from railweave.systems.frr.statements.policy import CommunityEntry, Detection, MapEntry, Policies, PrefixEntry, Profile
+from railweave.systems.frr.tree import BFD_PROFILE, FROM_SPINE, OVERLAY_BFD_PROFILE, TO_NEIGHBORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator

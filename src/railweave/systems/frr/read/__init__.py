@@ -13,6 +13,7 @@ from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.model import Gateway, Interface
 from railweave.model.device.port_model import far_end, router_of, with_parts
 from railweave.model.device.reading import Reading, ReadStatement, blank_config, classify_statements
+from railweave.systems.frr import host
 from railweave.systems.frr.changes import config_tree
 from railweave.systems.frr.meaning.ports import advertisements, for_servers, prefixes
 from railweave.systems.frr.read import nftables
@@ -40,12 +41,15 @@ _VLAN = re.compile(r"(?:irb\.|vlan|br|Vlan)(\d{1,4})", re.IGNORECASE)
 
 def read(texts: Mapping[str, str]) -> Reading:
     """Return the configuration of one device, read from all its texts together. Raises ``RenderError``, with the line, if a text is malformed."""
-    filters = {file: text for file, text in texts.items() if nftables.is_one(text)}
-    files = [(file, sections(text)) for file, text in texts.items() if file not in filters]
+    below = {file: text for file, text in texts.items() if host.is_one(file)}
+    filters = {file: text for file, text in texts.items() if file not in below and nftables.is_one(text)}
+    files = [(file, sections(text)) for file, text in texts.items() if file not in below and file not in filters]
     taking = SectionReader([section for _, of_file in files for section in of_file])
     ports = INTERFACES.read(taking.sections, taking).ports
     config = _config(Routing(taking, ports, [name for name in ports if LOOPBACK.fullmatch(name)]))
     made: list[ReadStatement] = []
+    for file, text in below.items():
+        config = host.applied(config, file, text)
     for file, text in filters.items():
         protection, lines = nftables.control_plane(text)
         config = replace(config, protection=protection)
@@ -54,13 +58,16 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def parsed(file: str, text: str) -> ConfigTree:
-    """Return a text as a tree: lines of FRR, or blocks of nftables."""
-    del file
+    """Return a text as a tree: lines of FRR, blocks of nftables, or statements about the host."""
+    if host.is_one(file):
+        return host.parsed(file, text)
     return config_tree(nftables.blocks(text) if nftables.is_one(text) else as_given(sections(text)))
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:
     """Return the nodes of a tree as text for this file."""
+    if host.is_one(file):
+        return host.printed(nodes)
     parts = tree_sections(nodes)
     return nftables.to_text(parts) if file == nftables.FILE else to_text(parts)
 

@@ -17,14 +17,13 @@ from railweave.systems.frr.meaning.general import general_of
 from railweave.systems.frr.meaning.igp import igp_of
 from railweave.systems.frr.meaning.policy import detection, external_policies, fabric_policies, overlay_policies
 from railweave.systems.frr.meaning.ports import ports_of
-from railweave.systems.frr.names import BFD_PROFILE
 from railweave.systems.frr.render import control_plane
 from railweave.systems.frr.statements.bgp import ROUTERS, Routing, Vrf
 from railweave.systems.frr.statements.general import GENERAL
 from railweave.systems.frr.statements.igp import IGP
 from railweave.systems.frr.statements.policy import POLICIES, Policies
 from railweave.systems.frr.statements.ports import INTERFACES
-from railweave.systems.frr.tree import to_text
+from railweave.systems.frr.tree import BFD_PROFILE, to_text
 from railweave.systems.statement_tables import tables
 
 if TYPE_CHECKING:

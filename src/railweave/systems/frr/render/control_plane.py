@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.frr.names import PROTECTION_TABLE
+from railweave.systems.frr.tree import PROTECTION_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

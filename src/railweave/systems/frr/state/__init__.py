@@ -12,6 +12,7 @@ from railweave.model.state.host_state import lldp
 from railweave.model.state.ports import InterfaceState
 from railweave.model.state.protocols import RouterAdvertising
 from railweave.model.state.question import CONFIGURATION
+from railweave.systems.frr.host import LINKS, PARAMETERS, QUERIES
 from railweave.systems.frr.state.linux import (
     FORWARDING,
     KERNEL,
@@ -98,7 +99,8 @@ ASKED = (
     Ask("neighbors", "ip -j -6 neigh", by="shell"),
     Ask("neighbors-ipv4", "ip -j -4 neigh", by="shell"),
     Ask("lldp-neighbors?", "lldpcli -f json show neighbors", by="shell"),
-    Ask("interfaces", "show interface vrf all"),
+    Ask("interfaces", QUERIES[LINKS]),
+    Ask("parameters?", QUERIES[PARAMETERS], by="shell text"),
     Ask("filters?", "nft -j list ruleset", by="shell"),
     *FORWARDING,
     KERNEL,

@@ -1,0 +1,409 @@
+"""Settings of the Linux host below FRRouting that the design decides: links (MTU, bridges, VXLAN, VRFs) and kernel parameters.
+
+``frr.conf`` cannot hold these settings (``render.gaps``). ``designed`` gives them as texts beside it, and ``ROWS`` has for each
+kind of statement the command that sets it, the command that removes it, and its order. The running statements are read from
+``show interface vrf all json`` of zebra, which also sees VRFs that are network namespaces, and from ``/proc/sys``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from railweave.errors import RenderError
+from railweave.model.config.compare import compare
+from railweave.model.config.tree import Disruption, Node
+from railweave.model.device.balancing import Hash
+from railweave.model.device.port_model import ETHERNET_HEADER, Interface
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from railweave.model.config.addresses import Address
+    from railweave.model.config.tree import Command, Name, Refusal, Step
+    from railweave.model.device.model import DeviceConfig, Vrf
+
+LINKS, PARAMETERS = "links.conf", "sysctl.conf"
+"""The names of the texts: statements about links, and kernel parameters."""
+_PARAMETERS = ("net/ipv6/conf/all/forwarding", "net/ipv4/ip_forward", *(f"net/{family}/fib_multipath_hash_policy" for family in ("ipv6", "ipv4")))  # fmt: skip
+QUERIES = {
+    LINKS: "show interface vrf all",
+    PARAMETERS: f"grep -s . {' '.join(f'/proc/sys/{name}' for name in _PARAMETERS)}",
+}
+"""The query for the running form of each text: a command of ``vtysh`` with JSON, and a command of the shell."""
+
+OTHER_END = "-off"
+"""The suffix of the name of a veth peer that stays down, so that the other end, a gateway without ports, has no carrier."""
+VXLAN_PORT = 4789
+"""The UDP port of VXLAN (RFC 7348)."""
+
+_LEFT_ALONE = re.compile(rf"(?:lo|dummy)\d*|eth0|mgmt\d*|.+{OTHER_END}")
+"""Links that no statement describes: loopbacks, management ports, peers of gateways without ports."""
+_OURS = re.compile(r"(?:irb\.|br|vni)\d+")
+"""Links with the names of designed bridges and tunnels. Other links are never removed."""
+
+
+class Tunnel(NamedTuple):
+    """A VXLAN device of a VNI. The device is a port of ``bridge``, in the namespace of ``vrf``.
+
+    Type-5 routes of a VRF point to the bridge of the VRF's VNI. The device of a layer-2 network's VNI is a port of its VLAN's bridge.
+    """
+
+    vni: int
+    vrf: str
+    bridge: str
+    mtu: int
+    layer_2: bool
+
+    @property
+    def device(self) -> str:
+        """The name of the VXLAN device."""
+        return f"vni{self.vni}"
+
+
+def tunnels(config: DeviceConfig) -> list[Tunnel]:
+    """Return the tunnels of a switch: one for each VRF, then one for each layer-2 network on the switch."""
+    switch_tunnels = [
+        Tunnel(vrf.vni, vrf.name, f"br{vrf.vni}", _mtu(config, vrf), layer_2=False) for vrf in config.vrfs
+    ]
+    vlans = {gateway.vlan_name: gateway for gateway in config.gateways}
+    for vlan in config.mac_vrf.vlans if config.mac_vrf else ():
+        gateway = vlans[vlan.name]
+        switch_tunnels.append(Tunnel(vlan.vni, gateway.vrf, gateway.name, gateway.mtu, layer_2=True))
+    return switch_tunnels
+
+
+def _mtu(config: DeviceConfig, vrf: Vrf) -> int:
+    return max(gateway.mtu for gateway in config.gateways if gateway.vrf == vrf.name)
+
+
+def endpoint(config: DeviceConfig) -> Address | None:
+    """Return the address on which a switch's tunnels end, or None. FRR has one such address for all VNIs."""
+    return config.overlay.endpoints[0].address if config.overlay and config.overlay.endpoints else None
+
+
+def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
+    """Return the VRF of each switch interface that is in a VRF: gateways, and the ports of their VLANs."""
+    vrfs = {gateway.name: gateway.vrf for gateway in config.gateways if gateway.vrf}
+    by_vlan = {
+        gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None and gateway.vrf
+    }
+    vrfs.update({port.name: by_vlan[port.vlan] for port in config.interfaces if port.vlan in by_vlan})
+    return vrfs
+
+
+def parameters(config: DeviceConfig) -> dict[str, int]:
+    """Return the kernel parameters that the design decides, by their path below ``/proc/sys``: forwarding, and the fields of the ECMP hash."""
+    static = config.balancing.hash
+    return {name: 1 if "forward" in name or static.layer4 else 0 for name in _PARAMETERS}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kind of statement about a link, ``link NAME KEY VALUE``.
+
+    - ``put``, ``removed``: the commands that set and remove it; no ``removed``: it stays, or goes with its link.
+    - ``late``: True if it is removed after ``frr.conf`` has changed.
+    """
+
+    put: tuple[str, ...]
+    removed: str = ""
+    late: bool = True
+
+
+_ADDED = "in_vrf '{vrf}' ip link add dev {link} type"
+_UP = "on {link} ip link set dev {link} up"
+TYPES: Mapping[str, Row] = {
+    "bridge": Row((f"{_ADDED} bridge mcast_snooping 0 stp_state 0", _UP), "on {link} ip link del dev {link}"),
+    "unused": Row((f"{_ADDED} veth peer name {{link}}{OTHER_END}", _UP), "on {link} ip link del dev {link}"),
+    # With a traffic class the kernel looks up each packet's path; without, all that go to one leaf take that of the first.
+    "vxlan": Row(
+        (
+            f"ip link add dev {{link}} type vxlan id {{vni}} local {{local}} dstport {VXLAN_PORT} nolearning tos inherit",
+            "to_vrf {link} '{vrf}'",
+        ),
+        "on {link} ip link del dev {link}",
+    ),
+}
+"""The links that the host gets by a command. Their statement is ``link NAME type KIND [VNI LOCAL] [vrf VRF]``."""
+ROWS: Mapping[str, Row] = {
+    "type": Row((), "on {link} ip link del dev {link}"),
+    "vrf": Row(("to_vrf {link} '{value}'", _UP), "to_vrf {link} ''", late=False),
+    "master": Row(("join {link} {value}",), "on {link} ip link set dev {link} nomaster", late=False),
+    "mtu": Row(("on {link} ip link set dev {link} mtu {value}",)),
+}  # fmt: skip
+"""The other statements about links, by key, in the order of their commands."""
+THEN_DAEMONS = "# then frr.conf"
+"""The line between the commands before ``frr.conf`` changes, and those after it.
+
+A tunnel comes after it, because zebra finds a VXLAN device only after the VRF (FRR's issue 19403).
+"""
+SHELL = r"""
+namespace_of() {
+  ip link show dev "$1" > /dev/null 2>&1 && return
+  for one in /run/netns/*; do
+    if [ -e "$one" ] && nsenter --net="$one" ip link show dev "$1" > /dev/null 2>&1; then echo "$one"; return; fi
+  done
+}
+on() { space=$(namespace_of "$1"); shift; ${space:+nsenter --net="$space"} "$@"; }
+in_vrf() {
+  vrf=$1; shift
+  if [ -z "$vrf" ]; then "$@"
+  elif [ -e "/run/netns/$vrf" ]; then nsenter --net="/run/netns/$vrf" "$@"
+  else "$@" && ip link set dev "$4" master "$vrf"; fi
+}
+join() {
+  on "$1" ip link set dev "$1" master "$2" || return
+  case $1 in vni*) on "$1" ip link set dev "$1" type bridge_slave learning off && on "$1" ip link set dev "$1" up;; esac
+}
+to_vrf() {
+  if [ -z "$2" ]; then
+    if [ -n "$(namespace_of "$1")" ]; then on "$1" ip link set dev "$1" netns $$; else ip link set dev "$1" nomaster; fi
+  elif [ -e "/run/netns/$2" ]; then on "$1" ip link set dev "$1" netns "$2"
+  else ip link set dev "$1" master "$2"; fi
+}
+"""
+"""Shell functions of the commands: ``on LINK`` runs a command where the link is; a VRF is a network namespace or a device."""
+
+
+@dataclass(frozen=True)
+class HostTree:
+    """Statements about links, or kernel parameters, as a tree of single statements. For the members see ``ConfigTree``."""
+
+    nodes: tuple[Node, ...]
+    keeps_empty: bool = True
+    disruptions: tuple[Disruption, ...] = (
+        Disruption(
+            r"link (?P<port>\S+) (vrf|master|type)$",
+            "traffic of the port",
+            "the port leaves its bridge or VRF, or the link is made again",
+            "ip-link(8)",
+            ("remove", "replace"),
+        ),
+    )
+
+    def commands(self, steps: Sequence[Step]) -> list[Command]:
+        """Return the commands of the steps: before ``frr.conf`` changes, the line ``THEN_DAEMONS``, and after it."""
+        first, last = list[str](), list[str]()
+        after = {node.name: node.values for node in self.nodes}
+        remade = {step.node.name[1] for step in steps if step.node.name[2:] == ("type",) and step.kind != "remove"}
+        gone = {step.node.name[1] for step in steps if step.node.name[2:] == ("type",) and step.kind == "remove"}
+        tunnelled = {name[1] for name, values in after.items() if name[2:] == ("type",) and values[0] == "vxlan"}
+        puts = {step.node.name for step in steps if step.kind != "remove"}
+        moved = {name[1] for name in puts if name[2:] == ("vrf",)}
+        puts |= {
+            name
+            for name, values in after.items()
+            if name[1] in remade or (name[2:] == ("master",) and (name[1] in moved or values[0] in remade))
+        }
+        for step in steps:
+            _, link, *key = step.node.name
+            if step.kind == "replace" and key == ["type"]:
+                first.append(ROWS["type"].removed.format(link=link))
+            elif step.kind == "remove" and key and (key == ["type"] or link not in gone):
+                row = ROWS[key[0]]
+                (last if row.late else first).extend([row.removed.format(link=link)] if row.removed else [])
+        keys = list(ROWS)
+        for name in sorted(
+            (name for name in after if name in puts), key=lambda name: keys.index(name[2]) if name[2:] else 0
+        ):
+            (last if name[1] in tunnelled else first).extend(_put(name, after[name]))
+        return [*first, THEN_DAEMONS, *last] if last else list(first)
+
+    def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
+        """Return no refusals: the kernel refuses a command when it is carried out."""
+        del steps
+        return ()
+
+
+def _put(name: Name, values: tuple[str, ...]) -> Iterator[str]:
+    """Yield the commands that set a statement."""
+    if name[0] == "sysctl":
+        yield f"echo {values[0]} > /proc/sys/{name[1]}"
+    elif name[2] == "type":
+        words, _, vrf = " ".join(values).partition(" vrf ")
+        kind, vni, local = (*words.split(), "", "")[:3]
+        for command in TYPES[kind].put:
+            yield command.format(link=name[1], vrf=vrf, vni=vni, local=local)
+    else:
+        for command in ROWS[name[2]].put:
+            yield command.format(link=name[1], value=values[0])
+
+
+def designed(config: DeviceConfig) -> dict[str, str]:
+    """Return the statements of a design by file name: of links, and kernel parameters."""
+    statements = (*_bridges(config), *_ports(config), *_tunnels(config))
+    return {
+        LINKS: _text(_links(statements)),
+        PARAMETERS: _text(_parameter(name, str(value)) for name, value in parameters(config).items()),
+    }
+
+
+def _bridges(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
+    """Yield (link, key, value) for the gateways of VLANs. A gateway without ports is a link without a carrier."""
+    used = {port.vlan for port in config.interfaces}
+    for gateway in config.gateways:
+        if gateway.vlan is not None:
+            kind = "bridge" if gateway.vlan_name in used else "unused"
+            yield gateway.name, "type", f"{kind}{f' vrf {gateway.vrf}' if gateway.vrf else ''}"
+            yield gateway.name, "mtu", str(gateway.mtu)
+
+
+def _ports(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
+    vrfs = vrf_by_interface(config)
+    bridges = {gateway.vlan_name: gateway.name for gateway in config.gateways if gateway.vlan is not None}
+    routed = {gateway.port: gateway.mtu for gateway in config.gateways if gateway.port}
+    for port in config.interfaces:
+        if port.outside:
+            continue
+        if vrfs.get(port.name):
+            yield port.name, "vrf", vrfs[port.name]
+        if port.vlan in bridges:
+            yield port.name, "master", bridges[port.vlan]
+        yield port.name, "mtu", str(routed.get(port.name, port.mtu - ETHERNET_HEADER))
+
+
+def _tunnels(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
+    for tunnel in tunnels(config):
+        vrf = f" vrf {tunnel.vrf}" if tunnel.vrf else ""
+        if not tunnel.layer_2:
+            yield tunnel.bridge, "type", f"bridge{vrf}"
+            yield tunnel.bridge, "mtu", str(tunnel.mtu)
+        yield tunnel.device, "type", f"vxlan {tunnel.vni} {endpoint(config)}{vrf}"
+        yield tunnel.device, "master", tunnel.bridge
+        yield tunnel.device, "mtu", str(tunnel.mtu)
+
+
+def _links(statements: Iterable[tuple[str, str, str]]) -> tuple[Node, ...]:
+    """Return statements (link, key, value) as nodes. Only links with the names of designed bridges and tunnels, and their ports, lose statements."""
+    every = list(statements)
+    ports = {link for link, key, value in every if key == "master" and _OURS.fullmatch(value)}
+    return tuple(
+        Node(
+            ("link", link, key),
+            tuple(value.split()),
+            stays=not _OURS.fullmatch(link) and (key == "mtu" or link not in ports),
+        )
+        for link, key, value in every
+    )
+
+
+def _parameter(name: str, value: str) -> Node:
+    return Node(("sysctl", name), (value,), stays=True)
+
+
+def _text(nodes: Iterable[Node]) -> str:
+    return "".join(f"{' '.join((*node.name, *node.values))}\n" for node in nodes)
+
+
+def is_one(file: str) -> bool:
+    """Return True if a file has statements about links, or kernel parameters."""
+    return file.rpartition("/")[2] in QUERIES
+
+
+def parsed(file: str, text: str) -> HostTree:
+    """Return a text as a tree: the form of ``designed``, or the answer to the query of the file (``QUERIES``).
+
+    Raises ``RenderError`` if the text has neither form.
+    """
+    if file.rpartition("/")[2] == LINKS and text.lstrip().startswith("{"):
+        try:
+            shown: Any = json.loads(text)
+            nodes = _links(statement for name, link in shown.items() for statement in _shown(name, link))
+        except (ValueError, AttributeError, TypeError, KeyError):
+            raise RenderError("it is not what `show interface vrf all json` prints", 1) from None
+        return HostTree(nodes)
+    links, values = list[tuple[str, str, str]](), list[Node]()
+    for at, line in enumerate(text.splitlines(), 1):
+        path, colon, value = line.partition(":")
+        words = line.split()
+        if colon and path.startswith("/proc/sys/"):
+            values.append(_parameter(path.removeprefix("/proc/sys/"), value.strip()))
+        elif len(words) == 3 and words[0] == "sysctl":
+            values.append(_parameter(words[1], words[2]))
+        elif len(words) > 3 and words[0] == "link" and words[2] in ROWS:
+            links.append((words[1], words[2], " ".join(words[3:])))
+        elif words:
+            raise RenderError(f"`{line}` is no statement about a link or a kernel parameter", at)
+    return HostTree((*_links(links), *values))
+
+
+def _shown(name: str, link: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield (link, key, value) for a link as zebra shows it. A link that is only configured has no MTU."""
+    vrf = str(link.get("vrfName", "default"))
+    if _LEFT_ALONE.fullmatch(name) or link.get("pseudoInterface") or not link.get("mtu") or vrf == "mgmt":
+        return
+    kind, inside = str(link.get("interfaceType")), "" if vrf == "default" else f" vrf {vrf}"
+    if kind == "Bridge":
+        yield name, "type", f"bridge{inside}"
+    elif kind == "Vxlan":
+        vni = (
+            next(iter(cast("Mapping[str, Any]", link.get("vxlanId") or {})), "0")
+            if isinstance(link.get("vxlanId"), dict)
+            else str(link.get("vxlanId"))
+        )
+        yield name, "type", f"vxlan {vni} {link.get('vtepIp')}{inside}"
+    elif _OURS.fullmatch(name):
+        yield name, "type", f"unused{inside}"
+    elif inside:
+        yield name, "vrf", vrf
+    if link.get("masterInterface"):
+        yield name, "master", str(link["masterInterface"])
+    yield name, "mtu", str(link["mtu"])
+
+
+def printed(nodes: Sequence[Node]) -> str:
+    """Return the nodes of a tree as text."""
+    return _text(nodes)
+
+
+def changes(file: str, now: str, then: str) -> list[str]:
+    """Return the commands that turn one text of a file into another."""
+    return [str(command) for command in compare(parsed(file, now), parsed(file, then)).commands]
+
+
+def applied(config: DeviceConfig, file: str, text: str) -> DeviceConfig:
+    """Return a configuration read from ``frr.conf`` with the settings of the host's text ``file``.
+
+    These are the MTUs of ports and gateways, the ports of servers with their VLANs, and the fields of the ECMP hash.
+    """
+    values = {node.name[1:]: " ".join(node.values) for node in parsed(file, text).nodes}
+    if file.rpartition("/")[2] == PARAMETERS:
+        ports = all(value == "1" for (name,), value in values.items() if name.endswith("hash_policy"))
+        return replace(config, balancing=replace(config.balancing, hash=Hash(layer4=ports)))
+
+    def mtu(name: str, usual: int, header: int) -> int:
+        known = values.get((name, "mtu"))
+        return int(known) + header if known and known.isdecimal() else usual
+
+    gateways = tuple(
+        replace(
+            gateway,
+            mtu=mtu(gateway.name, gateway.mtu, 0),
+            vlan_name=str(gateway.vlan or ""),
+        )
+        for gateway in config.gateways
+    )
+    known = {port.name for port in config.interfaces} | {gateway.name for gateway in gateways}
+    vlans = {gateway.name: str(gateway.vlan) for gateway in gateways if gateway.vlan is not None}
+    servers = tuple(
+        Interface(
+            name,
+            "",
+            "server",
+            "",
+            "",
+            "",
+            0,
+            0,
+            mtu(name, 0, ETHERNET_HEADER),
+            0,
+            vlan=vlans.get(values.get((name, "master"), "")),
+        )
+        for name in dict.fromkeys(name for name, *_ in values)
+        if name not in known and not _OURS.fullmatch(name)
+    )
+    ports = tuple(replace(port, mtu=mtu(port.name, port.mtu, ETHERNET_HEADER)) for port in config.interfaces)
+    return replace(config, interfaces=(*ports, *servers), gateways=gateways)
