@@ -279,6 +279,33 @@ def test_what_the_patch_tool_does_not_take_goes_in_by_a_reload(given: Given, mon
         assert box.running == box.saved == was
 
 
+def test_a_reload_that_loses_the_routing_goes_back_and_says_what_to_do(
+    given: Given, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A switch that comes up without ``frr.conf``, or whose FRRouting starts without it, once."""
+    whole = replace(
+        given, commands={TABLES: ("config reload -y config_db.json",)}, target={TABLES: given.before[TABLES]}
+    )
+    with leaf(given, monkeypatch) as (box, target):
+        was = box.running
+        box.scale = 0.001
+        questions = list[str]()
+
+        def empty(words: str) -> None:
+            if words.startswith("config reload"):
+                questions.append(words)
+            elif questions and words.startswith("vtysh -c show running"):
+                questions.append(words)
+                saved = (box.folder / "etc/frr/frr.conf").read_text()
+                box.frr = "frr version 8.5\n" if len(questions) < 26 else saved
+
+        box.before = empty
+        with pytest.raises(RefusedError, match=r"FRRouting runs no BGP after the reload: .*sudo systemctl restart bgp"):
+            tell(target, commits(whole))
+        assert not box.waits
+        assert box.saved == was
+
+
 def test_a_confirmation_that_broke_off_goes_back_with_what_it_wrote(
     given: Given, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,11 @@ $ docker cp /tmp/frr.conf bgp:/tmp/frr.conf && docker exec bgp vtysh -C -f /tmp/
 $ sudo cp /tmp/config_db.json /etc/sonic/config_db.json
 $ sudo cp /tmp/frr.conf /etc/sonic/frr/frr.conf
 $ sudo config reload -y
+# A reload may start FRRouting without its configuration. The file must be there, and BGP must run as it says (the counts are equal, and not 0 where the file has BGP):
+$ ls -l /etc/sonic/frr/frr.conf
+$ grep -c '^router bgp' /etc/sonic/frr/frr.conf
+$ vtysh -c 'show running-config' | grep -c '^router bgp'
+# If the file is missing or BGP does not run: copy the file again, then `sudo systemctl restart bgp`, and look at `docker logs bgp`.
 # From another terminal, after the services are up: `ssh admin@{config.management_address.address}`. If that does not work, go back on the console:
 $ sudo cp /etc/sonic/config_db.before.json /etc/sonic/config_db.json
 $ sudo cp /etc/sonic/frr/frr.before.conf /etc/sonic/frr/frr.conf

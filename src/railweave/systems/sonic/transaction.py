@@ -52,9 +52,22 @@ answers() {
   n=0
   until runs > /dev/null 2>&1; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 1; done
 }
+came() {
+  grep -q '^router bgp' "$1" || return 0
+  n=0
+  until [ -s "$etc/frr/frr.conf" ] && runs | grep -q '^router bgp'; do
+    n=$((n + 1))
+    if [ $n -gt 20 ]; then
+      [ -s "$etc/frr/frr.conf" ] || echo "$etc/frr/frr.conf is missing or empty: copy frr.conf of build there, then: sudo systemctl restart bgp" >&2
+      echo "FRRouting runs no BGP after the reload: see docker logs bgp, and vtysh -C -f /etc/frr/frr.conf in the container bgp; then: sudo systemctl restart bgp" >&2
+      return 1
+    fi
+    sleep 3
+  done
+}
 anew() {
   cat "$etc/frr/frr.conf" > "$folder/disk.conf" && cat "$1" > "$etc/frr/frr.conf" || return 1
-  shift; "$@" && answers; status=$?
+  text=$1; shift; "$@" && answers && came "$text"; status=$?
   cat "$folder/disk.conf" > "$etc/frr/frr.conf" && return $status
 }
 reloaded() { config reload -y -f "$1" > /dev/null; }
