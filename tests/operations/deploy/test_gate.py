@@ -33,6 +33,24 @@ def test_a_session_whose_other_end_is_not_changed_yet_is_not_expected() -> None:
         ]
 
 
+def test_a_session_whose_ends_refuse_each_other_for_now_is_not_expected() -> None:
+    """Half of a network has other AS numbers, or tunnels of another family."""
+    network = example("evpn-gpu-isolation")
+    configs = {one.name: device_config(network, one.name) for one in network.switches}
+    leaf, name = configs["stripe1-leaf1"], "stripe1-leaf1"
+    assert leaf.bgp is not None
+    assert leaf.overlay is not None
+    other = replace(leaf.bgp, groups=tuple(replace(group, local_as=64999) for group in leaf.bgp.groups))
+    renumbered = two_sided(configs | {name: replace(leaf, bgp=other)})[name]
+    assert renumbered.bgp is not None
+    assert not renumbered.bgp.groups
+    moved = tuple(replace(one, local_address=one.peer_address) for one in leaf.overlay.neighbors)
+    elsewhere = two_sided(configs | {name: replace(leaf, overlay=replace(leaf.overlay, neighbors=moved))})
+    far = elsewhere["spine1"].overlay
+    assert far is not None
+    assert name not in {one.peer for one in far.neighbors}
+
+
 class Told:
     """A session that keeps what it is given."""
 

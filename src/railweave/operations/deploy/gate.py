@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from railweave.analysis.drift.running import running_configs
+from railweave.analysis.routing.control_plane import pair_sessions
 from railweave.live.check.check import check
 from railweave.live.collect.collect import captured
 from railweave.model.state.capture import Capture, read_capture
@@ -122,28 +122,35 @@ class Check:
 
 
 def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
-    """Return configurations without sessions that only one end has. Such sessions cannot come up before the other end is changed too."""
-    ends = Counter(
-        session.link
+    """Return configurations without the sessions that cannot come up before the other end is changed too.
+
+    These are sessions that only one end has, or whose ends do not accept each other's AS number or address, or have no address family in common.
+    """
+    peers = pair_sessions(configs)
+    families = {name: set(config.bgp.families) if config.bgp else set[str]() for name, config in configs.items()}
+    up = {peer.session.link for name, of in peers.items() for peer in of if families[name] & families[peer.device]}
+    ends = {
+        (session.local_address, session.peer_address)
         for config in configs.values()
-        if config.bgp
-        for group in config.bgp.groups
-        for session in group.sessions
-    )
-    peers = {
-        name: {neighbor.peer for neighbor in config.overlay.neighbors} if config.overlay else set[str]()
-        for name, config in configs.items()
+        for session in (config.overlay.neighbors if config.overlay else ())
     }
+    asns = {name: config.bgp.asn for name, config in configs.items() if config.bgp}
     trimmed: dict[str, DeviceConfig] = {}
     for name, config in configs.items():
         bgp, overlay = config.bgp, config.overlay
         if bgp is not None:
             groups = [
-                replace(group, sessions=tuple(s for s in group.sessions if ends[s.link] > 1)) for group in bgp.groups
+                replace(group, sessions=tuple(session for session in group.sessions if session.link in up))
+                for group in bgp.groups
             ]
             bgp = replace(bgp, groups=tuple(group for group in groups if group.sessions))
         if overlay is not None:
-            both = tuple(neighbor for neighbor in overlay.neighbors if name in peers.get(neighbor.peer, ()))
+            both = tuple(
+                session
+                for session in overlay.neighbors
+                if (session.peer_address, session.local_address) in ends
+                and session.peer_as in {0, asns.get(session.peer, session.peer_as)}
+            )
             overlay = replace(overlay, neighbors=both)
         trimmed[name] = replace(config, bgp=bgp, overlay=overlay)
     return trimmed
