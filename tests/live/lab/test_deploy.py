@@ -100,6 +100,13 @@ def test_a_change_of_design_comes_onto_the_routers_and_back(tmp_path: Path) -> N
         deploy_apply(save(back, file), lab=True)
         assert not deploy_plan(fabric, lab=True).changed
         assert [one.state for one in deploy_history(fabric)] == ["done", "rolled back"]
+        fabric.write_text(
+            DESIGN.replace("gpu-[1-2]", "gpu-[1-3]").replace("link_speed", "oversubscription: 2, link_speed")
+        )
+        grown = deploy_plan(fabric, lab=True, servers=True)
+        assert not grown.changed
+        assert not grown.refused
+        assert grown.silent["gpu-3"].startswith("the lab was brought up without it")
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from railweave.live.collect.access_file import read_access
 from railweave.live.collect.collect import CollectResult, collect
 from railweave.live.collect.plan import plan
 from railweave.live.lab import hosts, life, lldp
+from railweave.live.lab.frr import routers
 from railweave.live.lab.frr.routers import daemon_pid, running_root
 from railweave.live.lab.kernel.namespace import RUN
 from railweave.live.lab.names import namespace
@@ -21,11 +22,12 @@ from railweave.model.state.capture import LabEntry
 from railweave.progress import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable, Collection, Mapping
     from pathlib import Path
 
     from railweave.live.lab.running import Running
     from railweave.live.reach.target import Target, Transport
+    from railweave.model.device.model import DeviceConfig
     from railweave.model.state.question import Protocol
     from railweave.systems.transaction import Session
 
@@ -81,10 +83,11 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
     return opened
 
 
-def changer(lab: Running) -> Callable[[Target, Protocol], Awaitable[Session]]:
+def changer(lab: Running, wanted: Mapping[str, DeviceConfig]) -> Callable[[Target, Protocol], Awaitable[Session]]:
     """Return the function that opens a session which may change a router or a server of a lab.
 
-    The session runs commands in the namespaces of the device.
+    The session runs commands in the namespaces of the device. A router first gets the namespaces that the VRFs of its ``wanted``
+    configuration need: a lab's kernel may have no VRF devices.
     """
 
     async def opened(target: Target, protocol: Protocol) -> Session:
@@ -93,6 +96,8 @@ def changer(lab: Running) -> Callable[[Target, Protocol], Awaitable[Session]]:
         if target.name in lab.plan.hosts:
             variables = [f"{name}={path}" for name, path in hosts.own_files(lab, target.name).items()]
             return Shell(Command({"": [*_namespace(lab, target.name), "env", *variables]}))
+        if target.name in wanted:
+            routers.add_vrfs(lab.place, wanted[target.name])
         return Shell(Command({"": _machine(lab, target.name)}))
 
     return opened

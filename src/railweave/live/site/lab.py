@@ -36,6 +36,7 @@ from railweave.live.reach.opening import opened as opened_to_ask
 from railweave.live.reach.telling import opened as opened_to_change
 from railweave.live.site.protocol import PacketLoss
 from railweave.live.site.site import RunningDevices, Site, listed
+from railweave.model.network.devices import InactivePart
 from railweave.model.network.status import present, reachable
 from railweave.outputs.rendering.host.host_json import host_json
 from railweave.systems.transaction import RefusedError
@@ -223,14 +224,21 @@ def fleet(fabric: Path, hosts: str | None) -> Fleet:
     return replace(known, configs=running.plan.hosts, open_by=opened, checks=LAB_CHECKS, rdma=False)
 
 
-def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:
-    """Return the network's lab as a site. If ``access`` is given, its devices are reached by SSH.
+_LACKING = "the lab was brought up without it, so its cables and its ports of leaves are not in this plan: take the lab down, and bring it up with it"
 
-    Raises ``LabError`` if the lab is not running, or lacks devices of the network.
+
+def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:
+    """Return the network's lab as a site, without the servers that the lab lacks. If ``access`` is given, its devices are reached by SSH.
+
+    Raises ``LabError`` if the lab is not running, or lacks switches of the network.
     """
     record, running = life.attach(fabric)
     whole = present(reachable(network))
     part = slicing.sliced(whole, slicing.parse(record.slice)) if record.slice else whole
+    lacking = [server.name for server in part.servers if server.name not in record.devices]
+    if lacking:
+        planned = (InactivePart(name, "planned") for name in lacking)
+        part = present(replace(part, not_active=(*part.not_active, *planned)))
     wanted = make_plan(part, record.timers())
     if missing := [name for name in wanted.devices() if name not in record.devices]:
         raise LabError(f"the lab was brought up without {', '.join(missing)}: take it down, and bring it up with them")
@@ -243,7 +251,7 @@ def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Si
         asked=asked,
         ask_by=opener(running),
         visible=IN_A_LAB,
-        change_by=changer(running),
+        change_by=changer(running, wanted.configs),
         at_once=16,
         attempts=1,
         servers={name: known.target(name, "server", "", name, ("ssh",)) for name in wanted.hosts},
@@ -252,6 +260,7 @@ def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Si
         remember=lambda: state.write(running.place, record, part),
         machine=lambda name: Router(running, name),
         emulation=LabTraffic(running),
+        lacking=dict.fromkeys(lacking, _LACKING),
     )
     if access is None:
         return lab_site

@@ -83,6 +83,8 @@ class Site(RunningDevices):
 
     None if the site has no such machines.
     """
+    lacking: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The servers of the fabric file that a lab does not have, each with the reason and the remedy. ``network`` has none of them."""
     emulation: Emulation | None = None
     """The emulation, if the site is a lab; None otherwise."""
 

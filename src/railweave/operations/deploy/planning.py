@@ -131,7 +131,7 @@ def plan_to_design(
         plan = make_plan(
             fabric.path,
             site.network,
-            Answers(running, with_wanted(site, hosts), silent_switches | silent_ones),
+            Answers(running, with_wanted(site, hosts), {**silent_switches, **silent_ones, **site.lacking}),
             only=only,
             limits=limits,
             configs=site.configs,
@@ -163,8 +163,9 @@ def plan_from_capture(
     with in_force(network.catalog):
         there = reachable(network)
         systems = {switch.name: switch.nos for switch in there.switches}
+        said = read_capture(capture)
         running = {
-            name: _by_file(systems[name], texts)
+            name: {**_beside(systems[name], said.texts(name)), **_by_file(systems[name], texts)}
             for name, texts in captured_texts(there, capture).items()
             if texts and name in systems
         }
@@ -172,11 +173,17 @@ def plan_from_capture(
         return make_plan(
             fabric,
             there,
-            Answers(running, silent=silent_ones, live=read_capture(capture).meta.redacted is False),
+            Answers(running, silent=silent_ones, live=said.meta.redacted is False),
             only=only,
             limits=limits,
             progress=say,
         )
+
+
+def _beside(nos: str, answers: Mapping[str, str]) -> dict[str, str]:
+    """Return the answers of a device that its transaction takes for files, by file name: the settings of the host below it."""
+    changed_by = system(nos).transaction
+    return {file: answers[name] for name, file in changed_by.FILES.items() if name in answers} if changed_by else {}
 
 
 def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:

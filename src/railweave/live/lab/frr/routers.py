@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
 from railweave.live.lab.frr import rootfs
-from railweave.live.lab.kernel.namespace import entered, spaces_of, vrf_space
+from railweave.live.lab.kernel.links import ROUTER
+from railweave.live.lab.kernel.namespace import RUN, entered, ip, set_parameters, spaces_of, vrf_space
 from railweave.live.lab.kernel.processes import alive
 from railweave.live.lab.names import MARK, namespace
 from railweave.systems import system
+from railweave.systems.frr.host import parameters
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -162,6 +164,38 @@ def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
     }
     with entered(namespace(place.lab, name)):
         _load(place, name, ["unshare", "--mount", "--uts", "sh", "-euc", _ENTER], environment)
+
+
+_SHOWN = """
+: > "$ROOT/run/netns/$VRF"
+mount --bind /proc/self/ns/net "$ROOT/run/netns/$VRF"
+"""
+
+
+def add_vrfs(place: Place, config: DeviceConfig) -> None:
+    """Create the namespaces of a running router's VRFs that do not exist yet, and show them to its daemons.
+
+    Nothing is done for a router that was started without VRFs: its zebra does not look for namespaces. Raises ``LabError`` if a
+    namespace cannot be created.
+    """
+    pid = daemon_pid(place, config.name, "zebra")
+    if pid is None or "--vrfwnetns" not in Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0"):
+        return
+    for vrf in config.vrfs:
+        space = namespace(place.lab, vrf_space(config.name, vrf.name))
+        if (RUN / space).exists():
+            continue
+        ip(["netns", "add", space])
+        with entered(space):
+            set_parameters(parameters(config) | ROUTER)
+        ip(["link", "set", "lo", "up"], inside=space)
+        shown = {**os.environ, "ROOT": running_root(pid), "VRF": vrf.name}
+        inside = ["nsenter", f"--mount=/proc/{pid}/ns/mnt", f"--net={RUN / space}", "sh", "-euc", _SHOWN]
+        done = subprocess.run(inside, env=shown, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode:
+            raise LabError(
+                f"{config.name}: the namespace of VRF {vrf.name} cannot be shown to FRR: {done.stderr.strip()[:300]}"
+            )
 
 
 def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
