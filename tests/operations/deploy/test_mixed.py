@@ -28,6 +28,7 @@ def texts(network: Network) -> dict[str, dict[str, str]]:
         config = device_config(network, one.name)
         files = system(config.nos).files(config)
         found[one.name] = {file: files[file] for file in system(config.nos).configurations(config)}
+        found[one.name] |= system(config.nos).beneath(config)
     return found
 
 

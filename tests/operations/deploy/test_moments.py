@@ -435,10 +435,17 @@ def test_devices_are_listed_once_in_the_order_of_waves(tmp_path: Path) -> None:
 
 
 def test_what_frr_does_not_hold_is_named_and_not_called_done(tmp_path: Path) -> None:
-    plan, _, _ = planned(tmp_path, "h100-rlb", "frr", f"{BACKEND}.mtu", {"fabric": 9100})
-    assert not plan.changed
-    assert "MTU" in plan.outside["frr"]
-    assert any(line.startswith("not in this plan: on frr, ") and "MTU" in line for line in plan.lines())
+    plan, old, _ = planned(tmp_path, "h100-rlb", "frr", f"{BACKEND}.mtu", {"fabric": 9100})
+    assert {command for change in plan.changed.values() for command in change.commands["links.conf"]} >= {
+        "on et-0-0 ip link set dev et-0-0 mtu 9086"
+    }
+    assert any("MTU" in wave.effect.subjects for wave in plan.waves)
+    assert "MTU" not in plan.outside["frr"]
+    assert any(line.startswith("not in this plan: on frr, ") and "traffic classes" in line for line in plan.lines())
+    unknown = {name: {"frr.conf": files["frr.conf"]} for name, files in texts(old).items()}
+    with in_force(old.catalog):
+        silent = make_plan(Path(plan.fabric), old, Answers(unknown))
+    assert any("the device did not say its links.conf" in why for why in silent.refused)
 
 
 @pytest.mark.parametrize("name", ["evpn-gpu-isolation", "h100-rlb"])

@@ -287,8 +287,11 @@ def _without_own(
 ) -> tuple[Change, list[str]]:
     """Return a change without the removals of the device's own statements, and those statements.
 
-    A device's own statements were added by the operator or by the system itself; they have no effect on the design.
+    A device's own statements were added by the operator or by the system itself; they have no effect on the design. A tree of
+    settings of the host marks its own statements itself (``Node.stays``).
     """
+    if any(node.stays for node in old.nodes):
+        return change, []
     reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
     gone = [step for step in change.steps if step.kind == "remove"]
     extra = (

@@ -125,9 +125,21 @@ class PlanConfigs:
                 for name in sorted(unallowed & cut.keys())
             ]
             unknown = [(name, text) for name in wave.devices for text in self._unknown(name, effect)]
-            known = wave.with_effect(replace(effect, unknown=tuple(unknown)))
+            effects = replace(effect.effects, tenants={**effect.effects.tenants, **self._moving(wave.devices)})
+            known = wave.with_effect(replace(effect, effects=effects, unknown=tuple(unknown)))
             computed.append(replace(known, refused=(*wave.refused, *refused)))
         return tuple(computed)
+
+    def _moving(self, devices: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Return the tenants that NICs on ports of these leaves leave or join, each with the leaves."""
+        old, new = tenants(self.network, self.before), tenants(self.network, self.after)
+        leaves: dict[str, dict[str, None]] = {}
+        for cable in self.network.cables:
+            if cable.kind == "server" and cable.b.device in devices:
+                pair = [of.get(cable.a.device, {}).get(cable.a.port, "") for of in (old, new)]
+                for tenant in filter(None, pair if pair[0] != pair[1] else ()):
+                    leaves.setdefault(tenant, {})[cable.b.device] = None
+        return {tenant: tuple(names) for tenant, names in leaves.items()}
 
     def _unknown(self, device: str, effect: WaveEffect) -> Iterator[str]:
         """Yield the changed statements of a device whose disruption is unknown: they are not understood, or change fields without a known effect.

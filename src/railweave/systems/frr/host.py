@@ -118,20 +118,13 @@ _UP = "on {link} ip link set dev {link} up"
 TYPES: Mapping[str, Row] = {
     "bridge": Row((f"{_ADDED} bridge mcast_snooping 0 stp_state 0", _UP), "on {link} ip link del dev {link}"),
     "unused": Row((f"{_ADDED} veth peer name {{link}}{OTHER_END}", _UP), "on {link} ip link del dev {link}"),
-    # With a traffic class the kernel looks up each packet's path; without, all that go to one leaf take that of the first.
-    "vxlan": Row(
-        (
-            f"ip link add dev {{link}} type vxlan id {{vni}} local {{local}} dstport {VXLAN_PORT} nolearning tos inherit",
-            "to_vrf {link} '{vrf}'",
-        ),
-        "on {link} ip link del dev {link}",
-    ),
+    "vxlan": Row(("tunnel {link} '{vrf}' {vni} {local} {bridge} {mtu}",), "on {link} ip link del dev {link}"),
 }
 """The links that the host gets by a command. Their statement is ``link NAME type KIND [VNI LOCAL] [vrf VRF]``."""
 ROWS: Mapping[str, Row] = {
     "type": Row((), "on {link} ip link del dev {link}"),
     "vrf": Row(("to_vrf {link} '{value}'", _UP), "to_vrf {link} ''", late=False),
-    "master": Row(("join {link} {value}",), "on {link} ip link set dev {link} nomaster", late=False),
+    "master": Row(("join {link} {value}",), "leave {link}", late=False),
     "mtu": Row(("on {link} ip link set dev {link} mtu {value}",)),
 }  # fmt: skip
 """The other statements about links, by key, in the order of their commands."""
@@ -140,7 +133,7 @@ THEN_DAEMONS = "# then frr.conf"
 
 A tunnel comes after it, because zebra finds a VXLAN device only after the VRF (FRR's issue 19403).
 """
-SHELL = r"""
+_SHELL = r"""
 namespace_of() {
   ip link show dev "$1" > /dev/null 2>&1 && return
   for one in /run/netns/*; do
@@ -154,18 +147,43 @@ in_vrf() {
   elif [ -e "/run/netns/$vrf" ]; then nsenter --net="/run/netns/$vrf" "$@"
   else "$@" && ip link set dev "$4" master "$vrf"; fi
 }
-join() {
-  on "$1" ip link set dev "$1" master "$2" || return
-  case $1 in vni*) on "$1" ip link set dev "$1" type bridge_slave learning off && on "$1" ip link set dev "$1" up;; esac
+shown() { on "$1" ip -o link show dev "$1" | sed -n "s,.* $2 \\([^ ]*\\).*,\\1,p"; }
+pin() { if [ -n "$1" ]; then on "$1" ip link set dev "$1" address "$(shown "$1" link/ether)"; fi; }
+join() { pin "$2"; on "$1" ip link set dev "$1" master "$2"; }
+leave() { pin "$(shown "$1" master)"; on "$1" ip link set dev "$1" nomaster; }
+known() {
+  n=0
+  until vtysh -c "show evpn vni $1 json" 2> /dev/null | grep '"vni"' > /dev/null && ! vtysh -c "show evpn vni $1 json" | grep '"state": *"Down"' > /dev/null; do
+    n=$((n + 1)); [ $n -lt 10 ] || return 1; sleep 0.5
+  done
+}
+tunnel() {
+  for attempt in 1 2 3 4; do
+    [ $attempt = 1 ] || on "$1" ip link del dev "$1"
+    inside=; if [ -n "$2" ] && [ -e "/run/netns/$2" ]; then inside="netns $2"; fi
+    # With a traffic class the kernel looks up each packet's path; without, all that go to one leaf take that of the first.
+    ip link add dev "$1" mtu "$6" $inside type vxlan id "$3" local "$4" dstport VXLAN_PORT nolearning tos inherit || return
+    join "$1" "$5" && on "$1" ip link set dev "$1" type bridge_slave learning off && on "$1" ip link set dev "$1" up || return
+    known "$3" && return
+  done
+  echo "FRR does not find the tunnel of VNI $3 yet" >&2
 }
 to_vrf() {
+  pin "$(shown "$1" master)"
   if [ -z "$2" ]; then
     if [ -n "$(namespace_of "$1")" ]; then on "$1" ip link set dev "$1" netns $$; else ip link set dev "$1" nomaster; fi
   elif [ -e "/run/netns/$2" ]; then on "$1" ip link set dev "$1" netns "$2"
   else ip link set dev "$1" master "$2"; fi
 }
 """
-"""Shell functions of the commands: ``on LINK`` runs a command where the link is; a VRF is a network namespace or a device."""
+"""Shell functions of the commands: ``on LINK`` runs a command where the link is; a VRF is a network namespace or a device.
+
+A bridge takes the lowest MAC address of its ports unless it is given one: ``pin`` keeps the address that servers know as their
+gateway's when a port joins or leaves. ``tunnel`` makes a VXLAN device again if zebra does not find it (FRR's issue 19403).
+"""
+
+
+SHELL = _SHELL.replace("VXLAN_PORT", str(VXLAN_PORT))
 
 
 @dataclass(frozen=True)
@@ -209,7 +227,8 @@ class HostTree:
         for name in sorted(
             (name for name in after if name in puts), key=lambda name: keys.index(name[2]) if name[2:] else 0
         ):
-            (last if name[1] in tunnelled else first).extend(_put(name, after[name]))
+            if name[1] not in tunnelled & remade or name[2] == "type":
+                (last if name[1] in tunnelled else first).extend(_put(name, after))
         return [*first, THEN_DAEMONS, *last] if last else list(first)
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
@@ -218,15 +237,17 @@ class HostTree:
         return ()
 
 
-def _put(name: Name, values: tuple[str, ...]) -> Iterator[str]:
-    """Yield the commands that set a statement."""
+def _put(name: Name, nodes: Mapping[Name, tuple[str, ...]]) -> Iterator[str]:
+    """Yield the commands that set a statement of a tree."""
+    values = nodes[name]
     if name[0] == "sysctl":
         yield f"echo {values[0]} > /proc/sys/{name[1]}"
     elif name[2] == "type":
         words, _, vrf = " ".join(values).partition(" vrf ")
         kind, vni, local = (*words.split(), "", "")[:3]
         for command in TYPES[kind].put:
-            yield command.format(link=name[1], vrf=vrf, vni=vni, local=local)
+            bridge, mtu = (nodes.get(("link", name[1], key), ("",))[0] for key in ("master", "mtu"))
+            yield command.format(link=name[1], vrf=vrf, vni=vni, local=local, bridge=bridge, mtu=mtu)
     else:
         for command in ROWS[name[2]].put:
             yield command.format(link=name[1], value=values[0])
@@ -311,7 +332,12 @@ def parsed(file: str, text: str) -> HostTree:
     if file.rpartition("/")[2] == LINKS and text.lstrip().startswith("{"):
         try:
             shown: Any = json.loads(text)
-            nodes = _links(statement for name, link in shown.items() for statement in _shown(name, link))
+            vrfs = {name: str(link.get("vrfName", "default")) for name, link in shown.items()}
+            nodes = _links(
+                statement
+                for name, link in shown.items()
+                for statement in _shown(name, link, vrfs.get(link.get("masterInterface"), vrfs[name]))
+            )
         except (ValueError, AttributeError, TypeError, KeyError):
             raise RenderError("it is not what `show interface vrf all json` prints", 1) from None
         return HostTree(nodes)
@@ -330,9 +356,11 @@ def parsed(file: str, text: str) -> HostTree:
     return HostTree((*_links(links), *values))
 
 
-def _shown(name: str, link: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield (link, key, value) for a link as zebra shows it. A link that is only configured has no MTU."""
-    vrf = str(link.get("vrfName", "default"))
+def _shown(name: str, link: Mapping[str, Any], vrf: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (link, key, value) for a link as zebra shows it. A link that is only configured has no MTU.
+
+    ``vrf``: the VRF of the link, which is that of its bridge if it is a port of one.
+    """
     if _LEFT_ALONE.fullmatch(name) or link.get("pseudoInterface") or not link.get("mtu") or vrf == "mgmt":
         return
     kind, inside = str(link.get("interfaceType")), "" if vrf == "default" else f" vrf {vrf}"

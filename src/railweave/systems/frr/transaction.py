@@ -149,8 +149,11 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
         await _script(session, _HOST, given.label, "host-first")
         _raise_complaints(await _script(session, _CHANGE, given.label))
         await _script(session, _HOST, given.label, "host-then")
-    except RefusedError:
-        await revert(session, given.label)
+    except RefusedError as refused:
+        try:
+            await revert(session, given.label)
+        except RefusedError as failed:
+            raise RefusedError(f"{refused}; going back failed too: {failed}") from None
         raise
 
 
