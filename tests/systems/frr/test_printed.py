@@ -108,3 +108,27 @@ def test_a_route_distinguisher_that_frr_would_take_by_itself_is_not_printed() ->
     same = printed.replace("rd 10.255.0.1:1\n", "rd 10.255.0.1:2\n", 1)
     missing = printed.replace("  rd 10.255.0.1:1\n", "", 1)
     assert not compare(reader().parsed(FILE, same), reader().parsed(FILE, missing))
+
+
+def test_a_printed_neighbor_comes_back_before_its_group_and_a_vni_goes_before_its_instance() -> None:
+    """FRR 10.3 refuses the other order: "Malformed address or name", "Please unconfigure l3vni"."""
+    bare = "frr version 10.3\nfrr defaults datacenter\nhostname a\n"
+    full = f"""{bare}vrf green
+ vni 20003
+exit-vrf
+router bgp 65001
+ neighbor spines peer-group
+ neighbor et-0 interface peer-group spines
+ neighbor et-0 remote-as 65002
+exit
+router bgp 65001 vrf green
+ bgp router-id 10.0.0.1
+exit
+"""
+    with_it, without = (reader().parsed(FILE, text) for text in (full, bare))
+    gone, back = (
+        [str(line).strip() for line in compare(*pair_of).commands]
+        for pair_of in ((with_it, without), (without, with_it))
+    )
+    assert gone.index("no vni 20003") < gone.index("no router bgp 65001 vrf green")
+    assert back.index("neighbor et-0 interface remote-as 65002") < back.index("neighbor et-0 peer-group spines")

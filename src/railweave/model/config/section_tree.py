@@ -49,6 +49,8 @@ class LineRules:
 
     When the first line is removed, the system also removes the second line, which therefore needs no command.
     """
+    released: tuple[str, ...] = ()
+    """First words of sections whose lines are removed before all others, because they hold what other sections define."""
     anew_with: tuple[str, ...] = ()
     """First words of lines whose change empties their section. The section is removed and set again with the new lines."""
     removed_as: tuple[tuple[str, str], ...] = ()
@@ -119,7 +121,10 @@ class SectionTree:
         removed = sorted(
             (step for step in steps if step.kind == "remove"), key=lambda removal: removal.place, reverse=True
         )
-        removed = self._ending(removed)
+        removed = sorted(
+            self._ending(removed),
+            key=lambda removal: not (*removal.above, removal.node.name)[0][0].startswith(rules.released),
+        )
         put = [step for step in steps if step.kind != "remove"]
         put = sorted([*put, *self._taken(removed, put)], key=lambda change: change.place)
         touched = {rules.definition(change.above[0] if change.above else change.node.name) for change in put}

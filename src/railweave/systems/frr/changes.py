@@ -66,6 +66,8 @@ _LINES = LineRules(
     # `no … bfd profile P` leaves BFD on, with the profile's usual timers; with BFD go all lines about it (seen on FRR 10.3 and 10.7).
     removed_as=(("neighbor * bfd profile *", "neighbor * bfd"),),
     emptied=("interface ", "vrf ", "address-family "),
+    # `no router bgp N vrf V` is refused while the VRF has its VNI (seen on FRR 10.3: "Please unconfigure l3vni").
+    released=("vrf ",),
     defined=(
         "route-map *",
         "ip prefix-list *",

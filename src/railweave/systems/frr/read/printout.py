@@ -125,17 +125,24 @@ def _bgp(body: list[Section]) -> Iterable[Section]:
         words[1] for line in body if (words := line.line.split())[0] == "neighbor" and words[2:3] == ["interface"]
     }
     lines = {line.line for line in body}
+    as_numbers = {
+        words[1]: Section(f"neighbor {words[1]} interface remote-as {words[3]}", at=line.at)
+        for line in body
+        if (words := line.line.split())[0] == "neighbor" and words[2:3] == ["remote-as"] and words[1] in on_interfaces
+    }
     for line in body:
         match line.line.split():
             case ["neighbor", name, "bfd"] if any(line.startswith(f"neighbor {name} bfd profile ") for line in lines):
                 pass
-            case ["neighbor", name, "interface", "peer-group", group]:
+            case ["neighbor", name, "interface", *v6only, "peer-group", group]:
+                if v6only:
+                    yield Section(f"neighbor {name} interface v6only", at=line.at)
+                if name in as_numbers:  # before its group: FRR does not know the neighbor until then
+                    yield as_numbers.pop(name)
                 yield Section(f"neighbor {name} peer-group {group}", at=line.at)
-            case ["neighbor", name, "interface", "v6only", "peer-group", group]:
-                yield Section(f"neighbor {name} interface v6only", at=line.at)
-                yield Section(f"neighbor {name} peer-group {group}", at=line.at)
-            case ["neighbor", name, "remote-as", asn] if name in on_interfaces:
-                yield Section(f"neighbor {name} interface remote-as {asn}", at=line.at)
+            case ["neighbor", name, "remote-as", _] if name in on_interfaces:
+                if name in as_numbers:
+                    yield as_numbers.pop(name)
             case ["address-family", "l2vpn", "evpn"] if line.body is not None:
                 yield Section(line.line, [*line.body, *_next_hops_kept(line.body)], line.at)
             case [word] if word == _OF_10_6:
