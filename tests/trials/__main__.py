@@ -25,7 +25,7 @@ TRIALS = {
     "bench": Trial("tests.operations.bench.trial", f"{LAB}, QEMU, mmdebstrap, Open MPI", "plans of benchmarks by perftest, MPI and Slurm: docs/bench.md"),
     "console": Trial("tests.operations.watch.console_trial", LAB, "15 faults in a lab, each in the console with its cause"),
     "day-two": Trial("tests.live.lab.day_two", f"{LAB}, dnsmasq, udhcpc", "drains, upgrades, replacements, first boots, campaigns: docs/day-two.md"),
-    "deploy": Trial("tests.live.lab.deploy_trial", f"{LAB}, sshd", "designs onto a lab and back while packets flow: docs/deploy.md"),
+    "deploy": Trial("tests.live.lab.deploy_trial", f"{LAB}, half an hour", "twelve changes onto labs and back while packets flow, predicted and measured loss: docs/deploy.md"),
     "every": Trial("tests.trials.every", "half an hour", "every case of the tests of which `make test` draws some each day"),
     "faults": Trial("tests.live.lab.matrix", f"{LAB}, nft, half an hour", "40 faults for each of three seeds, made in labs by an operator's tools: docs/check.md"),
     "logs": Trial("tests.operations.bench.made_logs", "a minute", "causes planted in 200 made logs, and what triage finds; `200 SEED`: others; `mutate 100000`: mutated ones: docs/bench.md"),

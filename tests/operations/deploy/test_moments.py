@@ -503,3 +503,16 @@ def test_every_field_of_a_configuration_is_of_a_kind() -> None:
         "management.security.edge_ports.bpdu_guard",
         "management.security.edge_ports.storm_control",
     }
+
+
+def test_a_wave_that_moves_nics_to_another_tenant_says_so(tmp_path: Path) -> None:
+    members = {
+        "tenant-1": ["H100-[01-04]:gpu0_eth"],
+        "tenant-2": ["H100-[01-04]:gpu[1-3]_eth"],
+        "tenant-3": ["H100-[01-04]:gpu[4-7]_eth"],
+    }
+    tenants = {name: {"members": nics} for name, nics in members.items()}
+    plan, _, _ = planned(tmp_path, "evpn-gpu-isolation", "frr", f"{BACKEND}.tenants", tenants)
+    moving = [wave for wave in plan.waves if "stripe1-leaf1" in wave.devices]
+    assert [set(wave.effect.effects.tenants) for wave in moving] == [{"tenant-1", "tenant-2"}]
+    assert not any("no effect on traffic" in line for wave in moving for line in wave.risks)

@@ -163,9 +163,9 @@ def plan_from_capture(
     with in_force(network.catalog):
         there = reachable(network)
         systems = {switch.name: switch.nos for switch in there.switches}
-        said = read_capture(capture)
+        capture_files = read_capture(capture)
         running = {
-            name: {**_beside(systems[name], said.texts(name)), **_by_file(systems[name], texts)}
+            name: {**_beside(systems[name], capture_files.texts(name)), **_by_file(systems[name], texts)}
             for name, texts in captured_texts(there, capture).items()
             if texts and name in systems
         }
@@ -173,7 +173,7 @@ def plan_from_capture(
         return make_plan(
             fabric,
             there,
-            Answers(running, silent=silent_ones, live=said.meta.redacted is False),
+            Answers(running, silent=silent_ones, live=capture_files.meta.redacted is False),
             only=only,
             limits=limits,
             progress=say,
