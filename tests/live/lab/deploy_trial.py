@@ -407,7 +407,7 @@ def tried(name: str, trial: Trial) -> tuple[list[str], list[str]]:
                 found = [
                     *done.wrong(),
                     *plan.refused,
-                    *([] if drained or not plan.changed else stands(fabric, servers=trial.servers)),
+                    *([] if drained or done.stopped or not plan.changed else stands(fabric, servers=trial.servers)),
                 ]
                 wrong += [f"{name}, {way}: {one}" for one in found]
                 for line in found:

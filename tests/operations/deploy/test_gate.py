@@ -83,3 +83,17 @@ def test_another_profile_of_defaults_takes_the_place_of_the_one_before() -> None
     assert reader is not None
     old, new = (reader.parsed("frr.conf", f"frr defaults {one}\nhostname a\n") for one in ("traditional", "datacenter"))
     assert [str(one) for one in compare(old, new).commands] == ["frr defaults datacenter"]
+
+
+def test_the_instance_of_a_vrf_goes_last_and_the_way_back_is_typed_before_it_is_reloaded() -> None:
+    before = "frr defaults datacenter\nhostname a\nvrf green\n vni 7\nexit-vrf\nrouter bgp 65001 vrf green\n bgp router-id 10.0.0.1\nexit\n"
+    target = "frr defaults datacenter\nhostname a\n"
+    reader = system("frr").reader
+    assert reader is not None
+    lines = compare(reader.parsed("frr.conf", before), reader.parsed("frr.conf", target)).commands
+    told = Told()
+    given = Given("railweave-x-1", {"frr.conf": lines}, {"frr.conf": target}, {"frr.conf": before})
+    asyncio.run(transaction.commit(told, given, 60))
+    assert told.given["last.conf"] == "no router bgp 65001 vrf green\n"
+    assert told.given["change.conf"].split("\n") == ["vrf green", " no vni 7", "exit", ""]
+    assert told.given["back.conf"].startswith("vrf green\n vni 7\nexit\nrouter bgp 65001 vrf green\n")

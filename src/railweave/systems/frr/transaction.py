@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from railweave.model.config.compare import compare
 from railweave.systems import transaction
 from railweave.systems.frr import host
 from railweave.systems.transaction import FUNCTIONS, Given, Pending, RefusedError, Session, put, script
@@ -31,6 +32,7 @@ ATOMIC = False
 FILES = {"configuration": _FILE, "interfaces": host.LINKS, "parameters": host.PARAMETERS}
 WHOLE: Mapping[str, Command] = {}
 _INTERFACE = re.compile(r"^interface .*", re.MULTILINE)
+_INSTANCE = re.compile(r"router bgp \d+ vrf (\S+)")
 _COMPLAINT = re.compile(r"^line \d+: .*|^%(?! Configuration applied with notes:).*", re.MULTILINE)
 """The complaint of ``vtysh`` about a line that FRR does not take. About a line that it takes, newer releases (10.7) print notes under a heading of that form."""
 
@@ -38,7 +40,13 @@ START = (
     "umask 077\nRAILWEAVE_DEPLOY_FOLDER=/etc/frr/railweave\n"
     + FUNCTIONS
     + """PATH=/usr/lib/frr:$PATH
-back_to() { frr-reload.py --reload --log-level warning "$1"; }
+plain() { awk '/^ *(exit|end|!)/ {next} /^[^ ]/ {top = $0} /^interface / {next} /^ / {print top $0; next} {print}' "$@" | sort; }
+back() { vtysh -c 'show running-config no-header' | plain > now.plain; plain before.conf | cmp -s - now.plain; }
+back_to() {
+  n=0
+  while [ -s back.conf ] && [ $n -lt 3 ] && ! back; do vtysh --inputfile back.conf; n=$((n + 1)); sleep 1; done
+  back || frr-reload.py --reload --log-level warning "$1"
+}
 """
     + host.SHELL
 )
@@ -49,7 +57,14 @@ armed . || exit 0
 """
 _ARM = 'alone && nothing_waits && arm "$2"'
 _READ = 'vtysh --dryrun --inputfile "$folder/$2" 2>&1; true'
-_CHANGE = 'vtysh --inputfile "$folder/change.conf" 2>&1; true'
+_CHANGE = """cd "$folder"
+vtysh --inputfile change.conf 2>&1
+[ -s last.conf ] || exit 0
+n=0
+while vtysh --inputfile last.conf > said 2>&1; grep -q l3vni said && [ $n -lt 20 ]; do n=$((n + 1)); sleep 0.5; done
+cat said
+"""
+"""The lines are entered one after another. The instance of a VRF goes last, when bgpd has heard from zebra that the VRF has no VNI any more."""
 _HOST = """while read -r line; do
   eval "$line" || { echo "the host refuses: $line" >&2; exit 1; }
 done < "$folder/$2"
@@ -61,7 +76,7 @@ vtysh -c 'write memory' && rm -f "$folder/armed" && disarm
 _REVERT = """sh "$folder/back.sh" "$label" || { cat "$folder/back.log" >&2; exit 1; }
 disarm
 """
-_RESTORE = """. "$folder/host-back-first"
+_RESTORE = """cd "$folder" && . ./host-back-first
 back_to "$folder/before.conf" && vtysh -c 'write memory' && . "$folder/host-back-then"
 """
 _CLEAR = 'armed "$folder" || rm -rf "$folder"'
@@ -106,6 +121,18 @@ async def _put_way_back(session: Session, given: Given, now: Mapping[str, str]) 
     for name, text in zip(("host-back-first", "host-back-then"), _in_turn(back), strict=True):
         await _put(session, given.label, name, f"{text}true\n")
     await _put(session, given.label, "before.conf", _before(given))
+    await _put(session, given.label, "back.conf", _between(now[_FILE], given.before[_FILE]))
+
+
+def _between(now: str, then: str) -> str:
+    """Return the lines that lead from one configuration of FRR to another.
+
+    They come first on the way back: ``frr-reload.py`` takes the VRF from the name of an interface in a file but not in what FRR shows, so it
+    would remove every interface of a VRF that is a network namespace (seen on FRR 10.3).
+    """
+    from railweave.systems.frr.read import parsed
+
+    return _lines(compare(parsed(_FILE, now), parsed(_FILE, then)).commands)
 
 
 async def _script(session: Session, text: str, label: str, *more: object) -> str:
@@ -139,7 +166,11 @@ async def rehearse(session: Session, given: Given) -> str:
 async def commit(session: Session, given: Given, seconds: int) -> None:
     """Start the timer, then enter the lines one after another. If FRR refuses a line, restore the earlier configuration."""
     await _put_way_back(session, given, {**given.before, **given.target})
-    await _put(session, given.label, "change.conf", _lines(given.commands.get(_FILE, ())))
+    lines = [str(line) for line in given.commands.get(_FILE, ())]
+    made = {match[1] for line in lines if (match := _INSTANCE.fullmatch(line))}
+    last = [line for line in lines if (match := _INSTANCE.fullmatch(line.removeprefix("no "))) and match[1] not in made]
+    await _put(session, given.label, "change.conf", _lines(line for line in lines if line not in last))
+    await _put(session, given.label, "last.conf", _lines(last))
     for name, text in zip(("host-first", "host-then"), _in_turn(given.commands), strict=True):
         await _put(session, given.label, name, text)
     await _put(session, given.label, "back.sh", _BACK.format(START))
