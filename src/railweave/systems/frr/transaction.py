@@ -127,8 +127,8 @@ async def _put_way_back(session: Session, given: Given, now: Mapping[str, str]) 
 def _between(now: str, then: str) -> str:
     """Return the lines that lead from one configuration of FRR to another.
 
-    They come first on the way back: ``frr-reload.py`` takes the VRF from the name of an interface in a file but not in what FRR shows, so it
-    would remove every interface of a VRF that is a network namespace (seen on FRR 10.3).
+    They come first on the way back. In a file, ``frr-reload.py`` drops the VRF from the name of an interface; in what FRR shows, it does not.
+    So it would remove every interface of a VRF that is a network namespace (seen on FRR 10.3).
     """
     from railweave.systems.frr.read import parsed
 
