@@ -126,7 +126,7 @@ def line(
     sets: Mapping[str, object] | None = None,
     usual: object = None,
     when: Callable[[Any], bool] | None = None,
-    prints: bool = True,
+    prints: bool | None = None,
     since: str = "",
     disrupts: tuple[Disruption, ...] | None = None,
     changed: Changed = "cut",
@@ -134,8 +134,8 @@ def line(
 ) -> Row:
     """Return a statement about fields of the value: the fields of its slots, and the fields that it ``sets`` to a constant.
 
-    ``source`` is the public document that describes the statement. If empty, the statement is only read. The statement is printed if all
-    of these hold:
+    ``source`` is the public document that describes the statement. If empty, the statement is only read; ``prints`` overrides this. The
+    statement is printed if all of these hold:
 
     - Every slot outside brackets has a value other than None and ``usual``.
     - Every field of ``sets`` has the given constant.
@@ -145,7 +145,8 @@ def line(
     only read.
     """
     return Row(
-        _forms(form), tuple(also), codecs, source, sets=sets or {}, usual=usual, when=when, prints=prints, since=since, disrupts=disrupts,
+        _forms(form), tuple(also), codecs, source, sets=sets or {}, usual=usual, when=when,
+        prints=bool(source) if prints is None else prints, since=since, disrupts=disrupts,
         changed=changed,
     )  # fmt: skip
 
@@ -162,7 +163,7 @@ def each(
     also: Sequence[str] = (),
     sets: Mapping[str, object] | None = None,
     when: Callable[[Any], bool] | None = None,
-    prints: bool = True,
+    prints: bool | None = None,
     since: str = "",
     disrupts: tuple[Disruption, ...] | None = None,
     changed: Changed = "cut",
@@ -184,7 +185,7 @@ def each(
     keys = (by,) if isinstance(by, str) else tuple(by)
     return Row(
         _forms(form), tuple(also), codecs, source, field=field, by=keys, made=made, rows=inner, sets=sets or {}, when=when, several=True, flat=flat,
-        prints=prints, since=since, disrupts=disrupts,
+        prints=bool(source) if prints is None else prints, since=since, disrupts=disrupts,
         changed=changed,
     )  # fmt: skip
 

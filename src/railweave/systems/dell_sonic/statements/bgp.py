@@ -102,12 +102,12 @@ PEER_FAMILY = (
 
 PEER = (
     line("remote-as <asn>", OPTIONS, disrupts=effects.RESETS, asn=ASN),
-    line("local-as <local_as>", "", local_as=ASN, prints=False, disrupts=effects.RENUMBERED),
+    line("local-as <local_as>", "", local_as=ASN, disrupts=effects.RENUMBERED),
     line("peer-group <group>", OPTIONS, disrupts=effects.GOES, changed="removed", group=refers("peer-group")),
     line("description <description>", OPTIONS, usual="", description=TEXT),
     line(f"ebgp-multihop {HOPS}", OPTIONS, sets={"hops": HOPS}),
-    line("ebgp-multihop <hops>", "", prints=False, hops=number(1, 255)),
-    line("ebgp-multihop", "", sets={"hops": 255}, prints=False),
+    line("ebgp-multihop <hops>", "", hops=number(1, 255)),
+    line("ebgp-multihop", "", sets={"hops": 255}),
     line(f"timers connect {RETRY}", OPTIONS, sets={"retry": RETRY}),
     line(
         "update-source <update_source>",
@@ -128,16 +128,8 @@ PEER = (
         sets={"bfd_kept": False},
         profile=refers("bfd profile"),
     ),
-    line("bfd", "", sets={"bfd": True}, prints=False),
-    line(
-        "shutdown",
-        "",
-        also=("shutdown message <_text>",),
-        sets={"shut": True},
-        prints=False,
-        disrupts=effects.STOPPED,
-        _text=TEXT,
-    ),
+    line("bfd", "", sets={"bfd": True}),
+    line("shutdown", "", also=("shutdown message <_text>",), sets={"shut": True}, disrupts=effects.STOPPED, _text=TEXT),
     line("ttl-security hops 1", OPTIONS, sets={"ttl_security": True}, disrupts=effects.SECURED),
     line(
         "password <password>",
@@ -152,7 +144,7 @@ PEER = (
 
 UNICAST_ROWS = (
     *redistribution("ansible sonic_bgp_af"),
-    each("network <it>", "networks", "", it=PREFIX, prints=False),
+    each("network <it>", "networks", "", it=PREFIX),
     line("maximum-paths <maximum_paths>", "ansible sonic_bgp_af", maximum_paths=number(1, 256)),
 )
 EVPN = tuple(vnis("ansible sonic_bgp_af", tuple(targets("ansible sonic_bgp_af", DISTINGUISHER, TARGET))))

@@ -210,7 +210,7 @@ SYSTEM = Statements(
             changed="removed",
             certificate=Codec(SECURITY_PROFILE, _profile, _written_profile, says=SECURITY_PROFILE),
         ),
-        each(f"logging server <host>{LOGGING}", "syslog", "", Syslog, prints=False, host=HOST, port=PORT, _word=WORD),
+        each(f"logging server <host>{LOGGING}", "syslog", "", Syslog, host=HOST, port=PORT, _word=WORD),
         passed(
             "interface-naming standard[ extended]", "names of ports, which are read as they are", "ansible sonic_system"
         ),

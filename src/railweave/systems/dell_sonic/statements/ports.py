@@ -233,7 +233,7 @@ LINK = (
     ),
     # The Thor2 guide (section 2.5.2) has it on ports with copper cables. An optical port that waits for training may stay down.
     line("standalone-link-training", "guide", sets={"training": True}),
-    line("no standalone-link-training", "", sets={"training": False}, prints=False),
+    line("no standalone-link-training", "", sets={"training": False}),
     fixed("unreliable-los auto", "guide", when=_is_whole),
     line("no shutdown", "guide", sets={"shut": False}, when=_is_whole),
     SHUT,
@@ -319,12 +319,7 @@ INTERFACES = Statements(
             "vlans",
             "guide; ansible sonic_l3_interfaces",
             Lines,
-            (
-                *NAMED,
-                *ROUTED,
-                replace(SHUT, source="", prints=False),
-                line("no shutdown", "", sets={"shut": False}, prints=False),
-            ),
+            (*NAMED, *ROUTED, replace(SHUT, source="", prints=False), line("no shutdown", "", sets={"shut": False})),
             by="name",
             disrupts=effects.EMPTIED,
             name=_named("Vlan", VLAN.accepts, VLAN.says, "Vlan"),
@@ -348,7 +343,6 @@ INTERFACES = Statements(
             by="name",
             disrupts=effects.EMPTIED,
             name=Codec(NAME.accepts, word=r"PortChannel\d+"),
-            prints=False,
         ),
         each(
             "interface vxlan <tunnel>",

@@ -200,10 +200,10 @@ PEER = (
         group=refers("peer group"),
         peer_filter=refers("peer-filter"),
     ),
-    line("peer-group <group> remote-as <asn>", "", prints=False, group=refers("peer group"), asn=ASN),
+    line("peer-group <group> remote-as <asn>", "", group=refers("peer group"), asn=ASN),
     line("remote-as <asn>", MANUAL, asn=ASN),
     # The words behind it are about the paths of routes: the session opens with the number in any case.
-    line("local-as <local_as>", "", also=("local-as <local_as> <_how>",), prints=False, local_as=ASN, _how=TEXT),
+    line("local-as <local_as>", "", also=("local-as <local_as> <_how>",), local_as=ASN, _how=TEXT),
     line("description <description>", MANUAL, usual="", description=TEXT),
     line("next-hop-unchanged", MANUAL, sets={"next_hop_unchanged": True}),
     line("update-source <update_source>", MANUAL, usual="", update_source=replace(WORD, refers="interface")),
@@ -224,7 +224,7 @@ PEER = (
     ),
     line("password shared-secret profile <profile> algorithm <algorithm>", AVD, profile=WORD, algorithm=ALGORITHM),
     *ROUTE_MAPS,
-    line("shutdown", "", also=("shutdown reason <_text>",), prints=False, sets={"shut": True}, _text=TEXT),
+    line("shutdown", "", also=("shutdown reason <_text>",), sets={"shut": True}, _text=TEXT),
     line("send-community", MANUAL, also=SENDS_EXTENDED, sets={"extended": True}),
     noted(
         "maximum-routes 0", MANUAL, "a limit that is not below EOS's own", lambda peer: peer.is_group or not peer.group
@@ -244,7 +244,6 @@ def _peers(*rows: Row) -> Iterator[Row]:
         by="name",
         also=("default neighbor <name> activate",),
         sets={"active": False},
-        prints=False,
         name=WORD,
     )
 
@@ -257,17 +256,16 @@ def _targets() -> Iterator[Row]:
             names,
             MANUAL if word != "both" else "",
             also=(f"route-target {word} <it>",),
-            prints=word != "both",
             it=TARGET,
         )
 
 
-KEPT = line("next-hop-unchanged", "", sets={"next_hop_unchanged": True}, prints=False)
-ORIGINS = (*redistribution(MANUAL), each("network <it>", "networks", "", it=PREFIX, prints=False))
+KEPT = line("next-hop-unchanged", "", sets={"next_hop_unchanged": True})
+ORIGINS = (*redistribution(MANUAL), each("network <it>", "networks", "", it=PREFIX))
 FAMILY = tuple(_peers(line("next-hop address-family ipv6 originate", AVD, sets={"over_six": True}), *ROUTE_MAPS, KEPT))
 EVPN = (
     *_peers(ROUTE_MAPS[1], KEPT),  # routing does not know what tenants refuse
-    line("bgp next-hop-unchanged", "", sets={"unchanged": True}, prints=False),
+    line("bgp next-hop-unchanged", "", sets={"unchanged": True}),
 )
 BRIDGE = (
     line("rd <distinguisher>", MANUAL, usual="", distinguisher=WORD),
@@ -287,13 +285,7 @@ def _instance(neighbor: Codec, family: Sequence[Row], *rows: Row) -> Iterator[Ro
     """Yield the statements that the instance and its VRFs have, and ``rows`` before the families."""
     yield line("router-id <router_id>", MANUAL, router_id=replace(ADDRESS, read=_ipv4))
     yield line("no bgp default ipv4-unicast", MANUAL, sets={"activates": False})
-    yield line(
-        "bgp default ipv4-unicast",
-        "",
-        also=("default bgp default ipv4-unicast",),
-        sets={"activates": True},
-        prints=False,
-    )
+    yield line("bgp default ipv4-unicast", "", also=("default bgp default ipv4-unicast",), sets={"activates": True})
     yield line("maximum-paths <ways>[ ecmp <ecmp>]", MANUAL, ways=WIDTH, ecmp=WIDTH)
     yield line("graceful-restart", MANUAL, sets={"graceful_restart": True})
     yield each(
@@ -304,7 +296,6 @@ def _instance(neighbor: Codec, family: Sequence[Row], *rows: Row) -> Iterator[Ro
         by="name",
         also=("neighbor <name> peer-group",),
         sets={"is_group": True},
-        prints=False,
         name=defines("peer group"),
     )
     yield each("neighbor <name>", "neighbors", MANUAL, Peer, PEER, by="name", flat=True, name=neighbor)
@@ -324,13 +315,12 @@ ROUTER = (
             "",
             Listening,
             also=("bgp listen range <prefix> peer-group <group> remote-as <asn>",),
-            prints=False,
             prefix=PREFIX,
             group=refers("peer group"),
             peer_filter=refers("peer-filter"),
             asn=ASN,
         ),
-        line("shutdown", "", sets={"shut": True}, prints=False),
+        line("shutdown", "", sets={"shut": True}),
         part("evpn", Evpn, EVPN, "address-family evpn", MANUAL),
     ),
     each("vlan <vlans>", "vlans", MANUAL, Bridge, BRIDGE, by="vlans", vlans=WORD),
@@ -339,9 +329,8 @@ ROUTER = (
         "bundles",
         "",
         Bridge,
-        (*BRIDGE, line("vlan <vlans>", "", usual="", prints=False, vlans=WORD)),
+        (*BRIDGE, line("vlan <vlans>", "", usual="", vlans=WORD)),
         by="name",
-        prints=False,
         name=WORD,
     ),
     each(
@@ -359,7 +348,7 @@ ROUTER = (
     ),
 )
 _WATCHED = tuple(
-    line(form, "", also=also, prints=False, near=TIMERS, far=TIMERS)
+    line(form, "", also=also, near=TIMERS, far=TIMERS)
     for form, also in (
         ("bfd interval <near> default", ("interval <near> default",)),
         ("bfd multihop interval <far>", ("multihop interval <far>",)),

@@ -218,7 +218,6 @@ PEER = (
         "local-as <local_as>",
         "",
         also=("local-as <local_as> <_how>",),
-        prints=False,
         disrupts=effects.RENUMBERED,
         local_as=ASN,
         _how=TEXT,
@@ -229,14 +228,13 @@ PEER = (
         "",
         also=("interface v6only peer-group <group>",),
         sets={"on_interface": True},
-        prints=False,
         disrupts=effects.GROUPED,
         group=refers("peer-group"),
     ),
-    line("interface", "", also=("interface v6only",), sets={"on_interface": True}, prints=False),
+    line("interface", "", also=("interface v6only",), sets={"on_interface": True}),
     line("description <description>", BGP, usual="", description=TEXT),
     line("ebgp-multihop <hops>", BGP, hops=replace(number(1, 255), word=in_range(1, 255))),
-    line("ebgp-multihop", "", sets={"hops": 255}, prints=False),
+    line("ebgp-multihop", "", sets={"hops": 255}),
     line("timers connect <retry>", BGP, retry=replace(number(0, 65535), word=r"\d{1,5}")),
     line("update-source <update_source>", BGP, usual="", update_source=WORD),
     line("bfd profile <profile>", BFD, profile=refers("bfd profile")),
@@ -245,15 +243,7 @@ PEER = (
     line("ttl-security hops 1", BGP, sets={"ttl_security": True}, disrupts=effects.SECURED),
     line("password <password>", BGP, disrupts=effects.KEYED, password=SECRET),
     line("capability extended-nexthop", BGP, sets={"extended_next_hop": True}),
-    line(
-        "shutdown",
-        "",
-        also=("shutdown message <_text>",),
-        sets={"shut": True},
-        prints=False,
-        disrupts=effects.STOPPED,
-        _text=TEXT,
-    ),
+    line("shutdown", "", also=("shutdown message <_text>",), sets={"shut": True}, disrupts=effects.STOPPED, _text=TEXT),
 )
 
 
@@ -294,7 +284,7 @@ def targets(source: str, distinguisher: Codec, target: Codec) -> Iterator[Row]:
     yield line("rd <distinguisher>", source, usual="", distinguisher=distinguisher)
     yield each("route-target import <it>", "imports", source, it=target)
     yield each("route-target export <it>", "exports", source, it=target)
-    yield each("route-target both <it>", "imports exports", "", prints=False, it=target)
+    yield each("route-target both <it>", "imports exports", "", it=target)
 
 
 def vnis(source: str, rows: Sequence[Row]) -> Iterator[Row]:
@@ -339,7 +329,6 @@ ROUTER = (
         "",
         also=("bgp shutdown message <_text>",),
         sets={"shut": True},
-        prints=False,
         disrupts=effects.STOPPED_ALL,
         _text=TEXT,
     ),

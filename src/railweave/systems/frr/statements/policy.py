@@ -158,7 +158,7 @@ def detection(source: str, options: str) -> Row:
         line("detect-multiplier <multiplier>", options, multiplier=number(2, 255)),
         line("receive-interval <receive>", options, receive=number(10, 60000)),
         line("transmit-interval <transmit>", options, transmit=number(10, 60000)),
-        line("no shutdown", "", sets={"enabled": True}, prints=False),
+        line("no shutdown", "", sets={"enabled": True}),
     )
     named = each("profile <name>", "profiles", source, Profile, profile, by="name", name=defines("bfd profile"))
     return each("bfd", "detection", source, Detection, (named,))

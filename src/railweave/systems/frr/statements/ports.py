@@ -84,7 +84,7 @@ LOOPBACKS = ("lo", "dummy", "Loopback")
 def advertised(source: str, options: str, interval: Codec) -> Iterator[Row]:
     """Yield the rows of router advertisements that FRR and Enterprise SONiC share. ``options``: the source of the MTU's row."""
     yield line("no ipv6 nd suppress-ra", source, sets={"sends": True})
-    yield line("ipv6 nd suppress-ra", "", sets={"sends": False}, prints=False)
+    yield line("ipv6 nd suppress-ra", "", sets={"sends": False})
     yield line("ipv6 nd ra-interval <max_interval>", source, max_interval=interval)
     yield line("ipv6 nd ra-lifetime <router_lifetime>", source, router_lifetime=number(0, 9000))
     yield line("ipv6 nd ra-hop-limit <hop_limit>", source, hop_limit=number(0, 255))
@@ -125,8 +125,8 @@ def _no_loopback(text: str) -> str:
 INTERFACE, ND = "FRR manual, Zebra, Interface Commands", "FRR manual, IPv6 Support, Router Advertisement"
 SHUT = line("shutdown", INTERFACE, sets={"shut": True}, disrupts=effects.SHUT)
 ON_PORT = (
-    line("no shutdown", "", sets={"shut": False}, prints=False),
-    line("vrf <vrf>", "", vrf=WORD, prints=False),
+    line("no shutdown", "", sets={"shut": False}),
+    line("vrf <vrf>", "", vrf=WORD),
     each("ip address <it>", "assigned", INTERFACE, it=IPV4, when=lambda address: address.family == "ipv4"),
     each("ipv6 address <it>", "assigned", INTERFACE, it=IPV6, when=lambda address: address.family == "ipv6"),
     part(

@@ -216,6 +216,7 @@ SNMP = (
         "",
         Asker,
         by="name",
+        prints=True,
         name=WORD,
     ),
     fixed(
@@ -241,7 +242,7 @@ SNMP = (
     ),
 )
 ROWS: tuple[Row, ...] = (
-    line("version <release>", "", prints=False, release=WORD),
+    line("version <release>", "", release=WORD),
     line("system / host-name <name>", MODEL, name=WORD),
     line("system / domain-name <domain>", MODEL, usual="", domain=WORD),
     line("system / root-authentication / encrypted-password <root_password>", MODEL, root_password=SECRET),
@@ -344,8 +345,8 @@ NEIGHBORS = Tree(
         ),
         line("protocols / lldp / management-address <address>", MODEL, address=ADDRESS),
         line("protocols / lldp / interface all", MODEL, sets={"lldp": True}),
-        line("protocols / lldp / interface all / disable", "", sets={"lldp": False}, prints=False),
-        line("protocols / lldp / disable", "", sets={"lldp": False}, prints=False),
+        line("protocols / lldp / interface all / disable", "", sets={"lldp": False}),
+        line("protocols / lldp / disable", "", sets={"lldp": False}),
         each("protocols / layer2-control / bpdu-block / interface <it>", "guarded", MODEL, it=WORD),
         fixed(
             "protocols / layer2-control / bpdu-block / disable-timeout = 300", MODEL, lambda edge: bool(edge.guarded)

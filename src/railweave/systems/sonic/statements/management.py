@@ -164,7 +164,7 @@ MANAGEMENT = (
     row("DNS_NAMESERVER <it>", into="dns"),
     row("DNS_OPTIONS GLOBAL", "search <domain>", since="202511"),
     row("NTP global", "vrf mgmt", IN_VRF, f"src_intf {PORT}", FROM_PORT, when=lambda management: bool(management.ntp)),
-    row("NTP_SERVER <it>", "iburst on", line("iburst off", "", prints=False), into="ntp"),
+    row("NTP_SERVER <it>", "iburst on", line("iburst off", ""), into="ntp"),
     row("SYSLOG_SERVER <host>", "port <port>; vrf mgmt; severity <severity>", IN_VRF, into="syslog", made=Syslog),
     row(
         "BANNER_MESSAGE global",
@@ -177,12 +177,8 @@ MANAGEMENT = (
         Snmp,
         (
             row("SNMP LOCATION", "Location <location>"),
-            row(
-                "SNMP CONTACT",
-                "Contact <contact>",
-                line("<_name> <contact>", "", prints=False, contact=TEXT, _name=WORD),
-            ),
-            row("SNMP_COMMUNITY <community>", "TYPE RO", line("TYPE ro", "", prints=False)),
+            row("SNMP CONTACT", "Contact <contact>", line("<_name> <contact>", "", contact=TEXT, _name=WORD)),
+            row("SNMP_COMMUNITY <community>", "TYPE RO", line("TYPE ro", "")),
             row(
                 "SNMP_USER <name>",
                 "SNMP_USER_TYPE Priv; SNMP_USER_PERMISSION RO; SNMP_USER_AUTH_TYPE HMAC-SHA-2",
@@ -226,7 +222,7 @@ SYSTEM = Statements(
         row("SWITCH_HASH GLOBAL", "ecmp_hash <hash>"),
         row(
             "AAA authentication",
-            *("login <asked>; failthrough False", line("failthrough false", "", prints=False)),
+            *("login <asked>; failthrough False", line("failthrough false", "")),
             when=lambda system: bool(system.asked),
         ),
         row("TACPLUS global", "passkey <tacacs_key>", ASKED_FROM, FROM_PORT),
