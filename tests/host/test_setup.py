@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import platform
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from railweave.host.setup_steps import STEPS
 from tests.drawn import some
 from tests.host.bare_server import KERNEL, ROOT_FOLDER, BareServer, bare_server, prepared
-from tests.host.plans import designed
+from tests.host.plans import SOURCE, designed
 from tests.netns import needs_root
 
 pytestmark = [
@@ -285,3 +287,29 @@ def test_a_server_of_nvidia_has_its_own_steps(server: BareServer) -> None:
         "./mlnxofedinstall --force --without-fw-update --dkms" in command for command in steps["mlnx-ofed"]["commands"]
     )
     assert {step["state"] for step in steps.values()} == {"to do"}
+
+
+def test_an_image_is_set_up_by_chroot(server: BareServer) -> None:
+    """The root folder of an image, from outside: its commands and its journal are inside; what needs hardware is not seen."""
+    root = str(server.inside)
+    more = ["--host-file", f"{root}/setup/host.json", "--from", f"{root}/setup/packages", "--root", root]
+    python = [sys.executable, "-m", "railweave.host"]
+    enter = ["nsenter", "-t", str(server.pid), "-m", "env", f"PYTHONPATH={SOURCE}", *python]
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*enter, *words], capture_output=True, text=True, check=False)
+
+    before = server.tree()
+    only = _only(["distribution-packages", "boot-parameters", "acs", "perftest"])
+    done = run("setup", "apply", *more, *only)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 steps carried out" in done.stdout
+    assert "nothing changed" in run("setup", "apply", *more, *only).stdout
+    assert (server.root / "opt/railweave/perftest/bin/ib_write_bw").exists()
+    steps = {step["step"]: step for step in json.loads(run("setup", "plan", *more, "--json").stdout)["steps"]}
+    assert steps["broadcom-nic"]["state"] == "not seen"
+    assert "name it under hosts.versions.kernel" in steps["broadcom-nic"]["text"]
+    wrong = run("setup", "plan", *more[:2], "--from", "/usr", "--root", root)
+    assert (wrong.returncode, "must be inside --root" in wrong.stderr) == (2, True), wrong.stderr
+    assert run("undo", "--setup", "--root", root).returncode == 0
+    assert {name for name in server.tree() if name not in before} <= {"boot/grub/grub.cfg"}

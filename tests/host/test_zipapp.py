@@ -77,7 +77,20 @@ def test_without_root(version: str, zipapp: Path, tmp_path: Path) -> None:
         assert done.returncode == code, done.stderr
         return done.stdout
 
-    verbs = ["plan", "apply", "undo", "check", "capture", "bundle", "show", "gids", "env", "zipapp"]
+    verbs = [
+        "plan",
+        "apply",
+        "undo",
+        "check",
+        "capture",
+        "bundle",
+        "show",
+        "gids",
+        "env",
+        "zipapp",
+        "setup",
+        "capture-roce",
+    ]
     asked = [*program[:-1], "-c", HELP, str(zipapp), *verbs]
     shown = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert shown.stdout.splitlines() == [f"{verb} 0 True" for verb in verbs], shown.stderr

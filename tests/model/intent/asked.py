@@ -562,6 +562,7 @@ CONTEXT: dict[str, Given] = {
     "hosts.job.color_dscp": Given(({"green": 30},)),
     "hosts.job.clear_to_send_dscp": Given((40,)),
     "hosts.roce_bandwidth": Given((60,)),
+    "hosts.versions.software": Given(({"rocm": "7.1.0"},)),
     "hosts.versions.nic_firmware": Given(({"connectx-7": "28.43.2026"},)),
     "hosts.versions.nic_driver": Given(({"mlx5_core": "24.10-1.1.4"},)),
     "hosts.versions.*": Given(("2.27.3",)),
