@@ -122,6 +122,7 @@ GROUPS = {
         "host/test_setup.py::test_a_failed_installer_is_named_with_its_last_lines",
         "host/test_setup.py::test_a_server_of_nvidia_has_its_own_steps",
         "host/test_setup.py::test_an_image_is_set_up_by_chroot",
+        "host/test_setup.py::test_another_release_is_built_beside_the_first_and_undo_removes_both",
         "host/test_setup.py::test_missing_files_are_named_before_anything_is_changed",
         "host/test_setup.py::test_modules_that_conflict_are_removed_by_the_real_dkms",
         "host/test_setup.py::test_packages_are_installed_by_the_real_rpm_after_a_kill_too",

@@ -14,7 +14,7 @@ import pytest
 
 from railweave.host.setup_steps import STEPS
 from tests.drawn import some
-from tests.host.bare_server import KERNEL, ROOT_FOLDER, BareServer, bare_server, prepared
+from tests.host.bare_server import KERNEL, ROOT_FOLDER, VERSIONS, BareServer, bare_server, document, prepared
 from tests.host.plans import SOURCE, designed
 from tests.netns import needs_root
 
@@ -313,3 +313,23 @@ def test_an_image_is_set_up_by_chroot(server: BareServer) -> None:
     assert (wrong.returncode, "must be inside --root" in wrong.stderr) == (2, True), wrong.stderr
     assert run("undo", "--setup", "--root", root).returncode == 0
     assert {name for name in server.tree() if name not in before} <= {"boot/grub/grub.cfg"}
+
+
+def test_another_release_is_built_beside_the_first_and_undo_removes_both(server: BareServer) -> None:
+    only = ("apply", "--only", "perftest")
+    assert server.setup(*only)[0] == 0
+    first = server.root / "setup/packages/perftest-25.10.0.tar.gz"
+    first.rename(first.with_name("perftest-26.01.0.tar.gz"))
+    versions = {**VERSIONS, "software": {"perftest": "26.01.0"}}
+    server.write("/setup/host.json", json.dumps({**document(), "versions": versions}))
+    assert server.states()["perftest"] == "to do"
+    code, text = server.setup(*only)
+    assert code == 0, text
+    assert {path.name for path in (server.root / "opt/railweave").glob("perftest*")} == {
+        "perftest",
+        "perftest-25.10.0",
+        "perftest-26.01.0",
+    }
+    assert (server.root / "opt/railweave/perftest").readlink() == Path("perftest-26.01.0")
+    assert server.host("undo", "--setup")[0] == 0
+    assert not list((server.root / "opt/railweave").glob("perftest*"))

@@ -296,12 +296,13 @@ def _carry_out_one(
 ) -> None:
     step, texts = row.step, row.step.writes(bare)
     earlier = _record(book, step.name)
-    record = journal.StepRecord(
-        step.name,
-        earlier.inverse if earlier else tuple((command.folder, *command.words) for command in row.inverse),
-        earlier.files if earlier else tuple((path, files.read(_at(asked.root, path))) for path in texts),
-        step.left,
-    )
+    inverse = tuple((command.folder, *command.words) for command in row.inverse)
+    before = tuple((path, files.read(_at(asked.root, path))) for path in texts)
+    if earlier:  # of an attempt that was interrupted, or of another release
+        kept = {path for path, _ in earlier.files}
+        inverse = (*(words for words in inverse if words not in earlier.inverse), *earlier.inverse)
+        before = (*(pair for pair in before if pair[0] not in kept), *earlier.files)
+    record = journal.StepRecord(step.name, inverse, before, step.left)
     others = tuple(other for other in book.steps if other is not earlier)
     journal.save(asked.state_file, replace(book, steps=(*others, record)))
     say(f"{step.name}: {row.state.text}")

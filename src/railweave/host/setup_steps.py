@@ -277,6 +277,8 @@ def _repaired(bare: Bare) -> list[Command]:
 
 
 def _uninstall(bare: Bare, names: Sequence[str]) -> list[Command]:
+    if not names:
+        return []
     if bare.family == "rpm":
         return [Command(("sh", "-c", _REMOVE_RPMS, "sh", *names))]
     return [Command(("dpkg", "--remove", *names))]
