@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .host_file import HostFile, Nic, PathAddress
+    from .host_file import Address, HostFile, Nic, PathAddress
     from .machine import Machine
-    from .values import Address
 
 DEVICES = "/sys/class/infiniband"
 V2 = "RoCE v2"

@@ -1,15 +1,21 @@
-"""The reader of ``host.json``, which validates every value that is used, so that no invalid value reaches a command."""
+"""The reader of ``host.json``, which validates every value that is used, so that no invalid value reaches a command.
+
+The validators of single values return the value, or raise ValueError with a text that completes the sentence of the error
+message.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union, cast
 
-from . import files, values
-from .entries import Entry, Route, Rule, planned_route
+from . import files
+from .entries import SYSTEM_TABLES, Entry, Route, Rule, planned_route, spelled
 from .failure import HostInputError
 
 if TYPE_CHECKING:
@@ -19,6 +25,136 @@ SCHEMA = 1
 
 T = TypeVar("T")
 
+Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
+Prefix = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
+
+
+_address = lru_cache(maxsize=1 << 10)(ipaddress.ip_address)
+"""A cached ``ip_address``, because many routes share a few gateways."""
+
+
+def a_list(value: object) -> list[Any]:
+    """Return the value, which must be a list. Raises ``ValueError`` for any other value."""
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    raise ValueError("is not a list […]")
+
+
+def an_object(value: object) -> dict[str, Any]:
+    """Return the value, which must be a JSON object. Raises ``ValueError`` for any other value."""
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value)
+    raise ValueError("is not an object {…}")
+
+
+def a_line(value: object) -> str:
+    """Return the value, which must be a text without control characters. Raises ``ValueError`` for any other value."""
+    if isinstance(value, str) and value.isprintable():
+        return value
+    raise ValueError("is not a line of text")
+
+
+def a_variable_value(value: object) -> str:
+    """Return the value, which must be a text that an environment variable can hold.
+
+    Raises ``ValueError`` for any other value.
+    """
+    if isinstance(value, str) and "\0" not in value:
+        return value
+    raise ValueError("is not a text, as the value of a variable must be")
+
+
+def a_number(value: object) -> int:
+    """Return the value, which must be a whole number, 0 or more. Raises ``ValueError`` for any other value."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise ValueError("is not a whole number, 0 or more")
+
+
+def _matching(pattern: str, expected: str) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        if isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII):
+            return value
+        raise ValueError(f"is not {expected}")
+
+    return read
+
+
+a_device = _matching(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,62}", "the name of a device")
+a_mac = _matching(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", "a MAC address in lower case, such as a0:88:c2:3b:50:66")
+a_table_name = _matching(r"(?!(unspec|default|main|local)$)[A-Za-z_][A-Za-z0-9_.-]*", "a name a routing table can have")
+a_variable_name = _matching("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable")
+
+
+def a_table(value: object) -> int:
+    """Return the value, which must be the number of a routing table other than the system's. Raises ``ValueError`` for any other value."""
+    number = a_number(value)
+    if number not in SYSTEM_TABLES and number < 2**32:
+        return number
+    raise ValueError("is not a table for routes of ours: 1 to 4294967295 without 253, 254 and 255, the system's")
+
+
+def a_priority(value: object) -> int:
+    """Return the value, which must be the priority of a rule. Raises ``ValueError`` for any other value."""
+    number = a_number(value)
+    if number < 2**32:
+        return number
+    raise ValueError("is not a priority of a rule: 0 to 4294967295")
+
+
+def an_origin(value: object) -> bool:
+    """Return True if an address origin is ``slaac``; the other origin is ``static``. Raises ``ValueError`` for any other value."""
+    if value in {"slaac", "static"}:
+        return value == "slaac"
+    raise ValueError('is neither "slaac" nor "static"')
+
+
+def an_address(value: object) -> Address:
+    """Return a text as an IP address, which must have no zone. Raises ``ValueError`` for any other value."""
+    if isinstance(value, str) and "%" not in value:
+        try:
+            return _address(value)
+        except ValueError:
+            pass
+    raise ValueError("is not an IP address, such as fc00:1:1:1::1")
+
+
+def _spelled(value: object, strict: bool, expected: str) -> str:
+    """Return a prefix in canonical form. With ``strict``, host bits are an error. ``expected``: the description in the error."""
+    if isinstance(value, str) and "%" not in value:
+        try:
+            return spelled(value, strict=strict)
+        except ValueError:
+            pass
+    raise ValueError(f"is not {expected}")
+
+
+def _strictly(value: object) -> str:
+    return _spelled(value, True, "a prefix with its host bits 0, such as fc00:1:1:1::/64 or 192.168.1.0/24")
+
+
+def a_prefix(value: object) -> Prefix:
+    """Return a text as a prefix, which must have no host bits. Raises ``ValueError`` for any other value."""
+    return ipaddress.ip_network(_strictly(value))
+
+
+def an_end(value: object) -> str:
+    """Return the value, which must be the source or destination of a rule. Raises ``ValueError`` for any other value.
+
+    It is returned unchanged, because the kernel keeps host bits.
+    """
+    if _spelled(value, False, "an IP address or prefix, such as 192.168.1.1 or fc00:1:1:1::/64").endswith("/0"):
+        raise ValueError(
+            "is every address, so that the rule would take all traffic, the system's too:"
+            " name the addresses it is for, or leave this end out where the other one says which traffic is meant"
+        )
+    return cast("str", value)
+
+
+def a_destination(value: object) -> str:
+    """Return a route's destination in canonical form. ``default`` is allowed. Raises ``ValueError`` for any other value."""
+    return "default" if value == "default" else _strictly(value)
+
 
 @dataclass(frozen=True)
 class PathAddress:
@@ -27,8 +163,8 @@ class PathAddress:
     number: int
     color: int | None
     color_name: str
-    prefix: values.Prefix
-    address: values.Address | None
+    prefix: Prefix
+    address: Address | None
     slaac: bool
     table: int
     table_name: str
@@ -147,11 +283,11 @@ class _Item:
         return None if self.value.get(key) is None else self.get(key, read)
 
     def items(self, key: str) -> list[_Item]:
-        return [_Item(f"{self.at(key)}[{i}]", value) for i, value in enumerate(self.get(key, values.a_list))]
+        return [_Item(f"{self.at(key)}[{i}]", value) for i, value in enumerate(self.get(key, a_list))]
 
 
 def _host(file: Path, top: _Item) -> HostFile:
-    schema = top.get("schema", values.a_number)
+    schema = top.get("schema", a_number)
     if schema != SCHEMA:
         advice = "use a newer railweave host" if schema > SCHEMA else "build it again"
         raise _WrongError(f"schema: version {schema}, but this railweave host reads version {SCHEMA}: {advice}")
@@ -170,8 +306,8 @@ def _host(file: Path, top: _Item) -> HostFile:
     host_job = _job(job)
     return HostFile(
         file,
-        top.get("host", values.a_line),
-        top.get("network", values.a_line),
+        top.get("host", a_line),
+        top.get("network", a_line),
         nics,
         (*((route.dev, route) for route in routes), *(_rule(item, netdevs) for item in top.items("rules"))),
         host_job.environment,
@@ -181,43 +317,43 @@ def _host(file: Path, top: _Item) -> HostFile:
 
 
 def _job(job: _Item) -> Job:
-    variables = _Item(job.at("environment"), job.get("environment", values.an_object))
+    variables = _Item(job.at("environment"), job.get("environment", an_object))
     return Job(
-        {_variable(variables.at(name), name): variables.get(name, values.a_variable_value) for name in variables.value},
-        tuple(_variable(f"{job.at('resolve')}[{i}]", name) for i, name in enumerate(job.get("resolve", values.a_list))),
+        {_variable(variables.at(name), name): variables.get(name, a_variable_value) for name in variables.value},
+        tuple(_variable(f"{job.at('resolve')}[{i}]", name) for i, name in enumerate(job.get("resolve", a_list))),
     )
 
 
 def _nic(item: _Item) -> Nic:
     return Nic(
-        item.get("netdev", values.a_device),
-        item.get("rdma", values.a_device),
-        item.get("rdma_port", values.a_number),
-        item.maybe("mac", values.a_mac),
-        item.maybe("gpu", values.a_number),
-        item.get("fabric", values.a_line),
-        item.get("mtu", values.a_number),
+        item.get("netdev", a_device),
+        item.get("rdma", a_device),
+        item.get("rdma_port", a_number),
+        item.maybe("mac", a_mac),
+        item.maybe("gpu", a_number),
+        item.get("fabric", a_line),
+        item.get("mtu", a_number),
         tuple(_path(address) for address in item.items("addresses")),
-        item.maybe("tenant", values.a_line) or "",
+        item.maybe("tenant", a_line) or "",
     )
 
 
 def _path(item: _Item) -> PathAddress:
     return PathAddress(
-        item.get("path", values.a_number),
-        item.maybe("color", values.a_number),
-        item.maybe("color_name", values.a_line) or "",
-        item.get("prefix", values.a_prefix),
-        item.maybe("address", values.an_address),
-        item.get("origin", values.an_origin),
-        item.get("table", values.a_table),
-        item.get("table_name", values.a_table_name),
+        item.get("path", a_number),
+        item.maybe("color", a_number),
+        item.maybe("color_name", a_line) or "",
+        item.get("prefix", a_prefix),
+        item.maybe("address", an_address),
+        item.get("origin", an_origin),
+        item.get("table", a_table),
+        item.get("table_name", a_table_name),
     )
 
 
 def _route(item: _Item, netdevs: list[str]) -> Route:
-    dev, table, via = _dev(item, netdevs), item.get("table", values.a_table), item.maybe("via", values.an_address)
-    to = item.get("to", values.a_destination)
+    dev, table, via = _dev(item, netdevs), item.get("table", a_table), item.maybe("via", an_address)
+    to = item.get("to", a_destination)
     if via is None and to == "default":
         raise _WrongError(f"{item.where}: a default route needs a via")
     family = 6 if ":" in (str(via) if to == "default" else to) else 4
@@ -231,8 +367,8 @@ _shown = lru_cache(maxsize=1 << 10)(str)
 
 
 def _rule(item: _Item, netdevs: list[str]) -> tuple[str, Rule]:
-    dev, table = _dev(item, netdevs), item.get("table", values.a_table)
-    ends = {key: item.maybe(key, values.an_end) for key in ("from", "to")}
+    dev, table = _dev(item, netdevs), item.get("table", a_table)
+    ends = {key: item.maybe(key, an_end) for key in ("from", "to")}
     families = {6 if ":" in text else 4 for text in ends.values() if text is not None}
     if len(families) != 1:
         wrong = (
@@ -241,12 +377,12 @@ def _rule(item: _Item, netdevs: list[str]) -> tuple[str, Rule]:
             else "needs a from or a to: without, it takes all traffic"
         )
         raise _WrongError(f"{item.where}: {wrong}")
-    priority = item.maybe("priority", values.a_priority)
+    priority = item.maybe("priority", a_priority)
     return dev, Rule(families.pop(), priority, ends["from"] or "", ends["to"] or "", table)
 
 
 def _dev(item: _Item, netdevs: list[str]) -> str:
-    dev = item.get("dev", values.a_device)
+    dev = item.get("dev", a_device)
     if dev not in netdevs:
         raise _WrongError(f"{item.at('dev')}: {dev} is not the netdev of any of nics")
     return dev
@@ -254,6 +390,6 @@ def _dev(item: _Item, netdevs: list[str]) -> str:
 
 def _variable(where: str, name: object) -> str:
     try:
-        return values.a_variable_name(name)
+        return a_variable_name(name)
     except ValueError as error:
         raise _WrongError(f"{where}: {json.dumps(name)} {error}") from None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.counting import counted
 from railweave.design.addresses.server_prefixes import is_host, tenant_pools
-from railweave.host.values import a_table_name
+from railweave.host.host_file import a_table_name
 from railweave.model.findings.registry import Rule
 from railweave.model.network.devices import Cable, Color, Fabric, Nic, NicAddress, Segment, Server, Subnet
 

@@ -20,8 +20,7 @@ from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .. import values
-    from ..host_file import PathAddress
+    from ..host_file import Address, PathAddress
     from ..machine import Machine
     from ..strays import Stray
     from .outcome import Outcome
@@ -101,7 +100,7 @@ def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         yield ok("none")
 
 
-def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: values.Address) -> bool:
+def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: Address) -> bool:
     """Return whether an address within a path's prefix belongs to another server.
 
     A static address does if it is not the planned one. A SLAAC address does if it was formed from another MAC address
