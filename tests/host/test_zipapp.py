@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import railweave
-from railweave.host import __version__, bundle, host_file
+from railweave.host import __version__, files, host_file
 from railweave.host.checking import record
 from railweave.host.checks import server as running
 from railweave.host.checks.server import server as checked_server
@@ -50,7 +50,7 @@ def python(version: str) -> str:
 @pytest.fixture(scope="module")
 def zipapp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("zipapp") / "railweave-host.pyz"
-    bundle.write(file)
+    files.write_program(file)
     return file
 
 

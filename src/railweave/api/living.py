@@ -199,13 +199,29 @@ def fill_inventory(options: FillInventory) -> FilledInventory:
 def fleet_check(options: FleetCheck) -> FleetCheckResult:
     """Run ``railweave host check`` on servers over SSH, and summarize the results (docs/fleet.md).
 
+    - ``generic``: without a design; ``source`` names the servers, which are compared with each other.
     - ``progress``: called with a short description of the current activity.
 
     A server that does not answer is listed in the result. Servers that ``status:`` of the fabric file marks as absent
     are not queried. Raises ``InputError`` for wrong input, and as ``load`` does.
     """
-    from railweave.live.fleet.checked import check_servers
+    from railweave.live.fleet.checked import check_servers, compare_servers
 
+    if options.generic:
+        from railweave.live.collect.access_file import read_access
+        from railweave.live.fleet.running import named_servers
+
+        if isinstance(options.source, Network) or options.hosts is not None or options.lab:
+            fix = "give the servers in place of FABRIC, without --hosts and --lab"
+            raise InputError([Problem(Option("--generic"), "there is no design to select servers from", fix)])
+        return compare_servers(
+            named_servers(str(options.source), read_access(path_of(options.access))),
+            only=options.only,
+            allow_unseen=options.allow_unseen,
+            sudo=options.sudo,
+            at_once=options.at_once,
+            say=options.progress,
+        )
     return check_servers(
         _fleet_of(options),
         only=options.only,

@@ -618,6 +618,12 @@ class FleetCheck(Source):
     """Options of ``fleet_check``."""
 
     _: KW_ONLY
+    generic: Annotated[
+        bool,
+        Opt(
+            "Check servers without a design, and compare servers of one kind with each other. Give the servers in place of FABRIC: names such as H100-[01-04], or a file with a name on each line."
+        ),
+    ] = False
     hosts: Annotated[str | None, Opt("Servers to check, for example H100-[01-04]; default: all servers.")] = None
     access: Annotated[Path | str | None, SERVER_ACCESS] = None
     lab: Annotated[
@@ -637,7 +643,7 @@ class FleetCheck(Source):
         ),
     ] = ()
     sudo: Annotated[bool, SUDO] = False
-    at_once: Annotated[int, Opt("Largest number of servers that are checked at the same time.", least=1, most=512)] = 32
+    at_once: Annotated[int, Opt("Largest number of servers that are checked at the same time.", least=1, most=512)] = 64
     progress: Callable[[str], None] = silent
 
 

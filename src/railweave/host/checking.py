@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import __version__, files, host_file, options, show
+from . import __version__, discovery, files, host_file, options, show
 from .checks import counters
 from .checks import server as running
 from .checks.outcome import ALL, FAILED, NOT_APPLICABLE, NOT_SEEN, OK, VERDICTS, WARNING
@@ -132,7 +132,7 @@ def check(asked: Namespace) -> int:
     running.chosen(asked.allow_unseen, "--allow-unseen")  # refuses unknown names
     brief = asked.slurm or asked.nhc
     allowed = None if brief and not asked.strict else asked.allow_unseen
-    earlier = _earlier(asked.since) if asked.since else None
+    earlier = _watched(asked) if asked.watch else _earlier(asked.since) if asked.since else None
     end = time.monotonic() + asked.wait
     while True:
         looked = looked_at(asked, earlier)
@@ -237,25 +237,52 @@ def _must_be_new(folder: Path) -> None:
 
 def _recorded(asked: Namespace, folder: Path) -> Server:
     looked = looked_at(asked, None)
-    running.run(looked, running.chosen(()))
-    counters.known(looked)
+    undesigned = discovery.discovered(looked.machine)
+    for server_form in (looked, undesigned):
+        running.run(server_form, running.chosen(()))
+        counters.known(server_form)
+    discovery.facts(undesigned)
     record(looked.machine, folder)
-    files.write(folder / "host.json", files.content(looked.plan.file))
+    if not looked.generic:
+        files.write(folder / "host.json", files.content(looked.plan.file))
     return looked
+
+
+def _watched(asked: Namespace) -> Counters:
+    """Return the counters of this server now, after waiting for the time between the two looks of ``--watch``.
+
+    Raises HostInputError if the options exclude each other.
+    """
+    if asked.since or asked.capture:
+        other = "--since" if asked.since else "--capture"
+        raise HostInputError(f"--watch takes its own first look at this server: leave out {other}")
+    looked = looked_at(asked, None)
+    before = Counters(looked.machine.now, counters.known(looked))
+    if not before.nics:
+        raise HostInputError("--watch: no counters of any NIC can be read; run it as root, or leave it out")
+    time.sleep(asked.watch)
+    return before
 
 
 def looked_at(asked: Namespace, earlier: Counters | None) -> Server:
     """Return the server to check: this one, or a recorded one if the options name a folder.
 
-    Raises HostError if ``host.json`` or the recording cannot be read.
+    With ``--generic``, the server is what the machine shows. Raises HostError if ``host.json`` or the recording cannot
+    be read.
 
     ``earlier``: the counters of an earlier check; None if there are none.
     """
     folder = getattr(asked, "capture", None)
     machine: Machine = RecordedMachine(folder) if folder else ThisMachine(getattr(asked, "sysfs", options.SYSFS))
+    if getattr(asked, "generic", False):
+        return discovery.discovered(machine, earlier)
     file = asked.host_file
     if folder and file == options.HOST_FILE:
         file = folder / "host.json"
+    if not file.exists() and hasattr(asked, "generic"):
+        raise HostInputError(
+            f"{file}: not there; put this server's host.json there (--host-file names another place), or look at the server without a design: --generic"
+        )
     plan = host_file.load(file)
     return server(machine, plan, files.parsed(files.content(file)), earlier)
 
@@ -284,6 +311,20 @@ def document(looked: Server, results: list[Result]) -> dict[str, Any]:
         "network": looked.plan.network,
         "time": round(looked.machine.now),
         "root": looked.machine.root_user,
+        "generic": looked.generic,
+        "facts": discovery.facts(looked),
+        "addresses": discovery.addresses(looked.machine),
+        "nics": [
+            {
+                "netdev": nic.netdev,
+                "rdma": nic.rdma,
+                "model": nic.model,
+                "driver": nic.driver,
+                "leaf": nic.leaf,
+                "leaf_port": nic.leaf_port,
+            }
+            for nic in looked.nics
+        ],
         "counts": running.counted(results),
         "results": [
             {
@@ -323,11 +364,35 @@ def text(looked: Server, results: list[Result], *, everything: bool) -> str:
                 lines.append(f"{verdict}: {name}{where}: {seen}")
         if _alike(results, verdict) and verdict in shown[:-1]:
             lines.append("")
+    lines += _not_asked(looked, results)
     if not looked.machine.root_user and count.get(NOT_SEEN):
         lines += ["", "Some things are shown to root only: sudo railweave host check sees them too."]
     while lines[-1] == "":
         lines.pop()
     return "\n".join(lines) + "\n"
+
+
+def _not_asked(looked: Server, results: list[Result]) -> list[str]:
+    """Return lines that name the checks that need an earlier look, or a design, and so did not look at anything."""
+    lines: list[str] = []
+    growth = [name for name in counters.KNOWN if any(result.check.id == name for result in results)]
+    if looked.earlier is None and growth:
+        lines += [
+            "",
+            f"Not checked: whether {len(growth)} groups of counters grow ({', '.join(growth)}). It takes a second look: --watch 60s, or --since FILE with an earlier --json.",
+        ]
+    if looked.generic:
+        subjects: dict[str, list[str]] = {}
+        for entry in ALL.values():
+            if entry.design:
+                subjects.setdefault(entry.subject, []).append(entry.id)
+        names = "; ".join(f"{subject}: {', '.join(ids)}" for subject, ids in subjects.items())
+        number = sum(len(ids) for ids in subjects.values())
+        lines += [
+            "",
+            f"A design (host.json) would add {number} checks: {names}. And it says what is right: without it NICs are compared with each other, and all of them may be wrong alike.",
+        ]
+    return lines
 
 
 _THING = "\0"

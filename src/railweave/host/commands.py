@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Callable
 
 from . import (
     apply,
-    bundle,
     capture_roce,
     changes,
     checking,
@@ -257,7 +256,7 @@ def _metrics(asked: Namespace) -> int:
 
 
 def _zipapp(asked: Namespace) -> int:
-    bundle.write(asked.file)
+    files.write_program(asked.file)
     if asked.json:
         print(json.dumps({"file": str(asked.file)}))
         return 0

@@ -1,15 +1,19 @@
 """Reading of files up to a size limit, and atomic writing of files: a file has its old or its new content, even after a loss of power.
 
+The program writes itself, too, as one file that Python 3.9 or newer can run.
+
 This package runs without the rest of railweave, so it has its own reader and writer.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
 import secrets
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,3 +111,35 @@ def _replace(file: Path, staged: Path, data: bytes, mode: int) -> None:
 
 def _root_hint() -> str:
     return "" if os.geteuid() == 0 else " (root is needed)"
+
+
+_TOP = "railweave_host"
+_MAIN = f"import sys\n\nfrom {_TOP}.commands import main\n\nsys.exit(main())\n"
+_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file can say: same sources, same bytes
+
+
+def write_program(file: Path) -> None:
+    """Write this program as one file (zipapp), for servers on which nothing can be installed. Raises HostError if the file cannot be written."""
+    sources, out = _sources(), io.BytesIO()
+    out.write(b"#!/usr/bin/env python3\n")
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in sorted(sources):
+            entry = zipfile.ZipInfo(name, _TIME)
+            entry.external_attr = 0o644 << 16
+            entry.create_system = 3  # Unix, wherever it is made
+            archive.writestr(entry, sources[name])
+    write(file, out.getvalue(), mode=0o777)
+
+
+def _sources() -> dict[str, str]:
+    """Return the source of every module of this package, by its path in the zipapp. Also works from within a zipapp."""
+    here = Path(__file__).parent
+    if here.is_dir():
+        sources = {
+            f"{_TOP}/{path.relative_to(here).as_posix()}": path.read_text(encoding="utf-8")
+            for path in here.rglob("*.py")
+        }
+    else:
+        with zipfile.ZipFile(here.parent) as archive:
+            sources = {name: archive.read(name).decode("utf-8") for name in archive.namelist() if "/" in name}
+    return {**sources, "__main__.py": _MAIN}

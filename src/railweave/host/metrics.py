@@ -88,10 +88,10 @@ def _nic(server: Server, nic: WantedNic) -> dict[str, Any]:
     except CannotTellError:
         read = {}
     for check, (name, _) in COUNTED.items():
-        there = [read[name] for name in counters.KNOWN[check].names(nic) if name in read]
+        there = [read[name] for name in counters.KNOWN[check].names(server, nic) if name in read]
         if there:
             counts[name] = sum(there)
-    marks = zip(_MARKS, counters.KNOWN[NOTIFICATION].names(nic))
+    marks = zip(_MARKS, counters.KNOWN[NOTIFICATION].names(server, nic))
     counts.update({name: read[counter] for name, counter in marks if counter in read})
     return {
         "netdev": nic.netdev,

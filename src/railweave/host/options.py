@@ -206,10 +206,16 @@ def parser() -> ArgumentParser:
         "check",
         "check --only link --only rdma-gids",
         "check --json > before.json     ... later: check --since before.json",
+        "check --watch 60s --only counters",
+        "check --generic     (no host.json: the server against itself)",
         "check --slurm     (Prolog, HealthCheckProgram: the reason in one line)",
         "check --list",
     )
     _host_file(check)
+    _generic(
+        check,
+        "check without host.json: compare NICs of one kind with each other, and run every check that needs no design (default: compare with host.json)",
+    )
     check.add_argument(
         "--only",
         action="append",
@@ -222,6 +228,13 @@ def parser() -> ArgumentParser:
         type=Path,
         metavar="FILE",
         help="file with the output of an earlier `check --json`; counters that have increased since are reported (default: counters are not compared)",
+    )
+    check.add_argument(
+        "--watch",
+        type=_duration,
+        default=0.0,
+        metavar="TIME",
+        help="read the counters, wait for this time, for example 60s or 5m, and report the counters that have increased meanwhile (default: counters are not compared)",
     )
     check.add_argument(
         "--capture",
@@ -270,6 +283,7 @@ def parser() -> ArgumentParser:
     )
     capture.add_argument("folder", type=Path, metavar="DIR", help="folder to create")
     _host_file(capture)
+    _generic(capture, "record without host.json, for `check --generic` (default: record host.json too)")
     capture.add_argument("--json", action="store_true", help="print JSON")
 
     roce = verb(
@@ -329,6 +343,7 @@ def parser() -> ArgumentParser:
     )
     support.add_argument("file", type=Path, metavar="FILE", help="archive to write (tar with gzip)")
     _host_file(support)
+    _generic(support, "check without host.json (default: compare with host.json)")
     _state_file(support)
     support.add_argument("--json", action="store_true", help="print JSON")
 
@@ -461,6 +476,10 @@ def _host_file(verb: ArgumentParser) -> None:
     )
 
 
+def _generic(verb: ArgumentParser, help: str) -> None:  # noqa: A002 - argparse's word
+    verb.add_argument("--generic", action="store_true", help=help)
+
+
 def _state(
     verb: ArgumentParser,
     names_help: str = f"file to write the names of routing tables into, for iproute2 (default: the file of an earlier `apply`, else {files.RT_TABLES_FILE})",
@@ -520,6 +539,14 @@ def _count(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a number of 1 or more")
     return int(text)
+
+
+def _duration(text: str) -> float:
+    number, unit = (text[:-1], text[-1]) if text[-1:] in set("smh") else (text, "s")
+    try:
+        return _seconds(number) * {"s": 1, "m": 60, "h": 3600}[unit]
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"{text!r} is not a time such as 60s, 5m or 1h") from None
 
 
 def _seconds(text: str) -> float:

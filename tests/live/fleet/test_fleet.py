@@ -20,6 +20,7 @@ from railweave.cli.app import app
 from railweave.errors import InputError
 from railweave.live.collect.access_file import read_access
 from railweave.live.fleet import rdma
+from railweave.live.fleet.alike import unlike
 from railweave.live.fleet.checked import Place, checked
 from railweave.live.fleet.meshed import meshed
 from railweave.live.fleet.page import page
@@ -197,6 +198,99 @@ def test_a_server_that_differs_from_its_like_is_named() -> None:
     ]
     assert found.good
     assert "s7 differs: nic-firmware is 28.41, and 28.43 on 9 of 10" in found.to_text()
+
+
+def _facts(server: str, **facts: str) -> Answer:
+    answer = _answer(server, ("link-speed", "nic0", "ok", "400 Gbit/s"))
+    answer.facts = {"machine": "ACME X8, NVIDIA 0x2330", "bios": "2.1", **facts}
+    return answer
+
+
+def test_without_a_design_the_odd_server_is_the_finding() -> None:
+    answers = [_facts(name) for name in ("a", "b", "c")]
+    answers[1].facts["bios"] = "1.9"
+    answers += [_facts(name, machine="ACME Y4, AMD 0x74a1", bios="1.0") for name in ("x", "y")]
+    assert [one.text for one in unlike(answers)] == ["b differs: bios is 1.9, and 2.1 on 2 of 3"]
+    result = replace(checked("net", answers, {}, {}, SUBJECTS), odd=tuple(unlike(answers)), generic=True)
+    assert not result.good
+    assert result.summary() == "5 servers: 0 with failures, 1 unlike the others"
+    assert "failed: b differs: bios" in result.to_text()
+    del answers[4].facts["bios"]
+    told = [one.text for one in unlike(answers) if one.server in {"x", "y"}]
+    assert told == [
+        "x differs: bios is 1.0, and no value has a majority of 2 servers",
+        "y differs: bios is not seen, and no value has a majority of 2 servers",
+    ]
+
+
+def test_an_address_that_two_servers_have_is_a_failure() -> None:
+    answers = [_facts(name) for name in ("a", "b", "c")]
+    for answer in answers:
+        answer.addresses = {"eth1": [f"10.0.0.{ord(answer.server)}"]}
+    assert checked("net", answers, {}, dict.fromkeys("abc", "m"), SUBJECTS).good
+    answers[2].addresses["eth2"] = ["10.0.0.97"]
+    result = checked("net", answers, {}, dict.fromkeys("abc", "m"), SUBJECTS)
+    assert not result.good
+    assert "failed: 10.0.0.97 is on a (eth1), c (eth2): one server only may have it" in result.to_text()
+    assert result.summary() == "3 servers: 0 with failures, 1 address on several servers"
+
+
+def test_failures_with_several_parts_in_common_name_each() -> None:
+    """Two leaves of six are bad, and one server elsewhere: most failures are at the two leaves."""
+    names = [f"s{i}" for i in range(24)]
+    places = {(name, "nic0"): Place(f"leaf{i // 4}", 0) for i, name in enumerate(names)}
+    bad = {*names[:4], *names[8:12], "s23"}
+    answers = [_answer(name, ("link-speed", "nic0", "failed" if name in bad else "ok", "200", "400")) for name in names]
+    result = checked("net", answers, places, dict.fromkeys(names, "m"), SUBJECTS)
+    assert [(one.what, len(one.members)) for one in result.shared] == [("leaf leaf0", 4), ("leaf leaf2", 4)]
+    assert "most of this check at leaf leaf0 (4), leaf leaf2 (4): look there first" in result.to_text()
+
+
+def test_failures_that_share_a_rack_or_firmware_are_told() -> None:
+    names = [f"s{i}" for i in range(8)]
+    racks = {name: f"rack{i // 4}" for i, name in enumerate(names)}
+    hot = [_answer(name, ("link-speed", "", "failed" if i < 4 else "ok", "hot", "")) for i, name in enumerate(names)]
+    one = checked("net", hot, {}, dict.fromkeys(names, "m"), SUBJECTS, racks=racks)
+    assert [part.what for part in one.shared] == ["rack rack0"]
+    versions = ["28.41" if i % 2 else "28.43" for i in range(8)]
+    odd = [
+        _answer(name, ("nic-firmware", "nic0", "ok", f"{version}, as on 4 of 8"),
+                ("link-speed", "nic0", "failed" if version == "28.41" else "ok", "200"))
+        for name, version in zip(names, versions, strict=True)
+    ]  # fmt: skip
+    two = checked("net", odd, {}, dict.fromkeys(names, "m"), SUBJECTS, racks=racks)
+    assert [part.what for part in two.shared] == ["NIC firmware 28.41"]
+
+
+def test_servers_are_compared_over_ssh_without_a_design(
+    servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real program on this machine, and two servers that answer otherwise; a list of hosts in a file."""
+    one = servers.server(tmp_path / "one")
+    said = {"results": [{"check": "link-mtu", "of": "eth1", "verdict": "ok", "seen": "9000"}], "facts": {"machine": "Z", "bios": "1"},
+            "addresses": {"eth1": ["192.0.2.1"]}, "nics": [{"netdev": "eth1", "leaf": "leaf1"}]}  # fmt: skip
+    other = {}
+    for name, bios in (("b", "1"), ("c", "1"), ("d", "2")):
+        text = json.dumps(
+            {**said, "facts": {"machine": "Z", "bios": bios}, "addresses": {"eth1": [f"192.0.2.{ord(name)}"]}}
+        )
+        (tmp_path / f"{name}.json").write_text(text)
+        other[name] = servers.server(tmp_path / name, python=f"cat {tmp_path / name}.json")
+    file = access(tmp_path, monkeypatch, [one, *other.values()], a=one, **other)
+    hosts = tmp_path / "hosts.txt"
+    hosts.write_text("# GPU servers\na\n[b]  # odd names are refused\n")
+    words = ["fleet", "check", "--generic", "--access", str(file), "--json"]
+    assert isinstance(CliRunner().invoke(app, [*words, str(hosts)]).exception, InputError)
+    hosts.write_text("a\nb, c\nd\n")
+    done = CliRunner().invoke(app, [*words, str(hosts)])
+    assert done.exit_code == 1, (done.output, done.exception)
+    found = json.loads(done.stdout)
+    assert found["generic"]
+    assert [(row["server"], row["seen"], row["usual"]) for row in found["odd"]] == [("d", "2", "1")]
+    assert {row["check"] for row in found["servers"]["a"]["results"]} > {"nic-present", "system-memlock"}
+    assert not any(row["check"] in {"host-routes", "nic-mac"} for row in found["servers"]["a"]["results"])
+    refused = CliRunner().invoke(app, [*words, "a", "--hosts", "b"])
+    assert isinstance(refused.exception, InputError)
 
 
 RDMA_PING = """#!/usr/bin/env python3

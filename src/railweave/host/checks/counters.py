@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..machine import CannotTellError
 from . import outcome
 from .outcome import failed, of_nic, ok, warning
+from .qos import qos_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,16 +33,27 @@ class _Group(NamedTuple):
     mlx5: tuple[str, ...]
     bnxt: tuple[str, ...]
 
-    def names(self, nic: WantedNic) -> list[str]:
-        """Return the names of these counters on a NIC, with priorities filled in."""
+    def names(self, server: Server, nic: WantedNic) -> list[str]:
+        """Return the names of these counters on a NIC, with priorities filled in.
+
+        Without a design, lossless priorities are those for which the NIC has PFC on. If no tool shows these, the names
+        of counters of priorities are left out.
+        """
         data = nic.traffic.priority if nic.traffic else 0
-        paused = (nic.traffic.paused if nic.traffic else None) or {data}
-        rest = [priority for priority in range(8) if priority not in paused]
+        paused = nic.traffic.paused or {data} if nic.traffic else _pfc(server, nic)
+        rest = [] if not nic.traffic and not paused else [priority for priority in range(8) if priority not in paused]
         return [
             counter.replace("{p}", str(priority)).replace("{o}", str(priority))
             for counter in (self.mlx5 if nic.mlx5 else self.bnxt)
             for priority in (rest if "{o}" in counter else sorted(paused) if "{p}" in counter else (data,))
         ]
+
+
+def _pfc(server: Server, nic: WantedNic) -> frozenset[int]:
+    try:
+        return qos_of(server, nic).pause or frozenset()
+    except CannotTellError:
+        return frozenset()
 
 
 def read(server: Server, nic: WantedNic) -> dict[str, int]:
@@ -73,7 +85,7 @@ def known(server: Server) -> dict[str, dict[str, int]]:
     """Return, by NIC, the counters that checks use, for a later run to compare with. NICs whose counters cannot be read are left out."""
     counts: dict[str, dict[str, int]] = {}
     for nic in server.nics:
-        names = {name for group in KNOWN.values() for name in group.names(nic)}
+        names = {name for group in KNOWN.values() for name in group.names(server, nic)}
         try:
             counts[nic.netdev] = {name: value for name, value in read(server, nic).items() if name in names}
         except CannotTellError:
@@ -87,7 +99,7 @@ def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
     if before is None:
         raise CannotTellError("the earlier look has no counters of it")
     now = read(server, nic)
-    names = group.names(nic)
+    names = group.names(server, nic)
     there = [name for name in names if name in now and name in before]
     if not there:
         raise CannotTellError("its driver counts none of: " + ", ".join(names))
@@ -107,7 +119,7 @@ def _rule(
     KNOWN[name] = group
 
     def unless(server: Server, nic: WantedNic) -> str:
-        if not group.names(nic):
+        if not group.names(server, nic):
             return "no counter of it is known of this family"
         return "needs --since and an earlier look" if server.earlier is None else ""
 
@@ -246,7 +258,7 @@ KNOWN["counters-notification"] = _NOTIFICATION
 def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the NIC answers ECN marks with notifications. Marks alone are not a fault."""
     grown = _grown(server, nic, _NOTIFICATION)
-    marked, sent, handled = _NOTIFICATION.names(nic)
+    marked, sent, handled = _NOTIFICATION.names(server, nic)
     if marked not in grown or sent not in grown:
         raise CannotTellError(f"its driver does not count {marked} and {sent}")
     seen = ", ".join(f"{counter} +{grown[counter]}" for counter in (marked, sent, handled) if counter in grown)

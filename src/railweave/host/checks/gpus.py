@@ -54,7 +54,8 @@ def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
 
 def no_gpus(server: Server) -> str:
     """Return a reason if checks of GPUs do not apply, because no GPU is planned; else an empty string."""
-    return "" if server.gpus and server.gpu_vendor else "no GPU is planned"
+    without = "no GPU is on the PCI bus" if server.generic else "no GPU is planned"
+    return "" if server.gpus and server.gpu_vendor else without
 
 
 def not_nvidia(why: str) -> Callable[[Server], str]:
@@ -74,6 +75,16 @@ _SLOW = {0x8: "hardware slowdown", 0x20: "software thermal", 0x40: "hardware the
 _AZURE = "Azure node health checks"
 
 
+def version(machine: Machine, vendor: str) -> str | None:
+    """Return the version of the loaded GPU driver; None if the driver reports none, or is not loaded."""
+    if vendor == "NVIDIA":
+        text = machine.text("/proc/driver/nvidia/version") or ""
+        match = re.search(r"Kernel Module\s+(?:for \S+\s+)?(\d[\d.]+)", text)
+    else:
+        match = re.match(r"(\S+)", machine.text("/sys/module/amdgpu/version") or "")
+    return match[1] if match else None
+
+
 @of_server(
     "gpu-driver",
     rule="The GPU driver is loaded, in the version that the fabric file asks for.",
@@ -85,18 +96,26 @@ _AZURE = "Azure node health checks"
 def driver(server: Server) -> Iterator[Outcome]:
     """Check that the GPU driver is loaded and has the planned version."""
     nvidia = server.gpu_vendor == "NVIDIA"
-    text = server.machine.text("/proc/driver/nvidia/version" if nvidia else "/sys/module/amdgpu/version") or ""
-    match = re.search(r"Kernel Module\s+(?:for \S+\s+)?(\d[\d.]+)", text) if nvidia else re.match(r"(\S+)", text)
-    there = bool(text) or bool(server.machine.names(f"/sys/module/{'nvidia' if nvidia else 'amdgpu'}"))
+    seen = version(server.machine, server.gpu_vendor)
+    there = seen is not None or bool(server.machine.names(f"/sys/module/{'nvidia' if nvidia else 'amdgpu'}"))
     wanted = str(server.versions.get("gpu_driver") or "")
     if not there:
         module = "nvidia" if nvidia else "amdgpu"
-        yield failed("not loaded", "loaded", "host.json gpu", f"sudo modprobe {module}; dmesg | grep -i {module}")
-    elif wanted and (not match or match[1] != wanted):
-        seen = match[1] if match else "a driver that tells no version: the kernel's own"
-        yield failed(seen, wanted, "host.json versions.gpu_driver", f"install {wanted}, reboot")
+        yield failed(
+            "not loaded",
+            "loaded",
+            server.origin("gpu", "the GPUs on the PCI bus"),
+            f"sudo modprobe {module}; dmesg | grep -i {module}",
+        )
+    elif wanted and seen != wanted:
+        yield failed(
+            seen or "a driver that tells no version: the kernel's own",
+            wanted,
+            "host.json versions.gpu_driver",
+            f"install {wanted}, reboot",
+        )
     else:
-        yield ok(match[1] if match else "loaded")
+        yield ok(seen or "loaded")
 
 
 @of_server(
@@ -115,13 +134,13 @@ def count(server: Server) -> Iterator[Outcome]:
     except CannotTellError as error:
         if not LOST.search(str(error)):
             raise
-        yield failed(error, server.gpus, "host.json gpu.count", remedy)
+        yield failed(error, server.gpus, server.origin("gpu.count", "the GPUs on the PCI bus"), remedy)
         return
     if seen == server.gpus:
         yield ok(seen)
     else:
         level = failed if seen < server.gpus else warning
-        yield level(seen, server.gpus, "host.json gpu.count", remedy)
+        yield level(seen, server.gpus, server.origin("gpu.count", "the GPUs on the PCI bus"), remedy)
 
 
 @of_server(
@@ -265,9 +284,17 @@ def partition(server: Server) -> Iterator[Outcome]:
     if server.gpu_vendor == "AMD":
         yield from _amd_partition(server)
         return
-    on = [row["index"] for row in nvidia(server.machine) if row["mig.mode.current"] == "Enabled"]
-    if on:
-        yield failed(f"MIG is on for GPU {', '.join(on)}", "off", "host.json gpu.count", "sudo nvidia-smi -mig 0")
+    rows = nvidia(server.machine)
+    on = [row["index"] for row in rows if row["mig.mode.current"] == "Enabled"]
+    if on and server.generic and len(on) == len(rows):
+        yield ok("MIG is on for every GPU")
+    elif on:
+        yield failed(
+            f"MIG is on for GPU {', '.join(on)}",
+            "off",
+            server.origin("gpu.count", "the other GPUs here"),
+            "sudo nvidia-smi -mig 0",
+        )
     else:
         yield ok("whole")
 
@@ -281,9 +308,11 @@ def _amd_partition(server: Server) -> Iterator[Outcome]:
     wrong = [f"GPU {gpu}: {mode}" for gpu, mode in modes.items() if mode not in {"SPX/NPS1", "N/A/N/A"}]
     if not modes:
         raise CannotTellError("amd-smi shows no partition modes")
-    if wrong:
+    if wrong and server.generic and len(set(modes.values())) == 1:
+        yield ok(f"{next(iter(modes.values()))} on every GPU")
+    elif wrong:
         remedy = "sudo amd-smi set --memory-partition NPS1; sudo amd-smi set --compute-partition SPX"
-        yield failed("; ".join(wrong), "SPX/NPS1", "host.json gpu.count", remedy)
+        yield failed("; ".join(wrong), "SPX/NPS1", server.origin("gpu.count", "the GPUs on the PCI bus"), remedy)
     else:
         yield ok("whole")
 

@@ -53,6 +53,7 @@ def _no_tuner(server: Server) -> str:
     how="folders of LD_LIBRARY_PATH and the usual ones; ldd FILE",
     source="NCCL, NCCL_NET_PLUGIN; host.json job.environment",
     unless=_no_plugin,
+    design=True,
 )
 def plugin(server: Server) -> Iterator[Outcome]:
     """Check that the net plugin and its libraries are installed. The file is searched as NCCL does."""
@@ -109,6 +110,7 @@ def library(server: Server) -> Iterator[Outcome]:
     why="NCCL_IB_GID_INDEX leaves one path for each NIC; without NCCL_NET a missing plugin goes unseen.",
     how="host.json job.environment",
     source="NCCL, environment variables; docs/plugin.md",
+    design=True,
 )
 def environment(server: Server) -> Iterator[Outcome]:
     """Check that the job variables of the plan do not contradict each other."""
@@ -128,6 +130,7 @@ def environment(server: Server) -> Iterator[Outcome]:
     how="the file that RAILWEAVE_NET_TUNER_FILE names",
     source="docs/plugin.md, tuner",
     unless=_no_tuner,
+    design=True,
 )
 def tuner(server: Server) -> Iterator[Outcome]:
     """Check that the tuner's file is installed."""

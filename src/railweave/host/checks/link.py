@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ..machine import CannotTellError, objects
 from ..port_names import announced, by_names
 from . import outcome
-from .outcome import failed, not_applicable, of_nic, ok, warning
+from .outcome import alike, failed, not_applicable, of_nic, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..machine import Machine
     from .outcome import Outcome
     from .server import Server, WantedNic
 
@@ -49,14 +50,26 @@ def carrier(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     if _carrier(server, nic):
         yield ok("carrier")
         return
+    if server.generic and (why := _spare(server, nic)):
+        yield not_applicable(why)
+        return
     flags = server.machine.text(f"{_folder(nic)}/flags") or "0x0"
     up = bool(int(flags, 16) & 1) if re.fullmatch(r"0x[0-9a-f]+", flags) else False
-    origin = f"host.json {nic.key}.leaf_port"
+    origin = server.origin(f"{nic.key}.leaf_port", "the other NICs on this server")
     if up:
         remedy = f"cable, module, or {nic.leaf} {nic.leaf_port}: is it up, with the same speed and FEC?"
         yield failed("up, without a carrier", f"a link to {nic.leaf} {nic.leaf_port}", origin, remedy)
     else:
         yield failed("down", "up", origin, f"sudo ip link set {nic.netdev} up; sudo netplan apply")
+
+
+def _spare(server: Server, nic: WantedNic) -> str:
+    """Return a reason if a port without a carrier is one that no one uses, compared with the other ports; else an empty string."""
+    like = [other for other in server.nics if other.model == nic.model and other is not nic]
+    if any(_carrier(server, other) for other in like):
+        return ""
+    others = any(_carrier(server, other) for other in server.nics)
+    return f"no {nic.model} here has a carrier, and NICs of other kinds have" if others else ""
 
 
 @of_nic(
@@ -72,11 +85,22 @@ def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     now = server.machine.number(f"{_folder(nic)}/speed")
     if now is None or now <= 0:
         raise CannotTellError("the driver tells no speed")
+    if server.generic:
+        remedy = f"check breakout, speed and FEC of {nic.leaf} {nic.leaf_port}"
+        yield from alike(server, nic, lambda other: _speed(server, other), "{:g} Gbit/s".format, remedy=remedy)
+        return
     if now == nic.speed_gbps * 1000:
         yield ok(f"{now // 1000} Gbit/s")
     else:
         remedy = f"check breakout, speed and FEC of {nic.leaf} {nic.leaf_port}"
         yield failed(f"{now / 1000:g} Gbit/s", f"{nic.speed_gbps} Gbit/s", f"host.json {nic.key}.speed_gbps", remedy)
+
+
+def _speed(server: Server, nic: WantedNic) -> float:
+    now = server.machine.number(f"{_folder(nic)}/speed") if _carrier(server, nic) else None
+    if now is None or now <= 0:
+        raise CannotTellError("the driver tells no speed")
+    return now / 1000
 
 
 @of_nic(
@@ -89,6 +113,10 @@ def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the interface has the planned MTU."""
     now = server.machine.number(f"{_folder(nic)}/mtu")
+    if server.generic:
+        remedy = f"sudo ip link set {nic.netdev} mtu MTU, and the same in the files of netplan or NetworkManager"
+        yield from alike(server, nic, lambda other: server.machine.number(f"{_folder(other)}/mtu") or 0, remedy=remedy)
+        return
     if now == nic.plan.mtu:
         yield ok(now)
     else:
@@ -226,6 +254,7 @@ def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     how="lldpctl -f json0",
     source="host.json nics[].leaf, nics[].leaf_port; IEEE 802.1AB",
     unless=lambda _, nic: "" if nic.leaf else "the design names no leaf",
+    design=True,
 )
 def neighbor(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the LLDP neighbor is the planned switch port, known by any of its names."""
@@ -234,7 +263,7 @@ def neighbor(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     )
     planned = f"{nic.leaf} {nic.leaf_port}"
     elsewhere, unclear = "", ""
-    for announcement in _lldp(server, nic):
+    for announcement in announcements(server.machine, nic.netdev):
         seen = f"{announcement['name']} {announcement['port']}".strip()
         ours = _short(announcement["name"]) == _short(nic.leaf)
         clear, port = announced(ports, announcement["port"], announcement["kind"], announcement["descr"])
@@ -265,7 +294,9 @@ def _short(name: str) -> str:
 )
 def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the switch port's maximum frame size, sent by LLDP, holds the NIC's MTU and an Ethernet header."""
-    frame = next((announcement["mfs"] for announcement in _lldp(server, nic) if announcement["mfs"]), "")
+    frame = next(
+        (announcement["mfs"] for announcement in announcements(server.machine, nic.netdev) if announcement["mfs"]), ""
+    )
     if not frame.isdigit():
         yield not_applicable("the switch does not send its maximum frame size")
     elif int(frame) >= nic.plan.mtu + 18:
@@ -275,31 +306,36 @@ def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         yield failed(
             f"{frame} bytes",
             f"{nic.plan.mtu + 18} bytes or more",
-            f"host.json {nic.key}.mtu and an Ethernet header",
+            server.origin(f"{nic.key}.mtu and an Ethernet header", "this interface's MTU and an Ethernet header"),
             remedy,
         )
 
 
-def _lldp(server: Server, nic: WantedNic) -> list[dict[str, str]]:
-    """Return the name, port and maximum frame size of each LLDP neighbor of a NIC. Raises CannotTellError if there is none."""
-    document = server.machine.rows("lldpctl", "-f", "json0")
-    announcements: list[dict[str, str]] = []
+def announcements(machine: Machine, netdev: str) -> list[dict[str, str]]:
+    """Return what each LLDP neighbor of an interface announces. Raises CannotTellError if there is no neighbor.
+
+    Keys: ``name`` and ``system`` of the switch, ``port``, the ``kind`` of the port's name, ``descr`` of the port, and
+    ``mfs``, the maximum frame size.
+    """
+    document = machine.rows("lldpctl", "-f", "json0")
+    neighbors: list[dict[str, str]] = []
     for interface in _inside(_inside(document, "lldp"), "interface"):
-        if interface.get("name") == nic.netdev:
+        if interface.get("name") == netdev:
             chassis, port = _inside([interface], "chassis"), _inside([interface], "port")
             kind = next((str(inner["type"]) for inner in _inside(port, "id") if "type" in inner), "")
-            announcements.append(
+            neighbors.append(
                 {
                     "name": _value(chassis, "name"),
+                    "system": _value(chassis, "descr"),
                     "port": _value(port, "id"),
                     "kind": kind,
                     "descr": _value(port, "descr"),
                     "mfs": _value(port, "mfs"),
                 }
             )
-    if not announcements:
+    if not neighbors:
         raise CannotTellError("no LLDP neighbor is heard: is lldpd running here, and LLDP of the firmware off?")
-    return announcements
+    return neighbors
 
 
 def _inside(parents: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:

@@ -15,12 +15,12 @@ from ..entries import Route, Rule, route_of, rule_of
 from ..kernel import Kernel, command_line
 from ..machine import CannotTellError, objects
 from ..readiness import address_of
-from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
+from .outcome import alike, failed, not_applicable, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..host_file import Address, PathAddress
+    from ..host_file import Address, PathAddress, Prefix
     from ..machine import Machine
     from ..strays import Stray
     from .outcome import Outcome
@@ -57,6 +57,9 @@ def _without(nic: WantedNic, version: int) -> str:
 )
 def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the NIC has the address of each path."""
+    if server.generic:
+        yield from _usable_addresses(server, nic)
+        return
     path_addresses = [address_of(path, _shown(server, nic)) for path in nic.plan.paths]
     missing = [why for address, why in path_addresses if address is None]
     if missing:
@@ -68,12 +71,29 @@ def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         yield ok(f"{len(path_addresses)} addresses")
 
 
+def _usable_addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Check the addresses of a NIC without a design: none is a duplicate, and there are as many as on NICs of its kind."""
+
+    def read(other: WantedNic) -> tuple[int, int]:
+        shown = [row for row in _shown(server, other) if row.get("scope", "global") == "global" and "local" in row]
+        return tuple(sum(str(row.get("family")) == family for row in shown) for family in ("inet", "inet6"))  # type: ignore[return-value]
+
+    duplicates = [str(row.get("local")) for row in _shown(server, nic) if row.get("dadfailed")]
+    if duplicates:
+        remedy = f"find the other owner: ip neigh show on the peers; then sudo ip addr del ADDRESS dev {nic.netdev}"
+        yield failed(f"{', '.join(duplicates)}: another server has it", "an address of its own", "RFC 4862", remedy)
+        return
+    remedy = "sudo netplan apply; does the switch port send router advertisements?"
+    yield from alike(server, nic, read, lambda pair: f"{pair[0]} IPv4 and {pair[1]} IPv6 addresses", remedy=remedy)
+
+
 @of_nic(
     "host-stray-addresses",
     rule="The NIC has no address that is not planned.",
     why="NCCL and MPI may take a stray address, of IPv4 above all, for the network's, and its GID moves the others.",
     how="ip -j addr show",
     source="Thor2 guide, section 2.6, check 10 (GID index)",
+    design=True,
 )
 def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the NIC has no address outside the planned prefixes, and none inside them that belongs to another server."""
@@ -124,6 +144,7 @@ def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: Addr
     how="ip -j -N -d route show table all; ip -j -N -d rule show",
     source="host.json routes, rules; Thor2 guide, section 2.4 (source routing)",
     unless=lambda server: "" if server.plan.entries else "no route and no rule is planned",
+    design=True,
 )
 def routes(server: Server) -> Iterator[Outcome]:
     """Check that all planned routes and rules exist, compared in the same way as ``host apply`` does."""
@@ -166,6 +187,7 @@ def _kernel(server: Server) -> Kernel:
     why="The first rule that selects a packet chooses its table: traffic leaves by another NIC or color.",
     how="ip -j -N -d rule show",
     source="ip-rule(8); host.json rules, nics[].addresses",
+    design=True,
 )
 def stray_rules(server: Server) -> Iterator[Outcome]:
     """Check that no unplanned rule takes packets that a planned rule should take."""
@@ -181,6 +203,7 @@ def stray_rules(server: Server) -> Iterator[Outcome]:
     how="ip -j -N -d route show table all",
     source="host.json routes; ip-route(8)",
     unless=lambda server: "" if server.plan.entries else "no route and no rule is planned",
+    design=True,
 )
 def stray_routes(server: Server) -> Iterator[Outcome]:
     """Check that the planned routing tables have no other routes."""
@@ -225,6 +248,7 @@ def _strays(entries: list[Stray], origin: str) -> Iterator[Outcome]:
     how="/proc/sys/net/ipv6/conf/NIC/{accept_ra,forwarding,disable_ipv6,addr_gen_mode}",
     source="Linux, Documentation/networking/ip-sysctl (accept_ra); RFC 4862",
     unless=lambda _, nic: _without(nic, 6),
+    design=True,
 )
 def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that IPv6 is on. If the kernel is to handle router advertisements, check that it accepts them."""
@@ -258,11 +282,18 @@ def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     why="Otherwise one NIC answers for all, and the traffic of eight comes in by one.",
     how="/proc/sys/net/ipv4/conf/{all,NIC}/{arp_ignore,arp_announce,rp_filter}",
     source="Thor2 guide, section 2.4 (arp_ignore 2, arp_announce 1)",
-    unless=lambda _, nic: _without(nic, 4),
+    unless=lambda server, nic: "" if server.generic else _without(nic, 4),
 )
 def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check the ARP settings and ``rp_filter`` of IPv4 NICs; the kernel uses the larger of ``all`` and the interface's own value."""
-    own_prefixes = {path.prefix for path in nic.plan.paths if path.prefix.version == 4}
+    if server.generic and not _subnets(server, nic):
+        yield not_applicable("it has no IPv4 address")
+        return
+    own_prefixes = (
+        _subnets(server, nic)
+        if server.generic
+        else {path.prefix for path in nic.plan.paths if path.prefix.version == 4}
+    )
     values: dict[str, int] = {}
     for name in ("arp_ignore", "arp_announce", "rp_filter"):
         both = [server.machine.number(f"{_SYSCTL}/ipv4/conf/{interface}/{name}") for interface in ("all", nic.netdev)]
@@ -270,11 +301,13 @@ def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
             raise CannotTellError(f"the kernel shows no {name} of it")
         values[name] = max(value for value in both if value is not None)
     shared = any(
-        other is not nic and own_prefixes & {path.prefix for path in other.plan.paths} for other in server.nics
+        other is not nic
+        and own_prefixes & (_subnets(server, other) if server.generic else {path.prefix for path in other.plan.paths})
+        for other in server.nics
     )
     wanted = {"arp_ignore": 1, "arp_announce": 1} if shared else {}
     wrong = [name for name, least in wanted.items() if values[name] < least]
-    wrong += ["rp_filter"] if values["rp_filter"] == 1 else []
+    wrong += ["rp_filter"] if values["rp_filter"] == 1 and (shared or not server.generic) else []
     seen = ", ".join(f"{name} {value}" for name, value in values.items())
     if wrong:
         right = {"arp_ignore": 2, "arp_announce": 1, "rp_filter": 2}
@@ -283,6 +316,15 @@ def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         yield failed(seen, should, "Thor2 guide, section 2.4", remedy)
     else:
         yield ok(seen)
+
+
+def _subnets(server: Server, nic: WantedNic) -> set[Prefix]:
+    """Return the IPv4 subnets of the addresses that an interface has."""
+    return {
+        ipaddress.ip_network(f"{row['local']}/{row['prefixlen']}", strict=False)
+        for row in _shown(server, nic)
+        if row.get("family") == "inet" and "local" in row and "prefixlen" in row
+    }
 
 
 @of_server(
@@ -349,6 +391,7 @@ _NETWORK_MANAGER = (
     why="A flap of a few seconds otherwise takes the GIDs that queue pairs are bound to, and jobs end.",
     how="/run/systemd/netif/links/N and the .network file that it names; /run/NetworkManager/devices/N and NetworkManager --print-config",
     source="systemd.network(5), IgnoreCarrierLoss; NetworkManager.conf(5), ignore-carrier",
+    design=True,
 )
 def carrier(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the daemon that manages the NIC keeps its addresses, routes and rules when the carrier is lost."""

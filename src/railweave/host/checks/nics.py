@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError, objects
 from . import outcome
-from .outcome import failed, of_nic, of_server, ok, warning
+from .outcome import WARNING, alike, failed, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ..machine import Machine
     from .outcome import Outcome
@@ -30,6 +30,9 @@ def present(server: Server) -> Iterator[Outcome]:
     """Check that each planned interface exists. An interface with another name is recognized by its MAC address."""
     machine = server.machine
     there = machine.names("/sys/class/net")
+    if server.generic:
+        yield from _functions(server)
+        return
     for nic in server.nics:
         if nic.netdev in there:
             yield ok("there", nic.netdev)
@@ -45,6 +48,39 @@ def present(server: Server) -> Iterator[Outcome]:
         )
 
 
+_PCI = "/sys/bus/pci/devices"
+
+
+def _functions(server: Server) -> Iterator[Outcome]:
+    """Check that every network function like those of RDMA devices has an RDMA device. This is the check without a design."""
+    machine = server.machine
+    with_rdma = {
+        address
+        for device in machine.names("/sys/class/infiniband")
+        for address in outcome.pci_chain(machine, f"/sys/class/infiniband/{device}/device")[-1:]
+    }
+
+    def identity(address: str) -> tuple[str | None, ...]:
+        return tuple(machine.readable(f"{_PCI}/{address}/{name}") for name in ("vendor", "device"))
+
+    kinds = {identity(address) for address in with_rdma}
+    functions = [
+        name
+        for name in machine.names(_PCI)
+        if (machine.readable(f"{_PCI}/{name}/class") or "").startswith("0x0200")
+        and (identity(name) in kinds or identity(name)[0] == "0x15b3")
+        and not machine.real(f"{_PCI}/{name}/physfn")
+    ]
+    lost = [name for name in functions if name not in with_rdma]
+    remedy = "dmesg | grep PCI-ADDRESS; lspci -s PCI-ADDRESS (rev ff: off the bus, power cycle); load its RDMA driver"
+    for name in lost:
+        yield failed("no RDMA device", "one", "the other NICs of its kind on this server", remedy, name)
+    if not with_rdma:
+        yield failed("no RDMA device at all", "one for each NIC", "/sys/class/infiniband", "see driver-loaded, log-nic")
+    elif not lost:
+        yield ok(f"{len(with_rdma)} NICs, each with an RDMA device")
+
+
 @of_nic(
     "nic-mac",
     rule="Each NIC has the MAC address that was delivered.",
@@ -52,6 +88,7 @@ def present(server: Server) -> Iterator[Outcome]:
     how="/sys/class/net/NIC/address",
     source="host.json nics[].mac, from the inventory",
     unless=lambda _, nic: "the inventory has no MAC address for it yet" if nic.plan.mac is None else "",
+    design=True,
 )
 def mac(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the interface has the planned MAC address."""
@@ -69,10 +106,14 @@ def mac(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     why="Checks, settings and counters go by the vendor's family; vfio or no driver means that the NIC was given away.",
     how="/sys/class/net/NIC/device/driver",
     source="host.json nics[].driver, from the hardware catalog",
-    unless=lambda _, nic: "" if nic.driver else "the design names no driver",
+    unless=lambda server, nic: "" if nic.driver or server.generic else "the design names no driver",
 )
 def driver(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the NIC uses the planned driver."""
+    if server.generic:
+        remedy = "load the driver of the other NICs: is this one given to a virtual machine?"
+        yield from alike(server, nic, lambda other: other.driver or "none", remedy=remedy)
+        return
     path = server.machine.real(f"/sys/class/net/{nic.netdev}/device/driver")
     seen = path.rpartition("/")[2] if path else "none"
     if seen == nic.driver:
@@ -129,6 +170,10 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
             remedy = f"update it with the vendor's tool to {wanted}, then reboot"
             yield failed(seen, wanted, f"host.json versions.{key}.{of}", remedy)
         return
+    if server.generic:
+        remedy = "bring the NICs of one kind to one version with the vendor's tool, then reboot"
+        yield from alike(server, nic, lambda other: _version(server, other, name), remedy=remedy, level=warning)
+        return
     others: dict[str, int] = {}
     for other in like:
         try:
@@ -151,11 +196,14 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
     how="mlxconfig -d PCI query (mstconfig), niccli --dev PCI nvm --getoption NAME [--scope FUNCTION]",
     source="Thor2 guide, section 2.2.4 and section 5.1, question 5; hardware catalog, firmware",
     root=True,
-    unless=lambda _, nic: "" if nic.flash else "no setting is planned for it",
+    unless=lambda server, nic: "" if nic.flash or (server.generic and nic.mlx5) else "no setting is planned for it",
 )
 def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check each planned setting in the NIC's flash. Settings that the tool does not show cannot be compared."""
     address = outcome.pci_of(server.machine, nic.netdev)
+    if server.generic:
+        yield from _flash_alike(server, nic)
+        return
     have = _mlx5_flash(server, address) if nic.mlx5 else _bnxt_flash(server, nic, address)
     different = [
         f"{name}={have[name]} (wanted {wanted})"
@@ -174,6 +222,33 @@ def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         raise CannotTellError(f"{'; '.join(why)} ({right} of {len(nic.flash)} planned settings are as planned)")
     else:
         yield ok(f"{len(nic.flash)} planned settings as planned")
+
+
+def _flash_alike(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare all settings in a NIC's flash with those of the NICs of its kind. This is the check without a design."""
+    settings = _mlx5_flash(server, outcome.pci_of(server.machine, nic.netdev))
+    if not settings:
+        raise CannotTellError("mlxconfig shows no settings")
+
+    def read(name: str) -> Callable[[WantedNic], object]:
+        def value(other: WantedNic) -> int | None:
+            return _mlx5_flash(server, outcome.pci_of(server.machine, other.netdev)).get(name)
+
+        return value
+
+    remedy = "sudo mlxconfig -d PCI set NAME=VALUE as on the other NICs, then reboot"
+    entries = [
+        (name, entry) for name in settings for entry in alike(server, nic, read(name), remedy=remedy, level=warning)
+    ]
+    if wrong := [(name, entry) for name, entry in entries if entry.verdict == WARNING]:
+        seen = "; ".join(f"{name} is {entry.seen}, not {entry.wanted}" for name, entry in wrong[:_MOST_NAMED])
+        more = f"; and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
+        yield warning(seen + more, "the same settings on all", wrong[0][1].origin, remedy)
+    else:
+        yield ok(f"{len(settings)} settings as on the other NICs of its kind")
+
+
+_MOST_NAMED = 6
 
 
 def _mlx5_flash(server: Server, address: str) -> dict[str, int | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..machine import CannotTellError
 
@@ -44,6 +44,11 @@ def gpu_addresses(machine: Machine, vendor: str) -> list[str]:
         return [name for name in of_vendor if (machine.text(f"{folder}/{name}/class") or "").startswith(classes)]
 
     return machine.once(("GPUs", vendor), addresses)
+
+
+def shared_bridges(chain: list[str], other: list[str]) -> int:
+    """Return the number of bridges that two devices have in common. ``chain``, ``other``: the results of ``pci_chain``."""
+    return next((i for i, (a, b) in enumerate(zip(chain, other)) if a != b), min(len(chain), len(other)))
 
 
 def lspci(machine: Machine) -> dict[str, str]:
@@ -143,6 +148,48 @@ def not_seen(why: str, of: str = "") -> Outcome:
     return Outcome(NOT_SEEN, why, of=of)
 
 
+def alike(
+    server: Server,
+    nic: WantedNic,
+    read: Callable[[WantedNic], object],
+    shown: Callable[[Any], str] = str,
+    *,
+    remedy: str,
+    level: Callable[..., Outcome] | None = None,
+) -> Iterator[Outcome]:
+    """Compare a NIC with the other NICs of its kind on this server. This is the check of a server without a design.
+
+    - ``read``: the value of a NIC; it may raise CannotTellError, which for the NIC itself means that the value is not
+      seen.
+    - ``shown``: the value as text.
+    - ``level``: makes the outcome for a NIC that differs; by default ``failed``.
+
+    The value of more than half of the NICs is right. If no value has more than half, all NICs get a warning.
+    """
+    have = read(nic)
+    values: list[object] = []
+    for other in server.nics:
+        if other.model == nic.model and other is not nic:
+            try:
+                values.append(read(other))
+            except CannotTellError:
+                continue
+    if not values:
+        yield not_applicable(f"{shown(have)}; no other {nic.model} here to compare with")
+        return
+    values.append(have)
+    most = max(values, key=values.count)
+    agree, of = values.count(most), len(values)
+    origin = "the other NICs of its kind on this server"
+    if agree * 2 <= of:
+        seen = f"{shown(have)}; the {of} NICs of this kind have {len({shown(value) for value in values})} values"
+        yield warning(seen, "one value on all of them", origin, remedy)
+    elif have == most:
+        yield ok(f"{shown(have)}, as on {agree} of {of} NICs of this kind")
+    else:
+        yield (level or failed)(shown(have), f"{shown(most)}, as on {agree} of {of} NICs of this kind", origin, remedy)
+
+
 @dataclass(frozen=True)
 class Check:
     """A check of the server or of each planned NIC.
@@ -155,6 +202,7 @@ class Check:
     - ``root``: True if the check sees less, or nothing, without root.
     - ``unless``: a function with the same arguments that is called first. If it returns a reason, the check does not
       apply.
+    - ``design``: True if the check only compares with ``host.json``. Such a check does not run without a design.
     """
 
     id: str
@@ -167,6 +215,7 @@ class Check:
     per_nic: bool
     look: Callable[..., Iterator[Outcome]] = field(compare=False)
     unless: Callable[..., str] | None = field(default=None, compare=False)
+    design: bool = False
 
 
 ALL: dict[str, Check] = {}
@@ -182,11 +231,12 @@ def of_server(
     source: str,
     root: bool = False,
     unless: Callable[[Server], str] | None = None,
+    design: bool = False,
 ) -> Callable[[Callable[[Server], Iterator[Outcome]]], Callable[[Server], Iterator[Outcome]]]:
     """Return a decorator that registers a function as a check of the whole server."""
 
     def enter(look: Callable[[Server], Iterator[Outcome]]) -> Callable[[Server], Iterator[Outcome]]:
-        _enter(Check(name, _subject(look), rule, why, how, source, root, False, look, unless))
+        _enter(Check(name, _subject(look), rule, why, how, source, root, False, look, unless, design))
         return look
 
     return enter
@@ -201,13 +251,14 @@ def of_nic(
     source: str,
     root: bool = False,
     unless: Callable[[Server, WantedNic], str] | None = None,
+    design: bool = False,
 ) -> Callable[[Callable[[Server, WantedNic], Iterator[Outcome]]], Callable[[Server, WantedNic], Iterator[Outcome]]]:
     """Return a decorator that registers a function as a check of each planned NIC that is present."""
 
     def enter(
         look: Callable[[Server, WantedNic], Iterator[Outcome]],
     ) -> Callable[[Server, WantedNic], Iterator[Outcome]]:
-        _enter(Check(name, _subject(look), rule, why, how, source, root, True, look, unless))
+        _enter(Check(name, _subject(look), rule, why, how, source, root, True, look, unless, design))
         return look
 
     return enter

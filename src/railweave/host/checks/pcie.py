@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError
 from . import outcome
-from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
+from .outcome import failed, failed_or_ok, not_applicable, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         yield failed(
             f"{now:g} GT/s x{width}, {gbps:.0f} Gbit/s",
             f"{nic.speed_gbps} Gbit/s",
-            f"host.json {nic.key}.speed_gbps",
+            server.origin(f"{nic.key}.speed_gbps", "the speed of its port"),
             remedy,
         )
     else:
@@ -240,7 +240,13 @@ def _gpus(server: Server) -> list[str]:
 
 def _no_pairs(server: Server) -> str:
     beside = server.gpus and any(nic.plan.gpu is not None for nic in server.nics)
-    return "" if beside else "the plan puts no NIC beside a GPU"
+    return (
+        ""
+        if beside
+        else "no NIC here shares a PCIe switch with a GPU"
+        if server.generic
+        else "the plan puts no NIC beside a GPU"
+    )
 
 
 @of_server(
@@ -254,6 +260,9 @@ def _no_pairs(server: Server) -> str:
 def pairs(server: Server) -> Iterator[Outcome]:
     """Check that each NIC is behind the same PCIe bridge as its GPU. If NICs are in a wrong order, the remedy shows the right one."""
     machine, gpus = server.machine, _gpus(server)
+    if server.generic:
+        yield _as_many_beside(server)
+        return
     wanted = [nic for nic in server.nics if nic.plan.gpu is not None]
     if len(gpus) < server.gpus:
         raise CannotTellError(f"{len(gpus)} of {server.gpus} GPUs are on the PCI bus")
@@ -264,7 +273,7 @@ def pairs(server: Server) -> Iterator[Outcome]:
         chain = outcome.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device")
         if not chain:
             continue  # nic-present says so
-        shared = [_shared(chain, chain_of[gpu]) for gpu in gpus]
+        shared = [outcome.shared_bridges(chain, chain_of[gpu]) for gpu in gpus]
         best = max(shared)
         right[nic.netdev] = [i for i, count in enumerate(shared) if count == best and best > 1]
         if best <= 1:
@@ -286,9 +295,24 @@ def pairs(server: Server) -> Iterator[Outcome]:
         )
 
 
-def _shared(chain: list[str], other: list[str]) -> int:
-    """Return the number of bridges that two devices have in common. ``chain``, ``other``: the results of ``pci_chain``."""
-    return next((i for i, (a, b) in enumerate(zip(chain, other)) if a != b), min(len(chain), len(other)))
+def _as_many_beside(server: Server) -> Outcome:
+    """Compare how many NICs share a PCIe switch with each GPU. This is the check without a design.
+
+    A GPU with fewer NICs than most GPUs shows a NIC that is missing, or in a slot of another switch.
+    """
+    machine = server.machine
+    chains = [outcome.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device") for nic in server.nics]
+    beside: dict[str, int] = {}
+    for gpu in _gpus(server):
+        gpu_chain = outcome.pci_chain(machine, f"/sys/bus/pci/devices/{gpu}")
+        shared = [outcome.shared_bridges(chain, gpu_chain) for chain in chains]
+        beside[gpu] = sum(count > 1 for count in shared)
+    counts = list(beside.values())
+    most = max(sorted(set(counts), reverse=True), key=counts.count)
+    fewer = [f"GPU {index} ({gpu}): {count}" for index, (gpu, count) in enumerate(beside.items()) if count < most]
+    remedy = "is a NIC off the bus, or in another slot? lspci -D -nn | grep -i ether; dmesg | grep -i pcieport"
+    wanted = f"{most}, as for {counts.count(most)} of {len(counts)} GPUs"
+    return failed_or_ok(fewer, f"{most} NICs for each GPU", wanted, "the other GPUs on this server", remedy)
 
 
 def _mapping(server: Server, right: dict[str, list[int]]) -> str:
@@ -342,7 +366,10 @@ def numa(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     )
     if near is not None and near >= 0 and near != node:
         yield warning(
-            f"node {node}, GPU {gpu} on node {near}", "the same", f"host.json {nic.key}.gpu", "see gpu-nic-pairs"
+            f"node {node}, GPU {gpu} on node {near}",
+            "the same",
+            server.origin(f"{nic.key}.gpu", "the GPU behind the same PCIe switch"),
+            "see gpu-nic-pairs",
         )
     else:
         yield ok(f"node {node}")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..machine import CannotTellError
 from . import outcome
-from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
+from .outcome import alike, failed, not_applicable, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from .outcome import Outcome
     from .server import Server, Traffic, WantedNic
@@ -152,6 +152,99 @@ def _known(value: T | None, tool: str, setting: str) -> T:
     return value
 
 
+_ALIKE = "set all NICs of one kind alike: mlnx_qos -i NIC, niccli --dev PCI qos, or dcb; a design gives nic-qos.sh"
+
+
+def _part(server: Server, name: str, setting: str) -> Callable[[WantedNic], object]:
+    """Return a function that returns a part of a NIC's QoS, and raises CannotTellError if the tool does not show the part."""
+
+    def read(nic: WantedNic) -> object:
+        qos = qos_of(server, nic)
+        return _known(getattr(qos, name), qos.tool, setting)
+
+    return read
+
+
+def _map(values: Mapping[Any, object]) -> str:
+    return ", ".join(f"{key}:{value}" for key, value in sorted(values.items())) or "none"
+
+
+def _dscps(values: Mapping[int, int]) -> str:
+    """Return a map of DSCPs as text, by priority, with ranges."""
+    texts: list[str] = []
+    for priority in sorted(set(values.values())):
+        members = sorted(dscp for dscp, value in values.items() if value == priority)
+        starts = [dscp for dscp in members if dscp - 1 not in members]
+        ends = [dscp for dscp in members if dscp + 1 not in members]
+        ranges = [str(start) if start == end else f"{start}-{end}" for start, end in zip(starts, ends)]
+        texts.append(f"DSCP {', '.join(ranges)} in priority {priority}")
+    return "; ".join(texts)
+
+
+def _on_for(priorities: Iterable[int]) -> str:
+    return f"on for {', '.join(map(str, sorted(priorities))) or 'none'}"
+
+
+def _pauses(server: Server, nic: WantedNic) -> bool:
+    try:
+        return bool(qos_of(server, nic).pause)
+    except CannotTellError:
+        return False
+
+
+def _congestion_control(server: Server, nic: WantedNic) -> dict[str, str]:
+    """Return the switches of congestion control of a NIC, by name. Raises CannotTellError if the driver shows none."""
+    machine = server.machine
+    if nic.mlx5:
+        folder = f"/sys/class/net/{nic.netdev}/ecn"
+        names = [
+            f"{side}/enable/{priority}"
+            for side in ("roce_np", "roce_rp")
+            for priority in machine.names(f"{folder}/{side}/enable")
+        ]
+        have = {name: machine.text(f"{folder}/{name}") or "" for name in names}
+    else:
+        text = machine.text(f"/sys/kernel/debug/bnxt_re/{outcome.pci_of(machine, nic.netdev)}/cc_config/enable_cc")
+        have = {"enable_cc": text} if text else {}
+    if not have:
+        raise CannotTellError("this driver does not show it")
+    return have
+
+
+def _mlx5_notification(server: Server, nic: WantedNic) -> list[int | None]:
+    folder = f"/sys/class/net/{nic.netdev}/ecn/roce_np"
+    debug = f"/sys/kernel/debug/mlx5/{outcome.pci_of(server.machine, nic.netdev)}/cc_params"
+    return [
+        _either(server, f"{folder}/cnp_dscp", f"{debug}/np_cnp_dscp"),
+        _either(server, f"{folder}/cnp_802p_prio", f"{debug}/np_cnp_prio"),
+    ]
+
+
+def _notification_of(server: Server, nic: WantedNic) -> Sequence[int | None]:
+    have = _mlx5_notification(server, nic)
+    if not nic.mlx5 or None in have:
+        raise CannotTellError("this driver does not show it")
+    return have
+
+
+def _dscp_and_priority(pair: Sequence[int | None]) -> str:
+    return f"DSCP {pair[0]}, priority {pair[1]}"
+
+
+def _traffic_class(server: Server, nic: WantedNic) -> str | None:
+    return server.machine.text(f"/sys/class/infiniband/{nic.rdma}/tc/{nic.plan.rdma_port}/traffic_class")
+
+
+def _adaptive(server: Server, nic: WantedNic) -> bool:
+    machine = server.machine
+    tool = next((name for name in ("mlxreg", "mstreg") if machine.has(name)), "mstreg")
+    text = machine.output(tool, "-d", outcome.pci_of(machine, nic.netdev), "--reg_name", "ROCE_ACCL", "--get")
+    match = re.search(r"^adaptive_routing_forced_en\s*\|\s*(0x[0-9a-fA-F]+|\d+)", text, re.MULTILINE)
+    if not match:
+        raise CannotTellError("the firmware has no adaptive_routing_forced_en")
+    return int(match[1], 0) != 0
+
+
 @of_nic(
     "qos-trust",
     rule="The NIC sorts packets by their DSCP.",
@@ -161,6 +254,9 @@ def _known(value: T | None, tool: str, setting: str) -> T:
 )
 def trust(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the NIC trusts DSCP."""
+    if server.generic:
+        yield from alike(server, nic, _part(server, "trust", "a DSCP map"), remedy=_ALIKE)
+        return
     _wanted(nic)
     qos = qos_of(server, nic)
     seen = _known(qos.trust, qos.tool, "a DSCP map")
@@ -180,6 +276,9 @@ def trust(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that each DSCP has the planned priority."""
+    if server.generic:
+        yield from alike(server, nic, _part(server, "priority_of", "a DSCP map"), _dscps, remedy=_ALIKE)
+        return
     wanted, qos = _wanted(nic), qos_of(server, nic)
     have = _known(qos.priority_of, qos.tool, "a DSCP map")
     pairs = {wanted.cnp_dscp: wanted.cnp_priority}
@@ -214,6 +313,9 @@ def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that PFC is on for exactly the planned priorities."""
+    if server.generic:
+        yield from alike(server, nic, _part(server, "pause", "PFC"), _on_for, remedy=_ALIKE)
+        return
     wanted, qos = _wanted(nic), qos_of(server, nic)
     have = _known(qos.pause, qos.tool, "PFC")
     right = wanted.paused
@@ -236,6 +338,7 @@ def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         if nic.mlx5 and nic.cable_m and nic.traffic is not None and nic.traffic.paused
         else "only mlx5 goes by a length, where a class is paused and the cable's length is planned"
     ),
+    design=True,
 )
 def cable_length(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the cable length configured in the driver is at least the planned length."""
@@ -257,6 +360,18 @@ def cable_length(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check the traffic classes, their scheduling and their bandwidth shares."""
+    if server.generic:
+        parts = [
+            _part(server, name, "traffic classes and their shares") for name in ("class_of", "kind_of", "share_of")
+        ]
+        yield from alike(
+            server,
+            nic,
+            lambda other: tuple(read(other) for read in parts),
+            lambda values: f"classes {_map(values[0])}; scheduling {_map(values[1])}; shares {_map(values[2])}",
+            remedy=_ALIKE,
+        )
+        return
     wanted, qos = _wanted(nic), qos_of(server, nic)
     classes = _known(qos.class_of, qos.tool, "traffic classes")
     kinds = _known(qos.kind_of, qos.tool, "how classes are scheduled")
@@ -310,7 +425,9 @@ def global_pause(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     on = [direction for direction in ("RX", "TX") if have.get(direction) == "on"]
     if not any(direction in have for direction in ("RX", "TX")):
         raise CannotTellError("ethtool shows no pause settings")
-    if on:
+    if server.generic and on and not _pauses(server, nic):
+        yield ok(f"on for {' and '.join(on)}, and PFC is off")
+    elif on:
         yield failed(
             f"on for {' and '.join(on)}", "off", "IEEE 802.1Qbb", f"sudo ethtool -A {nic.netdev} rx off tx off"
         )
@@ -329,6 +446,9 @@ def global_pause(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that congestion control is on or off for each priority as designed."""
+    if server.generic:
+        yield from alike(server, nic, lambda other: _congestion_control(server, other), _map, remedy=_ALIKE)
+        return
     wanted, machine = _wanted(nic), server.machine
     should: dict[str, bool] = {}
     if nic.mlx5:
@@ -375,12 +495,15 @@ def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check the DSCP and the priority of congestion notification packets."""
+    if server.generic and nic.bnxt:
+        yield not_applicable("one file has it for all NICs of the family")
+        return
+    if server.generic:
+        yield from alike(server, nic, lambda other: _notification_of(server, other), _dscp_and_priority, remedy=_ALIKE)
+        return
     wanted, machine = _wanted(nic), server.machine
     if nic.mlx5:
-        folder = f"/sys/class/net/{nic.netdev}/ecn/roce_np"
-        debug = f"/sys/kernel/debug/mlx5/{outcome.pci_of(machine, nic.netdev)}/cc_params"
-        have = [_either(server, f"{folder}/cnp_dscp", f"{debug}/np_cnp_dscp")]
-        have.append(_either(server, f"{folder}/cnp_802p_prio", f"{debug}/np_cnp_prio"))
+        have = _mlx5_notification(server, nic)
     elif nic.bnxt:
         text = machine.text("/etc/bnxt_re/bnxt_re.conf")
         values = dict(re.findall(r"^(\w+)=(\S+)", text or "", re.MULTILINE))
@@ -393,7 +516,7 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     if None in have:
         raise CannotTellError("this driver does not show it")
     right = [wanted.cnp_dscp, wanted.cnp_priority]
-    seen, should = (f"DSCP {pair[0]}, priority {pair[1]}" for pair in (have, right))
+    seen, should = map(_dscp_and_priority, (have, right))
     if have == right:
         yield ok(seen)
     else:
@@ -407,6 +530,7 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     how="/etc/bnxt_re/bnxt_re.conf",
     source="Thor2 guide, section 2.2.1.3; host.json driver_files",
     unless=lambda server: "" if server.driver_files else "no driver reads such a file here",
+    design=True,
 )
 def driver_file(server: Server) -> Iterator[Outcome]:
     """Check that every setting in the driver's files is as planned, and that no other setting is present."""
@@ -444,11 +568,14 @@ def _either(server: Server, path: str, other: str) -> int | None:
 )
 def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check the traffic class that the driver sets for all queue pairs, if the driver has such a setting."""
-    wanted = _wanted(nic)
-    text = server.machine.text(f"/sys/class/infiniband/{nic.rdma}/tc/{nic.plan.rdma_port}/traffic_class")
+    text = _traffic_class(server, nic)
     if text is None:
         yield not_applicable("this driver has none for all queue pairs; NCCL_IB_TC sets it for jobs")
         return
+    if server.generic:
+        yield from alike(server, nic, lambda other: _traffic_class(server, other), remedy=_ALIKE)
+        return
+    wanted = _wanted(nic)
     numbers = outcome.list_of_numbers(text)
     origin = f"host.json fabrics.{nic.plan.fabric}.roce.traffic_class"
     if wanted.others:
@@ -478,14 +605,11 @@ def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def adaptive_routing(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that adaptive routing in the NIC's register is on or off as designed."""
-    wanted, machine = _wanted(nic), server.machine
-    tool = next((name for name in ("mlxreg", "mstreg") if machine.has(name)), "mstreg")
-    text = machine.output(tool, "-d", outcome.pci_of(machine, nic.netdev), "--reg_name", "ROCE_ACCL", "--get")
-    match = re.search(r"^adaptive_routing_forced_en\s*\|\s*(0x[0-9a-fA-F]+|\d+)", text, re.MULTILINE)
-    if not match:
-        raise CannotTellError("the firmware has no adaptive_routing_forced_en")
-    on = int(match[1], 0) != 0
     say = {True: "on", False: "off"}
+    if server.generic:
+        yield from alike(server, nic, lambda other: _adaptive(server, other), say.__getitem__, remedy=_ALIKE)
+        return
+    wanted, on = _wanted(nic), _adaptive(server, nic)
     if on == wanted.adaptive_routing:
         yield ok(say[on])
     else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import TYPE_CHECKING
 
 from ..gids import DEVICES, V2, devices, of_port
-from ..machine import CannotTellError
+from ..machine import CannotTellError, objects
 from . import outcome
-from .outcome import failed, of_nic, ok
+from .outcome import failed, not_applicable, of_nic, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,10 @@ def port(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     state, layer = (server.machine.text(f"{_port(nic)}/{attribute}") or "" for attribute in ("state", "link_layer"))
     if not state:
         raise CannotTellError(f"the kernel shows no port {nic.plan.rdma_port} of it")
-    origin = f"host.json {nic.key}.rdma_port"
+    origin = server.origin(f"{nic.key}.rdma_port", "a NIC for RoCE")
+    if server.generic and machine_dark(server, nic):
+        yield not_applicable("no carrier: see link-carrier")
+        return
     if layer and layer != "Ethernet":
         yield failed(layer, "Ethernet", origin, "sudo ./nic-nvm.sh apply (LINK_TYPE), then reboot")
     elif "ACTIVE" not in state:
@@ -84,6 +88,9 @@ def port(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that each path's address is a RoCE v2 GID of the NIC, found by its value and never by its index."""
     _there(server, nic)
+    if server.generic:
+        yield _addresses_as_gids(server, nic)
+        return
     of_paths = [
         gid for gid in of_port(server.machine, nic.rdma, nic.plan.rdma_port, nic.plan) if gid.path and gid.type == V2
     ]
@@ -103,6 +110,37 @@ def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     yield failed(seen, f"{len(nic.plan.paths)} RoCE v2 GIDs", f"host.json {nic.key}.addresses", remedy)
 
 
+def machine_dark(server: Server, nic: WantedNic) -> bool:
+    """Return whether the NIC has no carrier."""
+    return server.machine.readable(f"/sys/class/net/{nic.netdev}/carrier") != "1"
+
+
+def _addresses_as_gids(server: Server, nic: WantedNic) -> Outcome:
+    """Check that each global address of the interface is a RoCE v2 GID. This is the check without a design."""
+    addresses = [
+        ipaddress.ip_address(str(entry["local"]))
+        for row in server.machine.rows("ip", "-j", "addr", "show")
+        if row.get("ifname") == nic.netdev
+        for entry in objects(row.get("addr_info"))
+        if "local" in entry and entry.get("scope", "global") == "global"
+    ]
+    there = of_port(server.machine, nic.rdma, nic.plan.rdma_port, None)
+    v2 = {gid.address for gid in there if gid.type == V2}
+    if not v2:
+        seen = f"{len(there)} GIDs, none of RoCE v2"
+        return failed(seen, "RoCE v2", "the RoCE mode of NCCL's routed networks", _ROCE_MODE)
+    here = {gid.address for gid in there if gid.type == V2 and gid.netdev in {"", nic.netdev}}
+    missing = [str(address) for address in addresses if not address.is_link_local and address not in here]
+    if missing:
+        seen = f"no RoCE v2 GID for {', '.join(missing)}"
+        remedy = "after a change of VRF, bond or name, reload the RDMA driver; see rdma-gid-order"
+        return failed(seen, "one for each address", f"ip addr show {nic.netdev}", remedy)
+    return ok(f"{len(v2)} of RoCE v2, each of {len(addresses)} addresses")
+
+
+_ROCE_MODE = "cma_roce_mode -d DEVICE -p 1 -m 2 (NVIDIA); RoCE v2 in the NIC's flash settings (niccli, mlxconfig)"
+
+
 @of_nic(
     "rdma-mtu",
     rule="RDMA sends packets of 4,096 bytes where the interface's MTU holds them.",
@@ -117,6 +155,13 @@ def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     match = re.search(r"active_mtu:\s+(\d+)", text)
     if not match:
         raise CannotTellError("ibv_devinfo prints no active_mtu")
+    if server.generic:
+        remedy = f"raise the MTU of {nic.netdev} and of the switches to 4,200 or more (9000 is usual)"
+        if int(match[1]) < 4096 and nic.speed_gbps >= 100 and not machine_dark(server, nic):
+            yield warning(f"{match[1]} bytes", "4096 bytes", "InfiniBand Architecture Specification", remedy)
+        else:
+            yield ok(f"{match[1]} bytes")
+        return
     wanted = next(size for size in (4096, 2048, 1024, 512, 256) if size + 90 <= nic.plan.mtu or size == 256)
     if int(match[1]) >= wanted:
         yield ok(f"{match[1]} bytes")

@@ -140,6 +140,7 @@ _ADDED = ("addresses", "routes", "routing-policy", "nameservers")
     how="/etc/netplan, /run/netplan, /lib/netplan",
     source="netplan(5); netplan-generate(8), on the order of files",
     root=True,
+    design=True,
 )
 def second_netplan(server: Server) -> Iterator[Outcome]:
     """Check that no other netplan file has settings for a planned NIC."""
@@ -217,6 +218,7 @@ def _matches(machine: Machine, nic: WantedNic, kind: str, text: str) -> bool:
     how="/etc/systemd/network, /run/systemd/network, /usr/lib/systemd/network; /etc/NetworkManager/system-connections",
     source="systemd.network(5), systemd.link(5), nm-settings-keyfile(5)",
     root=True,
+    design=True,
 )
 def second_networkd(server: Server) -> Iterator[Outcome]:
     """Check that no other .network or .link file, drop-in or connection applies to a planned NIC instead of railweave's."""
@@ -307,6 +309,7 @@ def _drop_ins(
     why="A drop-in counts more than the unit: the NICs' QoS is set at another time, by another program, or not at all.",
     how="/etc/systemd/system/UNIT.d and the same in /run and /usr/lib",
     source="systemd.unit(5), on drop-in files",
+    design=True,
 )
 def second_unit(server: Server) -> Iterator[Outcome]:
     """Check that railweave's units have no drop-ins and are not masked."""
@@ -330,6 +333,7 @@ def second_unit(server: Server) -> Iterator[Outcome]:
     how="/etc/sysctl.d, /run/sysctl.d, /usr/lib/sysctl.d, /etc/sysctl.conf",
     source="sysctl.d(5)",
     unless=lambda server: "" if server.sysctl else "none is planned",
+    design=True,
 )
 def second_sysctl(server: Server) -> Iterator[Outcome]:
     """Check that no file that is read after railweave's sets a planned kernel parameter to another value."""
@@ -354,6 +358,7 @@ def second_sysctl(server: Server) -> Iterator[Outcome]:
     why="The last name that a rule gives counts, and everything else names NICs.",
     how="/etc/udev/rules.d, /run/udev/rules.d, /usr/lib/udev/rules.d",
     source="udev(7)",
+    design=True,
 )
 def second_udev(server: Server) -> Iterator[Outcome]:
     """Check that no other udev rule sets the name or the MTU of a planned NIC."""
@@ -389,6 +394,7 @@ def _is_rule_of(machine: Machine, nic: WantedNic, line: str) -> bool:
     why="The NIC is there at this start, where the module was loaded before, and gone at the next.",
     how="/etc/modprobe.d, /run/modprobe.d, /usr/lib/modprobe.d",
     source="modprobe.d(5)",
+    design=True,
 )
 def second_modprobe(server: Server) -> Iterator[Outcome]:
     """Check that no modprobe file blacklists a module of the planned NICs or replaces it with a command."""
@@ -415,6 +421,7 @@ def second_modprobe(server: Server) -> Iterator[Outcome]:
     how="/etc/nccl.conf, /root/.nccl.conf",
     source="NCCL, environment variables (nccl.conf)",
     unless=lambda server: "" if server.environment else "no job is planned",
+    design=True,
 )
 def second_nccl(server: Server) -> Iterator[Outcome]:
     """Check that NCCL's own configuration files set no variable to a value that is not planned."""

@@ -121,6 +121,12 @@ class Server:
     advertisements_by: str
     driver_files: Mapping[str, Mapping[str, str]]
     earlier: Counters | None = None
+    generic: bool = False
+    """True if there is no design: ``discovery`` made this server of what the machine shows."""
+
+    def origin(self, place: str, without: str) -> str:
+        """Return the source of a wanted value: its place in host.json, or ``without`` if there is no design."""
+        return without if self.generic else f"host.json {place}"
 
 
 def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlier: Counters | None = None) -> Server:
@@ -279,7 +285,7 @@ def run(server: Server, checks: Iterable[Check]) -> list[Result]:
     A check of an absent NIC is not seen, unless ``nic-present`` is run too, which fails for this NIC. A check without an object is
     not applicable.
     """
-    checks = list(checks)
+    checks = [check for check in checks if not (server.generic and check.design)]
     there = set(server.machine.names("/sys/class/net"))
     told = any(check.id == "nic-present" for check in checks)
     tasks: list[tuple[Check, WantedNic | None]] = []

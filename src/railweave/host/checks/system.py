@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     why="Drivers are built for one kernel; after an unattended update they may be missing.",
     how="/proc/sys/kernel/osrelease",
     source="fabric file, hosts.versions.kernel",
+    design=True,
 )
 def kernel(server: Server) -> Iterator[Outcome]:
     """Check that the planned kernel release is running."""
@@ -41,6 +42,7 @@ def kernel(server: Server) -> Iterator[Outcome]:
     how="/proc/cmdline",
     source="Thor2 guide, section 2.3.2; host.json kernel_command_line",
     unless=lambda server: "" if server.command_line else "none is planned",
+    design=True,
 )
 def command_line(server: Server) -> Iterator[Outcome]:
     """Check that the kernel command line contains each planned parameter."""
@@ -67,15 +69,14 @@ def sysctl(server: Server) -> Iterator[Outcome]:
     """Check that each kernel parameter has its planned value."""
     for name, wanted in server.sysctl.items():
         now = server.machine.text("/proc/sys/" + name.replace(".", "/"))
+        origin = server.origin(f"sysctl.{name}", "Thor2 guide, section 2.6, check 17")
         if now is None:
-            yield warning(
-                "this kernel has none", wanted, f"host.json sysctl.{name}", "see the kernel's configuration", name
-            )
+            yield warning("this kernel has none", wanted, origin, "see the kernel's configuration", name)
         elif now.split() == str(wanted).split():
             yield ok(now, name)
         else:
             remedy = f"sudo sysctl -w {name}={wanted}; install sysctl.conf so that it stays"
-            yield failed(now, wanted, f"host.json sysctl.{name}", remedy, name)
+            yield failed(now, wanted, origin, remedy, name)
 
 
 @of_server(

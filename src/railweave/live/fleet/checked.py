@@ -15,6 +15,7 @@ from railweave.host.checks.outcome import NOT_SEEN
 from railweave.host.checks.server import chosen
 from railweave.host.failure import HostInputError
 from railweave.junit import document, suite, suites
+from railweave.live.fleet.alike import odd, shared_addresses, unlike
 from railweave.live.fleet.running import check as run_checks
 from railweave.model.catalog import in_force
 from railweave.outputs.rendering.host.host_json import host_json
@@ -24,7 +25,8 @@ from railweave.pages.table import Cell, Table, columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from railweave.live.fleet.running import Answer, Fleet, Reply, Verdict
+    from railweave.live.fleet.alike import OddServer, SharedAddress
+    from railweave.live.fleet.running import Answer, Fleet, Reply, Task, Verdict
 
 
 def matrix(
@@ -62,27 +64,17 @@ def verdict_cell(shown: str, verdict: str) -> Cell:
 
 
 BAD = ("failed", "warning")
-AGREE = 0.8
-"""The fraction of the servers of a model that must have the same value for the others to be reported as different."""
-
-TOLD_APART = (
-    "nic-firmware",
-    "nic-driver-version",
-    "gpu-driver",
-    "system-kernel",
-    "system-smt",
-    "job-library",
-    "system-numa-nodes",
-)
-"""The checks whose observed value (``seen``) should be the same on all servers of a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The location of a verdict: leaf and rail of a NIC, and the path color if the verdict is about one path."""
+    """The location of a verdict: leaf and rail of a NIC, and the path color if the verdict is about one path.
+
+    Without a design, the leaf is the switch that LLDP shows, and the rail is None.
+    """
 
     leaf: str
-    rail: int
+    rail: int | None
     color: str = ""
 
 
@@ -99,121 +91,110 @@ class SharedFailure:
     members: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OddServer:
-    """A server that differs from other servers of its model.
-
-    ``seen`` is its value; ``usual`` is the value that ``agree`` of ``of`` servers have.
-    """
-
-    server: str
-    check: str
-    seen: str
-    usual: str
-    agree: int
-    of: int
-
-
 def shared(
     answers: Sequence[Answer],
     places: Mapping[tuple[str, str], Place],
     tables: Mapping[tuple[str, int], Place] | None = None,
+    racks: Mapping[str, str] | None = None,
 ) -> list[SharedFailure]:
-    """Return, for each check with at least three failures, the leaf, rail, color or server that all its failures have in common, if there is one.
+    """Return, for each check with at least three failures, the parts that its failures have in common.
 
-    ``places``: by server and interface. ``tables``: by server and routing table, for verdicts that name a table. A part
-    is included only if the check fails there more often than it passes.
+    One part that all failures have in common is preferred to several parts. A part is a leaf, a rail, a color, a server, a rack, the firmware of a NIC or a BIOS version, in this order.
+
+    - ``places``: by server and interface.
+    - ``tables``: by server and routing table, for verdicts that name a table.
+    - ``racks``: the rack of each server, as far as known.
+
+    A part is included only if the check fails there more often than it passes. Firmware and BIOS are included only if
+    other servers with another version passed.
     """
+    parts = _parts(answers, places, tables or {}, racks or {})
+    members: dict[str, list[tuple[str, Verdict]]] = {}
+    for answer in answers:
+        for verdict in answer.verdicts:
+            if verdict.verdict in {*BAD, "ok"}:
+                members.setdefault(verdict.check, []).append((answer.server, verdict))
     failures: list[SharedFailure] = []
-    for check in dict.fromkeys(
-        verdict.check for answer in answers for verdict in answer.verdicts if verdict.verdict in BAD
-    ):
-        bad = _members(answers, check, BAD)
-        if len(bad) < 3:
-            continue
-        good = _members(answers, check, ("ok",))
-        for name, key in (("leaf", _leaf), ("rail", _rail), ("color", _color), ("server", _server)):
-            groups = Counter(key(*member, _place(*member, places, tables or {})) for member in bad)
-            group, count = groups.most_common(1)[0]
-            spared = sum(key(*member, _place(*member, places, tables or {})) == group for member in good)
-            if group and count == len(bad) and spared < count:
-                members = tuple(f"{server} {verdict.of}".strip() for server, verdict in bad)
-                failures.append(SharedFailure(check, f"{name} {group}", members))
-                break
+    for check, of_check in members.items():
+        bad = [member for member in of_check if member[1].verdict in BAD]
+        good = [member for member in of_check if member[1].verdict == "ok"]
+        left = bad
+        while len(left) >= _LEAST and (largest := _largest(left, good, parts, whole=left is bad)):
+            part, inside = largest
+            texts = tuple(f"{server} {verdict.of}".strip() for server, verdict in inside)
+            failures.append(SharedFailure(check, part, texts))
+            left = [member for member in left if member not in inside]
     return failures
 
 
-def _members(answers: Iterable[Answer], check: str, verdicts: tuple[str, ...]) -> list[tuple[str, Verdict]]:
-    return [
-        (answer.server, verdict)
+_LEAST = 3
+"""The number of failures from which a common part is looked for."""
+
+
+def _largest(
+    bad: list[tuple[str, Verdict]],
+    good: list[tuple[str, Verdict]],
+    parts: Mapping[str, Callable[[str, Verdict], str]],
+    *,
+    whole: bool,
+) -> tuple[str, list[tuple[str, Verdict]]] | None:
+    """Return the part that most failures have in common, with these failures; None if there is none.
+
+    ``whole``: accept a part with all failures even if some verdicts there are good. Another part must have no more than
+    one good verdict for each four failures.
+    """
+    best: tuple[str, list[tuple[str, Verdict]]] | None = None
+    for name, key in parts.items():
+        groups: dict[str, list[tuple[str, Verdict]]] = {}
+        for member in bad:
+            groups.setdefault(key(*member), []).append(member)
+        for group, inside in groups.items():
+            if not group or len(inside) < _LEAST or (best is not None and len(inside) <= len(best[1])):
+                continue
+            spared = sum(key(*member) == group for member in good)
+            enough = spared < len(inside) if whole and len(inside) == len(bad) else spared * 4 <= len(inside)
+            if enough and (name not in _VERSIONS or spared < len(good)):
+                best = (f"{name} {group}", inside)
+    return best
+
+
+_VERSIONS = ("NIC firmware", "BIOS")
+"""Parts that all servers may have in common. They explain a failure only if servers with another version passed."""
+
+
+def _parts(
+    answers: Sequence[Answer],
+    places: Mapping[tuple[str, str], Place],
+    tables: Mapping[tuple[str, int], Place],
+    racks: Mapping[str, str],
+) -> dict[str, Callable[[str, Verdict], str]]:
+    """Return, for each kind of part, a function that returns the part of a verdict on a server; empty if unknown."""
+    firmware = {
+        (answer.server, verdict.of): verdict.seen.partition(" ")[0].rstrip(",")
         for answer in answers
         for verdict in answer.verdicts
-        if verdict.check == check and verdict.verdict in verdicts
-    ]
+        if verdict.check == "nic-firmware"
+    }
+    bios = {answer.server: answer.facts.get("bios", "") for answer in answers}
 
+    def place(server: str, verdict: Verdict) -> Place:
+        named = re.search(r"\btable (\d+)", verdict.seen)
+        there = places.get((server, verdict.of)) or (tables.get((server, int(named[1]))) if named else None)
+        return there or Place("", None)
 
-def _place(
-    server: str, verdict: Verdict, places: Mapping[tuple[str, str], Place], tables: Mapping[tuple[str, int], Place]
-) -> Place | None:
-    """Return the location of a verdict: that of its interface, or of the first routing table that it names; None if unknown."""
-    named = re.search(r"\btable (\d+)", verdict.seen)
-    return places.get((server, verdict.of)) or (tables.get((server, int(named[1]))) if named else None)
+    def rail(server: str, verdict: Verdict) -> str:
+        number = place(server, verdict).rail
+        return "" if number is None else str(number)
 
-
-def _leaf(server: str, verdict: Verdict, place: Place | None) -> str:
-    del server, verdict
-    return place.leaf if place else ""
-
-
-def _rail(server: str, verdict: Verdict, place: Place | None) -> str:
-    del server, verdict
-    return str(place.rail) if place else ""
-
-
-def _color(server: str, verdict: Verdict, place: Place | None) -> str:
-    del server, verdict
-    return place.color if place else ""
-
-
-def _server(server: str, verdict: Verdict, place: Place | None) -> str:
-    del verdict, place
-    return server
-
-
-def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[OddServer]:
-    """Return the servers with an unusual version or setting. ``models``: the model of each server, by name.
-
-    A value is usual if at least four fifths of the servers of a model have it.
-    """
-    odd_servers: list[OddServer] = []
-    for check in TOLD_APART:
-        by_model: dict[str, dict[str, str]] = {}
-        for answer in answers:
-            seen = " and ".join(
-                sorted(
-                    {
-                        _plain(verdict)
-                        for verdict in answer.verdicts
-                        if verdict.check == check and verdict.verdict in {"ok", *BAD}
-                    }
-                )
-            )
-            if seen:
-                by_model.setdefault(models[answer.server], {})[answer.server] = seen
-        for seen_by in by_model.values():
-            usual, count = Counter(seen_by.values()).most_common(1)[0]
-            if len(seen_by) > 2 and count < len(seen_by) and count >= AGREE * len(seen_by):
-                odd_servers += [
-                    OddServer(server, check, seen, usual, count, len(seen_by))
-                    for server, seen in seen_by.items()
-                    if seen != usual
-                ]
-    return odd_servers
-
-
-def _plain(verdict: Verdict) -> str:
-    """Return the ``seen`` text of a verdict without the remark about the plan in parentheses."""
-    return verdict.seen.partition(" (")[0]
+    return {
+        "leaf": lambda server, verdict: place(server, verdict).leaf,
+        "rail": rail,
+        "color": lambda server, verdict: place(server, verdict).color,
+        "server": lambda server, _: server,
+        "rack": lambda server, _: racks.get(server, ""),
+        "NIC firmware": lambda server, verdict: firmware.get((server, verdict.of), ""),
+        "BIOS": lambda server, _: bios.get(server, ""),
+    }
 
 
 _MARKS = {"failed": "FAIL", "warning": "warn", NOT_SEEN: "?", "ok": "ok", "not applicable": "-"}
@@ -224,8 +205,8 @@ _MARKS = {"failed": "FAIL", "warning": "warn", NOT_SEEN: "?", "ok": "ok", "not a
 class VerdictGroup:
     """A verdict that several places share.
 
-    ``where``: the places. ``common``: the leaf, rail, color or server that all these places have in common; empty if
-    there is none.
+    ``where``: the places. ``common``: the part, such as a leaf, that all these places have in common; empty if there is
+    none.
     """
 
     verdict: str
@@ -236,6 +217,12 @@ class VerdictGroup:
     remedy: str
     common: str = ""
 
+    @property
+    def look(self) -> str:
+        """The advice to look at the common parts first."""
+        most = "most" if self.common.endswith(")") else "all"
+        return f"{most} of this check at {self.common}: look there first"
+
 
 @dataclass(frozen=True)
 class FleetCheckResult:
@@ -243,6 +230,8 @@ class FleetCheckResult:
 
     - ``subjects``: the subject of each check, by the check's id.
     - ``allowed``: the checks and subjects that are allowed not to read the values that they check.
+    - ``addresses``: the addresses that several servers have.
+    - ``generic``: True if there was no design. Then a server that differs from others of its kind is a failure.
     """
 
     network: str
@@ -251,6 +240,8 @@ class FleetCheckResult:
     odd: tuple[OddServer, ...]
     subjects: Mapping[str, str]
     allowed: frozenset[str] = frozenset()
+    addresses: tuple[SharedAddress, ...] = ()
+    generic: bool = False
 
     @property
     def silent(self) -> list[Answer]:
@@ -259,7 +250,12 @@ class FleetCheckResult:
 
     @property
     def good(self) -> bool:
-        """True if every server answered, no check failed, and every check that is not in ``allowed`` could read its values."""
+        """True if every server answered, no check failed, every check that is not in ``allowed`` could read its values, and no two servers have one address.
+
+        Without a design, also no server may differ from the others of its kind.
+        """
+        if self.addresses or (self.generic and self.odd):
+            return False
         failures = (v for answer in self.answers for v in answer.verdicts if v.verdict == "failed")
         return not self.silent and not any(failures) and not self.unseen
 
@@ -294,6 +290,8 @@ class FleetCheckResult:
             },
             "shared": [asdict(failure) for failure in self.shared],
             "odd": [asdict(odd_server) for odd_server in self.odd],
+            "addresses": [asdict(address) for address in self.addresses],
+            "generic": self.generic,
         }
 
     def to_text(self) -> str:
@@ -305,7 +303,7 @@ class FleetCheckResult:
                 f"  seen {finding.seen}; wanted {finding.wanted}",
             ]
             if finding.common:
-                lines.append(f"  all of this check at {finding.common}: look there first")
+                lines.append(f"  {finding.look}")
             lines += [f"  do {finding.remedy}", ""]
         for check, servers in self.unseen.items():
             lines.append(f"{NOT_SEEN}: {check}: {_first(servers)}")
@@ -315,8 +313,11 @@ class FleetCheckResult:
         """Return a summary in one sentence."""
         bad = sum(any(v.verdict == "failed" for v in answer.verdicts) for answer in self.answers)
         quiet = f", {len(self.silent)} did not answer" if self.silent else ""
+        twice = f", {counted(len(self.addresses), 'address', 'addresses')} on several servers" if self.addresses else ""
+        unlike = {odd_server.server for odd_server in self.odd}
+        twice += f", {len(unlike)} unlike the others" if self.generic and unlike else ""
         blind = f", {counted(len(self.unseen), 'check')} not seen on some" if self.unseen else ""
-        return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}{blind}"
+        return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}{twice}{blind}"
 
     def findings(self) -> list[VerdictGroup]:
         """Return the failures, then the warnings. A verdict that several places share is one entry."""
@@ -327,7 +328,12 @@ class FleetCheckResult:
                     alike.setdefault(
                         (check_verdict.verdict, check_verdict.check, check_verdict.seen, check_verdict.wanted), []
                     ).append((answer.server, check_verdict))
-        common = {failure.check: failure.what for failure in self.shared}
+        common: dict[str, str] = {}
+        for failure in self.shared:
+            earlier = f"{common[failure.check]}, " if failure.check in common else ""
+            common[failure.check] = (
+                f"{earlier}{failure.what} ({len(failure.members)})" if self._several(failure.check) else failure.what
+            )
         return [
             VerdictGroup(
                 verdict,
@@ -340,6 +346,16 @@ class FleetCheckResult:
             )
             for (verdict, check, seen, wanted), members in sorted(alike.items(), key=lambda item: BAD.index(item[0][0]))
         ]
+
+    def _several(self, check: str) -> bool:
+        """Return whether the failures of a check have several parts in common, or one that not all of them have."""
+        members = [failure.members for failure in self.shared if failure.check == check]
+        return len(members) > 1 or sum(map(len, members)) < self._failures[check]
+
+    @cached_property
+    def _failures(self) -> Counter[str]:
+        """The number of failures and warnings of each check."""
+        return Counter(v.check for answer in self.answers for v in answer.verdicts if v.verdict in BAD)
 
     @property
     def table(self) -> Table:
@@ -394,22 +410,24 @@ def checked(
     models: Mapping[str, str],
     subjects: Mapping[str, str],
     tables: Mapping[tuple[str, int], Place] | None = None,
+    racks: Mapping[str, str] | None = None,
 ) -> FleetCheckResult:
     """Return the summary of the servers' answers.
 
     - ``places``: the leaf and rail of each interface, by server and interface.
     - ``tables``: the leaf, rail and color of each routing table, by server and table number.
     - ``models``: the model of each server, by name.
+    - ``racks``: the rack of each server, by name.
     """
-    common = tuple(shared(answers, places, tables))
-    return FleetCheckResult(network, tuple(answers), common, tuple(odd(answers, models)), subjects)
+    common = tuple(shared(answers, places, tables, racks))
+    addresses = tuple(shared_addresses(answers))
+    return FleetCheckResult(network, tuple(answers), common, tuple(odd(answers, models)), subjects, addresses=addresses)
 
 
 def _odd(result: FleetCheckResult) -> list[str]:
-    lines = [
-        f"warning: {odd_server.server} differs: {odd_server.check} is {odd_server.seen}, and {odd_server.usual} on {odd_server.agree} of {odd_server.of}"
-        for odd_server in result.odd
-    ]
+    lines = [f"failed: {address.text}" for address in result.addresses]
+    level = "failed" if result.generic else "warning"
+    lines += [f"{level}: {odd_server.text}" for odd_server in result.odd]
     return [*lines, ""] if lines else []
 
 
@@ -455,21 +473,11 @@ def check_servers(
     ``only``: the checks; empty: all. ``allow_unseen``: the checks and subjects that need not see what they check.
     """
     network, only = fleet.network, only or fleet.checks
-    try:
-        chosen(allow_unseen, "--allow-unseen")
-        subjects = {host_check.id: host_check.subject for host_check in chosen(only)}
-    except (HostInputError, ValueError) as error:
-        raise InputError([Problem(Option("fleet check"), str(error), "see docs/checks.md")]) from None
+    subjects = _subjects(only, allow_unseen)
     with in_force(network.catalog):
         configs = {name: fleet.config(name) for name in fleet.targets}
     tasks = [fleet.task(name, host_json(config)) for name, config in configs.items()]
-    number = [0]
-
-    def done(answer: Answer) -> None:
-        number[0] += 1
-        say(f"{answer.server}: {'no answer' if answer.error else 'checked'} ({number[0]} of {len(tasks)})")
-
-    answers = run_checks(tasks, only=only, sudo=sudo, at_once=at_once, done=done)
+    answers = run_checks(tasks, only=only, sudo=sudo, at_once=at_once, done=_progress(say, len(tasks)))
     places = {(name, nic.netdev): Place(nic.leaf, nic.rail) for name, config in configs.items() for nic in config.nics}
     tables = {
         (name, path.table): Place(nic.leaf, nic.rail, path.color_name)
@@ -484,5 +492,47 @@ def check_servers(
         {server.name: server.model for server in network.servers if server.name in configs},
         subjects,
         tables,
+        {name: position.rack for name, position in network.positions.items()},
     )
     return replace(result, allowed=frozenset(allow_unseen))
+
+
+def _subjects(only: Sequence[str], allow_unseen: Sequence[str], *, generic: bool = False) -> dict[str, str]:
+    """Return the subject of each chosen check, by its id. Raises ``InputError`` for an unknown name."""
+    try:
+        chosen(allow_unseen, "--allow-unseen")
+        return {host_check.id: host_check.subject for host_check in chosen(only) if not (generic and host_check.design)}
+    except (HostInputError, ValueError) as error:
+        raise InputError([Problem(Option("fleet check"), str(error), "see docs/checks.md")]) from None
+
+
+def _progress(say: Callable[[str], None], total: int) -> Callable[[Answer], None]:
+    number = [0]
+
+    def done(answer: Answer) -> None:
+        number[0] += 1
+        say(f"{answer.server}: {'no answer' if answer.error else 'checked'} ({number[0]} of {total})")
+
+    return done
+
+
+def compare_servers(
+    tasks: Sequence[Task],
+    *,
+    only: Sequence[str],
+    allow_unseen: Sequence[str],
+    sudo: bool,
+    at_once: int,
+    say: Callable[[str], None],
+) -> FleetCheckResult:
+    """Check servers without a design, and compare them with each other. Raises ``InputError`` for an unknown check.
+
+    ``tasks``: the servers. The other arguments are those of ``check_servers``.
+    """
+    subjects = _subjects(only, allow_unseen, generic=True)
+    answers = run_checks(tasks, only=only, sudo=sudo, at_once=at_once, generic=True, done=_progress(say, len(tasks)))
+    places = {
+        (answer.server, netdev): Place(leaf, None) for answer in answers for netdev, leaf in answer.leaves.items()
+    }
+    result = checked("servers without a design", answers, places, {}, subjects)
+    return replace(result, odd=tuple(unlike(answers)), allowed=frozenset(allow_unseen), generic=True)

@@ -93,16 +93,17 @@ def _findings(result: FleetCheckResult) -> Iterable[str]:
         names = ", ".join(finding.where[:12]) + (
             f" and {len(finding.where) - 12} more" if len(finding.where) > 12 else ""
         )
-        shared = f"All of this check at {finding.common}: look there first." if finding.common else ""
+        shared = f"{finding.look.capitalize()}." if finding.common else ""
         lines = [
             names,
             f"Seen {finding.seen}; wanted {finding.wanted}.",
             f"Do: {finding.remedy}" if finding.remedy else "",
         ]
         yield _card(finding.verdict, finding.check, lines, look=shared)
+    for address in result.addresses:
+        yield _card("failed", "address", [address.text])
     for odd in result.odd:
-        seen = f"{odd.check} is {odd.seen}, and {odd.usual} on {odd.agree} of {odd.of}."
-        yield _card("warning", f"{odd.server} differs from its like", [seen])
+        yield _card("failed" if result.generic else "warning", odd.check, [odd.text])
 
 
 def _groups(result: MeshResult) -> Iterable[str]:

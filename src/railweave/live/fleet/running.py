@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import asyncssh
 
 from railweave.errors import InputError, Option, Problem
-from railweave.host import bundle
+from railweave.host import files as host_files
 from railweave.host.checks.outcome import VERDICTS
 from railweave.live.reach.failure import ReachError, all_of, cause, decoded, told
 from railweave.live.reach.ssh import closed, connected
 from railweave.model.device.host import host_config
 from railweave.model.intent.base import expand
-from railweave.reading import parse_json
+from railweave.reading import parse_json, read_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
@@ -119,6 +120,30 @@ def fleet_of(network: Network, ways: AccessFile, hosts: str | None = None) -> Fl
     return Fleet(network, targets)
 
 
+def named_servers(hosts: str, ways: AccessFile) -> list[Task]:
+    """Return servers of no design, each with an empty file. ``hosts``: a host list, or a file with a name on each line.
+
+    Raises ``InputError`` for an invalid list, ``SpecError`` if a key or password is missing.
+    """
+    file = Path(hosts)
+    try:
+        lines = read_text(file).splitlines() if file.is_file() else [hosts]
+        words = [
+            word for line in lines for word in re.split(r"[\s,]+(?![^\[]*\])", line.partition("#")[0].strip()) if word
+        ]
+        names = [name for word in words for name in expand(word)]
+    except ValueError as error:
+        raise InputError([Problem(Option("--generic", hosts), str(error), _HOSTS)]) from None
+    if not names:
+        raise InputError([Problem(Option("--generic", hosts), "it names no server", _HOSTS)])
+    targets = [ways.target(name, "server", "", name, ("ssh",)) for name in dict.fromkeys(names)]
+    ways.check_there(targets)
+    return [Task(target, "") for target in targets]
+
+
+_HOSTS = "give names such as H100-[01-04],H200-01 or a file with a name on each line"
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict of a check on one subject on one server (docs/checks.md). ``of`` names the subject."""
@@ -134,7 +159,13 @@ class Verdict:
 
 @dataclass(slots=True)
 class Answer:
-    """The answer of one server: its verdicts or, in ``error``, the reason why there are none. ``seconds``: the total time."""
+    """The answer of one server: its verdicts or, in ``error``, the reason why there are none.
+
+    - ``seconds``: the total time.
+    - ``facts``: the values in which servers of one kind should agree, by name.
+    - ``addresses``: the addresses of each interface.
+    - ``leaves``: the switch that each NIC is connected to.
+    """
 
     server: str
     address: str
@@ -143,6 +174,9 @@ class Answer:
     fix: str = ""
     seconds: float = 0
     counters: dict[str, Any] = field(default_factory=dict[str, Any])
+    facts: dict[str, str] = field(default_factory=dict[str, str])
+    addresses: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    leaves: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +205,8 @@ def check(
     *,
     only: Iterable[str] = (),
     sudo: bool = False,
-    at_once: int = 32,
+    at_once: int = 64,
+    generic: bool = False,
     done: Callable[[Answer], None],
 ) -> list[Answer]:
     """Check servers, at most ``at_once`` at a time. Return the answers in the order of ``tasks``.
@@ -179,6 +214,7 @@ def check(
     - ``tasks``: the servers, each with its ``host.json``.
     - ``only``: ids or subjects of the checks to run; empty runs all.
     - ``sudo``: run the program by ``sudo -n``, which must not need a password.
+    - ``generic``: check the servers without their ``host.json``.
 
     A server that does not answer gets an answer with the reason. Nothing is changed or left on a server.
     """
@@ -189,15 +225,17 @@ def check(
         "--json",
         *(word for name in only for word in ("--only", name)),
     ]
-    words += ["--host-file", f"{_FOLDER}/{PLAN}"]
+    words += ["--generic"] if generic else ["--host-file", f"{_FOLDER}/{PLAN}"]
     answers: dict[str, Answer] = {}
+    kept: dict[Any, Any] = {}
 
     def came(reply: Reply) -> None:
         answer = answers[reply.server] = Answer(
             reply.server, reply.address, error=reply.error, fix=reply.fix, seconds=reply.seconds
         )
         if not answer.error:
-            _take(answer, reply.text)
+            _take(answer, reply.text, kept)
+            reply.text = ""
         done(answer)
 
     run(tasks, PLAN, words, sudo=sudo, at_once=at_once, done=came)
@@ -225,7 +263,7 @@ def run(
     """
     with TemporaryDirectory() as place:
         program = Path(place) / PROGRAM
-        bundle.write(program)
+        host_files.write_program(program)
         files = {PROGRAM: program.read_bytes()}
         return asyncio.run(_all(tasks, files, name, words, sudo=sudo, at_once=at_once, done=done))
 
@@ -291,17 +329,30 @@ async def _run(machine: Machine, line: str, good: tuple[int, ...] = (0,)) -> str
     return out
 
 
-def _take(answer: Answer, text: str) -> None:
-    """Read the verdicts of the program's JSON output into the answer. If it is wrong or has no verdicts, set the answer's error."""
+_KEYS = ("check", "of", "verdict", "seen", "wanted", "origin", "remedy")
+
+
+def _take(answer: Answer, text: str, kept: dict[Any, Any]) -> None:
+    """Read the verdicts of the program's JSON output into the answer. If it is wrong or has no verdicts, set the answer's error.
+
+    ``kept``: the verdicts and texts of earlier servers. Most servers say the same, and each verdict is kept once.
+    """
     try:
         document = parse_json(text)
-        answer.verdicts = tuple(
-            Verdict(
-                *(str(result.get(key, "")) for key in ("check", "of", "verdict", "seen", "wanted", "origin", "remedy"))
-            )
-            for result in document["results"]
-        )
+        verdicts: list[Verdict] = []
+        for result in document["results"]:
+            values = tuple(kept.setdefault(value, value) for value in (str(result.get(key, "")) for key in _KEYS))
+            verdict = kept.get(values)
+            if verdict is None:
+                verdict = kept[values] = Verdict(*values)
+            verdicts.append(verdict)
+        answer.verdicts = tuple(verdicts)
         answer.counters = dict(document.get("counters", {}))
+        answer.facts = {str(name): kept.setdefault(str(v), str(v)) for name, v in document.get("facts", {}).items()}
+        answer.addresses = {
+            str(name): [str(v) for v in values] for name, values in document.get("addresses", {}).items()
+        }
+        answer.leaves = {str(nic["netdev"]): str(nic["leaf"]) for nic in document.get("nics", [])}
     except (ValueError, KeyError, TypeError, AttributeError):
         answer.error = "it did not print what `railweave host check --json` prints"
         return

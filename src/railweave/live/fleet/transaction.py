@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.host import bundle
+from railweave.host import files
 from railweave.live.fleet.host_tree import AMISS, FILE, without_amiss
 from railweave.reading import parse_json
 from railweave.systems import transaction
@@ -101,7 +101,7 @@ async def _script(session: Session, text: str, label: str = "-", *more: object, 
 def _program() -> str:
     """Return the zipapp of ``railweave host``, encoded in base64."""
     with TemporaryDirectory() as place:
-        bundle.write(Path(place) / "railweave-host.pyz")
+        files.write_program(Path(place) / "railweave-host.pyz")
         return base64.encodebytes((Path(place) / "railweave-host.pyz").read_bytes()).decode()
 
 
