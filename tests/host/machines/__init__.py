@@ -108,6 +108,12 @@ def option(nic: dict[str, Any], address: str, name: str) -> tuple[str, ...]:
     return ("niccli", "--dev", address, "nvm", "--getoption", name, *scope)
 
 
+def ping(netdev: str, gateway: str, size: int) -> tuple[str, ...]:
+    """How a gateway is asked for a packet of this size back."""
+    data = size - (48 if ":" in gateway else 28)
+    return ("ping", "-c", "1", "-W", "1", "-M", "do", "-s", str(data), "-I", netdev, gateway)
+
+
 def pci_of(parts: Parts, netdev: str) -> str:
     """Where a NIC is on the bus."""
     return parts.links[f"/sys/class/net/{netdev}/device"].rpartition("/")[2]
@@ -165,6 +171,9 @@ def _nic(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], i: int, at: st
     parts.say(forms.module(), "ethtool", "-m", dev)
     priority = plan["fabrics"][nic["fabric"]]["roce"]["priority"]
     parts.say(forms.counters(nic["driver"], priority), "ethtool", "-S", dev)
+    for gateway in sorted({one["via"] for one in plan["routes"] if one["dev"] == dev and "via" in one}):
+        data = nic["mtu"] - (48 if ":" in gateway else 28)
+        parts.say(forms.ping(gateway, data), *ping(dev, gateway, nic["mtu"]))
     _rdma(parts, nic)
     _qos(parts, plan, nic, address, vendor_tools=vendor_tools)
     parts.files[f"{net}/ifindex"] = str(i + 3)
@@ -197,13 +206,18 @@ def _rdma(parts: Parts, nic: dict[str, Any]) -> None:
     parts.files[f"{port}/gids/{len(entries)}"] = "0000:0000:0000:0000:0000:0000:0000:0000"
     if nic["driver"] == "bnxt_en":
         names = ("rx_roce_discards", "rx_roce_errors", "oos_drop_count", "seq_err_naks_rcvd", "missing_resp", "to_retransmits",
-                 "max_retry_exceeded", "rnr_naks_rcvd", "rx_out_of_buffer", "rx_ecn_marked_pkts", "tx_cnp_pkts", "rx_cnp_pkts")  # fmt: skip
+                 "max_retry_exceeded", "remote_access_err", "remote_op_err", "tx_roce_discards", "rnr_naks_rcvd", "rx_out_of_buffer", "rx_ecn_marked_pkts", "tx_cnp_pkts", "rx_cnp_pkts")  # fmt: skip
     else:
         names = ("out_of_sequence", "packet_seq_err", "implied_nak_seq_err", "local_ack_timeout_err", "out_of_buffer",
                  "rnr_nak_retry_err", "req_rnr_retries_exceeded", "roce_adp_retrans", "rp_cnp_ignored", "rp_cnp_handled",
-                 "np_ecn_marked_roce_packets", "np_cnp_sent")  # fmt: skip
+                 "np_ecn_marked_roce_packets", "np_cnp_sent", "resp_cqe_error", "req_cqe_error", "roce_slow_restart")  # fmt: skip
     parts.files.update({f"{port}/hw_counters/{name}": "17" for name in names})
     parts.files[f"{port}/hw_counters/lifespan"] = "10"
+    sent = "hw_counters/tx_pkts" if nic["driver"] == "bnxt_en" else "counters/port_xmit_packets"
+    parts.files[f"{port}/{sent}"] = "81324077193"
+    if nic["driver"] != "bnxt_en":
+        parts.files[f"{port}/counters/port_xmit_discards"] = "0"
+    parts.files[f"/sys/class/infiniband_verbs/uverbs{nic['rdma']}/ibdev"] = nic["rdma"]
     parts.say(forms.devinfo(nic["rdma"], nic["rdma_port"], nic["driver"]), "ibv_devinfo", "-d", nic["rdma"])
 
 
@@ -402,6 +416,8 @@ def _gpu_tools(parts: Parts, plan: dict[str, Any]) -> None:
         parts.say(
             power, "nvidia-smi", "--query-gpu=index,power.limit,power.default_limit", "--format=csv,noheader,nounits"
         )
+        vbios = "".join(f"{i}, 96.00.A5.00.01\n" for i in range(count))
+        parts.say(vbios, "nvidia-smi", "--query-gpu=index,vbios_version", "--format=csv,noheader")
         joined = "".join(f"{i}, Completed, Success\n" for i in range(count))
         parts.say(joined, "nvidia-smi", "--query-gpu=index,fabric.state,fabric.status", "--format=csv,noheader")
         parts.say(forms.peer_access(count), "nvidia-smi", "topo", "-p2p", "r")
@@ -415,6 +431,10 @@ def _gpu_tools(parts: Parts, plan: dict[str, Any]) -> None:
     elif vendor == "AMD":
         parts.files["/sys/module/amdgpu/version"] = driver or "6.12.12"
         parts.files["/sys/kernel/mm/memory_peers/amdkfd/version"] = "1.0"
+        board = {"name": "AMD MI300X_HW", "part_number": "113-M3000100-102", "version": "022.040.003.042.000001"}
+        parts.say(
+            json.dumps([{"gpu": i, "vbios": board} for i in range(count)]), "amd-smi", "static", "--vbios", "--json"
+        )
         parts.say(json.dumps([{"gpu": i, "bdf": at} for i, at in enumerate(parts.gpus)]), "amd-smi", "list", "--json")
         parts.say(json.dumps([{"gpu": i, "retired": "No bad pages found.", "pending": "No bad pages found.", "un_res": "No bad pages found."} for i in range(count)]),
                   "amd-smi", "bad-pages", "--json")  # fmt: skip

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from railweave.host.machine import CommandOutput
-from tests.host.machines import Parts, forms, option, pci_of
+from tests.host.machines import Parts, forms, option, pci_of, ping
 
 Plan = dict[str, Any]
 
@@ -1127,8 +1127,9 @@ def _counter(check: str, mlx5: tuple[str, ...], bnxt: tuple[str, ...]) -> None:
         own = plan["fabrics"][nic["fabric"]]["roce"]["priority"]
         other = (own + chance.randrange(1, 8)) % 8
         name = chance.choice(names).replace("{p}", str(own)).replace("{o}", str(other))
-        file = f"/sys/class/infiniband/{nic['rdma']}/ports/{nic['rdma_port']}/hw_counters/{name}"
-        if file in parts.files:
+        port = f"/sys/class/infiniband/{nic['rdma']}/ports/{nic['rdma_port']}"
+        places = [f"{port}/{kind}/{name}" for kind in ("hw_counters", "counters")]
+        if file := next((place for place in places if place in parts.files), ""):
             parts.files[file] = str(int(parts.files[file]) + chance.randrange(1, 9999))
         else:
             words = ("ethtool", "-S", nic["netdev"])
@@ -1136,6 +1137,74 @@ def _counter(check: str, mlx5: tuple[str, ...], bnxt: tuple[str, ...]) -> None:
         return str(nic["netdev"])
 
     FAULTS.append(Fault(check, f"{check} grows", spoil, later=True))
+
+
+_counter("counters-send-drops", ("port_xmit_discards",), ("tx_roce_discards",))
+_counter("counters-completions", ("resp_cqe_error", "req_cqe_error"), ("remote_access_err",))
+for _share, _names, _broadcom, _count in (
+    ("share-resends", "out_of_sequence", "to_retransmits", "4194304"),
+    ("share-timeouts", "local_ack_timeout_err", "max_retry_exceeded", "90210"),
+    ("share-receiver", "rnr_nak_retry_err", "rnr_naks_rcvd", "20000000"),
+    ("share-completions", "resp_cqe_error", "remote_op_err", "700000"),
+):
+    _file(_share, f"{_names} since boot", "{port}/hw_counters/" + _names, (_count,), "mlx5_core")
+    _file(_share, f"{_broadcom} since boot", "{port}/hw_counters/" + _broadcom, (_count,), "bnxt_en")
+_file("counters-lifespan", "old counters", "{port}/hw_counters/lifespan", ("60000", "300000"))
+_file("rdma-gid-order", "a hole in the GID table", "{port}/gids/1", ("0000:0000:0000:0000:0000:0000:0000:0000",))
+
+
+@fault("rdma-uverbs")
+def no_character_device(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    nic = _nic(plan, chance)
+    assert nic is not None
+    del parts.files[f"/sys/class/infiniband_verbs/uverbs{nic['rdma']}/ibdev"]
+    return str(nic["netdev"])
+
+
+@fault("host-path-mtu")
+def large_packets_lost(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    """The gateway answers small packets, and none of the full size."""
+    asked = [words for words in parts.commands if words[0] == "ping"]
+    if not asked:
+        return None
+    netdev = chance.choice(asked)[-2]
+    for words in (words for words in asked if words[-2] == netdev):
+        parts.commands[words] = CommandOutput("1 packets transmitted, 0 received, 100% packet loss, time 0ms\n", "", 1)
+        parts.say(forms.ping(words[-1], 100), *ping(netdev, words[-1], 128))
+    return netdev
+
+
+@fault("log-addresses")
+def address_twice(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    nic = _nic(plan, chance)
+    assert nic is not None
+    words = ("journalctl", "-k", "-b", "-o", "cat", "--no-pager")
+    line = f"IPv6: {nic['netdev']}: IPv6 duplicate address fc00:1::a used by 02:00:5e:10:00:07 detected!\n"
+    parts.say(parts.commands[words].out + line, *words)
+    return ""
+
+
+@fault("driver-dkms")
+def built_for_another_kernel(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    name = chance.choice(["mlnx-ofed-kernel", "bnxt_re", "amdgpu"])
+    form = chance.choice(
+        [
+            "{}/1.0, 6.8.0-31-generic, x86_64: installed\n",
+            "{}, 1.0, 5.15.0-91-generic, x86_64: installed\n",
+            "{}/1.0: added\n",
+        ]
+    )
+    parts.say(form.format(name), "dkms", "status")
+    return name
+
+
+@fault("gpu-vbios")
+def other_vbios(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    if plan["gpu"]["vendor"] == "NVIDIA":
+        _edit(parts, ("nvidia-smi", "--query-gpu=index,vbios_version", "--format=csv,noheader"), "A5", "89")
+    else:
+        _edit(parts, ("amd-smi", "static", "--vbios", "--json"), "M3000100-102", "M3000100-101")
+    return ""
 
 
 _counter(

@@ -235,6 +235,30 @@ def lldp(plan: Json) -> str:
     return json.dumps({"lldp": [{"interface": rows}]})
 
 
+def ping(gateway: str, data: int) -> str:
+    """``ping -c 1`` of iputils, answered."""
+    return (
+        f"PING {gateway} ({gateway}) from 192.0.2.2 eth1: {data}({data + 28}) bytes of data.\n"
+        f"{data + 8} bytes from {gateway}: icmp_seq=1 ttl=64 time=0.214 ms\n\n--- {gateway} ping statistics ---\n"
+        "1 packets transmitted, 1 received, 0% packet loss, time 0ms\n"
+    )
+
+
+def rocm(gpus: list[str], **odd: str) -> str:
+    """``rocm-smi --showbus --showcomputepartition --showmemorypartition --showperflevel --json``; the first GPU may be odd."""
+    rows = {
+        f"card{i}": {
+            "PCI Bus": at.upper(),
+            "Performance Level": "auto",
+            "Compute Partition": "SPX",
+            "Memory Partition": "NPS1",
+        }
+        for i, at in enumerate(gpus)
+    }
+    rows["card0"].update({key.replace("_", " "): value for key, value in odd.items()})
+    return json.dumps(rows)
+
+
 def peer_access(count: int) -> str:
     """``nvidia-smi topo -p2p r``: a matrix by tabs, and its legend."""
     names = [f"GPU{i}" for i in range(count)]

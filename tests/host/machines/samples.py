@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from railweave.host.machine import CommandOutput
-from tests.host.machines import Parts, Places, healthy, option, pci_of
+from tests.host.machines import Parts, Places, forms, healthy, option, pci_of, ping
 from tests.host.machines.plans import plan
 
 Plan = dict[str, Any]
@@ -156,6 +156,8 @@ def _just_installed(parts: Parts, plan: Plan) -> None:
     for nic in plan["nics"]:
         dev = nic["netdev"]
         parts.files[f"/sys/class/net/{dev}/mtu"] = "1500"
+        for words in [words for words in parts.commands if words[0] == "ping" and words[-2] == dev]:
+            parts.say(forms.ping(words[-1], 1452), *ping(dev, words[-1], 1500))
         _edit(parts, ("mlnx_qos", "-i", dev), "trust state: dscp", "trust state: pcp")
         _edit(parts, ("mlnx_qos", "-i", dev), r"^\tenabled .*", "\tenabled     0   0   0   0   0   0   0   0   ")
         _edit(parts, ("ibv_devinfo", "-d", nic["rdma"]), r"active_mtu:\t\t4096 \(5\)", "active_mtu:\t\t1024 (3)")
@@ -234,7 +236,7 @@ SAMPLES = (
     Sample("dgx-h100-bad-cable", "h100-rlb", DGX_H100, _bad_cable,
            ("failed link-errors gpu6_eth", "failed link-module gpu6_eth", "warning link-flaps gpu6_eth")),
     Sample("hgx-h200-xid-79", "h100-rlb", HGX_H100, _xid_79, ("failed gpu-count", "failed log-gpu", "failed log-xid"),
-           ("gpu-clocks", "gpu-fabric", "gpu-links", "gpu-memory-errors", "gpu-partition", "gpu-peer-access", "gpu-persistence", "gpu-power-limit"), "H200"),
+           ("gpu-clocks", "gpu-fabric", "gpu-links", "gpu-memory-errors", "gpu-partition", "gpu-peer-access", "gpu-persistence", "gpu-power-limit", "gpu-vbios"), "H200"),
     Sample("hgx-h100-lost-at-boot", "h100-rlb", HGX_H100, _lost_at_boot, ("failed gpu-count", "failed log-gpu")),
     Sample("dgx-h100-swapped-cables", "h100-rlb", DGX_H100, _swapped_cables,
            ("failed link-neighbor gpu1_eth", "failed link-neighbor gpu2_eth")),
@@ -246,7 +248,8 @@ SAMPLES = (
     Sample("mi300x-thor2", "mi300x-leaf-24", MI300X, _nothing),
     Sample("mi300x-thor2-two-drivers", "mi300x-leaf-24", MI300X, _two_drivers,
            ("failed driver-loaded bnxt_re", "failed driver-origin bnxt_en", *_each("failed rdma-device", _ALL_MI300X), "failed log-modules"),
-           ("rdma-gids", "rdma-mtu", "rdma-port", "rdma-verbs")),
+           ("counters-lifespan", "rdma-gid-order", "rdma-gids", "rdma-mtu", "rdma-port", "rdma-uverbs", "rdma-verbs",
+            "share-completions", "share-receiver", "share-resends", "share-timeouts")),
     Sample("mi300x-thor2-no-niccli", "mi300x-leaf-24", MI300X, _no_niccli, _each("failed qos-pfc", _ALL_MI300X),
            ("nic-flash", "qos-dscp", "qos-trust")),
     Sample("mi300x-thor2-firmware-dcbx", "mi300x-leaf-24", MI300X, _firmware_owns_qos,

@@ -1,6 +1,7 @@
 """Checks that NIC counters have not grown since an earlier run: drops, retransmissions, waits, pauses, marks.
 
-The absolute value of a counter shows nothing, because it also counts old events.
+The absolute value of a counter shows little, because it also counts old events. Without an earlier run, some counters
+are compared with the packets that the NIC has sent.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..machine import CannotTellError
 from . import outcome
-from .outcome import failed, of_nic, ok, warning
+from .outcome import failed, not_applicable, of_nic, ok, warning
 from .qos import qos_of
 
 if TYPE_CHECKING:
@@ -61,14 +62,19 @@ def read(server: Server, nic: WantedNic) -> dict[str, int]:
     return server.machine.once(("counters", nic.netdev), lambda: _read(server, nic))
 
 
+def _port(nic: WantedNic) -> str:
+    return f"/sys/class/infiniband/{nic.rdma}/ports/{nic.plan.rdma_port}"
+
+
 def _read(server: Server, nic: WantedNic) -> dict[str, int]:
-    folder = f"/sys/class/infiniband/{nic.rdma}/ports/{nic.plan.rdma_port}/hw_counters"
     counts: dict[str, int] = {}
-    for name in server.machine.names(folder):
-        if name != "lifespan":
-            value = server.machine.number(f"{folder}/{name}")
-            if value is not None:
-                counts[name] = value
+    for kind in ("counters", "hw_counters"):
+        folder = f"{_port(nic)}/{kind}"
+        for name in server.machine.names(folder):
+            if name != "lifespan":
+                value = server.machine.number(f"{folder}/{name}")
+                if value is not None:
+                    counts[name] = value
     try:
         counts.update(outcome.counters(server.machine, nic.netdev))
     except CannotTellError:
@@ -138,7 +144,7 @@ def _rule(
 _rule(
     "counters-lossless-drops",
     _Group(
-        ("rx_prio{p}_discards", "rx_prio{p}_buf_discard", "rx_prio{p}_cong_discard"),
+        ("rx_prio{p}_discards", "rx_prio{p}_buf_discard", "rx_prio{p}_cong_discard", "excessive_buffer_overrun_errors"),
         ("rx_roce_discards", "rx_roce_errors", "rx_discard_packets_cos{p}"),
     ),
     failed,
@@ -149,7 +155,7 @@ _rule(
 _rule(
     "counters-resends",
     _Group(
-        ("out_of_sequence", "packet_seq_err", "implied_nak_seq_err", "roce_adp_retrans"),
+        ("out_of_sequence", "packet_seq_err", "implied_nak_seq_err", "roce_adp_retrans", "roce_slow_restart"),
         ("oos_drop_count", "seq_err_naks_rcvd", "missing_resp", "to_retransmits"),
     ),
     failed,
@@ -222,13 +228,39 @@ _rule(
 _rule(
     "counters-link-errors",
     _Group(
-        ("rx_pcs_symbol_err_phy", "rx_symbol_err_phy", "rx_crc_errors_phy", "link_down_events_phy"),
+        (
+            "rx_pcs_symbol_err_phy",
+            "rx_symbol_err_phy",
+            "rx_crc_errors_phy",
+            "link_down_events_phy",
+            "symbol_error",
+            "link_downed",
+            "link_error_recovery",
+            "local_link_integrity_errors",
+            "port_rcv_errors",
+        ),
         ("rx_pcs_symbol_err", "rx_fec_uncorrectable_blocks", "link_down_events"),
     ),
     failed,
     rule="The link makes no errors after FEC, and does not go down.",
     why="Each is a lost packet at least.",
     remedy="clean or exchange the cable to {leaf} {port}",
+)
+_rule(
+    "counters-send-drops",
+    _Group(("port_xmit_discards",), ("tx_roce_discards", "tx_discards")),
+    failed,
+    rule="The NIC drops no packet that it should send.",
+    why="The packet is lost before it is on the cable: the port is down or paused for too long.",
+    remedy="see link-carrier, counters-pause-received and qos-pfc",
+)
+_rule(
+    "counters-completions",
+    _Group(("resp_cqe_error", "req_cqe_error"), ("remote_access_err", "remote_op_err")),
+    warning,
+    rule="No work request ends with an error.",
+    why="A queue pair that has an error is of no use until the job starts over.",
+    remedy="which job ended? its log has the status: railweave bench triage LOG",
 )
 _rule(
     "counters-congestion-ignored",
@@ -267,3 +299,100 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         yield failed(seen, "notifications for marks", "the earlier look", remedy)
     else:
         yield ok(seen)
+
+
+_SENT = ("port_xmit_packets", "tx_pkts")
+"""The counters of packets that a port has sent, in mlx5 and in bnxt_re."""
+_ENOUGH = 1_000_000
+"""The number of sent packets from which a share of errors means something."""
+
+
+def _share(name: str, group: _Group, most: float, *, rule: str, why: str, remedy: str, source: str = _LINUX) -> None:
+    """Register a check that the counters of a group are a small share of the packets sent since the counters began.
+
+    It needs no earlier look. ``most``: the largest share that is accepted. Counters of 32 bits may have wrapped, so that
+    the share is a lower limit.
+    """
+
+    def unless(server: Server, nic: WantedNic) -> str:
+        return "" if group.names(server, nic) else "no counter of it is known of this family"
+
+    def look(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+        now = read(server, nic)
+        sent = next((now[counter] for counter in _SENT if counter in now), None)
+        there = {counter: now[counter] for counter in group.names(server, nic) if counter in now}
+        if sent is None:
+            raise CannotTellError(f"its driver counts no sent packets: {', '.join(_SENT)}")
+        if not there:
+            raise CannotTellError("its driver counts none of: " + ", ".join(group.names(server, nic)))
+        total = sum(there.values())
+        seen = ", ".join(f"{counter} {count}" for counter, count in there.items() if count) or "none"
+        if sent < _ENOUGH:
+            yield not_applicable(f"{seen}; {sent} packets sent, too few for a share")
+        elif total > most * sent:
+            words = f"{seen}: {total / sent:.1e} of {sent:.3g} packets sent"
+            yield warning(words, f"at most {most:g}", source, remedy.format(leaf=nic.leaf, port=nic.leaf_port))
+        else:
+            yield ok(f"{total / sent:.1e} of {sent:.3g} packets sent")
+
+    how = "/sys/class/infiniband/*/ports/*/{counters,hw_counters}"
+    of_nic(name, rule=rule, why=why, how=how, source=source, unless=unless)(look)
+
+
+_share(
+    "share-resends",
+    _Group(
+        ("out_of_sequence", "packet_seq_err", "implied_nak_seq_err", "roce_adp_retrans"),
+        ("oos_drop_count", "seq_err_naks_rcvd", "missing_resp", "to_retransmits"),
+    ),
+    1e-6,
+    rule="Since the counters began, at most one in a million packets was sent again or arrived out of order.",
+    why="Each costs a whole window of packets. The path loses packets, though no job may run now.",
+    remedy="look for drops on {leaf} {port} and along the path; is it still so? --watch 60s while a job runs",
+)
+_share(
+    "share-timeouts",
+    _Group(("local_ack_timeout_err",), ("max_retry_exceeded",)),
+    1e-7,
+    rule="Since the counters began, at most one in ten million packets was never acknowledged.",
+    why="At 400 Gbit/s that is one wait of tens of milliseconds or more each second.",
+    source="NVSentinel, NIC health monitor (local_ack_timeout_err above 1 each second), at 12 million packets a second",
+    remedy="a path is dead, or an MTU is too small: railweave host rdma-ping HOST; see host-path-mtu",
+)
+_share(
+    "share-receiver",
+    _Group(("out_of_buffer", "rnr_nak_retry_err"), ("rnr_naks_rcvd", "rx_out_of_buffer")),
+    1e-5,
+    rule="Since the counters began, receivers were ready for all but one in 100,000 packets.",
+    why="The program at one end is slow: a busy CPU, a rank bound to the far socket.",
+    remedy="see nic-numa, system-governor and the ranks' binding",
+)
+_share(
+    "share-completions",
+    _Group(("resp_cqe_error",), ("remote_access_err", "remote_op_err")),
+    1e-6,
+    rule="Since the counters began, at most one in a million packets ended a work request with an error.",
+    why="Jobs ended with errors on this NIC again and again.",
+    remedy="their logs have the status: railweave bench triage LOG; look at {leaf} {port}",
+)
+
+_OLDEST_MS = 1000
+
+
+@of_nic(
+    "counters-lifespan",
+    rule=f"The kernel reads the RDMA counters from the NIC again after {_OLDEST_MS} ms or less.",
+    why="Counters that are older than the time between two looks seem not to grow, whatever happens.",
+    how="/sys/class/infiniband/*/ports/*/hw_counters/lifespan",
+    source="Linux, Documentation/ABI/stable/sysfs-class-infiniband (lifespan)",
+)
+def lifespan(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Check for how long the kernel keeps the counters that it has read."""
+    kept = server.machine.number(f"{_port(nic)}/hw_counters/lifespan")
+    if kept is None:
+        raise CannotTellError("the kernel shows no lifespan of its counters")
+    if kept > _OLDEST_MS:
+        remedy = f"echo 10 | sudo tee {_port(nic)}/hw_counters/lifespan"
+        yield warning(f"{kept} ms", f"{_OLDEST_MS} ms or less", "Linux, default 10 ms", remedy)
+    else:
+        yield ok(f"{kept} ms")

@@ -52,6 +52,23 @@ def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
     return rows
 
 
+def rocm(machine: Machine) -> list[dict[str, str]] | None:
+    """Return the rows of rocm-smi, one for each GPU, if amd-smi is not installed and rocm-smi is; else None.
+
+    Raises CannotTellError if rocm-smi fails or prints no JSON.
+    """
+    if machine.has("amd-smi") or not machine.has("rocm-smi"):
+        return None
+    asked = ("--showbus", "--showcomputepartition", "--showmemorypartition", "--showperflevel", "--json")
+    cards = [card for row in machine.rows("rocm-smi", *asked) for card in row.items()]
+    numbered = [(int(name[4:]), objects(row)) for name, row in cards if re.fullmatch(r"card\d+", name)]
+    return [
+        {key: str(value) for key, value in {"gpu": number, **row}.items()}
+        for number, rows in sorted(numbered, key=lambda card: card[0])
+        for row in rows
+    ]
+
+
 def no_gpus(server: Server) -> str:
     """Return a reason if checks of GPUs do not apply, because no GPU is planned; else an empty string."""
     without = "no GPU is on the PCI bus" if server.generic else "no GPU is planned"
@@ -122,7 +139,7 @@ def driver(server: Server) -> Iterator[Outcome]:
     "gpu-count",
     rule="As many GPUs answer as are planned.",
     why="A GPU that fell off the bus takes its rank and its rail along.",
-    how="nvidia-smi --query-gpu=…; amd-smi list --json",
+    how="nvidia-smi --query-gpu=…; amd-smi list --json, or rocm-smi --showbus --json",
     source="host.json gpu.count",
     unless=no_gpus,
 )
@@ -130,7 +147,11 @@ def count(server: Server) -> Iterator[Outcome]:
     """Check that the vendor's tool shows as many GPUs as planned."""
     remedy = "dmesg | grep -iE 'xid|amdgpu|fallen off'; a power cycle brings a lost GPU back, or it must be exchanged"
     try:
-        seen = len(nvidia(server.machine) if server.gpu_vendor == "NVIDIA" else amd(server.machine, "list"))
+        if server.gpu_vendor == "NVIDIA":
+            seen = len(nvidia(server.machine))
+        else:
+            cards = rocm(server.machine)
+            seen = len(amd(server.machine, "list") if cards is None else cards)
     except CannotTellError as error:
         if not LOST.search(str(error)):
             raise
@@ -221,6 +242,18 @@ def clocks(server: Server) -> Iterator[Outcome]:
 def _amd_clocks(server: Server) -> Iterator[Outcome]:
     locked: list[str] = []
     most: dict[str, int] = {}
+    cards = rocm(server.machine)
+    if cards is not None:
+        levels = {card["gpu"]: card.get("Performance Level", "") for card in cards}
+        held = [f"GPU {gpu}: {level}" for gpu, level in levels.items() if level not in {"auto", "high"}]
+        if not all(levels.values()):
+            raise CannotTellError("rocm-smi shows no performance level")
+        if held:
+            remedy = "sudo rocm-smi --setperflevel auto; who set it?"
+            yield warning("; ".join(held), "auto", "ROCm SMI, --showperflevel", remedy)
+        else:
+            yield ok("performance level auto")
+        return
     for row in amd(server.machine, "metric", "--clock"):
         tables = objects(row.get("clock"))
         engines = [
@@ -300,7 +333,12 @@ def partition(server: Server) -> Iterator[Outcome]:
 
 
 def _amd_partition(server: Server) -> Iterator[Outcome]:
+    cards = rocm(server.machine)
     modes = {
+        card["gpu"]: f"{card.get('Compute Partition', 'N/A')}/{card.get('Memory Partition', 'N/A')}"
+        for card in cards or ()
+    }
+    modes = modes or {
         str(row.get("gpu")): f"{partition.get('compute_partition')}/{partition.get('memory_partition')}"
         for row in amd(server.machine, "static", "--partition")
         for partition in objects(row.get("partition"))
@@ -524,3 +562,37 @@ def _dma_buf(server: Server) -> str:
     config = machine.text(f"/boot/config-{release}") or ""
     wanted = ("CONFIG_PCI_P2PDMA=y", "CONFIG_DMABUF_MOVE_NOTIFY=y")
     return "the kernel has both options" if all(option in config for option in wanted) else ""
+
+
+@of_server(
+    "gpu-vbios",
+    rule="All GPUs have the same VBIOS.",
+    why="A GPU that was exchanged with older firmware has other clocks, limits and faults than the rest.",
+    how="nvidia-smi --query-gpu=index,vbios_version; amd-smi static --vbios --json",
+    source="Azure node health checks (azure_gpu_vbios); facebookresearch/gcm, check-nvidia-smi",
+    unless=one_gpu,
+)
+def vbios(server: Server) -> Iterator[Outcome]:
+    """Check that all GPUs report one VBIOS."""
+    versions: dict[str, str] = {}
+    if server.gpu_vendor == "NVIDIA":
+        text = server.machine.output("nvidia-smi", "--query-gpu=index,vbios_version", "--format=csv,noheader")
+        for line in text.splitlines():
+            index, _, version_text = line.partition(",")
+            versions[index.strip()] = version_text.strip()
+    elif rocm(server.machine) is not None:
+        raise CannotTellError("amd-smi is not installed, and rocm-smi is not asked for it")
+    else:
+        for row in amd(server.machine, "static", "--vbios"):
+            for part in objects(row.get("vbios")):
+                versions[str(row.get("gpu"))] = str(part.get("part_number"))
+    if not versions or not all(versions.values()):
+        raise CannotTellError("no VBIOS is shown")
+    kinds = list(versions.values())
+    most = max(sorted(set(kinds)), key=kinds.count)
+    odd = [f"GPU {index}: {kind}" for index, kind in versions.items() if kind != most]
+    if odd:
+        remedy = "update it with the server maker's tool; then power cycle"
+        yield warning("; ".join(odd), f"{most}, as on {kinds.count(most)} GPUs", "the other GPUs here", remedy)
+    else:
+        yield ok(most)

@@ -298,8 +298,8 @@ def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         (announcement["mfs"] for announcement in announcements(server.machine, nic.netdev) if announcement["mfs"]), ""
     )
     if not frame.isdigit():
-        yield not_applicable("the switch does not send its maximum frame size")
-    elif int(frame) >= nic.plan.mtu + 18:
+        raise CannotTellError("the switch does not send its maximum frame size by LLDP; see host-path-mtu")
+    if int(frame) >= nic.plan.mtu + 18:
         yield ok(f"{frame} bytes")
     else:
         remedy = f"raise the MTU of {nic.leaf} {nic.leaf_port} to what the design has"

@@ -109,6 +109,17 @@ _CLASSES = {
         "drain the server, reset the GPU, power cycle; exchange it if it comes back",
         "ROCm cvs; AMD node scraper; Linux: amdgpu; NVIDIA, open-gpu-kernel-modules",
     ),
+    "log-addresses": _Class(
+        failed,
+        (
+            r"IPv6 duplicate address \S+ .*detected",
+            r"\S+ (?:uses my IP|is using my IP address)",
+        ),
+        "The kernel's log has no address of this server that another server has.",
+        "The one that came last has no address, and the packets of both go to one of them.",
+        "find the other owner by its MAC address in the log and the switches' tables; give one of them its own address",
+        "RFC 4862 (duplicate address detection); Linux: net/ipv6/addrconf.c",
+    ),
     "log-memory": _Class(
         warning,
         (

@@ -145,3 +145,35 @@ def peer_memory_once(server: Server) -> Iterator[Outcome]:
         "Thor2 guide, section 5.1, question 3",
         remedy,
     )
+
+
+@of_server(
+    "driver-dkms",
+    rule="What DKMS builds is built and installed for the kernel that runs.",
+    why="After an update of the kernel the vendor's modules are missing, or the kernel's own are loaded in their place.",
+    how="dkms status; /proc/sys/kernel/osrelease",
+    source="dkms(8)",
+    unless=lambda server: "" if server.machine.has("dkms") else "DKMS is not installed",
+)
+def dkms(server: Server) -> Iterator[Outcome]:
+    """Check that each DKMS package is installed for the running kernel."""
+    release = server.machine.text("/proc/sys/kernel/osrelease")
+    if not release:
+        raise CannotTellError("the kernel shows no release")
+    kernels: dict[str, set[str]] = {}
+    for line in server.machine.output("dkms", "status").splitlines():
+        match = re.match(r"([\w.+-]+)[/,] ?([\w.+~-]+)(?:, ([^,]+), [^:]+)?: (.+)$", line.strip())
+        if match:
+            there = kernels.setdefault(match[1], set())
+            if match[3] and match[4].startswith("installed"):
+                there.add(match[3])
+    if not kernels:
+        yield ok("it has no package")
+        return
+    for name, built in kernels.items():
+        if release in built:
+            yield ok(f"installed for {release}", name)
+        else:
+            seen = f"installed for {', '.join(sorted(built))} only" if built else "installed for no kernel"
+            remedy = f"sudo apt install linux-headers-{release} (or kernel-devel), sudo dkms autoinstall, then reboot"
+            yield failed(seen, f"installed for {release}, which runs", "this server", remedy, name)

@@ -16,6 +16,7 @@ from ..kernel import Kernel, command_line
 from ..machine import CannotTellError, objects
 from ..readiness import address_of
 from .outcome import alike, failed, not_applicable, of_nic, of_server, ok, warning
+from .second_files import setting_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,9 +67,38 @@ def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         remedy = (
             "sudo netplan apply" if not nic.slaac else f"does {nic.leaf} send router advertisements? sudo netplan apply"
         )
+        if nic.slaac and (cause := _no_advertisements(server, nic)):
+            missing, remedy = [f"{cause[0]}, so there is no address: {'; '.join(missing)}"], cause[1]
         yield failed("; ".join(missing), f"{len(path_addresses)} addresses", f"host.json {nic.key}.addresses", remedy)
     else:
         yield ok(f"{len(path_addresses)} addresses")
+
+
+def _no_advertisements(server: Server, nic: WantedNic) -> tuple[str, str] | None:
+    """Return why the kernel takes no address from router advertisements, and the fix; None if its settings let it.
+
+    The cause names the file that sets the value, if one does.
+    """
+    machine, folder = server.machine, f"{_SYSCTL}/ipv6/conf/{nic.netdev}"
+    have = {
+        name: machine.number(f"{folder}/{name}")
+        for name in ("disable_ipv6", "accept_ra", "forwarding", "autoconf", "accept_ra_pinfo")
+    }
+    kernel = server.advertisements_by == "kernel"
+    causes = {
+        "disable_ipv6": (have["disable_ipv6"] == 1, 0),
+        "accept_ra": (kernel and (have["accept_ra"] == 0 or bool(have["forwarding"] and have["accept_ra"] == 1)), 2),
+        "autoconf": (kernel and have["autoconf"] == 0, 1),
+        "accept_ra_pinfo": (kernel and have["accept_ra_pinfo"] == 0, 1),
+    }
+    for name, (off, right) in causes.items():
+        if off:
+            key = f"net.ipv6.conf.{nic.netdev}.{name}"
+            place = setting_of(machine, key, f"net.ipv6.conf.all.{name}", f"net.ipv6.conf.default.{name}")
+            also = f" and forwarding is {have['forwarding']}" if name == "accept_ra" and have["forwarding"] else ""
+            seen = f"{name} is {have[name]}{also}{f' ({place})' if place else ''}"
+            return seen, f"sudo sysctl -w {key}={right}" + (f"; change {place.partition(': ')[0]}" if place else "")
+    return None
 
 
 def _usable_addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
@@ -348,6 +378,54 @@ def firewall(server: Server) -> Iterator[Outcome]:
         )
     else:
         yield ok("accepts by default")
+
+
+def _gateways(server: Server, nic: WantedNic) -> list[str]:
+    """Return the gateways of a NIC, the first of each family: those of the plan, or those of the kernel's routes."""
+    planned = [entry for dev, entry in server.plan.entries if dev == nic.netdev and isinstance(entry, Route)]
+    routes = planned or [route for route in _kernel(server).routes if route.dev == nic.netdev]
+    vias = [route.via for route in routes if route.via and " " not in route.via]
+    first: dict[bool, str] = {}
+    for via in vias:
+        first.setdefault(":" in via, via)
+    return list(first.values())
+
+
+@of_nic(
+    "host-path-mtu",
+    rule="Packets of the interface's MTU reach the gateway and come back.",
+    why="A switch port with a smaller MTU drops large packets in silence, in one direction or both: jobs hang.",
+    how="ping -c 1 -W 1 -M do -s SIZE -I NIC GATEWAY (one packet of the full size; a small one if that is lost)",
+    source="Thor2 guide, section 2.6, check 12; ping(8)",
+)
+def path_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Send one packet of the full size to each gateway, which sends it back. A small packet shows if the gateway answers."""
+    gateways = _gateways(server, nic)
+    if not gateways:
+        yield not_applicable("it has no gateway")
+        return
+    mtu = server.machine.number(f"/sys/class/net/{nic.netdev}/mtu")
+    if mtu is None:
+        raise CannotTellError("the kernel shows no MTU of it")
+    for gateway in gateways:
+        if _ping(server.machine, nic.netdev, gateway, mtu):
+            continue
+        if not _ping(server.machine, nic.netdev, gateway, _SMALL):
+            raise CannotTellError(f"{gateway} does not answer, not even a small packet")
+        remedy = f"raise the MTU of {nic.leaf} {nic.leaf_port} to {mtu} bytes or more, in both directions"
+        seen = f"{gateway} answers {_SMALL} bytes, and not {mtu}"
+        yield failed(seen, f"{mtu} bytes there and back", "the interface's MTU", remedy)
+        return
+    yield ok(f"{mtu} bytes there and back: {', '.join(gateways)}")
+
+
+_SMALL = 128
+
+
+def _ping(machine: Machine, netdev: str, gateway: str, size: int) -> bool:
+    """Return whether a packet of this size, with its IP header, is answered."""
+    data = size - (48 if ":" in gateway else 28)
+    return machine.run("ping", "-c", "1", "-W", "1", "-M", "do", "-s", str(data), "-I", netdev, gateway).code == 0
 
 
 @of_server(

@@ -193,3 +193,44 @@ def verbs(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     else:
         version = outcome.pairs(answer.out).get("fw_ver", "")
         yield ok(f"answers{', firmware ' + version if version else ''}")
+
+
+@of_nic(
+    "rdma-gid-order",
+    rule="The port's GID table has no hole before its last GID.",
+    why="An address that comes back takes the first hole: after a flap a GID may have another index than the one in use.",
+    how="/sys/class/infiniband/DEVICE/ports/PORT/gids",
+    source="Linux, drivers/infiniband/core/cache.c (the first free entry is used); NCCL_IB_GID_INDEX",
+)
+def gid_order(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Check that the GID table has no empty entry before its last entry."""
+    _there(server, nic)
+    indexes = [gid.index for gid in of_port(server.machine, nic.rdma, nic.plan.rdma_port, None)]
+    if not indexes:
+        raise CannotTellError("the kernel shows no GID of it")
+    holes = sorted(set(range(max(indexes))) - set(indexes))
+    if holes:
+        remedy = "reload the RDMA driver while no job runs, or reboot; programs should look GIDs up by value: railweave host env"
+        shown = ", ".join(map(str, holes[:8]))
+        yield warning(f"no GID at index {shown}, and one at {max(indexes)}", "no hole", "Linux, GID cache", remedy)
+    else:
+        yield ok(f"{len(indexes)} GIDs without a hole")
+
+
+@of_nic(
+    "rdma-uverbs",
+    rule="Each RDMA device has its character device for programs.",
+    why="The port is active, and still no program can open the device.",
+    how="/sys/class/infiniband_verbs/*/ibdev",
+    source="Linux, ib_uverbs; NVSentinel, NIC health monitor",
+)
+def uverbs(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Check that ib_uverbs has an entry for the device."""
+    _there(server, nic)
+    machine, folder = server.machine, "/sys/class/infiniband_verbs"
+    entries = {machine.readable(f"{folder}/{name}/ibdev"): name for name in machine.names(folder)}
+    if nic.rdma in entries:
+        yield ok(entries[nic.rdma])
+    else:
+        remedy = "sudo modprobe ib_uverbs; dmesg | grep -i uverbs; is /dev/infiniband in the container?"
+        yield failed("none", "a uverbs device", "Linux, ib_uverbs", remedy)

@@ -326,6 +326,17 @@ def second_unit(server: Server) -> Iterator[Outcome]:
         yield ok("none")
 
 
+def setting_of(machine: Machine, *keys: str) -> str:
+    """Return the last line that sets one of these kernel parameters at start, as ``PATH:LINE: TEXT``; empty if none does."""
+    place = ""
+    for path in (*_files(machine, _SYSCTL, ".conf").values(), "/etc/sysctl.conf"):
+        for number, line in enumerate((machine.readable(path) or "").splitlines(), 1):
+            pattern = line.strip().removeprefix("-").partition("=")[0].strip().replace("/", ".")
+            if "=" in line and line.lstrip()[:1] not in "#;" and any(fnmatchcase(key, pattern) for key in keys):
+                place = f"{path}:{number}: {line.strip()}"
+    return place
+
+
 @of_server(
     "second-sysctl",
     rule="No file that is read after ours sets a planned kernel parameter to another value.",
