@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..machine import CannotTellError
 from . import outcome
+from .link import announcements
 from .outcome import alike, failed, not_applicable, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
@@ -233,6 +234,18 @@ def _dscp_and_priority(pair: Sequence[int | None]) -> str:
 
 def _traffic_class(server: Server, nic: WantedNic) -> str | None:
     return server.machine.text(f"/sys/class/infiniband/{nic.rdma}/tc/{nic.plan.rdma_port}/traffic_class")
+
+
+_OTHERS = re.compile(r"Junos|Juniper|Arista|EOS|Dell|Cisco|NX-OS|Huawei|H3C|Edgecore|Celestica|Ruijie", re.IGNORECASE)
+
+
+def _other_vendor(server: Server, nic: WantedNic) -> str:
+    """Return the switch's description if it names a vendor other than NVIDIA; empty if LLDP shows no such description."""
+    try:
+        systems = [neighbor["system"] for neighbor in announcements(server.machine, nic.netdev)]
+    except CannotTellError:
+        return ""
+    return next((text.splitlines()[0][:80] for text in systems if text and _OTHERS.search(text)), "")
 
 
 def _adaptive(server: Server, nic: WantedNic) -> bool:
@@ -610,7 +623,12 @@ def adaptive_routing(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         yield from alike(server, nic, lambda other: _adaptive(server, other), say.__getitem__, remedy=_ALIKE)
         return
     wanted, on = _wanted(nic), _adaptive(server, nic)
-    if on == wanted.adaptive_routing:
+    if on and wanted.adaptive_routing and (switch := _other_vendor(server, nic)):
+        remedy = "try one pair of leaves first, or use mode dlb-flowlet in the fabric file: no document has this switch with it"
+        yield warning(
+            f"on, and the switch is {switch}", "a switch of NVIDIA", "adaptive-routing-undocumented (verify)", remedy
+        )
+    elif on == wanted.adaptive_routing:
         yield ok(say[on])
     else:
         origin = f"host.json fabrics.{nic.plan.fabric}.roce.adaptive_routing"

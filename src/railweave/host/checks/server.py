@@ -121,6 +121,8 @@ class Server:
     advertisements_by: str
     driver_files: Mapping[str, Mapping[str, str]]
     earlier: Counters | None = None
+    memory_gib: int = 0
+    """The memory of the server's model in GiB; 0 if it is not known."""
     generic: bool = False
     """True if there is no design: ``discovery`` made this server of what the machine shows."""
 
@@ -159,6 +161,7 @@ def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlie
             for path, driver_file in top.objects("driver_files").items()
         },
         earlier,
+        top.number("memory_gib"),
     )
 
 

@@ -212,9 +212,13 @@ def _offset_ms(server: Server) -> float | None:
         return None
 
 
+_USABLE = 0.95
+"""The fraction of the memory of a server that the kernel shows at least; it reserves the rest."""
+
+
 @of_server(
     "system-memory",
-    rule="Every NUMA node with CPUs has memory, and each as much as the others.",
+    rule="The server has the memory of its model, and every NUMA node with CPUs as much as the others.",
     why="A memory module that is lost leaves a socket with less, or slower, memory, and nothing else says so.",
     how="/sys/devices/system/node/node*/{cpulist,meminfo}; /proc/meminfo",
     source="Linux, Documentation/admin-guide/mm/numaperf; AMD, MI300X system optimization (memory)",
@@ -230,7 +234,13 @@ def memory(server: Server) -> Iterator[Outcome]:
     total = outcome.pairs(machine.text("/proc/meminfo") or "").get("MemTotal", "").split()
     if not sizes or not any(sizes.values()) or not total or not total[0].isdigit():
         raise CannotTellError("the kernel shows no memory of its nodes")
-    if min(sizes.values()) < 0.9 * max(sizes.values()):
+    gib = int(total[0]) >> 20
+    if gib < _USABLE * server.memory_gib:
+        remedy = "look for a memory module that is not seen: sudo dmidecode -t memory; sudo ras-mc-ctl --errors"
+        yield failed(
+            f"{gib} GiB", f"{server.memory_gib} GiB, less what the kernel reserves", "host.json memory_gib", remedy
+        )
+    elif min(sizes.values()) < 0.9 * max(sizes.values()):
         seen = ", ".join(f"{node} {size} GiB" for node, size in sizes.items())
         remedy = "look for a memory module that is not seen: sudo dmidecode -t memory; sudo ras-mc-ctl --errors"
         yield warning(seen, f"{max(sizes.values())} GiB on each", "the other nodes", remedy)

@@ -359,6 +359,7 @@ class ServerModel(Model):
     rack_units: int | None = None
     power_w: int | None = Field(default=None, description="watts that it draws at most")
     power_source: str = ""
+    memory_gib: int | None = Field(default=None, ge=1, description="GiB of memory that it is delivered with")
     source: str
 
     def card(self, kind: str, rail: int) -> tuple[str, int]:

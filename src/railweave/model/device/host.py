@@ -181,6 +181,7 @@ def config_of(scope: HostScope) -> HostConfig:
         gpu=model.gpu,
         gpu_vendor=model.gpu_vendor,
         cpu_vendor=model.cpu_vendor,
+        memory_gib=model.memory_gib,
         advertisements_by=scope.hosts.router_advertisements,
         nics=nics,
         routes=tuple(route for nic in nics for route in _routes(scope, fabrics[nic.fabric], nic)),

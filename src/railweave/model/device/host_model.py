@@ -233,6 +233,7 @@ class HostConfig:
     job: tuple[Variable, ...]
     tenant_jobs: tuple[tuple[str, tuple[Variable, ...]], ...] = ()
     versions: Versions = Versions()
+    memory_gib: int | None = None
 
     def qos_of(self, fabric: str) -> HostQos:
         """Return the QoS settings of the NICs on a fabric."""

@@ -284,6 +284,8 @@ class Host(TypedDict):
     """settings in files that NIC drivers read, by path of the file"""
     versions: NotRequired[Versions]
     """software versions that the server should run; absent if the design requires none"""
+    memory_gib: NotRequired[int]
+    """memory of the server model in GiB; absent if the catalog does not have it"""
     job: Job
     """environment of a collective job"""
 
@@ -398,6 +400,8 @@ def document(config: host_model.HostConfig) -> Host:
     }
     if files := driver_files(config):
         host["driver_files"] = files
+    if config.memory_gib is not None:
+        host["memory_gib"] = config.memory_gib
     if versions := _versions(config.versions):
         host["versions"] = versions
     return host
