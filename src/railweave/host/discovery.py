@@ -114,8 +114,8 @@ def _kind(machine: Machine, port: dict[str, Any], ports: list[dict[str, Any]], g
     """
     beside = {other["netdev"] for other in ports if _gpu_beside(machine, other["netdev"], gpus) is not None}
     if port["netdev"] in _default_routes(machine):
-        return f"{port['kind']} with the default route"
-    return port["model"] if not beside or port["netdev"] in beside else f"{port['kind']} beside no GPU"
+        return f"{port['model']} with the default route"
+    return port["model"] if not beside or port["netdev"] in beside else f"{port['model']} beside no GPU"
 
 
 def _default_routes(machine: Machine) -> set[str]:

@@ -370,7 +370,7 @@ def _kernel(parts: Parts, plan: dict[str, Any]) -> None:
             route.update({"metric": 1024, "pref": "medium"})
         routes[family].append(route)
     for priority, one in enumerate(plan["rules"], 100):
-        end = ipaddress.ip_network(one.get("from") or one["to"])
+        end = ipaddress.ip_interface(one.get("from") or one["to"])
         rule: dict[str, Any] = {
             "priority": one.get("priority", priority),
             "src": "all",
@@ -379,10 +379,10 @@ def _kernel(parts: Parts, plan: dict[str, Any]) -> None:
         }
         for key, name in (("from", "src"), ("to", "dst")):
             if key in one:
-                net = ipaddress.ip_network(one[key])
-                rule[name] = str(net.network_address)
-                if net.prefixlen != net.max_prefixlen:
-                    rule[f"{name}len"] = net.prefixlen
+                net = ipaddress.ip_interface(one[key])  # the kernel keeps host bits
+                rule[name] = str(net.ip)
+                if net.network.prefixlen != net.max_prefixlen:
+                    rule[f"{name}len"] = net.network.prefixlen
         rules[end.version].append(rule)
     for family in (4, 6):
         parts.say(json.dumps(routes[family]), "ip", "-j", f"-{family}", "-N", "-d", "route", "show", "table", "all")

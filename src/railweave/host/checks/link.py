@@ -291,6 +291,7 @@ def _short(name: str) -> str:
     why="A smaller port drops large packets in silence: small messages pass, jobs hang.",
     how="lldpctl -f json0, the maximum frame size that the switch sends",
     source="Thor2 guide, section 2.6, check 12; IEEE 802.3 clause 79 (maximum frame size)",
+    unless=_dark,
 )
 def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Check that the switch port's maximum frame size, sent by LLDP, holds the NIC's MTU and an Ethernet header."""
