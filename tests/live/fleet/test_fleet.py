@@ -6,7 +6,8 @@ import asyncio
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +26,8 @@ from railweave.live.fleet.checked import Place, checked
 from railweave.live.fleet.meshed import meshed
 from railweave.live.fleet.page import page
 from railweave.live.fleet.probes import plan
-from railweave.live.fleet.running import Answer, Verdict
+from railweave.live.fleet.running import Answer, Task, Verdict, check
+from railweave.live.reach.target import MachineLogin, Target
 from tests.conftest import ROOT
 from tests.live.reach.stand_ins import PASSWORD, USER, StandIn, StandIns, trusting
 
@@ -291,6 +293,51 @@ def test_servers_are_compared_over_ssh_without_a_design(
     assert not any(row["check"] in {"host-routes", "nic-mac"} for row in found["servers"]["a"]["results"])
     refused = CliRunner().invoke(app, [*words, "a", "--hosts", "b"])
     assert isinstance(refused.exception, InputError)
+
+
+class Hanging:
+    """A server that takes files, and then answers nothing any more; removing the folder takes five seconds."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.waited = False
+
+    async def run(self, line: str) -> tuple[int, str, str]:
+        self.lines.append(line.split(maxsplit=1)[0])
+        if line.startswith("rm "):
+            await asyncio.sleep(5)
+            self.waited = True
+        elif not line.startswith("mktemp "):
+            await asyncio.Event().wait()
+        return 0, "/run/railweave.x\n", ""
+
+    async def put(self, files: Mapping[str, bytes]) -> None:
+        del files
+
+
+def test_a_server_that_hangs_costs_its_time_once() -> None:
+    """The time of a server counts for all that it is asked: it is not waited for again to remove its folder."""
+    hanging, others = (
+        Hanging(),
+        [json.dumps({"results": [{"check": "link-mtu", "of": "eth1", "verdict": "ok", "seen": "9000"}]})] * 3,
+    )
+
+    class Answering(Hanging):
+        async def run(self, line: str) -> tuple[int, str, str]:
+            return 0, others[0] if "check" in line else "/run/railweave.x\n", ""
+
+    @asynccontextmanager
+    async def opened(target: Target) -> AsyncGenerator[Hanging]:
+        yield hanging if target.name == "b" else Answering()
+
+    tasks = [Task(Target(name, ("ssh",), MachineLogin(name, "root"), 0.1, 0.1), "", opened) for name in "abcd"]
+    answers = check(tasks, generic=True, at_once=4, done=lambda _: None)
+    assert [answer.error for answer in answers] == ["", "no answer within 0.2 s", "", ""]
+    assert hanging.lines == ["mktemp", "python3", "rm"]
+    assert not hanging.waited
+    assert (
+        answers[0].verdicts[0] is answers[3].verdicts[0]
+    )  # of 1,024 servers that say the same, each thing is kept once
 
 
 RDMA_PING = """#!/usr/bin/env python3
