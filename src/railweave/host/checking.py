@@ -364,7 +364,8 @@ def text(looked: Server, results: list[Result], *, everything: bool) -> str:
                 lines.append(f"{verdict}: {name}{where}: {seen}")
         if _alike(results, verdict) and verdict in shown[:-1]:
             lines.append("")
-    lines += _not_asked(looked, results)
+    notes = _not_asked(looked, results)
+    lines += ["", *notes] if len(lines) > 1 and notes else notes
     if not looked.machine.root_user and count.get(NOT_SEEN):
         lines += ["", "Some things are shown to root only: sudo railweave host check sees them too."]
     while lines[-1] == "":
@@ -375,12 +376,12 @@ def text(looked: Server, results: list[Result], *, everything: bool) -> str:
 def _not_asked(looked: Server, results: list[Result]) -> list[str]:
     """Return lines that name the checks that need an earlier look, or a design, and so did not look at anything."""
     lines: list[str] = []
-    growth = [name for name in counters.KNOWN if any(result.check.id == name for result in results)]
+    growth = [name.partition("-")[2] for name in counters.KNOWN if any(result.check.id == name for result in results)]
     if looked.earlier is None and growth:
-        lines += [
-            "",
-            f"Not checked: whether {len(growth)} groups of counters grow ({', '.join(growth)}). It takes a second look: --watch 60s, or --since FILE with an earlier --json.",
-        ]
+        names = ", ".join(growth)
+        lines.append(
+            f"Not checked for want of an earlier look: growth of counters ({names}). --watch 60s takes both looks, --since FILE reads an earlier --json."
+        )
     if looked.generic:
         subjects: dict[str, list[str]] = {}
         for entry in ALL.values():
