@@ -37,6 +37,8 @@ COUNTED = {
     "counters-pause-other": ("pauses_of_other_priorities", "PFC frames of all other priorities, sent and received."),
     "counters-pause-storm": ("pause_storms", "Times that the NIC paused its switch for so long that it counts as a storm."),
     "counters-link-errors": ("link_errors", "Errors after FEC, and times that the link went down."),
+    "counters-send-drops": ("send_drops", "Packets that the NIC dropped before they were on the cable."),
+    "counters-completions": ("failed_requests", "Work requests that ended with an error."),
     "counters-congestion-ignored": ("congestion_notifications_ignored", "Congestion notification packets that slowed nobody."),
 }  # fmt: skip
 """The name and description of the metric for the counters of each check, by the check's ID."""

@@ -191,6 +191,8 @@ _ALL = (
     _of_nic("pauses_of_other_priorities", "PFC frames of all other priorities, sent and received."),
     _of_nic("pause_storms", "Times that a NIC paused its switch for so long that it counts as a storm."),
     _of_nic("link_errors", "Errors after FEC, and times that the link went down."),
+    _of_nic("send_drops", "Packets that a NIC dropped before they were on the cable."),
+    _of_nic("failed_requests", "Work requests that ended with an error."),
     _of_nic("congestion_notifications_ignored", "Congestion notification packets that slowed nobody."),
     _of_nic("ecn_marked_packets", "Packets that arrived with a mark of congestion."),
     _of_nic("congestion_notifications_sent", "Congestion notification packets sent."),
