@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 # Bytecode is kept, whatever the environment says: tests start the program hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo check test python-test engine-test lint python-lint engine-lint format bench golden docs screenshot validate-all validators test-programs zipapp engine wheel try-wheel deb release fuzz validation \
+.PHONY: help demo check test python-test engine-test lint python-lint engine-lint format bench golden docs site screenshot validate-all validators test-programs zipapp engine wheel try-wheel deb release fuzz validation \
 	collected plugin plugin-test plugin-lint plugin-bench trial soak test-rxe test-nccl clean
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo
 	@echo "make golden    refresh tests/golden after an intended change (read the diff)"
 	@echo "make docs      refresh the generated reference and schema, and what the notebook shows"
+	@echo "make site      build/site: the documentation with search, which opens without a server"
 	@echo "make screenshot  draw the pictures of the report and of the how-to (Chromium)"
 	@echo "make validators, make test-programs  what tests run beside railweave (root)"
 	@echo
@@ -162,6 +163,13 @@ golden: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m docs.notebooks
+
+# mkdocs and its theme are installed beside the virtual environment: only the site needs them. Without a network the site is skipped.
+SITE := .validators/site
+site:
+	@test -d $(SITE)/material || { mkdir -p $(SITE) && $(PYTHON) -m pip install --quiet --disable-pip-version-check --target $(SITE) 'mkdocs-material>=9.6,<10'; } \
+		|| { rm -rf $(SITE); echo "site: skipped, because mkdocs-material could not be installed into $(SITE)"; exit 0; }; \
+	test ! -d $(SITE)/material || NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(SITE) $(PYTHON) -m mkdocs build --strict --quiet
 
 validate-all: $(STAMP)
 	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q --every "$$f" $(foreach one,frr netplan,$(if $(wildcard .validators/$(one)),--$(one)-root .validators/$(one))) || exit 1; done

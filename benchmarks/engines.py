@@ -197,7 +197,10 @@ def main() -> None:
         table = "\n".join([HEAD, *(row(*one) for one in found)])
         page = PAGE.read_text()
         marked = re.sub(
-            r"(<!-- engines -->\n).*?(<!-- /engines -->)", lambda m: f"{m[1]}{table}\n{m[2]}", page, flags=re.DOTALL
+            r"(<!-- engines: begin -->\n).*?(<!-- engines: end -->)",
+            lambda m: f"{m[1]}{table}\n{m[2]}",
+            page,
+            flags=re.DOTALL,
         )
         PAGE.write_text(marked)
     off = [scenario.what for scenario, one in found if not one.allowed(scenario)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lint the English of docstrings and help texts, and names: ``tools/prose.py [PATH ...]``; default: the package.
+"""Lint the English of docstrings, help texts and pages, and names: ``tools/prose.py [PATH ...]``; default: the package and docs/.
 
 Refused are: a first word of FIRST; a sentence of more than 40 words; a name in double backticks that is nowhere in the source;
 the words of WORDS, each of which is wrong in every use; and variables, parameters and functions with a name of VAGUE. ``../shared/english.md`` has the rules. Prints a line for each place, and
@@ -16,6 +16,8 @@ import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from docs_words import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +48,8 @@ WORDS = {
 _WORDS = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), better) for pattern, better in WORDS.items()]
 _NAME = re.compile(r"``([A-Za-z_][\w.]*)(?:\(\))?``")
 _CODE = re.compile(r"``.*?``|`[^`]*`")
+LATER = {"check.md", "checks.md", "fleet.md", "bring-up-a-gpu-server.md"}
+"""Pages whose English is not checked yet: each leaves this set when it is rewritten."""
 LIBRARIES = {"pandas", "polars"}
 """Libraries of users, which the package does not import."""
 HELP = {"Opt", "Argument", "Option"}
@@ -159,14 +163,32 @@ def faults(text: str) -> Iterator[str]:
             yield f"{match[0]!r}: write {better}"
 
 
+def page_faults(page: Path) -> Iterator[Text]:
+    """Yield the words of WORDS in what is written by hand on a page, outside of code."""
+    written, _ = parts(page.read_text(encoding="utf-8"))
+    plain = re.sub(r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), written, flags=re.MULTILINE | re.DOTALL)
+    for number, line in enumerate(plain.splitlines(), start=1):
+        for pattern, better in _WORDS:
+            for match in pattern.finditer(_CODE.sub("", line)):
+                yield Text(number, f"{match[0]!r}: write {better}")
+
+
 def main() -> int:
-    """Check the files given, or the package."""
+    """Check the files given, or the package and the pages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", type=Path, nargs="*", metavar="PATH", help="files or folders")
-    given = parser.parse_args().paths or [SOURCE]
+    given = parser.parse_args().paths or [
+        SOURCE,
+        *(page for page in (ROOT / "docs").rglob("*.md") if page.name not in LATER),
+    ]
     files = [file for path in given for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
     count = 0
     for file in files:
+        if file.suffix == ".md":
+            for place in page_faults(file):
+                count += 1
+                print(f"{file}:{place.line}: {place.text}")
+            continue
         tree = ast.parse(file.read_text(encoding="utf-8"))
         for line, name in sorted(vague(tree)):
             count += 1

@@ -2,7 +2,7 @@
 
 A file may come from an untrusted person. Regardless of its content, reading ends with a value or with an error that gives
 the place: no file can fill the memory or exhaust the stack. The limits are far above the needs of the largest clusters
-(docs/limits.md lists them).
+(docs/folder.md lists them).
 """
 
 from __future__ import annotations

@@ -113,8 +113,8 @@ def test_a_tenant_with_rules_of_its_own(tmp_path: Path) -> None:
 
 
 def test_the_formula_of_the_page_gives_each_link_its_pair(tmp_path: Path) -> None:
-    """docs/examples/multitenancy-lab.md offers it for this lab, which has four links to each spine."""
-    page = (ROOT / "docs" / "examples" / "multitenancy-lab.md").read_text(encoding="utf-8")
+    """docs/examples.md offers it for this lab, which has four links to each spine."""
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
     formula = re.search(r'fabric_link: "[^"]+"', page)
     assert formula
     own = "addresses: {gpu-leaf01: 10.0.1.1/31, gpu-spine01: 10.0.1.0/31}"

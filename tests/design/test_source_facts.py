@@ -1,4 +1,4 @@
-"""The h100-rlb example against the values of its source, after the errata (docs/examples/h100-rlb.md)."""
+"""The h100-rlb example against the values of its source, after the errata (docs/examples.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/howto/256-gpus.md, from start to end: every block marked ``sh``, in order, with the edits that stand between them."""
+"""docs/start/design.md, from start to end: every block marked ``sh``, in order, with the edits that stand between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-PAGE = ROOT / "docs" / "howto" / "256-gpus.md"
+PAGE = ROOT / "docs" / "start" / "design.md"
 
 
 def blocks() -> list[tuple[str, str]]:

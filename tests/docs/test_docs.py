@@ -6,6 +6,8 @@ import json
 import re
 import runpy
 import shlex
+from functools import cache
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -22,11 +24,53 @@ def test_generated_parts_are_current() -> None:
     assert [path.name for path, text in generated.items() if path.read_text() != text] == [], "run `make docs`"
 
 
+MOST_WORDS = 85_000
+"""Words of docs/ that are written by hand: a page that grows takes them from another."""
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and the site form them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = (
+        re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    )
+    return {re.sub(r"[^\w\- ]", "", heading.lower().strip()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_files(page) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-        if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text()):
+        if "://" in target or not target + anchor:
+            continue
+        path = (page.parent / target).resolve() if target else page
+        assert path.exists(), f"{page.name} links to {target}"
+        if anchor and path.suffix == ".md":
+            assert anchor in anchors(path), f"{page.name} links to {target}#{anchor}"
+
+
+def test_the_site_has_every_page_once() -> None:
+    listed = re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md"))
+
+
+def test_the_site_lists_and_refuses() -> None:
+    """What the hooks of ``make site`` do without mkdocs: the list for language models, and what a page may not load."""
+    hooks = runpy.run_path(str(ROOT / "tools" / "site_hooks.py"))
+    text = hooks["llms"](ROOT / "docs", [{"Start": ["index.md", {"I simulate": "start/simulate.md"}]}])
+    assert text.startswith("# railweave\n\n> railweave designs the network of a GPU cluster from one file, ")
+    assert "\n- [Quick start: simulate](start/simulate.md): You want to know how long" in text
+    page = '<link rel="canonical" href="https://a"><a href="https://b">b</a><img src="c.png"><script src="//d/e.js"></script>'
+    assert [tag[0] for tag in hooks["loaded"](page)] == ['<script src="//d/e.js">']
+
+
+def test_handwritten_words_are_counted_and_few() -> None:
+    words = runpy.run_path(str(ROOT / "tools" / "docs_words.py"))
+    rows = {page.page: page for page in words["pages"]()}
+    assert rows["findings.md"].written == 0 < rows["findings.md"].generated
+    assert rows["glossary.md"].generated == 0 < rows["glossary.md"].written
+    assert min(rows["checks.md"][1:]) > 0
+    assert sum(page.written for page in rows.values()) <= MOST_WORDS
 
 
 def test_every_finding_is_documented() -> None:

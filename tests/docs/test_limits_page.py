@@ -1,4 +1,4 @@
-"""docs/limits.md says the numbers that the code has."""
+"""docs/folder.md says the numbers that the code has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from railweave.operations.bench import runs
 from railweave.prediction.collectives import program, queue_pairs
 from tests.conftest import ROOT
 
-TEXT = (ROOT / "docs" / "limits.md").read_text()
+TEXT = (ROOT / "docs" / "folder.md").read_text()
 
 
 @pytest.mark.parametrize(

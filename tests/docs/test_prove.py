@@ -1,4 +1,4 @@
-"""docs/howto/prove-a-network.md, from start to end: every block marked ``sh``, in order, and what the page shows of its output."""
+"""docs/start/run.md, from start to end: every block marked ``sh``, in order, and what the page shows of its output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from railweave.live.lab import life
 from tests.conftest import ROOT, frr_root
 from tests.live.lab.machine import needs_lab
 
-PAGE = ROOT / "docs" / "howto" / "prove-a-network.md"
+PAGE = ROOT / "docs" / "start" / "run.md"
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 LIMIT_S = 180
 """How long the network may take to look as the page shows it: it is asked again until then."""

@@ -1,4 +1,4 @@
-"""docs/howto/ask-what-a-training-step-gets.md: its files and commands, in order, and what it says of their output."""
+"""docs/jobs.md: its files and commands, in order, and what it says of their output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.docs.test_256_gpus import run
 
-PAGE = ROOT / "docs" / "howto" / "ask-what-a-training-step-gets.md"
+PAGE = ROOT / "docs" / "jobs.md"
 
 
 def follow(folder: Path, until: str = "") -> list[str]:
@@ -57,6 +57,6 @@ def test_what_the_page_says(tmp_path: Path) -> None:
 
 
 def test_pictures_of_the_page_are_there() -> None:
-    pictures = re.findall(r"\]\((\.\./images/[^)]+)\)", PAGE.read_text())
+    pictures = re.findall(r"\]\((images/[^)]+)\)", PAGE.read_text())
     assert len(pictures) == 2
     assert all((PAGE.parent / one).is_file() for one in pictures)

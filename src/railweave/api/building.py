@@ -68,7 +68,7 @@ def paths(options: Paths) -> list[QueuePairPath]:
 
 @verb(Connection)
 def connection(options: Connection) -> ConnectionPaths:
-    """Return the paths of a connection's queue pairs, as ``paths`` does, with the headers of packets on them (docs/cli/paths.md).
+    """Return the paths of a connection's queue pairs, as ``paths`` does, with the headers of packets on them (docs/cli/README.md).
 
     ``notes`` of the result are sentences about parts of the network that are out of service, and about ports without a
     path. Arguments and errors are those of ``paths``.
@@ -128,7 +128,7 @@ def verify(options: Verify) -> Verified:
     """Check a network for consistency, and validate its files with every external validator that is installed.
 
     For a build folder, the existing files are read, and each value that differs from the design is a finding. Otherwise the files are
-    checked as they would be rendered. With ``running`` (docs/capture.md), saved configurations are checked in place of the designed ones.
+    checked as they would be rendered. With ``running`` (docs/collect.md), saved configurations are checked in place of the designed ones.
     ``progress`` is called with a short description of the current activity.
 
     A validator that is not installed is reported as skipped, with the reason. ``good`` of the result is False if a

@@ -161,7 +161,7 @@ def simulate_grid(options: SimulateGrid) -> Grid:
 def simulate_training(options: SimulateTraining) -> TrainingPrediction:
     """Predict the step time of each training job of a file on a network, and the waiting times of GPUs (docs/jobs.md).
 
-    ``job`` is a job file (docs/job-file.md). ``changes`` are values that replace fields of its jobs, by path, such as
+    ``job`` is a job file (docs/simulation-files.md). ``changes`` are values that replace fields of its jobs, by path, such as
     ``parallel.tensor``. ``background`` is that of ``simulate``, with ``to=intra-stripe``, ``inter-stripe`` or NICs.
     ``progress`` is called with the current activity. With several ``seeds``, ``seeds_ps`` of each job has the time of
     each seed.

@@ -33,7 +33,7 @@ SECRETS = Opt(
     "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in the plan. Required if the plan contains such references; only you may have read access to the file."
 )
 WHAT = Argument(
-    "One or more parts of the network, separated by spaces. A part is a switch, a server, a link (A--B or SERVER:NIC, with the names in cabling.csv), or a path color (a class of uplinks; docs/path-colors.md).",
+    "One or more parts of the network, separated by spaces. A part is a switch, a server, a link (A--B or SERVER:NIC, with the names in cabling.csv), or a path color (a class of uplinks; docs/load-balancing.md).",
     kind=list[str],
 )
 WAVE_SHARE = Opt(
@@ -508,7 +508,7 @@ class DeployPlan(Reaching):
     capture: Annotated[
         Path | str | None,
         Argument(
-            "Folder of configurations saved from switches: DEVICE/configuration.txt (docs/capture.md). Exactly one of CAPTURE, --live and --lab is required."
+            "Folder of configurations saved from switches: DEVICE/configuration.txt (docs/collect.md). Exactly one of CAPTURE, --live and --lab is required."
         ),
     ] = None
     _: KW_ONLY

@@ -68,7 +68,7 @@ def running(
 ) -> dict[str, DeviceConfig]:
     """Return the configuration of every switch by name: the saved one, or the designed one if none was saved.
 
-    - ``capture``: a folder of saved configurations (docs/capture.md).
+    - ``capture``: a folder of saved configurations (docs/collect.md).
     - ``device``, ``hardware``: see ``load``.
 
     Raises ``InputError`` if the folder is not a capture or, with file and line, if a configuration cannot be read.
@@ -109,7 +109,7 @@ def adopt(
 ) -> ImportedNetwork:
     """Return an existing network as a fabric file, from configurations saved from its switches.
 
-    - ``folder``: a folder of saved configurations (docs/capture.md), with ``DEVICE/lldp.json`` next to them if
+    - ``folder``: a folder of saved configurations (docs/collect.md), with ``DEVICE/lldp.json`` next to them if
       available.
     - ``name``: the name of the network.
     - ``device``: switch models by role, ``leaf=MODEL``, if names of ports do not show the models.

@@ -112,13 +112,13 @@ class LabFault:
     scenario: Annotated[
         Path | str | None,
         Opt(
-            "Scenario file (docs/scenario-file.md); each fault is injected at its time in the file. Exactly one of --scenario, --fault and --all-single is required."
+            "Scenario file (docs/simulation-files.md); each fault is injected at its time in the file. Exactly one of --scenario, --fault and --all-single is required."
         ),
     ] = None
     faults: Annotated[
         Sequence[str],
         Opt(
-            'Fault to inject, written as in a scenario file (docs/scenario-file.md), for example "link-down link=A--B for=2s". May be repeated; the faults are injected one after another.',
+            'Fault to inject, written as in a scenario file (docs/simulation-files.md), for example "link-down link=A--B for=2s". May be repeated; the faults are injected one after another.',
             name="--fault",
         ),
     ] = ()

@@ -146,7 +146,7 @@ class Init:
     qps: Annotated[
         int | str | None,
         Opt(
-            f"{_OF_GPUS}queue pairs per connection of two NICs, or `predict` for the number with the fastest collectives in simulation. Default: one per path color with --lb rlb (a class of uplinks; docs/path-colors.md), otherwise one.",
+            f"{_OF_GPUS}queue pairs per connection of two NICs, or `predict` for the number with the fastest collectives in simulation. Default: one per path color with --lb rlb (a class of uplinks; docs/load-balancing.md), otherwise one.",
             metavar="NUMBER|predict",
             kind=str | None,
         ),

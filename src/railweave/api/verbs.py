@@ -23,7 +23,7 @@ HARDWARE = Opt(
     "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Default: only the models of `railweave hardware list` and of the section `hardware:` in the fabric file can be used."
 )
 RUNNING = Opt(
-    "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/capture.md). Each replaces the designed configuration of its switch. Default: the designed configurations of all switches are used."
+    "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/collect.md). Each replaces the designed configuration of its switch. Default: the designed configurations of all switches are used."
 )
 PRICES = Opt(
     "YAML file with the price of each item in the bill of materials (docs/hardware.md). The output then includes the cost of the design. Default: no costs."
@@ -47,7 +47,7 @@ SET = Opt(
     kind=list[str],
 )
 BACKGROUND = Opt(
-    "Other traffic during the simulation, as NAME=VALUE pairs (docs/scenario-file.md). For example, share=30%,ports=*:gpu0_eth,to=intra-stripe: port gpu0_eth of every server sends 30% of its line rate to a server of the same stripe (a group of leaves with its servers). Join several ports with +. Default: no other traffic."
+    "Other traffic during the simulation, as NAME=VALUE pairs (docs/simulation-files.md). For example, share=30%,ports=*:gpu0_eth,to=intra-stripe: port gpu0_eth of every server sends 30% of its line rate to a server of the same stripe (a group of leaves with its servers). Join several ports with +. Default: no other traffic."
 )
 ON = Opt(
     "Name of the fabric to use, if several fabrics of the network connect GPUs; default: the fabric of the NICs that belong to GPUs."
@@ -136,7 +136,7 @@ class Diff:
     new: Annotated[
         Network | Path | str,
         Argument(
-            "Fabric file or build folder to compare with OLD. A fabric file is designed with the numbers in OLD's lock file (docs/lock.md), so that unchanged parts keep their ports and addresses. If NEW has no inventory and OLD is a fabric file, OLD's inventory is used."
+            "Fabric file or build folder to compare with OLD. A fabric file is designed with the numbers in OLD's lock file (docs/changes.md), so that unchanged parts keep their ports and addresses. If NEW has no inventory and OLD is a fabric file, OLD's inventory is used."
         ),
     ]
     _: KW_ONLY
@@ -256,7 +256,7 @@ class Traffic(Source):
     qps: Annotated[
         int | None,
         Opt(
-            "Queue pairs per connection of two NICs. Default: qps_per_connection under `hosts: job:` of the fabric file, else one per path color (a class of uplinks; docs/path-colors.md)."
+            "Queue pairs per connection of two NICs. Default: qps_per_connection under `hosts: job:` of the fabric file, else one per path color (a class of uplinks; docs/load-balancing.md)."
         ),
     ] = None
     nccl: Annotated[
@@ -278,7 +278,7 @@ class Traffic(Source):
     scenario: Annotated[
         Path | str | None,
         Opt(
-            "Scenario file: the collectives to run, background traffic, changed parameters and faults (docs/scenario-file.md). Default: no scenario, and no faults."
+            "Scenario file: the collectives to run, background traffic, changed parameters and faults (docs/simulation-files.md). Default: no scenario, and no faults."
         ),
     ] = None
     hosts: Annotated[
@@ -584,7 +584,7 @@ class DriftOptions(Source):
     capture: Annotated[
         Path | str,
         Argument(
-            "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/capture.md)."
+            "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/collect.md)."
         ),
     ]
     _: KW_ONLY

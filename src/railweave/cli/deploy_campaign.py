@@ -26,7 +26,7 @@ class Campaign:
     scenario: Annotated[
         Path,
         Argument(
-            "Scenario file with the faults (docs/scenario-file.md). They are injected in turns, one after another. Faults that overlap in time in the file form one turn."
+            "Scenario file with the faults (docs/simulation-files.md). They are injected in turns, one after another. Faults that overlap in time in the file form one turn."
         ),
     ]
     access: Annotated[Path | None, DEVICE_ACCESS] = None

@@ -29,7 +29,7 @@ class Import:
     folder: Annotated[
         Path,
         Argument(
-            "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/capture.md)."
+            "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/collect.md)."
         ),
     ]
     out: Annotated[

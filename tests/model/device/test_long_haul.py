@@ -1,4 +1,4 @@
-"""The long-haul article's values, after its errata (docs/examples/dci-50km.md), against design, files and prediction."""
+"""The long-haul article's values, after its errata (docs/examples.md), against design, files and prediction."""
 
 from __future__ import annotations
 

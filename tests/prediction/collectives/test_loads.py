@@ -49,9 +49,9 @@ def test_too_many_messages_are_refused(words: dict[str, str]) -> None:
 
 
 def test_the_example_of_the_docs_runs() -> None:
-    text = (Path(__file__).parents[3] / "docs/collectives.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/engine.md").read_text()
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    exec(compile(example, "docs/collectives.md", "exec"), {})  # noqa: S102 - our own example
+    exec(compile(example, "docs/engine.md", "exec"), {})  # noqa: S102 - our own example
 
 
 def test_more_gpus_than_nics() -> None:

@@ -60,7 +60,7 @@ def plain() -> JobPrediction:
     return railweave.simulate(example("h100-rlb"), **SMALL)
 
 
-# Routes of 32,768 GPUs take minutes: those two are predicted by hand (docs/performance.md).
+# Routes of 32,768 GPUs take minutes: those two are predicted by hand (docs/architecture.md).
 NAMES = [*EXAMPLE_NAMES, pytest.param("scale-8k", marks=pytest.mark.scale)]
 
 

@@ -55,7 +55,7 @@ def incomplete_config(subject: Subject) -> Iterator[FindingPlace]:
 
 
 Lacks = tuple[str, str]
-"""A field of ``DeviceConfig`` (docs/device-config.md), and a description of what it lacks."""
+"""A field of ``DeviceConfig`` (docs/folder.md), and a description of what it lacks."""
 
 
 def _links(config: DeviceConfig, links: set[str]) -> Iterator[Lacks]:

@@ -112,7 +112,7 @@ def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, ex
 MOST_ROUTES = 512
 """The largest number of prefixes of a fabric for which a switch's complete table is queried and compared.
 
-A table of 512 prefixes with 8 next hops each is 0.3 to 0.7 MB, and is read in 0.2 s on one core (docs/performance.md).
+A table of 512 prefixes with 8 next hops each is 0.3 to 0.7 MB, and is read in 0.2 s on one core (docs/architecture.md).
 """
 
 

@@ -6,7 +6,7 @@ decision process of RFC 4271 section 9.1 with:
 
 - AIGP (RFC 7311) after local preference,
 - multipath over different AS paths of equal length (``multipath multiple-as``, ``bestpath as-path multipath-relax``),
-- the rules of BGP deterministic path forwarding (docs/path-colors.md).
+- the rules of BGP deterministic path forwarding (docs/load-balancing.md).
 
 If several best routes are equal, the route of the first session in configuration order is passed on. Real routers
 choose by router IDs and addresses instead, which changes no preferred next hop in these fabrics.

@@ -93,7 +93,7 @@ class Wire:
     copies: Literal["", "inner to outer", "outer to inner"] = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/cli/paths.md)."""
+        """Return the documented JSON object (docs/cli/README.md)."""
         around = self.tunnel
         return {
             "link": self.link,
@@ -188,7 +188,7 @@ class Connection:
         return "\n".join([*self.notes, *lines])
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return the documented JSON objects, one for each queue pair (docs/cli/paths.md)."""
+        """Return the documented JSON objects, one for each queue pair (docs/cli/README.md)."""
         more = [{"headers": walk.to_json()} for walk in self.walks] or [{}] * len(self.paths)
         return [{**path.to_json(), **headers} for path, headers in zip(self.paths, more, strict=True)]
 

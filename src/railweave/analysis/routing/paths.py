@@ -1,6 +1,6 @@
 """NICs by name, and the path of each queue pair: its GIDs, and every link that it may cross, with the share of its traffic.
 
-Queue pair i of a connection uses path color i mod P, where P is the number of colors (docs/path-colors.md). Its source and
+Queue pair i of a connection uses path color i mod P, where P is the number of colors (docs/load-balancing.md). Its source and
 destination addresses are in prefixes of that color, so its return path has the same color.
 """
 

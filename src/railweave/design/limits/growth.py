@@ -80,7 +80,7 @@ STRIPE_EMPTY = Rule(
     applies="design",
     says="a stripe has no servers",
     why="its leaves are bought, cabled to every spine and carry nothing",
-    fix="put servers there with `stripe:`, or leave the stripe out until they come: the lock keeps every number as it is (docs/lock.md)",
+    fix="put servers there with `stripe:`, or leave the stripe out until they come: the lock keeps every number as it is (docs/changes.md)",
 )
 
 RANK_ORDER_CROSSES = Rule(

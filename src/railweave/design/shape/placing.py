@@ -156,5 +156,5 @@ def _check_lock(
                 f"servers_per_stripe is {asked}, and {lock} keeps {len(kept)} servers in {stripe!r}, where they were placed before",
                 f"leave them there (servers_per_stripe: {len(servers)}, or none); or move some by a group with `stripe:`; or "
                 f'take the pools "{name}/servers/…" out of {lock}: all servers are then placed anew, with other ports and addresses '
-                "(docs/lock.md)",
+                "(docs/changes.md)",
             )

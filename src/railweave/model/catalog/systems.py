@@ -98,7 +98,7 @@ class Faults(Model):
 class Reads(Model):
     """The parts of a system's configuration text that are read, and the parts that cannot be.
 
-    Parts are named by fields of ``DeviceConfig`` (docs/device-config.md). Dots separate levels, without the names of list
+    Parts are named by fields of ``DeviceConfig`` (docs/folder.md). Dots separate levels, without the names of list
     entries, for example ``bgp.groups.sessions.peer``.
     """
 

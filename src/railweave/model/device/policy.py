@@ -3,7 +3,7 @@
 There are three forms. All prefer the uplink of a prefix's color and keep the other uplinks as backup:
 
 - ``dpf``: BGP deterministic path forwarding, with ``fabric-color`` on groups and ``fabric-advertise`` on leaves
-  (docs/path-colors.md).
+  (docs/load-balancing.md).
 - ``local-preference``: the origin leaf tags each prefix with a large community of its color. A spine or leaf that
   receives the prefix on the session of that color raises local preference.
 - ``aigp``: the origin leaf tags prefixes likewise. The receiver sets AIGP 1 on the session of that color and 100 on

@@ -129,7 +129,7 @@ class LoadBalancing(Model):
     profile: str | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="a set of values from a test report (docs/profiles.md); fields given beside it win",
+        description="a set of values from a test report (docs/load-balancing.md); fields given beside it win",
     )
     mode: Mode = Field(default="rlb", description="ecmp, dlb-flowlet, dlb-per-packet, spray (random per packet) or rlb")
     within_color: Literal["ecmp", "dlb-flowlet", "dlb-per-packet"] = Field(

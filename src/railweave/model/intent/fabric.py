@@ -59,7 +59,7 @@ class Emulation(base.Model):
 
     path_color: Literal["local-preference", "aigp"] = Field(
         default="local-preference",
-        description="how FRR carries path colors; aigp needs FRR 10 and loses ECMP (docs/path-colors.md)",
+        description="how FRR carries path colors; aigp needs FRR 10 and loses ECMP (docs/load-balancing.md)",
     )
 
 
@@ -160,7 +160,7 @@ class ServerGroup(base.Model):
     )
     stripe: str | dict[str, str] | None = Field(
         default=None,
-        description="stripe they are in, or stripe by fabric; empty: spread over the stripes (docs/lock.md)",
+        description="stripe they are in, or stripe by fabric; empty: spread over the stripes (docs/changes.md)",
     )
     site: str | None = Field(default=None, description="the site they stand in; empty: the only one")
     fabrics: tuple[str, ...] | None = Field(
@@ -191,7 +191,7 @@ class FabricFile(base.Model):
         exclude_if=lambda value: not value,
         description="what is not active, by switch, server, SERVER:NIC, plane (plane2, or FABRIC/plane2) or link (A--B, A:port--B:port); "
         "host lists and `*` stand for several, and of two lines the later one holds. It is designed and rendered, and treated as absent by "
-        "routes, paths, sim, the lab and checks (docs/bring-up.md)",
+        "routes, paths, sim, the lab and checks (docs/changes.md)",
     )
     racks: Racks = Field(default=Racks(), description="where devices stand; cables are as long as that makes them")
     hardware: dict[str, dict[str, dict[str, Any]]] = Field(

@@ -218,7 +218,7 @@ class Qos(Model):
     profile: str | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="a set of values from a test report (docs/profiles.md); fields given beside it win",
+        description="a set of values from a test report (docs/load-balancing.md); fields given beside it win",
     )
     classes: dict[Name, TrafficClass] = Field(
         default_factory=_default_classes,

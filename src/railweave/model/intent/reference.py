@@ -26,7 +26,7 @@ the field. Unknown keys are refused with the nearest right one.
 """
 
 
-SCENARIO_HEAD = """# Scenario file reference
+SCENARIO_HEAD = """# Scenario, job and study files
 
 Generated from the models by `make docs`; do not edit. A scenario is what happens on a network: a job's traffic, that of
 others, and what breaks. `railweave sim FABRIC --scenario FILE` predicts it, the lab makes its faults happen on real

@@ -50,7 +50,7 @@ class Goal(Model):
         default=(), max_length=64, description="collectives, each run by itself; their weighted geometric mean counts"
     )
     job: Line | None = Field(
-        default=None, description="a job file (docs/job-file.md), beside the study file; instead of collectives"
+        default=None, description="a job file (docs/simulation-files.md), beside the study file; instead of collectives"
     )
     objectives: tuple[Objective, ...] = Field(
         default=("speed",),

@@ -4,7 +4,7 @@
 the running configuration. ``meta.json`` may give the time of the capture, the design, and the versions of the devices.
 Any tool that saves configurations can make such a folder. A file ``DEVICE.txt`` (``.conf``, ``.cfg``, ``.set``,
 ``.json``, ``.xml``) next to the device folders is that device's configuration. The files that ``railweave build``
-writes are read as configurations too (docs/capture.md).
+writes are read as configurations too (docs/collect.md).
 """
 
 from __future__ import annotations

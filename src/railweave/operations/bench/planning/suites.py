@@ -172,7 +172,7 @@ PROFILES = {
     "evpn-flowlet-128us-reassign": "dlb:inactivity=128us,flowsets=2048,period=1us,min=20%,max=50%,rate-weight=50%,reassign-chance=3,quality-delta=6",
     "evpn-flowlet-128us-10-90": "dlb:inactivity=128us,flowsets=2048,period=1us,min=10%,max=90%,rate-weight=50%,reassign-chance=0",
 }
-"""The load-balancing profiles of Table 1.3 in the EVPN test report (docs/profiles.md), in the syntax of ``railweave sim --lb``."""
+"""The load-balancing profiles of Table 1.3 in the EVPN test report (docs/load-balancing.md), in the syntax of ``railweave sim --lb``."""
 
 WITH_TRAFFIC = (
     "table1.3: its rows with a traffic generator are left out: the report does not say where that traffic enters"

@@ -494,7 +494,7 @@ def _balancing(network: Network, fabric: Fabric) -> Decision:
             ("Reactive rebalancing", "on" if dlb.reassignment else "off"),
         ]
     if balancing.profile:
-        facts.append(("Values", f"profile {balancing.profile} (docs/profiles.md)"))
+        facts.append(("Values", f"profile {balancing.profile} (docs/load-balancing.md)"))
     if balancing.selective:
         opcodes = ", ".join(map(str, balancing.selective.opcodes))
         facts.append(("Selective", f"RDMA packets of opcodes {opcodes}; all others keep the static hash"))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _TRIED_FRR = (10, 3)
-"""The oldest FRRouting that has read rendered files (docs/validators.md)."""
+"""The oldest FRRouting that has read rendered files (docs/folder.md#outside-validators)."""
 
 LOST = {
     "BANNER_MESSAGE": "who logs in sees no `banner`",
