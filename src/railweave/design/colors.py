@@ -18,9 +18,10 @@ COLORS_UNBALANCED = Rule(
     id="colors-unbalanced",
     severity="warning",
     applies="design",
-    says="path colors have different numbers of uplinks, after spines were removed",
-    why="queue pairs of the smaller colors get less bandwidth; colors are kept when spines are removed",
-    fix='delete the pool "FABRIC/uplinks" from the lock to deal them anew',
+    says="after spines were removed, path colors have different numbers of uplinks",
+    why="queue pairs of colors with fewer uplinks get less bandwidth; a removed spine does not move the other "
+    "uplinks to different colors",
+    fix='delete the pool "FABRIC/uplinks" from the lock file, so that the next build distributes colors again',
 )
 
 
@@ -116,5 +117,5 @@ def _check_balance(context: Context, name: str, wanted: int, indexes: list[int])
             name,
             ("fabrics", name, "topology", "spines"),
             f"path colors have {min(loads)} to {max(loads)} uplinks each",
-            fix=f'delete the pool "{name}/uplinks" from the lock to deal them anew',
+            fix=f'delete the pool "{name}/uplinks" from the lock file, so that the next build distributes colors again',
         )

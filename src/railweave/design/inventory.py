@@ -107,9 +107,9 @@ INVENTORY_UNUSED = Rule(
     id="inventory-unused",
     severity="warning",
     applies="design",
-    says="a row of the inventory is about a device or port that the fabric file does not have",
-    why="what the row says is not used",
-    fix="correct the name, or leave the row out",
+    says="a row of the inventory names a device or port that is not in the fabric file",
+    why="the row is ignored",
+    fix="correct the name, or remove the row",
 )
 
 

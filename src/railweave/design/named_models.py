@@ -26,9 +26,10 @@ OUTSIDE = Rule(
     "hardware-outside",
     "info",
     "design",
-    says="models of hardware come from files beside the fabric file: a folder given with `--hardware`, or the user's own",
-    why="the fabric file alone does not give this design: who has not these files gets an error or another design",
-    fix="keep the files with the fabric file, or move what they say under its `hardware:`",
+    says="hardware models are described in files outside the fabric file: in the folder of `--hardware`, or in the "
+    "user's own folder",
+    why="without these files, the design fails or differs",
+    fix="keep the files next to the fabric file, or move their contents under its `hardware:`",
 )
 
 
@@ -96,9 +97,9 @@ MODEL_BY_WORD = Rule(
     id="model-by-word",
     severity="warning",
     applies="design",
-    says="a word in the place of a model means several models of the catalog; the first is taken",
-    why="another model may come before it in a later catalog, and the design would change",
-    fix="write the whole name of the model that is meant",
+    says="a name fits several models of the catalog; the first is used",
+    why="a later catalog may list a different model first, which would change the design",
+    fix="write the full name of the model",
 )
 
 _ROLES = ("leaf", "spine", "super_spine", "dci")

@@ -20,9 +20,10 @@ TREATED_AS_ABSENT = Rule(
     id="treated-as-absent",
     severity="info",
     applies="design",
-    says="a switch, server or link is planned, drained or failed (`status:`)",
-    why="it is designed and rendered; routes, paths, predictions, the lab and the checks that follow go without it",
-    fix="take the line out of `status:` once it is in use",
+    says="a switch, server or link is marked planned, drained or failed under `status:`",
+    why="it is designed and rendered, but routes, paths, predictions, the lab and the checks based on them leave "
+    "it out",
+    fix="remove the entry from `status:` when the part is in service",
 )
 
 

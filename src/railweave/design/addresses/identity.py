@@ -22,9 +22,10 @@ MANAGEMENT_ADDRESS_TAKEN = Rule(
     id="management-address-taken",
     severity="error",
     applies="design",
-    says="a switch's management address is that of the gateway, of a server that management names, or of a server's NIC",
-    why="two devices answer for one address, and neither can be reached reliably",
-    fix="give the switch another one with `overrides.devices.NAME.management_address`, or move `management.pool`",
+    says="a switch has the same management address as the gateway, a management server or a server's NIC",
+    why="two devices have the same address, so neither can be reached reliably",
+    fix="give the switch a different address with `overrides.devices.NAME.management_address`, or change "
+    "`management.pool`",
 )
 
 FIRST_MANAGEMENT_HOST = 10

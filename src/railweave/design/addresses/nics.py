@@ -139,8 +139,9 @@ MAC_PLACEHOLDER = Rule(
     id="mac-placeholder",
     severity="info",
     applies="design",
-    says="MAC addresses that the inventory does not know yet; addresses that follow from them will change",
-    why="servers name their interfaces by them, and SLAAC addresses follow from them",
+    says="the inventory lacks MAC addresses, so placeholders are used; IP addresses that are derived from them "
+    "will change",
+    why="servers name their interfaces by MAC address, and SLAAC addresses are derived from it",
     fix="fill NAME.inventory.csv",
 )
 
@@ -254,9 +255,9 @@ def nics(
                 server.name,
                 (),
                 f"MAC addresses of {counted(len(unknown), 'NIC')} are placeholders: {', '.join(unknown)}",
-                why="SLAAC addresses follow from MAC addresses, so these will change"
+                why="SLAAC addresses are derived from MAC addresses, so these will change"
                 if layout.spec.addressing.server_mode == "slaac"
-                else "servers name their interfaces by them",
+                else "servers name their interfaces by MAC address",
                 fix=f"fill {context.source.path.stem}.inventory.csv",
             )
         result[server.name] = made

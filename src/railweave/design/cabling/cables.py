@@ -34,9 +34,9 @@ OPTIC_UNLISTED = Rule(
     id="optic-unlisted",
     severity="warning",
     applies="design",
-    says="the catalog has no optic for a port, speed and length",
-    why="the bill of materials cannot name it",
-    fix="give one with `optic:`, or add it to the catalog",
+    says="the hardware catalog has no optic for a port's type, speed and cable length",
+    why="the bill of materials has no optic for this link",
+    fix="name an optic with `optic:`, or add an optic to the catalog",
 )
 
 
@@ -112,9 +112,11 @@ OPTIC_MISMATCH = Rule(
     severity="error",
     sometimes="warning",
     applies="design",
-    says="the ends of a link have optics that do not understand each other (multimode and single mode): as the file names them, or because the catalog has no others (a warning)",
-    why="they do not understand each other, and no kind of optic in the catalog fits all modules that these links join",
-    fix="name others with `optic` and `far_optic`, or use ports that share no module",
+    says="the optics at the two ends of a link are incompatible (multimode and single mode), because the fabric "
+    "file names them, or because the catalog has no compatible pair (a warning)",
+    why="the two ends cannot exchange light, and no kind of optic in the catalog fits all modules that these "
+    "links join",
+    fix="name compatible optics with `optic` and `far_optic`, or use ports that share no module",
 )
 
 

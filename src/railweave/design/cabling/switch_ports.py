@@ -64,9 +64,10 @@ LINK_SLOWER = Rule(
     id="link-slower",
     severity="info",
     applies="design",
-    says="links of a switch model run at less than `link_speed`: its ports do no more",
-    why="at the far end such a link takes the place of a faster one, and paths over it are narrower",
-    fix="accept it, or set link_speed to have all links alike",
+    says="links of a switch model run at less than `link_speed`, because its ports are slower",
+    why="each of these links uses a port of the far switch that could carry a faster link, and paths over it have "
+    "less bandwidth",
+    fix="accept the slower links, or set `link_speed` to this speed so that all links are equal",
 )
 
 
@@ -127,8 +128,8 @@ def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment,
             LINK_SLOWER,
             f"{layout.name} {device}",
             ("fabrics", layout.name, "topology", "link_speed"),
-            f"links of {device} run at {speed}G, not at the {wanted}G of the others: its ports do no more",
-            fix=f"accept it, or set link_speed: {speed}G to have all links alike",
+            f"links of {device} run at {speed}G instead of {wanted}G like the others, because its ports are slower",
+            fix=f"accept the slower links, or set link_speed: {speed}G so that all links are equal",
         )
 
 

@@ -55,9 +55,10 @@ ECN_BYTES = Rule(
     id="ecn-bytes",
     severity="info",
     applies="design",
-    says="ECN fill levels of the fabric file are queue lengths in bytes on a system that counts these",
-    why="what fill levels are percent of is no vendor's word: here, as in predictions, a port's equal part of the egress pool",
-    fix="give `min_bytes` and `max_bytes` to choose the lengths yourself",
+    says="a system that marks by queue length in bytes needs ECN fill levels (percent) converted",
+    why="no vendor documents the base of the percentage; railweave uses a port's equal share of the egress pool, "
+    "also in predictions",
+    fix="set `min_bytes` and `max_bytes` to choose the lengths yourself",
 )
 STEP = 1000
 """The step of thresholds in bytes: one kilobyte, the unit of EOS and of Enterprise SONiC."""
@@ -103,34 +104,37 @@ LOSSLESS_NO_DSCP = Rule(
     id="lossless-no-dscp",
     severity="warning",
     applies="design",
-    says="a lossless class beside that of RDMA data has no DSCP",
-    why="no packet is classified into it, and switches and NICs keep headroom, a queue and a share for it",
-    fix="give it `dscp:`, or remove the class",
+    says="a lossless class other than that of RDMA data has no DSCP",
+    why="no packet enters the class, but switches and NICs reserve headroom, a queue and bandwidth for it",
+    fix="set `dscp:` of the class, or remove the class",
 )
 LOSSLESS_NO_SHARE = Rule(
     id="lossless-no-share",
     severity="warning",
     applies="design",
     says="one of several lossless classes has no `bandwidth`",
-    why="a NIC divides what the other classes leave between it and all other traffic, and SONiC gives it the least weight there is",
-    fix="give each lossless class a `bandwidth`, so that together with the other classes they are at most 100",
+    why="without `bandwidth`, a NIC splits the bandwidth left by the other classes between this class and all "
+    "other traffic, and SONiC gives the class the lowest weight",
+    fix="set `bandwidth` of each lossless class, so that the sum over all classes is at most 100",
 )
 MARKED_ON_ONE_TIER = Rule(
     id="marked-on-one-tier",
     severity="warning",
     applies="design",
     says="switches of one role mark a lossless class (ECN), and those of another do not",
-    why="senders do not slow down for congestion where nothing is marked, so that PFC spreads it",
-    fix="give the class `ecn` in the `qos` of every role, or in none: a role with a `qos` of its own takes nothing of the fabric's",
+    why="without marks, senders do not slow down, and PFC spreads the congestion",
+    fix="set `ecn` of the class in the `qos` of every role or of none: a role with its own `qos` inherits nothing "
+    "from the fabric's",
 )
 LOSSLESS_POOL_IDLE = Rule(
     id="lossless-pool-idle",
     severity="warning",
     applies="design",
-    says="switches that pause on none of their ports keep most of their buffer for lossless classes",
-    why="with `pfc.ports` all their classes are lossy, RDMA data too, and share the pool of lossy classes",
-    fix="give that role a `qos` of its own with the same classes and `pfc`, and `buffers: {lossless: 5, headroom: 5, lossy: 90, "
-    "egress_lossless: 5, egress_lossy: 85, egress_multicast: 10}`",
+    says="switches on which no port sends pauses reserve most of their buffer for lossless classes",
+    why="`pfc.ports` excludes all ports of these switches, so all classes are lossy there, RDMA data too, and "
+    "share the pool of lossy classes",
+    fix="give that role its own `qos` with the same classes and `pfc`, and `buffers: "
+    "{lossless: 5, headroom: 5, lossy: 90, egress_lossless: 5, egress_lossy: 85, egress_multicast: 10}`",
 )
 
 

@@ -171,42 +171,43 @@ ECMP_NARROW = Rule(
     id="ecmp-narrow",
     severity="warning",
     applies="design",
-    says="`maximum_ecmp` is below the uplinks of a leaf",
-    why="next-hop groups are cut short and uplinks stay idle",
-    fix="raise it, or leave it empty",
+    says="`maximum_ecmp` is smaller than the number of uplinks of a leaf",
+    why="next-hop groups are truncated, and some uplinks stay idle",
+    fix="increase `maximum_ecmp`, or remove it",
 )
 NO_LOSSLESS_CLASS = Rule(
     id="no-lossless-class",
     severity="warning",
     sometimes="info",
     applies="design",
-    says="a role has no lossless traffic class; info where a fabric connects no GPU's own NIC",
-    why="RoCEv2 recovers from loss by going back, which costs most of the bandwidth",
+    says="a role has no lossless traffic class; severity info if the fabric connects no NICs that belong to GPUs",
+    why="after a loss, RoCEv2 sends all later packets again, which costs most of the bandwidth",
     fix="keep the class no-loss, or accept lossy operation",
 )
 RDMA_NO_DSCP = Rule(
     id="rdma-no-dscp",
     severity="warning",
     applies="design",
-    says="the class of RDMA data has no DSCP, so nothing is classified into it",
-    why="packets of servers are never classified into it",
-    fix="give it `dscp:`",
+    says="the class of RDMA data has no DSCP",
+    why="packets of servers never enter the class",
+    fix="set `dscp:` of the class",
 )
 CNP_NO_CLASS = Rule(
     id="cnp-no-class",
     severity="warning",
     applies="design",
-    says="no class takes congestion notification packets",
-    why="they wait with everything else, and senders slow down late",
-    fix="keep the class cnp",
+    says="no class has the DSCP of congestion notification packets",
+    why="these packets wait behind all other traffic, and senders slow down late",
+    fix="restore the class cnp",
 )
 KERNEL_MAX_ADDRESSES = Rule(
     id="kernel-max-addresses",
     severity="warning",
     applies="design",
-    says="more SLAAC prefixes than the Linux kernel takes by default",
-    why="where the kernel itself handles router advertisements it silently ignores the rest; systemd-networkd does not",
-    fix="set net.ipv6.conf.*.max_addresses higher on servers",
+    says="NICs have more SLAAC prefixes than the Linux kernel accepts by default",
+    why="if the kernel itself handles router advertisements, it ignores further prefixes without a message; "
+    "systemd-networkd accepts them",
+    fix="increase net.ipv6.conf.*.max_addresses on servers",
 )
 
 
@@ -290,8 +291,8 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
             ECMP_NARROW,
             layout.name,
             place,
-            f"maximum_ecmp {asked} is below the {width} uplinks of a leaf",
-            fix=f"raise it to {width}, or leave it empty",
+            f"maximum_ecmp {asked} is smaller than the number of uplinks of a leaf, {width}",
+            fix=f"increase it to {width}, or remove it",
         )
 
 
@@ -393,7 +394,8 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
                 KERNEL_MAX_ADDRESSES,
                 layout.name,
                 at,
-                f"{addresses} prefixes and the link-local address exceed the kernel's {kernel.max_addresses} addresses an interface",
+                f"{addresses} prefixes and the link-local address exceed the kernel's limit of "
+                f"{kernel.max_addresses} addresses per interface",
                 fix=f"set net.ipv6.conf.*.max_addresses to {addresses + 1} on servers",
             )
         size = 40 + kernel.ra_header_bytes + 8 + kernel.ra_prefix_option_bytes * addresses

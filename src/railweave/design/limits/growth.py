@@ -87,9 +87,10 @@ RANK_ORDER_CROSSES = Rule(
     id="rank-order-crosses",
     severity="info",
     applies="design",
-    says="a ring over the servers in their order in the file crosses the spines more often than it has to",
-    why="NCCL keeps the order of nodes, so more NICs of a leaf share its uplinks, where servers of a stripe are not together",
-    fix="name the servers of a stripe one after another, or give `mpirun.sh` and `sim` an order with `--hosts`",
+    says="a ring over the servers, in the order of the fabric file, crosses the spines more often than necessary",
+    why="NCCL keeps the order of servers; if servers of a stripe are not next to each other, more NICs of a leaf "
+    "share its uplinks",
+    fix="list the servers of a stripe one after another, or set the order with `--hosts` of `mpirun.sh` and `sim`",
 )
 
 
@@ -135,25 +136,27 @@ SPINES_FULL = Rule(
     id="spines-full",
     severity="info",
     applies="design",
-    says="the spines (or super-spines) have no port left for one more stripe; what twice the servers cost, as `init` says it",
-    why="not one more stripe can be connected without laying cables anew",
-    fix="growth takes a plane a rail, super-spines, or spines with more ports: the finding counts them",
+    says="the spines (or super-spines) have no free port for a further stripe; `init` prints the cost of twice the "
+    "servers",
+    why="no further stripe can be connected without recabling",
+    fix="for growth, use one plane per rail, super-spines, or spines with more ports; the finding has the numbers",
 )
 RAIL_PLANES = Rule(
     id="rail-planes",
     severity="info",
     applies="design",
-    says="each rail is a network of its own; between rails traffic goes through servers",
-    why="traffic from rail to rail goes through the servers' own links between GPUs (NCCL: PXN)",
-    fix="leave PXN on (NCCL_PXN_DISABLE=0, the default), or join rails by one set of spines while it has the ports",
+    says="each rail is a separate network; traffic between rails passes through servers",
+    why="between rails, NCCL forwards traffic over the links between the GPUs of a server (PXN)",
+    fix="leave PXN enabled (NCCL_PXN_DISABLE=0, the default), or join the rails by common spines as long as these "
+    "have free ports",
 )
 PINNED_TO_THE_SPINE = Rule(
     id="pinned-to-the-spine",
     severity="info",
     applies="design",
-    says="under super-spines a queue pair's path is pinned only up to the spine",
-    why="two queue pairs of different path colors never share a spine of their pod or site; above it they may meet",
-    fix="keep jobs inside a pod, or a site, where pinned paths matter",
+    says="in a network with super-spines, the path of a queue pair is fixed only up to the spine",
+    why="queue pairs of different path colors never share a spine of their pod or site, but may share links above it",
+    fix="keep jobs inside a pod or site if they need fixed paths",
 )
 
 
@@ -255,7 +258,8 @@ def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None
             SPINES_FULL,
             fabric_growth.fabric,
             at,
-            f"the {tier} are full: a {fabric_growth.top} has {fabric_growth.used} of its {fabric_growth.ports} ports in use",
+            f"the {tier} are full: {fabric_growth.used} of the {fabric_growth.ports} ports of a "
+            f"{fabric_growth.top} are in use",
             fix=ways_out(layout, fabric_growth),
         )
     if fabric_growth.shape == "rail-planes":
@@ -270,21 +274,23 @@ def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None
             PINNED_TO_THE_SPINE,
             fabric_growth.fabric,
             at,
-            f"between sites a queue pair's path is pinned only up to the spine: there it is hashed over {spread} links to the "
-            "routers of the interconnect, and again on its way down",
-            why="two queue pairs of different path colors never share a spine of their site, but any two may meet on a long link",
-            fix="keep jobs inside a site where pinned paths matter",
+            "between sites, the path of a queue pair is fixed only up to the spine: from there, the hash "
+            f"selects one of {spread} links to the routers of the interconnect, and does so again on the way "
+            "down",
+            why="queue pairs of different path colors never share a spine of their site, but any two may share a "
+            "long link",
+            fix="keep jobs inside a site if they need fixed paths",
         )
     elif fabric_growth.pinned == "spine":
         context.finding(
             PINNED_TO_THE_SPINE,
             fabric_growth.fabric,
             at,
-            f"between pods a queue pair's path is pinned only up to the spine: there it is hashed over {spread} links to "
-            "super-spines, and again on its way down",
-            why="two queue pairs of different path colors never share a spine of their pod, but two of one color may meet "
-            "above it",
-            fix="keep jobs inside a pod where pinned paths matter, or use rail planes (`planes: rail`)",
+            "between pods, the path of a queue pair is fixed only up to the spine: from there, the hash "
+            f"selects one of {spread} links to super-spines, and does so again on the way down",
+            why="queue pairs of different path colors never share a spine of their pod, but two of the same color "
+            "may share links above it",
+            fix="keep jobs inside a pod if they need fixed paths, or use rail planes (`planes: rail`)",
         )
 
 

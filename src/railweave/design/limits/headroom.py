@@ -25,11 +25,13 @@ INTERCONNECT_LOSSY = Rule(
     id="interconnect-lossy",
     severity="info",
     applies="design",
-    says="links between sites are not paused (PFC); what headroom that would need, and what is done instead",
-    why="what arrives within twice the delay after a pause was sent has to be held at full rate; instead queues are marked "
-    f"early (ECN), a queue pair has at most {ADAPTIVE_WINDOW} packets under way where NICs use adaptive routing, and what "
-    "is lost is sent again by itself",
-    fix="`interconnect: {pfc: true}` where routers can set so much aside",
+    says="links between sites have no PFC; the finding gives the headroom that PFC would need, and the measures "
+    "used instead",
+    why="after a pause is sent, packets keep arriving at full rate for twice the delay of the link, and all of "
+    "them need headroom. Instead, switches mark packets early (ECN), a queue pair has at most "
+    f"{ADAPTIVE_WINDOW} packets in flight if NICs use adaptive routing, and NICs send lost packets again one "
+    "by one",
+    fix="set `interconnect: {pfc: true}` if the routers can reserve that much headroom",
 )
 
 
@@ -72,27 +74,33 @@ HEADROOM_SHORT = Rule(
     id="headroom-short",
     severity="error",
     applies="design",
-    says="PFC headroom of the used ports exceeds its buffer partition",
-    why="ports left without headroom drop packets of the lossless class when paused",
-    fix="raise qos.buffers.headroom and lower lossless, or shorten cables",
+    says="PFC headroom of the used ports exceeds the headroom partition of the buffer",
+    why="a port without headroom drops packets of the lossless class after it has sent a pause",
+    fix="increase qos.buffers.headroom and reduce qos.buffers.lossless, or shorten cables",
 )
 HEADROOM_THIN = Rule(
     id="headroom-thin",
     severity="warning",
     sometimes="info",
     applies="design",
-    says="PFC headroom fits only if the whole packet buffer is shared: with the dedicated buffers that Juniper publishes it is short (warning), or may be where nothing is published (info)",
-    why="switches take dedicated buffers off before partitions; ports without headroom drop when paused",
-    fix="raise qos.buffers.headroom, or lower dedicated buffers; compare with what the first switch shows",
+    says="PFC headroom fits only if the whole packet buffer is shared: with the dedicated buffers that Juniper "
+    "documents it is too small (warning); if no value is documented, it may be too small (info)",
+    why="switches subtract dedicated buffers before they divide the rest into partitions; a port without headroom "
+    "drops packets after it has sent a pause",
+    fix="increase qos.buffers.headroom, or reduce the dedicated buffers; compare with the values that the first "
+    "switch shows",
 )
 
 HEADROOM_SHARED = Rule(
     id="headroom-shared",
     severity="info",
     applies="design",
-    says="the ports of a switch share PFC headroom: the partition holds what arrives of packets of the MTU on all at once, not of the smallest packets",
-    why="small packets take a whole cell each, and platforms' own tables reckon with nothing else; their pools do not hold that for all ports at once either",
-    fix="raise qos.buffers.headroom where many senders send small packets only, and watch for drops of the lossless class",
+    says="the ports of a switch share PFC headroom: the partition can hold packets of MTU size from all ports at "
+    "once, but not the smallest packets",
+    why="a small packet takes a whole cell; vendors' tables assume small packets, but even their pools cannot "
+    "hold them for all ports at once",
+    fix="increase qos.buffers.headroom if many senders send only small packets, and monitor drops of the lossless "
+    "class",
 )
 
 
@@ -122,9 +130,10 @@ def check_headroom(
             HEADROOM_SHORT,
             device,
             where,
-            f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB, its headroom partition is {have / 1e6:.1f} MB "
-            f"({qos.buffers.headroom} % of {model.buffer.shared_mb:g} MB)",
-            fix=f"raise {key} to {-(-most * 100 // int(model.buffer.shared_mb * 1e6))} % and lower lossless, or shorten cables",
+            f"PFC headroom of {device}'s ports is {most / 1000000.0:.1f} MB, but its headroom partition is "
+            f"{have / 1000000.0:.1f} MB ({qos.buffers.headroom} % of {model.buffer.shared_mb:g} MB)",
+            fix=f"increase {key} to {-(-most * 100 // int(model.buffer.shared_mb * 1000000.0))} % and reduce "
+            "lossless, or shorten cables",
         )
         return
     worst = priorities * sum(port_need.limit_bytes for port_need in need[device])
@@ -146,12 +155,15 @@ def check_headroom(
                 HEADROOM_THIN,
                 device,
                 where,
-                f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB; its partition holds {have / 1e6:.1f} MB if all of the "
-                f"{model.buffer.shared_mb:g} MB are shared, and {shared * buffers.headroom / 1e8:.1f} MB with the "
-                f"{shared / 1e6:.1f} MB that Juniper publishes for these dedicated buffers",
-                why="partitions are shares of what dedicated buffers leave; ports without headroom drop when paused",
-                fix=f"raise {key} to {math.ceil(100 * most / shared)} % and lower lossless, or lower dedicated_ingress and "
-                "dedicated_egress; compare with `show class-of-service shared-buffer` of the first switch",
+                f"PFC headroom of {device}'s ports is {most / 1000000.0:.1f} MB; its partition has "
+                f"{have / 1000000.0:.1f} MB if all of the {model.buffer.shared_mb:g} MB are shared, and "
+                f"{shared * buffers.headroom / 100000000.0:.1f} MB if {shared / 1000000.0:.1f} MB are shared, "
+                "as Juniper documents for these dedicated buffers",
+                why="partitions are percentages of the buffer without dedicated buffers; a port without headroom "
+                "drops packets after it has sent a pause",
+                fix=f"increase {key} to {math.ceil(100 * most / shared)} % and reduce lossless, or reduce "
+                "dedicated_ingress and dedicated_egress; compare with `show class-of-service shared-buffer` "
+                "of the first switch",
             )
     elif most > THIN_HEADROOM * have:
         wanted = -(-most * 100 // int(THIN_HEADROOM * model.buffer.shared_mb * 1e6))
@@ -159,11 +171,14 @@ def check_headroom(
             HEADROOM_THIN,
             device,
             where,
-            f"PFC headroom of {device}'s ports is {most / 1e6:.1f} MB of {have / 1e6:.1f} MB: it holds only where "
-            f"{most * 100 / qos.buffers.headroom / 1e6:.1f} of the {model.buffer.shared_mb:g} MB are shared",
+            f"PFC headroom of {device}'s ports is {most / 1000000.0:.1f} MB of {have / 1000000.0:.1f} MB: it "
+            f"fits only if {most * 100 / qos.buffers.headroom / 1000000.0:.1f} of the "
+            f"{model.buffer.shared_mb:g} MB are shared",
             severity="info",
-            why="switches take dedicated buffers off before partitions, and how much is not known for this model",
-            fix=f"compare with what the first switch shows; {wanted} % of headroom ({key}) would leave a quarter of the buffer",
+            why="switches subtract dedicated buffers before they divide the rest into partitions, and the size of "
+            "dedicated buffers is not documented for this model",
+            fix=f"compare with the values that the first switch shows; {wanted} % of headroom ({key}) would leave "
+            "a reserve of a quarter of the buffer",
         )
 
 

@@ -18,17 +18,20 @@ SHUT_OUT = Rule(
     id="management-shut-out",
     severity="warning",
     applies="design",
-    says="a server or SNMP client that management names is outside the prefixes that the control plane's filter lets in",
-    why="the switch asks, and drops the answer: clocks drift, names are not found, logins wait for a server that seems dead",
-    fix="add its address to `management.security.control_plane.management_prefixes`, which then has to name yours too",
+    says="a server or SNMP client under `management` is outside the prefixes that the control-plane filter accepts",
+    why="the switch sends requests but drops the answers: clocks drift, names are not resolved, logins wait until "
+    "the server times out",
+    fix="add its address to `management.security.control_plane.management_prefixes`; that list must then contain "
+    "your own prefixes too",
 )
 BY_NAME = Rule(
     id="management-by-name",
     severity="info",
     applies="design",
-    says="an NTP server is given by name, and the control plane's filter goes by address",
-    why="whether its answers are let in shows only on the switch: those from outside `management_prefixes` are dropped",
-    fix="give the server's address, or see to it that the name's addresses are inside `management_prefixes`",
+    says="an NTP server is given by name, but the control-plane filter works by address",
+    why="railweave cannot tell whether the filter accepts the server's answers; answers from outside "
+    "`management_prefixes` are dropped",
+    fix="give the server's address, or make sure that the addresses behind the name are inside `management_prefixes`",
 )
 
 

@@ -21,9 +21,9 @@ NOT_RENDERED = Rule(
     id="not-rendered",
     severity="warning",
     applies="design",
-    says="a field of the fabric file has no statement on an operating system of its switches",
-    why="what is asked for there does not reach the switch",
-    fix="leave the field out, configure it by `extra:`, or use another system",
+    says="an operating system of the fabric has no statement for a field of the fabric file",
+    why="the field has no effect on switches with this system",
+    fix="remove the field, configure the setting with `extra:`, or use a different system",
 )
 ROLES = {"leaf": "leaf", "spine": "spine", "super_spine": "super-spine", "dci": "dci"}
 """The role that a section of a fabric applies to, by the section's key in the file."""
@@ -92,9 +92,10 @@ PORTS_UNUSED = Rule(
     id="ports-unused",
     severity="warning",
     applies="design",
-    says="a range of ports is given for links that the role does not have",
-    why="it decides nothing",
-    fix="remove it, or give the range that is meant: `server_ports` and `uplink_ports` of leaves, `leaf_ports` of what is above",
+    says="a range of ports is set for a kind of link that the role does not have",
+    why="the range has no effect",
+    fix="remove the range, or set the right one: `server_ports` and `uplink_ports` for leaves, `leaf_ports` for "
+    "spines and super-spines",
 )
 
 

@@ -21,45 +21,50 @@ JOB_TRAFFIC_CLASS = Rule(
     id="job-traffic-class",
     severity="warning",
     applies="design",
-    says="a job's traffic class is not that of RDMA data on the switches, as with `NCCL_IB_TC: 0`",
-    why="its packets carry a DSCP that no switch protects: they are dropped where designed ones are paused and marked",
-    fix="leave the variable out: railweave sets it to the DSCP of the lossless class, times four, with ECT(0)",
+    says="jobs set a traffic class that differs from the class of RDMA data on switches, for example `NCCL_IB_TC: 0`",
+    why="packets get a DSCP that switches do not protect: they are dropped, while packets with the designed DSCP "
+    "are paused and marked",
+    fix="remove the variable: railweave sets it to the DSCP of the lossless class times four, plus ECT(0)",
 )
 JOB_GID_INDEX = Rule(
     id="job-gid-index",
     severity="warning",
     applies="design",
-    says="a job has a fixed GID index, and GIDs are found by value here",
-    why="an index changes with the order in which addresses come up, and differs between servers: the job then fails, or leaves "
-    "by another address than the one its path follows from",
-    fix="leave the variable out: the index is found when the job starts, by NCCL_IB_ADDR_RANGE or by `railweave host env`",
+    says="jobs set a fixed GID index, but this design looks GIDs up by value",
+    why="the index depends on the order in which addresses come up, and differs between servers: jobs fail, or "
+    "packets leave with an address of a different path",
+    fix="remove the variable: NCCL_IB_ADDR_RANGE or `railweave host env` finds the index when the job starts",
 )
 JOB_QUEUE_PAIRS = Rule(
     id="job-queue-pairs",
     severity="warning",
     applies="design",
     says="a connection has fewer queue pairs than the fabric has path colors",
-    why="each queue pair takes one color, so that the others carry nothing of the connection",
-    fix="leave it out: a queue pair for each color; fewer may serve all-to-all better, which has many connections at once",
+    why="each queue pair uses one color, so this connection does not use the other colors",
+    fix="remove the setting, so that each color gets a queue pair. Fewer queue pairs can be faster for "
+    "all-to-all, which has many connections at once",
 )
 JOB_PORTS_APART = Rule(
     id="job-ports-apart",
     severity="warning",
     applies="design",
-    says="a job's environment keeps NCCL from merging the ports of a NIC, which are in planes of their own",
-    why="each port is then a device of its own: a connection has the bandwidth of one port instead of all, and no other port to go "
-    "on with when that one's plane dies",
-    fix="leave the variable out: railweave sets NCCL_IB_MERGE_NICS=1 and NCCL_NET_MERGE_LEVEL=PORT (docs/planes.md)",
+    says="a job variable prevents NCCL from merging the ports of a NIC, although each port is in a plane of its own",
+    why="each port becomes a separate device: a connection has the bandwidth of one port instead of all, and no "
+    "other port if the plane of its port fails",
+    fix="remove the variable: railweave sets NCCL_IB_MERGE_NICS=1 and NCCL_NET_MERGE_LEVEL=PORT (docs/planes.md)",
 )
 JOB_SPLIT_DATA = Rule(
     id="job-split-data",
     severity="info",
     sometimes="warning",
     applies="design",
-    says="messages that are split over all queue pairs of a connection make an all-to-all longer; a warning if the file asks for it",
-    why="one proxy of a NIC posts the parts one after another, 0.67 us each, and that takes longer than to send them",
-    fix="with path colors railweave's net plugin weighs paths by these parts, so the design keeps NCCL_IB_SPLIT_DATA_ON_QPS=1; fewer queue "
-    "pairs (`hosts.job.qps_per_connection`) cost less, and `railweave sim --nccl NCCL_IB_SPLIT_DATA_ON_QPS=0` predicts the difference",
+    says="splitting each message over all queue pairs of a connection makes all-to-all slower; severity warning if "
+    "the fabric file sets it",
+    why="NCCL has one proxy thread per NIC, which posts the parts one after another; 0.67 us for each part is "
+    "longer than the part takes to send",
+    fix="with path colors, railweave's net plugin measures paths by these parts, so the design keeps "
+    "NCCL_IB_SPLIT_DATA_ON_QPS=1. To reduce the cost, use fewer queue pairs (`hosts.job.qps_per_connection`); "
+    "`railweave sim --nccl NCCL_IB_SPLIT_DATA_ON_QPS=0` predicts the difference",
 )
 _TRAFFIC_CLASSES = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
 _GID_INDEXES = ("NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX")
@@ -194,17 +199,18 @@ SELECTIVE_DLB_ABSENT = Rule(
     id="selective-dlb-absent",
     severity="warning",
     applies="design",
-    says="a switch model or release is not documented to pick packets for DLB by RDMA opcode; it balances all",
-    why="it balances all packets by the mode of the group",
-    fix="choose other models or a later release, or leave `selective:` away",
+    says="no document shows that a switch model or release can restrict DLB to some RDMA opcodes (`selective`); "
+    "DLB applies to all packets",
+    why="all packets are balanced by the mode of the group",
+    fix="choose different models or a later release, or remove `selective:`",
 )
 PATH_REBALANCING_UNDOCUMENTED = Rule(
     id="path-rebalancing-undocumented",
     severity="info",
     applies="design",
-    says="`reassignment` on a switch model that it is not documented for",
-    why="the switch may refuse or ignore `reassignment`",
-    fix="check one with `commit check`",
+    says="`reassignment` is set, but is not documented for a switch model",
+    why="the switch may reject or ignore `reassignment`",
+    fix="test it on one switch with `commit check`",
 )
 
 
@@ -212,28 +218,30 @@ DLB_INACTIVITY_SHORT = Rule(
     id="dlb-inactivity-short",
     severity="warning",
     applies="design",
-    says="flowlets end after a pause that is shorter than any of the test reports'",
-    why="a flow that moves to another link after so short a pause can overtake itself: packets out of order, which queue pairs "
-    "answer by sending again (Apstra test report, known limitations: seen with 16 microseconds)",
-    fix="use 256us, the recommended default, or 128us, which the EVPN test report measured",
+    says="the pause that ends a flowlet is shorter than in any published test report",
+    why="if a flow moves to a different link after such a short pause, its packets can arrive out of order, and "
+    "queue pairs send them again (Apstra test report, known limitations: seen with 16 microseconds)",
+    fix="use 256us, the recommended default, or 128us, which the EVPN test report used",
 )
 DLB_MIXED_SPEEDS = Rule(
     id="dlb-mixed-speeds",
     severity="warning",
     applies="design",
     says="dynamic load balancing over uplinks of different speeds",
-    why="it rates links by what they send and what waits for them, not by their speed: flows may be put on the slower one "
-    "(Apstra test report, known limitations)",
-    fix="give uplinks of a next-hop group one speed (`link_speed`, switch models), or use `reassignment` where it is documented",
+    why="dynamic load balancing compares links by their load and queues, not by their speed: flows may be put on "
+    "the slower link (Apstra test report, known limitations)",
+    fix="give all uplinks of a next-hop group the same speed (`link_speed`, switch models), or use `reassignment` "
+    "on models for which it is documented",
 )
 ADAPTIVE_ROUTING_UNDOCUMENTED = Rule(
     id="adaptive-routing-undocumented",
     severity="warning",
     applies="design",
-    says="NICs use adaptive routing behind switches that are not documented for it",
-    why="the NICs then send every packet so that it may take any path, which adds 16 bytes to each and bounds what is under way "
-    "(512 packets a queue pair), and no document says that these switches spread such packets as the NICs expect",
-    fix="use mode dlb-flowlet, or try one pair of leaves first",
+    says="NICs use adaptive routing, but the switches are not documented for it",
+    why="NICs then mark every packet as free to take any path, which adds 16 bytes to each and limits packets in "
+    "flight to 512 per queue pair; no document shows that these switches spread such packets as the NICs "
+    "expect",
+    fix="use mode dlb-flowlet, or test with one pair of leaves first",
 )
 SHORTEST_TRIED_US = 128
 """The shortest pause between flowlets in the test reports, in microseconds (EVPN test report, Tables 1.1 to 3.1)."""
@@ -251,8 +259,8 @@ def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -
                 SELECTIVE_DLB_ABSENT,
                 f"{layout.name} {device}",
                 (*at, "selective"),
-                f"{device} is not documented to pick packets for DLB by RDMA opcode (`selective`)",
-                why=f"it balances all packets by {wanted.group_mode()}",
+                f"no document shows that {device} can restrict DLB to some RDMA opcodes (`selective`)",
+                why=f"all packets are balanced by {wanted.group_mode()}",
             )
     if wanted.group_mode() == "dlb-flowlet" and wanted.dlb.inactivity_interval < SHORTEST_TRIED_US:
         context.finding(

@@ -25,8 +25,8 @@ OVERRIDE_LEFT_OUT = Rule(
     id="override-left-out",
     severity="info",
     applies="design",
-    says="an override of a switch is left out, for `--device` gives its role another model or system",
-    why="models, ports and buffers of single switches are given for those that the fabric file names",
+    says="an override of a switch is ignored, because `--device` changes the model or system of its role",
+    why="the models, ports and buffers of single switches apply only to the models that the fabric file names",
 )
 
 

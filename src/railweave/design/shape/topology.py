@@ -32,28 +32,31 @@ DPF_RELEASE = Rule(
     id="dpf-release",
     severity="warning",
     applies="design",
-    says="`path_color: dpf` on a release before the first that documents agree on",
-    why="it is rendered because the fabric file asks for it by name; a release that lacks it refuses the commit",
-    fix="check one leaf and one spine with `commit check`, or leave `path_color` at auto",
+    says="`path_color: dpf` is set for a release older than the first one that all documents name",
+    why="railweave renders it because the fabric file sets it explicitly; a release without the feature rejects "
+    "the commit",
+    fix="test one leaf and one spine with `commit check`, or leave `path_color` at auto",
 )
 
 IPV6_OVER_IPV4 = Rule(
     id="ipv6-over-ipv4-links",
     severity="warning",
     applies="design",
-    says="switches are to exchange IPv6 routes over links that have IPv4 addresses alone",
-    why="the next hop of such a route is the IPv4 address written as an IPv6 one, which is on no link: Junos ignores the route, and no "
-    "public document shows what other systems do",
-    fix="give `pools.fabric_links` an IPv6 prefix, or use `peering: auto-discovered`: IPv4 routes then have IPv6 next hops (RFC 8950)",
+    says="switches exchange IPv6 routes over links that have only IPv4 addresses",
+    why="the next hop of such a route is the IPv4 address in IPv6 notation, which is on no link: Junos ignores "
+    "the route, and no public document describes the behavior of other systems",
+    fix="set an IPv6 prefix in `pools.fabric_links`, or use `peering: auto-discovered`, where IPv4 routes have "
+    "IPv6 next hops (RFC 8950)",
 )
 
 LINKS_AMONG_SERVERS = Rule(
     id="links-among-servers",
     severity="warning",
     applies="design",
-    says="links between switches have addresses of a pool of servers",
-    why="a leaf originates what its ports have of these pools: on Junos it then advertises its links, too",
-    fix="give `pools.fabric_links` a prefix of its own",
+    says="links between switches have addresses from a pool of servers",
+    why="a leaf advertises the prefixes of its ports that are in these pools: on Junos, it would also advertise "
+    "its links",
+    fix="set a separate prefix in `pools.fabric_links`",
 )
 
 
