@@ -53,9 +53,10 @@ class _PortEnd:
     "error",
     applies="network",
     sometimes="warning",
-    why="one end protects, marks or guarantees bandwidth to traffic that the other does not: packets are dropped, or senders do not slow down",
-    fix="set `dscp`, `pfc_priority`, `ecn` and `bandwidth` of `qos.classes`, and `mtu`, which hold for both ends; leave out `transmit_percent` "
-    "and `hosts.roce_bandwidth`, which hold for one end only",
+    why="only one end of the link protects this traffic, marks it or guarantees bandwidth to it: packets are "
+    "dropped, or senders do not slow down",
+    fix="set `dscp`, `pfc_priority`, `ecn` and `bandwidth` of `qos.classes`, and `mtu`, which apply to both ends; "
+    "remove `transmit_percent` and `hosts.roce_bandwidth`, which apply to one end only",
 )
 def qos_disagree(subject: Subject) -> Iterator[FindingPlace]:
     """A server's NIC and its leaf port agree on DSCP, priority, PFC, bandwidth share, congestion notification, MTU and ECN.

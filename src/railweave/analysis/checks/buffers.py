@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     "lossless-shares",
     "error",
     applies="network",
-    why="the DCQCN configlet of Juniper's public Apstra examples says that the two shares must match on these models, and no public "
-    "document has shares that differ: nobody knows whether the class then stays lossless",
+    why="the DCQCN configlet of Juniper's public Apstra examples requires equal shares on these models, and no "
+    "public document shows different shares: it is unknown whether the class then stays lossless",
     fix="set `egress_lossless` to `lossless` in `qos.buffers`",
 )
 def lossless_shares(subject: Subject) -> Iterator[FindingPlace]:
@@ -41,8 +41,9 @@ def lossless_shares(subject: Subject) -> Iterator[FindingPlace]:
     "lossless-queue-full",
     "warning",
     applies="network",
-    why="how much a queue may hold and when a port pauses its sender are separate thresholds. With many senders each port holds so "
-    "little that none pauses before the queue is full. Predictions drop packets there (docs/predict.md)",
+    why="the fill level at which a queue is full and the fill level at which a port pauses its sender are "
+    "separate thresholds. With many senders, each port holds so few bytes that no port pauses before the "
+    "queue is full. In predictions, packets are dropped there (docs/predict.md)",
     fix="raise the class's `dynamic_threshold`, or lower `ingress_dynamic_threshold`, so that ports pause first",
 )
 def lossless_queue_full(subject: Subject) -> Iterator[FindingPlace]:

@@ -26,8 +26,8 @@ CONFIG_DIFFERS = Rule(
     "error",
     "folder",
     "a field of a device's config.json differs from the design",
-    "programs that compare, check or deploy configurations take this file for the design",
-    "build again; make changes in the fabric file",
+    "programs that compare, check or deploy configurations treat config.json as the design",
+    "build the folder again; make changes in the fabric file instead",
 )
 
 
@@ -99,8 +99,8 @@ UNSETTLED = Rule(
     "error",
     "network",
     "Routes never settle: policies of some switches contradict each other.",
-    "switches change their routes again and again, and no check that needs routes could look at the network",
-    "put the designed policies back",
+    "switches change their routes again and again, so checks that need routes were skipped",
+    "restore the designed policies",
 )
 
 
@@ -109,8 +109,8 @@ UNKNOWN_POLICY = Rule(
     "error",
     "network",
     "A route reaches a policy term with a statement that is not understood.",
-    "the statement may filter or change routes, and no check that needs routes could look at the network",
-    "remove the statement, or write the term with statements that the reader understands",
+    "the statement may filter or change routes, so checks that need routes were skipped",
+    "remove the statement, or replace it by statements that railweave understands",
 )
 
 

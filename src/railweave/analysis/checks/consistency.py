@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "error",
     applies="network",
     why="two devices answer for one address, and neither can be reached reliably",
-    fix="change the override or the MAC address from which the address follows",
+    fix="change the override, or the MAC address from which the IP address is derived",
 )
 def duplicate_address(subject: Subject) -> Iterator[FindingPlace]:
     """No address is assigned twice."""
@@ -51,8 +51,8 @@ def duplicate_address(subject: Subject) -> Iterator[FindingPlace]:
     "mtu-mismatch",
     "error",
     applies="network",
-    why="large packets are dropped in one direction",
-    fix="give both roles the same fabric MTU",
+    why="one end sends packets that are too large for the other end, which drops them",
+    fix="set the same fabric MTU for both roles",
 )
 def mtu_mismatch(subject: Subject) -> Iterator[FindingPlace]:
     """Both ends of a leaf-spine link have the same MTU."""
@@ -68,8 +68,8 @@ def mtu_mismatch(subject: Subject) -> Iterator[FindingPlace]:
     "qos-mismatch",
     "error",
     applies="network",
-    why="packets that one switch protects are dropped by the next",
-    fix="use the same dscp and pfc_priority in every role",
+    why="one switch protects these packets from loss, and the next switch drops them",
+    fix="set the same `dscp` and `pfc_priority` in every role",
 )
 def qos_mismatch(subject: Subject) -> Iterator[FindingPlace]:
     """Traffic that is lossless on one switch is lossless on its neighbors: same DSCP, same PFC priority on the wire.
@@ -103,7 +103,8 @@ ADJACENCY_DOWN = Rule(
     severity="error",
     applies="network",
     holds="If one end of a link runs IS-IS, the other end runs IS-IS too, with an address of the same subnet.",
-    why="no route uses the link: its other end does not run IS-IS there, or has an address of another subnet",
+    why="no route uses the link, because the other end does not run IS-IS on it, or has an address of a different "
+    "subnet",
     fix="compare the configuration of both ends of the link",
 )
 
@@ -138,7 +139,7 @@ def _networks(config: DeviceConfig | None, link: str) -> list[Prefix]:
     "session-down",
     "error",
     applies="network",
-    why="no routes are exchanged over the link: one end has no session on it, or does not expect the AS number of the other",
+    why="no routes are exchanged over the link, because one end has no session on it or expects a different AS number",
     fix="compare the AS numbers and AS lists of both ends",
 )
 def session_down(subject: Subject) -> Iterator[FindingPlace | Finding]:
@@ -158,7 +159,8 @@ def session_down(subject: Subject) -> Iterator[FindingPlace | Finding]:
     "no-login",
     "warning",
     applies="network",
-    why="nobody can log in, or everybody can: without users a system keeps an account whose password is public, or none",
+    why="without users, a system has no account, so that no one can log in, or only an account whose password is "
+    "public, so that anyone can",
     fix="set `management: {root_password: secret:root-hash, users: …}`",
 )
 def no_login(subject: Subject) -> Iterator[FindingPlace]:
@@ -178,8 +180,8 @@ def no_login(subject: Subject) -> Iterator[FindingPlace]:
     "no-ntp",
     "info",
     applies="network",
-    why="their clocks drift apart: logs and telemetry of different switches cannot be put in order, and certificates "
-    "may seem not yet valid",
+    why="the clocks of switches drift apart: their logs and telemetry cannot be put in order, and valid "
+    "certificates may be rejected",
     fix="set `management: {ntp: [ADDRESS]}`",
 )
 def no_ntp(subject: Subject) -> Iterator[FindingPlace]:

@@ -25,39 +25,39 @@ AS = Rule(
     "error",
     "folder",
     "an AS number of a device or of one of its peers differs from the design",
-    "a session opens only where each end has the AS number that the other expects (RFC 4271, section 6.2)",
+    "a session is established only if each end has the AS number that the other end expects (RFC 4271, section 6.2)",
     FIX,
 )
 SESSION = Rule(
     "session-differs",
     "error",
     "folder",
-    "a BGP session differs from the design, in its address, its policies or its address families",
-    "the session does not come up, or does not carry what it should",
+    "the address, a policy or an address family of a BGP session differs from the design",
+    "the session is not established, or exchanges the wrong routes",
     FIX,
 )
 BFD = Rule(
     "bfd-differs",
     "error",
     "folder",
-    "BFD of a session differs from the design",
-    "where one end lacks BFD, a dead link is found late or not at all (RFC 5880, section 6.2)",
+    "the BFD settings of a session differ from the design",
+    "if one end lacks BFD, a link failure is detected late or never (RFC 5880, section 6.2)",
     FIX,
 )
 POLICY = Rule(
     "policy-differs",
     "error",
     "folder",
-    "a routing policy differs from the design, in its terms, their order or its prefix lists",
-    "the switch advertises or accepts routes that it should not, or drops routes that it should take",
+    "the terms of a routing policy, their order or its prefix lists differ from the design",
+    "the switch advertises or accepts routes that it should not, or rejects routes that it should accept",
     FIX,
 )
 COLOR = Rule(
     "color-differs",
     "error",
     "folder",
-    "a path color differs from the design, in its community, its preference or what is advertised with it",
-    "queue pairs no longer take the path that their address stands for",
+    "the community or preference of a path color, or the routes advertised with the color, differ from the design",
+    "queue pairs no longer take the path that belongs to their address",
     FIX,
 )
 MTU = Rule(
@@ -65,7 +65,7 @@ MTU = Rule(
     "error",
     "folder",
     "an MTU differs from the design",
-    "packets longer than the smaller of the two MTUs of a link are dropped, or routing sessions do not come up",
+    "packets longer than the smaller MTU of a link are dropped, or routing sessions are not established",
     FIX,
 )
 ADDRESS = Rule(
@@ -73,15 +73,15 @@ ADDRESS = Rule(
     "error",
     "folder",
     "an address or prefix differs from the design",
-    "others send to the designed address, and nobody answers there",
+    "other devices send to the designed address, which no device has",
     FIX,
 )
 ADVERTISEMENT = Rule(
     "advertisement-differs",
     "error",
     "folder",
-    "what a gateway advertises to servers differs from the design",
-    "servers take addresses and routes from router advertisements (RFC 4861, RFC 4191)",
+    "the router advertisements of a gateway differ from the design",
+    "servers derive addresses and routes from router advertisements (RFC 4861, RFC 4191)",
     FIX,
 )
 VLAN = Rule(
@@ -89,15 +89,15 @@ VLAN = Rule(
     "error",
     "folder",
     "a VLAN, or a port's membership in one, differs from the design",
-    "servers on it lose their gateway, or get that of another rail",
+    "servers in the VLAN lose their gateway, or get the gateway of a different rail",
     FIX,
 )
 PORT = Rule(
     "port-differs",
     "error",
     "folder",
-    "a port differs from the design: in its speed or its breakout, or because it is missing or shut down",
-    "its link does not come up",
+    "the speed or breakout of a port differs from the design, or the port is missing or shut down",
+    "the link of this port does not come up",
     FIX,
 )
 CLASSIFIER = Rule(
@@ -105,7 +105,7 @@ CLASSIFIER = Rule(
     "error",
     "folder",
     "the class, the queue or the priority of a DSCP differs from the design",
-    "RDMA packets or congestion notifications get into another queue than NICs and neighbors expect",
+    "RDMA packets or congestion notifications enter a different queue than NICs and neighbors expect",
     FIX,
 )
 SCHEDULER = Rule(
@@ -113,7 +113,7 @@ SCHEDULER = Rule(
     "error",
     "folder",
     "the share or the priority of a queue differs from the design",
-    "a class gets more or less of a link than designed",
+    "the class gets more or less bandwidth than designed",
     FIX,
 )
 PFC = Rule(
@@ -121,15 +121,15 @@ PFC = Rule(
     "error",
     "folder",
     "PFC of a priority or a port differs from the design",
-    "where a port does not pause, packets of a lossless class are dropped (IEEE 802.1Q, clause 36)",
+    "if a port does not pause its sender, packets of a lossless class are dropped (IEEE 802.1Q, clause 36)",
     FIX,
 )
 HEADROOM = Rule(
     "headroom-differs",
     "error",
     "folder",
-    "PFC headroom differs from the design, or the cable length or MRU from which it is computed",
-    "packets that are under way when a pause is sent find no room, and are dropped",
+    "PFC headroom differs from the design, or the cable length or MRU from which headroom is calculated",
+    "packets in flight when a pause is sent do not fit into the buffer, and are dropped",
     FIX,
 )
 ECN = Rule(
@@ -137,7 +137,7 @@ ECN = Rule(
     "error",
     "folder",
     "ECN marking of a queue differs from the design",
-    "senders slow down too early, too late, or never",
+    "senders slow down too early, too late or never",
     FIX,
 )
 BUFFER = Rule(
@@ -145,7 +145,7 @@ BUFFER = Rule(
     "error",
     "folder",
     "the partition of the packet buffer differs from the design",
-    "lossless and lossy classes use up each other's part of the buffer",
+    "lossless and lossy classes take buffer from each other",
     FIX,
 )
 WATCHDOG = Rule(
@@ -153,7 +153,7 @@ WATCHDOG = Rule(
     "error",
     "folder",
     "the PFC watchdog differs from the design",
-    "a stuck queue pauses the fabric for longer than designed, or for ever",
+    "a stuck queue pauses the fabric for longer than designed, or forever",
     FIX,
 )
 BALANCING = Rule(
@@ -161,7 +161,7 @@ BALANCING = Rule(
     "error",
     "folder",
     "load balancing differs from the design",
-    "traffic is spread over links in another way than predictions take it to be",
+    "traffic is distributed over links differently than predictions assume",
     FIX,
 )
 TARGET = Rule(
@@ -169,7 +169,7 @@ TARGET = Rule(
     "error",
     "folder",
     "a route target or route distinguisher differs from the design",
-    "a tenant's routes leak into another VRF, or are missing from its own (RFC 4364, section 4.3)",
+    "a tenant's routes leak into a different VRF, or are missing from the tenant's own VRF (RFC 4364, section 4.3)",
     FIX,
 )
 OVERLAY = Rule(
@@ -177,7 +177,7 @@ OVERLAY = Rule(
     "error",
     "folder",
     "a VRF, a VNI or a tunnel endpoint differs from the design",
-    "a tenant's servers do not reach each other",
+    "servers of the tenant cannot reach each other",
     FIX,
 )
 ISIS = Rule(
@@ -185,22 +185,22 @@ ISIS = Rule(
     "error",
     "folder",
     "IS-IS or OSPF differs from the design",
-    "an adjacency does not come up, or routes take another way",
+    "an adjacency does not come up, or traffic takes a different path",
     FIX,
 )
 LOGIN = Rule(
     "login-differs",
     "error",
     "folder",
-    "who may log in, or how, differs from the design",
-    "somebody gets in who should not, or nobody does",
+    "the users of a device, or their methods of login, differ from the design",
+    "unauthorized users can log in, or authorized users cannot",
     FIX,
 )
 MANAGEMENT = Rule(
     "management-differs",
     "error",
     "folder",
-    "management differs from the design: names, time, logs, SNMP or services",
+    "a management setting differs from the design: names, time, logs, SNMP or services",
     "the device cannot be monitored or reached as designed",
     FIX,
 )
@@ -208,8 +208,8 @@ PROTECTION = Rule(
     "protection-differs",
     "error",
     "folder",
-    "the filter of what may reach the device itself differs from the design",
-    "servers can reach its control plane, or sessions between switches are cut off",
+    "the filter that protects the device's control plane differs from the design",
+    "servers can reach the control plane, or sessions between switches are blocked",
     FIX,
 )
 MACSEC = Rule(
@@ -217,15 +217,15 @@ MACSEC = Rule(
     "error",
     "folder",
     "MACsec of a link differs from the design",
-    "the link carries nothing, or carries it in the clear",
+    "the link carries no traffic, or carries it unencrypted",
     FIX,
 )
 STATEMENT = Rule(
     "statement-differs",
     "error",
     "folder",
-    "a statement of the design is missing or says something else",
-    "railweave does not know what this statement changes",
+    "a statement of the design is missing or has a different value",
+    "railweave does not know the effect of this statement",
     FIX,
 )
 EXTRA = Rule(
@@ -233,15 +233,15 @@ EXTRA = Rule(
     "warning",
     "folder",
     "the configuration has a statement that the design does not have",
-    "railweave does not know what this statement changes; the next build or deployment removes it",
-    "put it under `extra:` of the role to keep it",
+    "railweave does not know the effect of this statement; the next build or deployment removes it",
+    "to keep the statement, add it under `extra:` of the role",
 )
 TEXT = Rule(
     "text-differs",
     "warning",
     "folder",
     "a description, banner or comment differs from the design",
-    "people and tools read it; it does not affect traffic",
+    "only people and tools read this text; traffic is not affected",
     FIX,
 )
 

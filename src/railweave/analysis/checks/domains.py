@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     "nvlink-domain",
     "warning",
     applies="network",
-    why=f"{NOT_MODELLED}: times of collectives and jobs are too long, many times where GPUs of one domain talk",
-    fix="use predictions for traffic between domains only; the configuration of switches and servers is not affected",
+    why=f"{NOT_MODELLED}: predicted times of collectives and jobs are too long, and far too long for traffic "
+    "inside a domain",
+    fix="use predictions only for traffic between domains; the configurations of switches and servers are not affected",
 )
 def nvlink_domain(subject: Subject) -> Iterator[FindingPlace]:
     """NVLink connects GPUs only within a server."""

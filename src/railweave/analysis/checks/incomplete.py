@@ -41,8 +41,8 @@ WELL_KNOWN = frozenset(
     "incomplete-config",
     "error",
     applies="network",
-    why="the device refuses the statement or ignores it, and what else is worked out leaves it out",
-    fix="give the missing statement, or remove the one that needs it",
+    why="the device rejects or ignores the statement, and railweave's computed results leave it out",
+    fix="add the missing statement, or remove the one that needs it",
 )
 def incomplete_config(subject: Subject) -> Iterator[FindingPlace]:
     """Every value of a configuration has the values that it needs, and every name is defined on the device."""

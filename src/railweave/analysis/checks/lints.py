@@ -24,8 +24,8 @@ UNPRINTABLE = Rule(
     "unprintable",
     "error",
     "network",
-    "The configuration of a device asks for something that its operating system has no form for.",
-    "the lint of the system could not look at the device",
+    "The configuration of a device has a value for which its operating system has no statement.",
+    "the rules of the operating system could not be checked on this device",
     "correct the value in the device's configuration",
 )
 

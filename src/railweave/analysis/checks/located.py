@@ -23,8 +23,8 @@ TABLE_DIFFERS = Rule(
     "error",
     "folder",
     "a row of cabling.csv, addresses.csv or racks.csv differs from the design",
-    "people cable, label and address by these tables, and other tools import them",
-    "build again; where the table says what is true, write it into the inventory or the fabric file",
+    "technicians and other tools work from these tables",
+    "build the folder again; if the table is right and the design wrong, change the inventory or the fabric file",
 )
 ROW = Kind("row", TABLE_DIFFERS)
 
@@ -80,23 +80,24 @@ FILE_MISSING = Rule(
     severity="error",
     applies="folder",
     says="a file of a build folder is missing",
-    why="the folder is incomplete: whoever loads it loads a part of the design",
-    fix="build it again",
+    why="the folder is incomplete: programs that read it get only a part of the design",
+    fix="build the folder again",
 )
 FILE_UNREADABLE = Rule(
     id="file-unreadable",
     severity="error",
     applies="folder",
     says="a file of a build folder is empty, or not of its format",
-    why="a device or server that loads the file gets nothing, or half of its configuration",
-    fix="build it again",
+    why="a device or server that loads the file gets no configuration, or a part of it",
+    fix="build the folder again",
 )
 FILE_EDITED = Rule(
     id="file-edited",
     severity="warning",
     applies="folder",
-    says="a file of a build folder was changed after the build, and no check reads its values; an info where only comments, blanks or order changed",
-    why="no check tells what the change does, and the next build overwrites it",
+    says="a file that no check reads was changed after the build; severity info if only comments, blanks or order "
+    "changed",
+    why="the effect of the change is unknown, and the next build overwrites it",
     fix="build again",
     sometimes="info",
 )
@@ -104,25 +105,26 @@ FILE_UNKNOWN = Rule(
     id="file-unknown",
     severity="warning",
     applies="folder",
-    says="a build folder holds a file that a build of its design does not write",
-    why="nothing reads the file, and no build replaces or removes it: it may belong to a device that is gone, or have a wrong name",
-    fix="remove it, or keep it elsewhere",
+    says="a build folder contains a file that a build of its design does not write",
+    why="the file is not used, and a build neither replaces nor removes it; it may belong to a removed device, or "
+    "have a wrong name",
+    fix="remove the file, or keep it in a different folder",
 )
 DESIGN_EDITED = Rule(
     id="design-edited",
     severity="error",
     applies="folder",
     says="design.json was changed after the build",
-    why="every other file of the folder is compared with it",
+    why="all other files of the folder are compared with design.json",
     fix="change the fabric file and build again",
 )
 NOT_CAPTURED = Rule(
     id="not-captured",
     severity="warning",
     applies="folder",
-    says="no configuration of the switch was saved",
-    why="the designed one stands for it in all that is worked out",
-    fix="save it, as DEVICE/configuration.txt",
+    says="the folder has no saved configuration of a switch",
+    why="results are computed with the designed configuration of this switch",
+    fix="save the configuration as DEVICE/configuration.txt",
 )
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     "no-common-plane",
     "error",
     applies="network",
-    why="planes have no link between them, so these NICs cannot send to each other, and a job on both servers fails",
-    fix="bring up a port that `status:` names, or mark one of the two servers in `status:` as well",
+    why="no link joins two planes, so these NICs cannot send to each other, and a job on both servers fails",
+    fix="bring up a port that is listed under `status:`, or list one of the two servers there too",
 )
 def no_common_plane(subject: Subject) -> Iterator[FindingPlace]:
     """In a fabric with planes, any two NICs of one tenant on different servers have a common plane in which neither is absent by `status:`."""

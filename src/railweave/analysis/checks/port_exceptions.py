@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     "qos-port-exception",
     "warning",
     applies="network",
-    why="nic-qos.sh sets all NICs of a server alike, so this one keeps what its port has otherwise: where one end alone pauses, "
-    "packets of lossless classes are dropped when they do not fit",
-    fix="take the exception out of `overrides`, or set that NIC by hand after every run of nic-qos.sh",
+    why="nic-qos.sh configures all NICs of a server alike, so this NIC does not get the exception of its switch "
+    "port: if only one end of a link sends pauses, packets of lossless classes are dropped when buffers are "
+    "full",
+    fix="remove the exception from `overrides`, or configure that NIC by hand after every run of nic-qos.sh",
 )
 def qos_port_exception(subject: Subject) -> Iterator[FindingPlace]:
     """A server port has the same quality of service as its fabric and the server's NIC."""

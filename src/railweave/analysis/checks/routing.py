@@ -45,8 +45,8 @@ ALONE = "a server reaches only NICs of its own leaf"
     "unreachable",
     "error",
     applies="network",
-    why="servers there cannot be reached from this leaf",
-    fix="compare policies and sessions of both leaves and the spines between them",
+    why="this leaf cannot reach the servers with these prefixes",
+    fix="compare the policies and sessions of both leaves and of the spines between them",
 )
 def unreachable(subject: Subject) -> Iterator[FindingPlace]:
     """Every leaf reaches every server prefix of its fabric."""
@@ -69,8 +69,8 @@ def unreachable(subject: Subject) -> Iterator[FindingPlace]:
     "path-color",
     "error",
     applies="network",
-    why="queue pairs of different colors would share an uplink while another stays idle",
-    fix="check the color of the group, the community and fabric-advertise or the import policy, on both ends",
+    why="queue pairs of different colors would share an uplink while other uplinks stay idle",
+    fix="on both ends, check the color of the BGP group, the community, and `fabric-advertise` or the import policy",
 )
 def path_color(subject: Subject) -> Iterator[FindingPlace]:
     """Every other leaf reaches a prefix of a path color over all uplinks of that color and over no others."""
@@ -164,8 +164,8 @@ def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int6
     "leaf-transit",
     "error",
     applies="network",
-    why="the spine may send traffic of others through this leaf, whose uplinks are not made for it",
-    fix="restore the no-transit term of its export policy",
+    why="the spine may send other leaves' traffic through this leaf, whose uplinks are not sized for it",
+    fix="restore the no-transit term in the leaf's export policy",
 )
 def leaf_transit(subject: Subject) -> Iterator[FindingPlace]:
     """A leaf advertises to spines only the prefixes that it originates."""
@@ -196,8 +196,8 @@ SINGLE_FAULT_SAMPLED = Rule(
     id="single-fault-sampled",
     severity="info",
     applies="network",
-    holds="Every single fault is tried.",
-    why="the faults that were left out differ from these only in the leaf or spine that they concern",
+    holds="Every single fault is simulated.",
+    why="the faults that were not simulated differ from the simulated ones only in the leaf or spine that fails",
 )
 NO_REDUNDANCY = Rule(
     id="no-redundancy",
@@ -211,9 +211,10 @@ ONE_MORE_FAULT = Rule(
     id="one-more-fault",
     severity="warning",
     applies="network",
-    holds="While the parts that `status:` names are absent, no failure of one more link, spine or super-spine cuts servers off.",
-    why="until those parts are active, one failure cuts servers off",
-    fix="bring up the parts that `status:` names, or keep jobs away from these servers",
+    holds="While the parts under `status:` are out of service, no single failure of a link, spine or super-spine "
+    "cuts servers off.",
+    why="until those parts are in service, a single failure cuts servers off",
+    fix="bring up the parts that are listed under `status:`, or keep jobs off these servers",
 )
 
 
@@ -221,7 +222,7 @@ ONE_MORE_FAULT = Rule(
     "single-fault",
     "error",
     applies="network",
-    why="one failure cuts servers off",
+    why="a single failure cuts servers off",
     fix="give every prefix a backup color, or every leaf a second spine",
     slow=True,
 )

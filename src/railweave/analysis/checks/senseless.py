@@ -238,8 +238,8 @@ BOUNDS = (
     "error",
     applies="network",
     sometimes="warning",
-    why="the bound that it breaks gives the reason",
-    fix="set a value within the bound",
+    why="the limit that the value exceeds has a reason of its own (below)",
+    fix="set a value within the limit",
 )
 def senseless_value(subject: Subject) -> Iterator[FindingPlace]:
     """Times, sizes, shares and numbers of a configuration are within bounds in which a network works."""
@@ -315,9 +315,9 @@ SENSELESS_STATEMENT = Rule(
     "senseless-statement",
     "error",
     "folder",
-    "a statement that no field holds has a value that makes no sense",
-    "the bound that it breaks gives the reason",
-    "put the designed statement back, or set a value within the bound",
+    "a statement that railweave does not otherwise use has an impossible value",
+    "the limit that the value exceeds has a reason of its own (below)",
+    "restore the designed statement, or set a value within the limit",
 )
 
 

@@ -23,7 +23,7 @@ MOST_SHOWN = 20
     "tenant-isolation",
     "error",
     applies="network",
-    why="packets of one tenant would reach another's servers",
+    why="packets of one tenant would reach servers of a different tenant",
     fix="compare the route targets that the VRFs import and export",
 )
 def tenant_isolation(subject: Subject) -> Iterator[FindingPlace]:
@@ -110,8 +110,8 @@ def _foreign(fabric: Fabric, vrf: str, leaves: Iterable[str], owners: Mapping[st
     "network-reach",
     "error",
     applies="network",
-    why="servers of one layer-2 network on different leaves would not reach each other",
-    fix="compare VNI and route target of the VLAN on both leaves, and their EVPN sessions",
+    why="servers of one layer-2 network that are on different leaves cannot reach each other",
+    fix="compare the VLAN's VNI and route target on both leaves, and check their EVPN sessions",
 )
 def network_reach(subject: Subject) -> Iterator[FindingPlace]:
     """Leaves of a layer-2 network learn each other's MAC addresses, and all leaves of its tenant have a route to its subnet."""
@@ -139,9 +139,10 @@ def network_reach(subject: Subject) -> Iterator[FindingPlace]:
                         if not known.leaves(leaf, tenant.name, prefix):
                             yield FindingPlace(
                                 leaf,
-                                f"VRF {tenant.name} has no way to {prefix}",
-                                why="servers of the tenant cannot reach it",
-                                fix="compare the route targets that the VRFs import and export, and the external sessions",
+                                f"VRF {tenant.name} has no route to {prefix}",
+                                why="servers of the tenant cannot reach this prefix",
+                                fix="compare the route targets that the VRFs import and export, and check the "
+                                "external sessions",
                             )
 
 
@@ -149,8 +150,9 @@ def network_reach(subject: Subject) -> Iterator[FindingPlace]:
     "no-vtep",
     "warning",
     applies="network",
-    why="nobody has published that this model can be one: it may refuse the configuration, or not forward through the tunnels",
-    fix="ask the vendor, or use a model that has one",
+    why="no public document shows this model as a tunnel endpoint: it may reject the configuration, or not "
+    "forward packets through the tunnels",
+    fix="ask the vendor, or use a model that is documented as a tunnel endpoint",
 )
 def no_vtep(subject: Subject) -> Iterator[FindingPlace]:
     """Leaves of an overlay are switch models that a published configuration uses as tunnel endpoints."""
@@ -167,8 +169,9 @@ def no_vtep(subject: Subject) -> Iterator[FindingPlace]:
                 names = [leaf.name for leaf in leaves if leaf.model == model]
                 yield FindingPlace(
                     names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
-                    f"no published configuration has {model} as a tunnel endpoint of EVPN {' and '.join(missing)} routes",
-                    fix="ask the vendor, or use a model that has one: "
+                    f"no published configuration shows {model} as a tunnel endpoint of EVPN "
+                    f"{' and '.join(missing)} routes",
+                    fix="ask the vendor, or use a documented model: "
                     + ", ".join(n for n, m in catalog().switches.items() if all(k in m.tunnels for k in kinds)),
                 )
 
@@ -177,8 +180,8 @@ def no_vtep(subject: Subject) -> Iterator[FindingPlace]:
     "tenant-families",
     "warning",
     applies="network",
-    why="queue pairs need one address family at both ends, and jobs one on all servers",
-    fix="give all members addresses of one family: the same pools, or networks of the pools' family",
+    why="a queue pair needs the same address family at both ends, and a job needs the same family on all servers",
+    fix="give all members addresses of the same family: use the same pools, or networks of the pools' family",
 )
 def tenant_families(subject: Subject) -> Iterator[FindingPlace]:
     """All NICs of a tenant have a common address family, including the one that the fabric file selects for jobs."""
@@ -195,7 +198,7 @@ def tenant_families(subject: Subject) -> Iterator[FindingPlace]:
                 yield FindingPlace(
                     fabric.name,
                     message,
-                    fix="give all members such an address, or leave `hosts.job.address_family` out",
+                    fix="give all members such an address, or remove `hosts.job.address_family`",
                 )
 
 

@@ -33,9 +33,9 @@ REFUSED = Rule(
     id="validator-netplan",
     severity="error",
     applies="validator",
-    says="a netplan file that netplan refuses",
-    why="`netplan apply` would do nothing, and the server would keep its old network",
-    fix="build again where the file was edited; otherwise report it",
+    says="netplan rejects a netplan file",
+    why="`netplan apply` would change nothing, so the server would keep its old network settings",
+    fix="build the folder again if the file was edited; otherwise report this as a bug of railweave",
 )
 
 _GENERATORS = ("usr/libexec/netplan/generate", "usr/lib/netplan/generate", "lib/netplan/generate")
@@ -133,7 +133,7 @@ def _validate_one(tool: Tool, host: str, text: str) -> list[Finding]:
         refused = _refused(tool, text)
     except (OSError, subprocess.TimeoutExpired) as error:
         message = f"netplan could not validate the file: {error}"
-        return [REFUSED.finding(host, message, why="what is in it is not known to be good", fix="", file=file)]
+        return [REFUSED.finding(host, message, why="the file was not validated", fix="", file=file)]
     return [
         REFUSED.finding(host, f"netplan refuses the file: {refusal}", file=file, line=line) for line, refusal in refused
     ]

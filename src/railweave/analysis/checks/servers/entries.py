@@ -23,80 +23,83 @@ ADDRESS = Rule(
     "server-address",
     "error",
     "folder",
-    "a server's file differs from the design in an address, a prefix length, or how an interface gets its addresses",
-    "peers and switches expect the server at the designed address, and path colors follow from it",
+    "an address or prefix length in a server's file, or the way in which an interface gets its addresses, "
+    "differs from the design",
+    "other servers and switches send to the designed address, and path colors are derived from it",
     FIX,
 )
 ROUTE = Rule(
     "server-route",
     "error",
     "folder",
-    "a server's file differs from the design in a route, its next hop or its routing table",
-    "packets leave by another NIC or gateway than their path asks for, or are not sent at all",
+    "a route in a server's file, its next hop or its routing table differs from the design",
+    "packets leave by a different NIC or gateway than their path requires, or are not sent",
     FIX,
 )
 RULE = Rule(
     "server-rule",
     "error",
     "folder",
-    "a server's file differs from the design in a rule that chooses a routing table",
-    "packets of one address take the routes of another, and leave by another NIC",
+    "a rule in a server's file that selects a routing table differs from the design",
+    "packets from one address use the routes of a different address, and leave by a different NIC",
     FIX,
 )
 MTU = Rule(
     "server-mtu",
     "error",
     "folder",
-    "a server's file differs from the design in the MTU",
-    "packets longer than what the other end takes are dropped (RoCE packets among them)",
+    "an MTU in a server's file differs from the design",
+    "packets longer than the MTU of the other end are dropped, RoCE packets among them",
     FIX,
 )
 QOS = Rule(
     "server-qos",
     "error",
     "folder",
-    "a server's file differs from the design in a DSCP, a priority, a share, PFC or congestion control",
-    "NIC and switch then put RDMA data into different classes: it is dropped where it should be paused, or not slowed down",
+    "a DSCP, priority, bandwidth share, PFC setting or congestion control setting in a server's file differs "
+    "from the design",
+    "NIC and switch put RDMA data into different classes: packets are dropped instead of paused, or senders "
+    "do not slow down",
     FIX,
 )
 NIC = Rule(
     "server-nic",
     "error",
     "folder",
-    "a server's file differs from the design in a NIC: its name, its RDMA device or its cable",
-    "settings reach another NIC than they are meant for, or jobs ask for a device that is not there",
+    "the name, RDMA device or cable of a NIC in a server's file differs from the design",
+    "settings are applied to the wrong NIC, or jobs use an RDMA device that does not exist",
     FIX,
 )
 FIRMWARE = Rule(
     "server-firmware",
     "error",
     "folder",
-    "a server's file differs from the design in a setting in a NIC's flash",
-    "the NIC starts with another setting than switches and jobs expect",
+    "a setting for a NIC's flash memory in a server's file differs from the design",
+    "the NIC starts with a setting that switches and jobs do not expect",
     FIX,
 )
 NCCL = Rule(
     "server-nccl",
     "error",
     "folder",
-    "a server's file differs from the design in a variable of collective jobs, their tuner table, or how they are started",
-    "the library takes other NICs, addresses, classes or queue pairs than designed; servers that differ can wait for ever",
+    "an NCCL variable, the tuner table or the start command of jobs in a server's file differs from the design",
+    "NCCL uses other NICs, addresses, classes or queue pairs than designed; if servers disagree, a job can hang",
     FIX,
 )
 KERNEL = Rule(
     "server-kernel",
     "error",
     "folder",
-    "a server's file differs from the design in a kernel parameter, a word of its command line, or a limit",
-    "addresses, neighbors or locked memory are then handled in another way than designed",
+    "a kernel parameter, an option of the kernel's command line or a limit in a server's file differs from the design",
+    "the kernel handles addresses, neighbors or locked memory differently than designed",
     FIX,
 )
 SERVICE = Rule(
     "server-service",
     "error",
     "folder",
-    "a server's file differs from the design in a unit, a setting of systemd or a command of a script",
-    "the server sets up something else at its start, at another time, or nothing",
+    "a systemd unit or setting, or a command of a script, in a server's file differs from the design",
+    "at its start the server runs the wrong set-up, runs it at the wrong time, or does not run it",
     FIX,
 )
 

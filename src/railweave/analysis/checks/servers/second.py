@@ -28,10 +28,10 @@ SECOND = Rule(
     "server-second-file",
     "error",
     "folder",
-    "a server's folder holds a file that is read together with a designed one, and changes what that says",
-    "on the server the values of both are merged: addresses, routes, MTUs or parameters differ from the design though the designed "
-    "file is as built",
-    "remove the file, or take what it says of the design's parts out of it",
+    "a server's folder contains an extra file that is read together with a designed file, and changes its effect",
+    "the server merges the values of both files: addresses, routes, MTUs or parameters differ from the "
+    "design, even though the designed file is unchanged",
+    "remove the extra file, or remove from it all settings of designed NICs and services",
 )
 
 NETPLAN, SYSCTL, NAMES, NCCL = "netplan.yaml", "sysctl.conf", "70-railweave-net.rules", "nccl.env"
