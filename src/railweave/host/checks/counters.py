@@ -149,8 +149,8 @@ _rule(
     ),
     failed,
     rule="The NIC drops no packet of the lossless class.",
-    why="The class is paused so that it loses nothing; a drop means that PFC is not honored, or came too late.",
-    remedy="see qos-pfc and pcie-speed: the NIC receives faster than it can hand on",
+    why="PFC pauses the class so that it loses nothing; a drop means that a pause was ignored or came too late.",
+    remedy="see qos-pfc and pcie-speed: the NIC receives packets faster than it can pass them to the server",
 )
 _rule(
     "counters-resends",
@@ -159,32 +159,32 @@ _rule(
         ("oos_drop_count", "seq_err_naks_rcvd", "missing_resp", "to_retransmits"),
     ),
     failed,
-    rule="No packet is sent again, and none arrives out of order.",
-    why="Something on the way loses packets or reorders them, and RDMA sends a whole window again.",
+    rule="No packet is sent again, and no packet arrives out of order.",
+    why="Packets are lost or reordered on their path, and RDMA sends a whole window of packets again.",
     remedy="look for drops on {leaf} {port} and along the path: railweave check --since",
 )
 _rule(
     "counters-timeouts",
     _Group(("local_ack_timeout_err", "req_rnr_retries_exceeded"), ("max_retry_exceeded",)),
     failed,
-    rule="No queue pair waits in vain for an answer.",
-    why="A timeout costs tens of milliseconds; the last one ends the job with status 12.",
-    remedy="a path is dead, or an MTU is too small: railweave host rdma-ping HOST",
+    rule="No queue pair times out while it waits for an answer.",
+    why="Each timeout costs tens of milliseconds; after the last retry, the job ends with status 12.",
+    remedy="a path is down, or an MTU is too small: railweave host rdma-ping HOST",
 )
 _rule(
     "counters-receiver",
     _Group(("out_of_buffer", "rnr_nak_retry_err"), ("rnr_naks_rcvd", "rx_out_of_buffer")),
     warning,
-    rule="Receivers are ready when data comes.",
-    why="The program at one end is slow: a busy CPU, a rank bound to the far socket.",
-    remedy="see nic-numa, system-governor and the ranks' binding",
+    rule="Receivers are ready when data arrives.",
+    why="The program at one end is slow: its CPU is busy, or its rank is bound to the other CPU socket.",
+    remedy="see nic-numa, system-governor and the CPU binding of the ranks",
 )
 _rule(
     "counters-link-pause",
     _Group(("rx_pause_ctrl_phy", "tx_pause_ctrl_phy"), ("rx_pause_frames", "tx_pause_frames")),
     failed,
-    rule="No pause of the whole link is sent or received.",
-    why="It stops every class; only PFC is designed.",
+    rule="No pause of the whole link (IEEE 802.3x) is sent or received.",
+    why="A link pause stops every traffic class; the design uses only PFC.",
     remedy="see qos-global-pause, here and on {leaf} {port}",
 )
 _rule(
@@ -192,7 +192,7 @@ _rule(
     _Group(("tx_prio{p}_pause",), ("tx_pfc_ena_frames_pri{p}", "pfc_pri{p}_tx_transitions")),
     warning,
     rule="This server pauses no switch.",
-    why="A receiver that is too slow (PCIe, IOMMU, CPU) makes the whole fabric wait.",
+    why="If a receiver is too slow (PCIe, IOMMU, CPU), the whole fabric waits for it.",
     remedy="see pcie-speed, pcie-width, iommu-mode, pcie-acs",
 )
 _rule(
@@ -200,7 +200,7 @@ _rule(
     _Group(("rx_prio{p}_pause",), ("rx_pfc_ena_frames_pri{p}",)),
     warning,
     rule="The fabric does not pause this server.",
-    why="The leaf has no room for what this server sends: congestion that DCQCN should have met earlier.",
+    why="The leaf has no buffer left for the packets of this server: DCQCN should have slowed the server down earlier.",
     remedy="see qos-congestion-control here, and ECN and PFC of {leaf} {port}: railweave check --since",
 )
 _rule(
@@ -210,8 +210,10 @@ _rule(
         ("rx_pfc_ena_frames_pri{o}", "tx_pfc_ena_frames_pri{o}"),
     ),
     failed,
-    rule="No priority is paused but those of lossless classes: RDMA data, unless it is lossy, and others such as storage.",
-    why="One end has PFC on a priority that the design does not pause: its traffic stops, and nothing says why.",
+    rule="Only priorities of lossless classes are paused: RDMA data (unless it is lossy) and other lossless "
+    "classes, for example storage.",
+    why="One end of the link uses PFC on a priority that the design does not pause: traffic of this priority "
+    "stops without any error message.",
     remedy="see qos-pfc, here and on {leaf} {port}",
 )
 _rule(
@@ -221,9 +223,9 @@ _rule(
         ("continuous_pause_events", "continuous_roce_pause_events"),
     ),
     failed,
-    rule="The NIC has not paused its switch for so long that it counts as a storm.",
-    why="A hung server stops its leaf, and by it others.",
-    remedy="stop the job, look at dmesg, restart the server",
+    rule="The NIC has not paused its switch for so long that it counts as a PFC storm.",
+    why="A hung server stops its leaf, and through the leaf other servers.",
+    remedy="stop the job, read dmesg, restart the server",
 )
 _rule(
     "counters-link-errors",
@@ -242,9 +244,9 @@ _rule(
         ("rx_pcs_symbol_err", "rx_fec_uncorrectable_blocks", "link_down_events"),
     ),
     failed,
-    rule="The link makes no errors after FEC, and does not go down.",
-    why="Each is a lost packet at least.",
-    remedy="clean or exchange the cable to {leaf} {port}",
+    rule="The link has no errors after FEC, and does not go down.",
+    why="Each error loses at least one packet.",
+    remedy="clean or replace the cable to {leaf} {port}",
 )
 _rule(
     "counters-send-drops",
@@ -267,7 +269,7 @@ _rule(
     _Group(("rp_cnp_ignored",), ()),
     warning,
     rule="The NIC ignores no congestion notification.",
-    why="It does not slow down where it should: congestion control is off for this priority.",
+    why="The NIC does not slow down, because congestion control is off for this priority.",
     remedy="see qos-congestion-control",
 )
 
@@ -281,8 +283,8 @@ KNOWN["counters-notification"] = _NOTIFICATION
 
 @of_nic(
     "counters-notification",
-    rule="Packets that switches mark are answered with congestion notification.",
-    why="Senders that are told nothing do not slow down: PFC alone holds the congestion.",
+    rule="The server answers packets that switches have marked with congestion notifications.",
+    why="Senders that get no notification do not slow down: only PFC limits the congestion.",
     how="/sys/class/infiniband/*/ports/*/hw_counters",
     source=_LINUX,
     unless=lambda server, _: "needs --since and an earlier look" if server.earlier is None else "",

@@ -104,8 +104,8 @@ def version(machine: Machine, vendor: str) -> str | None:
 
 @of_server(
     "gpu-driver",
-    rule="The GPU driver is loaded, in the version that the fabric file asks for.",
-    why="Nothing runs without it, and collectives mix badly with another release on one server.",
+    rule="The GPU driver is loaded, and has the version that the fabric file requires.",
+    why="No GPU works without the driver, and a server with a different driver version can break a collective.",
     how="/proc/driver/nvidia/version; /sys/module/amdgpu/version",
     source="Thor2 guide, section 2.6, check 3; fabric file, hosts.versions.gpu_driver",
     unless=no_gpus,
@@ -166,8 +166,8 @@ def count(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-persistence",
-    rule="The driver stays loaded between jobs (NVIDIA).",
-    why="Otherwise each job waits seconds for every GPU, and settings are lost.",
+    rule="The driver stays loaded between jobs (NVIDIA persistence mode).",
+    why="Otherwise each job waits several seconds for every GPU, and GPU settings are lost.",
     how="nvidia-smi --query-gpu=persistence_mode",
     source="NVIDIA, driver persistence",
     unless=not_nvidia("AMD's driver has no such mode"),
@@ -184,8 +184,8 @@ def persistence(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-memory-errors",
-    rule="No GPU has uncorrected memory errors, or rows or pages to be taken out at the next reset.",
-    why="The job ends on the next read, hours in.",
+    rule="No GPU has uncorrected memory errors, or memory rows or pages that the next reset will retire.",
+    why="The job fails when it reads the faulty memory, possibly after hours.",
     how="nvidia-smi --query-gpu=ecc…, --query-remapped-rows=…; amd-smi bad-pages --json",
     source="Azure and OCI node health checks",
     unless=no_gpus,
@@ -217,7 +217,8 @@ def memory_errors(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-clocks",
-    rule="No GPU is held back by heat or power (NVIDIA), and none has its clock locked, or capped below the others' (AMD).",
+    rule="No GPU is slowed down by heat or power (NVIDIA), or has a clock that is locked or capped below that of "
+    "other GPUs (AMD).",
     why="One slow GPU slows every rank of a job.",
     how="nvidia-smi --query-gpu=clocks_event_reasons.active; amd-smi metric --clock --json",
     source="Azure node health checks; NVML, clocks event reasons; AMD SMI, amd-smi metric",
@@ -278,8 +279,8 @@ def _amd_clocks(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-power-limit",
-    rule="No GPU's power is capped below what its maker set (NVIDIA).",
-    why="A cap holds clocks down under load, and the slowest GPU sets the pace of a job.",
+    rule="No GPU has a power limit below the manufacturer's default (NVIDIA).",
+    why="A lower limit reduces clocks under load, and the slowest GPU sets the pace of a job.",
     how="nvidia-smi --query-gpu=index,power.limit,power.default_limit",
     source="nvidia-smi(1), power limit",
     unless=not_nvidia("no public document shows the form of amd-smi's answer"),
@@ -306,8 +307,8 @@ def power_limit(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-partition",
-    rule="GPUs are whole: no MIG (NVIDIA), mode SPX with memory mode NPS1 (AMD).",
-    why="NCCL takes each part for a GPU, and parts share one NIC.",
+    rule="GPUs are not partitioned: no MIG (NVIDIA), mode SPX with memory mode NPS1 (AMD).",
+    why="NCCL treats each partition as a GPU, and all partitions of a GPU share one NIC.",
     how="nvidia-smi --query-gpu=mig.mode.current; amd-smi static --partition --json",
     source="NVIDIA, Multi-Instance GPU user guide; AMD, MI300X partition modes",
     unless=no_gpus,
@@ -362,7 +363,7 @@ _LINKS = {"A100": 12, "A800": 12, "H100": 18, "H200": 18, "B200": 18, "B300": 18
 @of_server(
     "gpu-links",
     rule="All links between the GPUs are up: NVLink, or xGMI.",
-    why="Collectives inside the server, and PXN to another rail's NIC, go by them.",
+    why="Collectives inside the server use these links, and so does traffic to the NIC of a different rail (PXN).",
     how="nvidia-smi nvlink -s; amd-smi xgmi --json",
     source="OCI and Azure node health checks",
     unless=one_gpu,
@@ -405,8 +406,8 @@ def links(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-fabric",
-    rule="The fabric manager has joined each GPU to the NVSwitches (NVIDIA).",
-    why="Without it NVLinks are up, and still no GPU reaches another: CUDA fails to start (error 802).",
+    rule="The fabric manager has connected each GPU to the NVSwitches (NVIDIA).",
+    why="Otherwise NVLinks are up, but GPUs cannot reach each other: CUDA fails to start (error 802).",
     how="nvidia-smi --query-gpu=index,fabric.state,fabric.status",
     source="NVIDIA, fabric manager user guide; OCI node health checks",
     unless=not_nvidia("AMD's GPUs have no fabric manager"),
@@ -433,8 +434,8 @@ def fabric(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-peer-access",
-    rule="Each GPU may read every other GPU's memory (NVIDIA).",
-    why="Where the driver or the chipset refuses, collectives inside the server go through host memory.",
+    rule="Each GPU can read every other GPU's memory (NVIDIA).",
+    why="If the driver or chipset forbids it, collectives inside the server copy data through host memory.",
     how="nvidia-smi topo -p2p r",
     source="nvidia-smi(1), topo -p2p",
     unless=lambda server: one_gpu(server) or not_nvidia("xGMI is seen by gpu-links")(server),
@@ -459,8 +460,8 @@ _WINDOW = 32 << 30
 
 @of_server(
     "gpu-pcie-width",
-    rule="Each GPU's PCIe link has all its lanes.",
-    why="Half the lanes are half the rate to NICs and CPU.",
+    rule="Each GPU's PCIe link uses all its lanes.",
+    why="With half the lanes, the GPU exchanges data with NICs and the CPU at half the rate.",
     how="nvidia-smi --query-gpu=pcie.link.width…; /sys/bus/pci/devices/*/current_link_width",
     source="OCI node health checks (width 16)",
     unless=no_gpus,
@@ -489,8 +490,9 @@ def pcie_width(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-memory-window",
-    rule="Each GPU shows its memory to the PCI bus in one window of 32 GiB or more.",
-    why="NICs reach GPU memory by it; a small one (Above 4G Decoding or Resizable BAR off) ends GPUDirect RDMA.",
+    rule="Each GPU offers its memory on the PCI bus in one window of 32 GiB or more.",
+    why="NICs reach GPU memory through this window; with a smaller one (Above 4G Decoding or Resizable BAR off), "
+    "GPUDirect RDMA does not work.",
     how="/sys/bus/pci/devices/*/resource",
     source="AMD, MI300X system optimization (Above 4G decoding); lspci(8), regions",
     unless=no_gpus,
@@ -525,8 +527,8 @@ _PEER = {
 
 @of_server(
     "gpu-direct",
-    rule="NICs can reach GPU memory: by a peer memory module, or by dma-buf.",
-    why="Otherwise data goes through host memory at about half the rate, and nothing fails.",
+    rule="NICs can reach GPU memory, through a peer memory module or dma-buf.",
+    why="Otherwise data goes through host memory at about half the rate, without an error message.",
     how="/sys/module/nvidia_peermem; /sys/kernel/mm/memory_peers; modinfo -F license nvidia; /boot/config-*",
     source="Thor2 guide, section 2.2; NCCL and RCCL, check for GPU Direct RDMA",
     unless=no_gpus,

@@ -48,8 +48,9 @@ def _no_tuner(server: Server) -> str:
 
 @of_server(
     "job-plugin",
-    rule="The net plugin that the job's environment names is there, and its libraries are found.",
-    why="NCCL goes on without it, in silence: one path for each NIC, as the switches hash it.",
+    rule="The net plugin that the job's environment names exists, and its libraries are found.",
+    why="Without the plugin, NCCL continues without a message: each NIC then has one path, which the switches "
+    "choose by hash.",
     how="folders of LD_LIBRARY_PATH and the usual ones; ldd FILE",
     source="NCCL, NCCL_NET_PLUGIN; host.json job.environment",
     unless=_no_plugin,
@@ -78,8 +79,8 @@ def plugin(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "job-library",
-    rule="The collective library is there, in the version that the fabric file asks for.",
-    why="Ranks of two versions refuse each other, or choose different algorithms and hang.",
+    rule="The collective library exists, in the version that the fabric file requires.",
+    why="Ranks with different versions refuse to connect, or choose different algorithms and hang.",
     how="names of libnccl.so.* and librccl.so.*",
     source="fabric file, hosts.versions.collective_library",
 )
@@ -106,8 +107,8 @@ def library(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "job-environment",
-    rule="The job's environment does not fight the design.",
-    why="NCCL_IB_GID_INDEX leaves one path for each NIC; without NCCL_NET a missing plugin goes unseen.",
+    rule="The job's environment does not contradict the design.",
+    why="NCCL_IB_GID_INDEX leaves each NIC only one path; without NCCL_NET, a missing plugin is not noticed.",
     how="host.json job.environment",
     source="NCCL, environment variables; docs/plugin.md",
     design=True,
@@ -125,8 +126,8 @@ def environment(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "job-tuner",
-    rule="The tuner's table is there where jobs choose by it.",
-    why="A rank without it chooses otherwise than the rest, and the job hangs.",
+    rule="The tuner's table exists if jobs use it.",
+    why="A rank without the table chooses different algorithms than other ranks, and the job hangs.",
     how="the file that RAILWEAVE_NET_TUNER_FILE names",
     source="docs/plugin.md, tuner",
     unless=_no_tuner,

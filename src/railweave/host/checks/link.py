@@ -41,7 +41,7 @@ def _dark(server: Server, nic: WantedNic) -> str:
 @of_nic(
     "link-carrier",
     rule="The NIC's port is up and has a carrier.",
-    why="A dark port takes its rail out of every job on this server.",
+    why="If the port is down, no job on this server can use its rail.",
     how="/sys/class/net/NIC/carrier, operstate",
     source="Thor2 guide, section 2.6, check 8",
 )
@@ -75,7 +75,7 @@ def _spare(server: Server, nic: WantedNic) -> str:
 @of_nic(
     "link-speed",
     rule="The link runs at the planned speed.",
-    why="A breakout or FEC that is set otherwise at the switch gives half the rate or less.",
+    why="If breakout or FEC is set differently at the switch, the link has half its rate or less.",
     how="/sys/class/net/NIC/speed",
     source="Thor2 guide, section 2.6, check 8; host.json nics[].speed_gbps",
     unless=_dark,
@@ -106,7 +106,8 @@ def _speed(server: Server, nic: WantedNic) -> float:
 @of_nic(
     "link-mtu",
     rule="The interface has the planned MTU.",
-    why="With less, RDMA falls back to smaller packets; with more than the other end, transfers hang (status 12).",
+    why="With a smaller MTU, RDMA uses smaller packets; if the MTU is larger than at the other end, transfers "
+    "hang (status 12).",
     how="/sys/class/net/NIC/mtu",
     source="Thor2 guide, section 2.6, check 11, and section 5.1, question 2",
 )
@@ -126,8 +127,9 @@ def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-fec",
-    rule="Forward error correction (FEC) is on, and is the kind that the speed needs.",
-    why="Without RS-FEC a link of 50G lanes or faster loses packets all the time; with another kind it stays dark.",
+    rule="Forward error correction (FEC) is on, and is of the kind that the link speed requires.",
+    why="Without RS-FEC, a link with lanes of 50G or faster loses packets all the time; with the wrong kind of "
+    "FEC, it stays down.",
     how="ethtool --show-fec NIC",
     source="IEEE 802.3 clauses 91 and 134 (RS-FEC); ethtool(8)",
     unless=_dark,
@@ -148,8 +150,8 @@ def fec(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-errors",
-    rule="The link has had next to no errors after FEC since its counters began.",
-    why="A lost packet makes RDMA send a whole window again: one in a million is felt.",
+    rule="The link has had almost no errors after FEC since its counters started.",
+    why="After a lost packet, RDMA sends a whole window again: even one loss in a million packets slows jobs down.",
     how="ethtool -S NIC",
     source="Linux, mlx5 counters; Broadcom bnxt_ethtool.c; OCI health checks (1e-12 after FEC)",
 )
@@ -175,8 +177,9 @@ def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-raw-errors",
-    rule="Before FEC, fewer than 1 bit in 40,000 arrives wrong.",
-    why="RS-FEC mends up to 2.4e-4; a link at a tenth of that loses packets as soon as it gets warmer.",
+    rule="Before FEC, fewer than 1 bit in 40,000 is wrong.",
+    why="RS-FEC corrects an error rate of up to 2.4e-4; a link with a tenth of that rate loses packets when it "
+    "gets warmer.",
     how="ethtool -S NIC, corrected bits over all bits",
     source="IEEE 802.3 clause 120 (2.4e-4 before RS(544,514)); Linux, mlx5 counters",
 )
@@ -197,8 +200,8 @@ def raw_errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-module",
-    rule="The module is not too hot, and gets light enough: none of its own alarms is on.",
-    why="A module near its limits makes errors first, and drops the link later.",
+    rule="The module is not too hot and receives enough light: none of its alarms is active.",
+    why="A module near its limits causes bit errors first, and link failures later.",
     how="ethtool -m NIC",
     source="SFF-8636 and CMIS (alarm flags of the module)",
     root=True,
@@ -230,8 +233,9 @@ def module(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-flaps",
-    rule="The link has not gone down again and again since boot.",
-    why="Each flap ends the transfers of its rail; five in a day are a bad cable or module.",
+    rule="The link has not gone down several times since boot.",
+    why="Each time a link goes down, the transfers on its rail end; five times in a day indicate a bad cable or "
+    "module.",
     how="/sys/class/net/NIC/carrier_down_count",
     source="Azure node health checks (5 lost carriers in 24 hours)",
 )
@@ -250,7 +254,7 @@ def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 @of_nic(
     "link-neighbor",
     rule="The other end of the cable is the planned port of the planned leaf.",
-    why="Two swapped cables break rail alignment: traffic crosses spines that the design keeps it away from.",
+    why="Two swapped cables break rail alignment: traffic crosses spines that the design reserves for other rails.",
     how="lldpctl -f json0",
     source="host.json nics[].leaf, nics[].leaf_port; IEEE 802.1AB",
     unless=lambda _, nic: "" if nic.leaf else "the design names no leaf",
@@ -287,8 +291,8 @@ def _short(name: str) -> str:
 
 @of_nic(
     "link-switch-mtu",
-    rule="The switch port takes frames as long as this interface sends.",
-    why="A smaller port drops large packets in silence: small messages pass, jobs hang.",
+    rule="The switch port accepts frames as long as those that this interface sends.",
+    why="A port with a smaller MTU drops large packets without a message: small messages arrive, and jobs hang.",
     how="lldpctl -f json0, the maximum frame size that the switch sends",
     source="Thor2 guide, section 2.6, check 12; IEEE 802.3 clause 79 (maximum frame size)",
     unless=_dark,

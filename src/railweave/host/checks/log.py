@@ -223,8 +223,9 @@ _XID_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d
 
 @of_server(
     "log-xid",
-    rule="No GPU has reported an Xid that calls for a reset or an exchange (NVIDIA).",
-    why="79 is a GPU off the bus, 74 an NVLink, 48 and 95 memory: the next job would end there.",
+    rule="No GPU has reported an Xid error that requires a reset or a replacement (NVIDIA).",
+    why="Xid 79 means that the GPU left the bus, 74 an NVLink error, 48 and 95 memory errors: the next job on "
+    "this GPU would fail.",
     how="journalctl -k -b -o cat; dmesg",
     source="NVIDIA, Xid catalog; OCI and Azure node health checks",
     root=True,
@@ -254,8 +255,9 @@ _FLAPS = 3
 
 @of_nic(
     "log-link",
-    rule="The kernel's log does not say that the link of a planned NIC is down, or comes and goes.",
-    why="A link that flaps ends the transfers of its rail each time; the log has the time of each, which the switch's log is laid beside.",
+    rule="The kernel's log has no message that the link of a planned NIC is down or unstable.",
+    why="Each time a link goes down, the transfers on its rail end; the log has the times, to compare with the "
+    "switch's log.",
     how="journalctl -k -b -o cat; dmesg",
     source="Linux: bnxt_en, mlx5_core",
     root=True,

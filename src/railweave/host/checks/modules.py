@@ -39,8 +39,8 @@ def _origin(server: Server, module: str) -> str:
 
 @of_server(
     "driver-loaded",
-    rule="The modules of NIC and RDMA are loaded.",
-    why="Without the RDMA half of the driver there is no RDMA device, and NCCL goes by TCP in silence.",
+    rule="The kernel modules of NICs and RDMA are loaded.",
+    why="Without the RDMA module there is no RDMA device, and NCCL uses TCP without a message.",
     how="/sys/module",
     source="Thor2 guide, section 2.6, check 1",
     unless=_unknown,
@@ -57,8 +57,9 @@ def loaded(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "driver-origin",
-    rule="The modules of NIC and RDMA come from one build: all with the kernel, or all from the vendor's package.",
-    why="Inbox and vendor modules mixed disagree about symbols: devices vanish, or GPU memory cannot be registered.",
+    rule="The kernel modules of NICs and RDMA come from one build: all from the kernel, or all from the vendor's "
+    "package.",
+    why="Modules of different builds have incompatible symbols: devices disappear, or GPU memory cannot be registered.",
     how="modinfo -F filename MODULE; ofed_info -s",
     source="Thor2 guide, section 5.1, questions 6 and 7",
     unless=_unknown,
@@ -95,8 +96,9 @@ def origin(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "driver-current",
-    rule="The module that runs is the one that is installed.",
-    why="After an update without a reboot, or with an old initramfs, the old driver runs and versions lie.",
+    rule="The running kernel module is the installed one.",
+    why="After an update without a reboot, or with an old initramfs, the old driver runs, and the version of the "
+    "installed package is misleading.",
     how="/sys/module/MODULE/srcversion; modinfo -F srcversion MODULE",
     source="modinfo(8)",
     unless=_unknown,
@@ -118,8 +120,8 @@ def current(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "peer-memory-once",
-    rule="There is one peer memory interface, not two.",
-    why="GPU drivers register with one of them; NIC drivers that look at the other copy through host memory.",
+    rule="The kernel has one peer memory interface, not two.",
+    why="GPU drivers register with one of the two; NIC drivers that use the other one copy data through host memory.",
     how="grep -w ib_register_peer_memory_client /proc/kallsyms; dkms status",
     source="Thor2 guide, section 5.1, question 3, and its installation notes (netxtreme-peer-mem)",
 )

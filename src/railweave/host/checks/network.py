@@ -51,8 +51,9 @@ def _without(nic: WantedNic, version: int) -> str:
 
 @of_nic(
     "host-addresses",
-    rule="The NIC has an address in the prefix of every planned path, and it is usable.",
-    why="No address, no path; a duplicate one (dadfailed) is another server's.",
+    rule="The NIC has an address in the prefix of every planned path, and the address is usable.",
+    why="A path without an address cannot be used; an address that failed duplicate detection (dadfailed) belongs "
+    "to a different server.",
     how="ip -j addr show",
     source="Thor2 guide, section 2.6, check 10; host.json nics[].addresses",
 )
@@ -119,8 +120,9 @@ def _usable_addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "host-stray-addresses",
-    rule="The NIC has no address that is not planned.",
-    why="NCCL and MPI may take a stray address, of IPv4 above all, for the network's, and its GID moves the others.",
+    rule="The NIC has no unplanned address.",
+    why="NCCL and MPI may use an unplanned address, especially an IPv4 address, and its GID changes the indexes "
+    "of other GIDs.",
     how="ip -j addr show",
     source="Thor2 guide, section 2.6, check 10 (GID index)",
     design=True,
@@ -169,8 +171,8 @@ def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: Addr
 
 @of_server(
     "host-routes",
-    rule="The planned routes and rules are in the kernel.",
-    why="Without them every path of a NIC leaves by one table, and a color means nothing.",
+    rule="The kernel has the planned routes and rules.",
+    why="Without them, all paths of a NIC use the same routing table, and path colors have no effect.",
     how="ip -j -N -d route show table all; ip -j -N -d rule show",
     source="host.json routes, rules; Thor2 guide, section 2.4 (source routing)",
     unless=lambda server: "" if server.plan.entries else "no route and no rule is planned",
@@ -213,8 +215,8 @@ def _kernel(server: Server) -> Kernel:
 
 @of_server(
     "host-stray-rules",
-    rule="No rule that is not planned comes before a planned one and takes its packets.",
-    why="The first rule that selects a packet chooses its table: traffic leaves by another NIC or color.",
+    rule="No unplanned rule has priority over a planned rule and matches its packets.",
+    why="The first rule that matches a packet selects its routing table: traffic leaves by a different NIC or color.",
     how="ip -j -N -d rule show",
     source="ip-rule(8); host.json rules, nics[].addresses",
     design=True,
@@ -228,8 +230,9 @@ def stray_rules(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "host-stray-routes",
-    rule="The tables of the plan have the planned routes and no others.",
-    why="A longer prefix, another source, device, gateway or metric sends packets by another way than planned.",
+    rule="The routing tables of the plan contain the planned routes and no others.",
+    why="A route with a longer prefix, or with a different source, device, gateway or metric, sends packets over "
+    "a different path than planned.",
     how="ip -j -N -d route show table all",
     source="host.json routes; ip-route(8)",
     unless=lambda server: "" if server.plan.entries else "no route and no rule is planned",
@@ -247,8 +250,8 @@ def stray_routes(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "host-stray-neighbors",
-    rule="No neighbor of a planned NIC is permanent.",
-    why="The kernel never asks again where it is: after a NIC or leaf is exchanged, its packets are lost.",
+    rule="No planned NIC has a permanent neighbor entry.",
+    why="The kernel never refreshes a permanent entry: after a NIC or leaf is replaced, packets to it are lost.",
     how="ip -j neigh show nud permanent",
     source="ip-neighbour(8): the design has no permanent neighbors",
 )
@@ -273,8 +276,8 @@ def _strays(entries: list[Stray], origin: str) -> Iterator[Outcome]:
 
 @of_nic(
     "host-router-advertisements",
-    rule="The kernel takes router advertisements where addresses come by them, and forwarding does not switch that off.",
-    why="On a host that forwards packets the kernel ignores them unless accept_ra is 2: addresses time out.",
+    rule="If addresses come from router advertisements, the kernel accepts them, even if it forwards packets.",
+    why="A host that forwards packets ignores router advertisements unless accept_ra is 2: its addresses expire.",
     how="/proc/sys/net/ipv6/conf/NIC/{accept_ra,forwarding,disable_ipv6,addr_gen_mode}",
     source="Linux, Documentation/networking/ip-sysctl (accept_ra); RFC 4862",
     unless=lambda _, nic: _without(nic, 6),
@@ -308,8 +311,9 @@ def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "host-arp",
-    rule="NICs that share an IPv4 subnet answer ARP for their own address alone, and replies by another way are not dropped.",
-    why="Otherwise one NIC answers for all, and the traffic of eight comes in by one.",
+    rule="NICs that share an IPv4 subnet answer ARP only for their own address, and packets that arrive on a "
+    "different NIC than expected are not dropped.",
+    why="Otherwise one NIC answers for all others, and the traffic of all NICs arrives at this NIC.",
     how="/proc/sys/net/ipv4/conf/{all,NIC}/{arp_ignore,arp_announce,rp_filter}",
     source="Thor2 guide, section 2.4 (arp_ignore 2, arp_announce 1)",
     unless=lambda server, nic: "" if server.generic else _without(nic, 4),
@@ -359,8 +363,8 @@ def _subnets(server: Server, nic: WantedNic) -> set[Prefix]:
 
 @of_server(
     "host-firewall",
-    rule="No firewall drops what comes in by default.",
-    why="RDMA itself passes it by, but NCCL's bootstrap, MPI and rdma_cm do not: jobs hang at their start.",
+    rule="No firewall drops incoming packets by default.",
+    why="RDMA traffic bypasses the firewall, but NCCL's bootstrap, MPI and rdma_cm do not: jobs hang at their start.",
     how="nft -j list ruleset; iptables-legacy -S, ip6tables-legacy -S",
     source="Thor2 guide, section 2.6, check 15",
     root=True,
@@ -430,8 +434,8 @@ def _ping(machine: Machine, netdev: str, gateway: str, size: int) -> bool:
 
 @of_server(
     "host-traffic-control",
-    rule="No traffic control delays, limits or drops packets of the planned NICs.",
-    why="What somebody set for a trial stays, and is found nowhere else.",
+    rule="No traffic control rule (tc) delays, limits or drops packets of the planned NICs.",
+    why="A rule from an earlier experiment stays active, and no other check finds it.",
     how="tc -j qdisc show",
     source="tc(8)",
 )
@@ -465,8 +469,8 @@ _NETWORK_MANAGER = (
 
 @of_nic(
     "host-carrier",
-    rule="Whatever gives the NIC its addresses leaves them, its routes and its rules alone while the link is down.",
-    why="A flap of a few seconds otherwise takes the GIDs that queue pairs are bound to, and jobs end.",
+    rule="While its link is down, the NIC keeps its addresses, routes and rules.",
+    why="Otherwise a link failure of a few seconds removes the GIDs that queue pairs use, and jobs end.",
     how="/run/systemd/netif/links/N and the .network file that it names; /run/NetworkManager/devices/N and NetworkManager --print-config",
     source="systemd.network(5), IgnoreCarrierLoss; NetworkManager.conf(5), ignore-carrier",
     design=True,

@@ -21,8 +21,9 @@ _NAMES = "sudo install -m 644 70-railweave-net.rules /etc/udev/rules.d/ && sudo 
 
 @of_server(
     "nic-present",
-    rule="Every planned network interface is there, by its planned name.",
-    why="A NIC that is missing or called otherwise takes no part in jobs: NCCL_IB_HCA and the routing tables name it.",
+    rule="Every planned network interface exists, with its planned name.",
+    why="Jobs do not use a NIC that is missing or has a different name: NCCL_IB_HCA and the routing tables "
+    "contain the name.",
     how="/sys/class/net",
     source="Thor2 guide, section 2.6, check 6; host.json nics[].netdev",
 )
@@ -83,8 +84,9 @@ def _functions(server: Server) -> Iterator[Outcome]:
 
 @of_nic(
     "nic-mac",
-    rule="Each NIC has the MAC address that was delivered.",
-    why="Another address is another card, or the host.json of another server: addresses by SLAAC and rules follow from it.",
+    rule="Each NIC has the MAC address of the inventory.",
+    why="A different address means a different NIC, or the host.json of a different server; SLAAC addresses and "
+    "rules are derived from it.",
     how="/sys/class/net/NIC/address",
     source="host.json nics[].mac, from the inventory",
     unless=lambda _, nic: "the inventory has no MAC address for it yet" if nic.plan.mac is None else "",
@@ -102,8 +104,9 @@ def mac(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "nic-driver",
-    rule="Each NIC is driven by the planned driver.",
-    why="Checks, settings and counters go by the vendor's family; vfio or no driver means that the NIC was given away.",
+    rule="Each NIC uses the planned driver.",
+    why="Checks, settings and counters depend on the vendor's driver; with vfio or no driver, the NIC is assigned "
+    "to a virtual machine or unused.",
     how="/sys/class/net/NIC/device/driver",
     source="host.json nics[].driver, from the hardware catalog",
     unless=lambda server, nic: "" if nic.driver or server.generic else "the design names no driver",
@@ -126,8 +129,8 @@ def driver(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "nic-firmware",
-    rule="Each NIC has the firmware version that the fabric file asks for, and the same as its like.",
-    why="A NIC of another firmware behaves otherwise under congestion, and one slow NIC slows the whole job.",
+    rule="All NICs of a kind have the same firmware version, and it is the one that the fabric file requires.",
+    why="A NIC with different firmware reacts differently to congestion, and one slow NIC slows the whole job.",
     how="ethtool -i NIC",
     source="fabric file, hosts.versions.nic_firmware; Thor2 guide, section 2.6, check 1",
 )
@@ -142,8 +145,8 @@ def firmware(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "nic-driver-version",
-    rule="Each NIC's driver has the version that the fabric file asks for.",
-    why="Mixed driver versions are the first thing a vendor's support asks to end.",
+    rule="Each NIC's driver has the version that the fabric file requires.",
+    why="Different driver versions are the first thing that a vendor's support asks you to remove.",
     how="ethtool -i NIC",
     source="fabric file, hosts.versions.nic_driver; Thor2 guide, section 2.6, check 1",
 )
@@ -191,8 +194,9 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
 
 @of_nic(
     "nic-flash",
-    rule="The settings that the NIC keeps in its own flash are the planned ones.",
-    why="Firmware that answers LLDP or DCBX itself takes QoS away from the driver; others turn RDMA or congestion control off.",
+    rule="The settings in the NIC's flash memory are as planned.",
+    why="If the firmware handles LLDP or DCBX itself, the driver cannot set QoS; other settings turn RDMA or "
+    "congestion control off.",
     how="mlxconfig -d PCI query (mstconfig), niccli --dev PCI nvm --getoption NAME [--scope FUNCTION]",
     source="Thor2 guide, section 2.2.4 and section 5.1, question 5; hardware catalog, firmware",
     root=True,

@@ -34,8 +34,9 @@ def _rate(text: str | None) -> float | None:
 
 @of_nic(
     "pcie-speed",
-    rule="The NIC's PCIe link runs at the generation that NIC and slot can, and is fast enough for its port.",
-    why="A 400G NIC needs Gen5 x16 (504 Gbit/s); Gen4 x16 ends at 252.",
+    rule="The NIC's PCIe link runs at the highest generation that NIC and slot support, and is fast enough for the "
+    "NIC's port.",
+    why="A 400G NIC needs Gen5 x16 (504 Gbit/s); Gen4 x16 has only 252 Gbit/s.",
     how="/sys/class/net/NIC/device/current_link_speed, max_link_speed",
     source="Thor2 guide, section 2.6, check 13",
 )
@@ -62,8 +63,8 @@ def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "pcie-width",
-    rule="The NIC's PCIe link has all its lanes.",
-    why="Half the lanes are half the rate, and nothing else says so.",
+    rule="The NIC's PCIe link uses all its lanes.",
+    why="With half the lanes, the NIC has half its rate, without an error message.",
     how="/sys/class/net/NIC/device/current_link_width, max_link_width",
     source="Thor2 guide, section 2.6, check 13",
 )
@@ -80,8 +81,8 @@ def width(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "pcie-read-request",
-    rule="The NIC may ask for 4,096 bytes in one PCIe read (NVIDIA's family).",
-    why="Small read requests throttle the side that sends RDMA writes.",
+    rule="The NIC may request 4,096 bytes in one PCIe read (NVIDIA NICs).",
+    why="Small read requests slow down the sender of RDMA writes.",
     how="lspci -D -vvv, DevCtl",
     source="NVIDIA Network Operator, NIC configuration details (maxReadRequest)",
     root=True,
@@ -99,8 +100,8 @@ def read_request(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "pcie-payload",
-    rule="PCIe packets to and from the NIC carry 256 bytes or more.",
-    why="At 128 bytes the packets' headers take a fifth of a link that a 400G NIC needs whole.",
+    rule="PCIe packets to and from the NIC carry at least 256 bytes of payload.",
+    why="With 128 bytes, packet headers take a fifth of a PCIe link, all of which a 400G NIC needs.",
     how="lspci -D -vvv, DevCtl",
     source="PCI Express base specification, Max_Payload_Size; lspci(8)",
     root=True,
@@ -117,8 +118,8 @@ def payload(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "pcie-relaxed-ordering",
-    rule="The NIC may let PCIe writes pass each other.",
-    why="In strict order peer memory does not reach full speed, above all on AMD CPUs.",
+    rule="The NIC may reorder PCIe writes (relaxed ordering).",
+    why="In strict order, transfers to peer memory are slower than the link, especially on AMD CPUs.",
     how="lspci -D -vvv, DevCtl",
     source="Thor2 guide, section 2.2.4.3",
     root=True,
@@ -153,7 +154,7 @@ def _control_number(server: Server, nic: WantedNic, name: str) -> int:
 @of_server(
     "pcie-acs",
     rule="Access control services (ACS) are off on every bridge between a planned NIC or GPU and the CPU.",
-    why="ACS sends what GPU and NIC have for each other up to the CPU and back: slow, or not at all.",
+    why="ACS sends traffic between GPU and NIC up to the CPU and back: it is slow, or fails.",
     how="lspci -D -vvv, ACSCtl",
     source="Thor2 guide, section 2.6, check 4, and appendix C",
     root=True,
@@ -183,8 +184,8 @@ def acs(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "iommu-mode",
-    rule="The IOMMU is off, or passes addresses through.",
-    why="Translation of every address costs bandwidth and breaks transfers between GPU and NIC.",
+    rule="The IOMMU is off, or in passthrough mode.",
+    why="Translating every address costs bandwidth, and breaks transfers between GPU and NIC.",
     how="/sys/kernel/iommu_groups/N/type",
     source="Thor2 guide, section 2.6, check 5",
 )
@@ -210,7 +211,7 @@ def iommu(server: Server) -> Iterator[Outcome]:
 @of_nic(
     "pcie-errors",
     rule="The NIC's PCIe link has had no uncorrected error since boot.",
-    why="A flaky lane resends and stalls; the NIC may fall off the bus under load.",
+    why="A faulty PCIe lane repeats packets and stalls; the NIC may leave the bus under load.",
     how="/sys/class/net/NIC/device/aer_dev_fatal, aer_dev_nonfatal, aer_dev_correctable",
     source="Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats",
 )
@@ -251,8 +252,8 @@ def _no_pairs(server: Server) -> str:
 
 @of_server(
     "gpu-nic-pairs",
-    rule="Each NIC stands behind the same PCIe switch as the GPU that the plan puts beside it.",
-    why="Otherwise data crosses the CPU, and NCCL may choose another rail than the design.",
+    rule="Each NIC is behind the same PCIe switch as the GPU that the plan assigns to it.",
+    why="Otherwise data crosses the CPU, and NCCL may choose a different rail than the design.",
     how="/sys/bus/pci/devices/*/{vendor,class} and where their links lead",
     source="Thor2 guide, section 1.3; host.json nics[].gpu",
     unless=_no_pairs,
@@ -340,8 +341,8 @@ def _mapping(server: Server, right: dict[str, list[int]]) -> str:
 
 @of_nic(
     "nic-numa",
-    rule="The firmware says to which NUMA node the NIC belongs, and it is that of its GPU.",
-    why="Ranks and interrupts are bound by it; without, threads run on the far socket.",
+    rule="The firmware reports the NUMA node of the NIC, and it is the node of the NIC's GPU.",
+    why="Ranks and interrupts are bound to this node; without it, threads run on the other CPU socket.",
     how="/sys/class/net/NIC/device/numa_node",
     source="Thor2 guide, section 2.7; NCCL, topology detection by sysfs",
 )

@@ -260,8 +260,8 @@ def _adaptive(server: Server, nic: WantedNic) -> bool:
 
 @of_nic(
     "qos-trust",
-    rule="The NIC sorts packets by their DSCP.",
-    why="A NIC that trusts the VLAN tag puts all RDMA data into priority 0, which nothing pauses.",
+    rule="The NIC classifies packets by their DSCP.",
+    why="A NIC that uses the VLAN tag instead puts all RDMA data into priority 0, which is never paused.",
     how="mlnx_qos -i NIC; niccli --dev PCI qos --ets --show; dcb app show dev NIC",
     source="Thor2 guide, section 2.2.1; NVIDIA, mlnx_qos (Priority trust state)",
 )
@@ -281,9 +281,10 @@ def trust(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-dscp",
-    rule="RDMA data, congestion notification and other lossless classes have the planned priorities by their DSCP, and no other DSCP "
-    "is in a priority that is paused.",
-    why="Switches and NICs must agree on the priority that is paused; a CNP in it waits behind what it should slow down.",
+    rule="The DSCPs of RDMA data, congestion notification and other lossless classes have their planned "
+    "priorities, and no other DSCP has a priority that is paused.",
+    why="Switches and NICs must agree on the paused priority; a congestion notification in this priority waits "
+    "behind the traffic that it should slow down.",
     how="as qos-trust",
     source="Thor2 guide, section 2.6, check 2; host.json fabrics",
 )
@@ -320,7 +321,8 @@ def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 @of_nic(
     "qos-pfc",
     rule="Priority flow control (PFC) is on for the priority of RDMA data and of other lossless classes, and for no other.",
-    why="Without, the lossless class loses packets; on another priority it can stop traffic that nobody meant.",
+    why="Without PFC, the lossless class loses packets; PFC on a different priority stops traffic that should not "
+    "be stopped.",
     how="as qos-trust",
     source="Thor2 guide, section 2.6, check 2; host.json fabrics.NAME.roce",
 )
@@ -342,8 +344,8 @@ def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-cable-length",
-    rule="The driver sizes the NIC's buffer of lossless classes for a cable that is at least as long as the planned one.",
-    why="What arrives after the NIC has asked for a pause is lost if it does not fit. The driver's default is 7 m.",
+    rule="The driver sizes the NIC's buffer of lossless classes for a cable at least as long as the planned one.",
+    why="Packets that arrive after the NIC has sent a pause are lost if they do not fit. The driver's default is 7 m.",
     how="mlnx_qos -i NIC (Cable len); dcb pfc show dev NIC (delay)",
     source="Linux, drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.h; host.json nics[].cable_m",
     unless=lambda _, nic: (
@@ -365,9 +367,9 @@ def cable_length(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-scheduling",
-    rule="RDMA data and each other lossless class have a traffic class of their own with its share, and congestion notification "
-    "leaves strictly first.",
-    why="In one class with other traffic, data waits for it; a CNP that waits comes too late.",
+    rule="RDMA data and each other lossless class have a separate traffic class with a bandwidth share, and "
+    "congestion notification has strict priority.",
+    why="In a shared class, RDMA data waits for other traffic; a congestion notification that waits comes too late.",
     how="as qos-trust; /sys/kernel/debug/bnxt_re/DEVICE/info (fw_service_prof_type_sup: older firmware of Broadcom has no class for it)",
     source="Thor2 guide, section 2.6, check 2; host.json fabrics.NAME.roce.bandwidth_percent",
 )
@@ -427,8 +429,8 @@ def _has_notification_class(server: Server, nic: WantedNic) -> bool | None:
 
 @of_nic(
     "qos-global-pause",
-    rule="Pause of the whole link (IEEE 802.3x) is off.",
-    why="It stops every class, also what PFC leaves running, and switches off PFC on some NICs.",
+    rule="The pause of the whole link (IEEE 802.3x) is off.",
+    why="A link pause stops every class, also those that PFC does not pause, and turns PFC off on some NICs.",
     how="ethtool -a NIC",
     source="Thor2 guide, section 2.2.1; IEEE 802.1Qbb (PFC and link pause exclude each other)",
 )
@@ -450,9 +452,10 @@ def global_pause(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-congestion-control",
-    rule="The NIC answers marked packets and slows down on answers (DCQCN) where the design marks, and nowhere else. Broadcom's have "
-    "one switch for all classes: it is on where any of them is marked.",
-    why="Without it, PFC alone holds congestion, and spreads it over the fabric.",
+    rule="The NIC answers marked packets, and slows down when it is notified (DCQCN), in exactly those classes in "
+    "which the design marks packets. Broadcom NICs have one setting for all classes: it is on if packets of "
+    "any class are marked.",
+    why="Otherwise only PFC limits congestion, and spreads it over the fabric.",
     how="/sys/class/net/NIC/ecn/roce_{np,rp}/enable/PRIORITY; /sys/kernel/debug/bnxt_re/PCI/cc_config/enable_cc",
     source="DCQCN (SIGCOMM 2015); host.json fabrics.NAME.roce.ecn, other_lossless.CLASS.ecn",
     root=True,
@@ -500,8 +503,8 @@ def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-notification",
-    rule="Congestion notification packets leave with the planned DSCP and priority.",
-    why="Switches put an unknown DSCP into best effort, where notification is late or lost.",
+    rule="Congestion notification packets have the planned DSCP and priority.",
+    why="Switches treat packets with an unknown DSCP as best effort, where notifications are late or lost.",
     how="/sys/class/net/NIC/ecn/roce_np/cnp_*; /sys/kernel/debug/mlx5/PCI/cc_params/np_cnp_*; /etc/bnxt_re/bnxt_re.conf",
     source="Thor2 guide, section 2.2.1.3; host.json fabrics.NAME.cnp",
     root=True,
@@ -538,8 +541,8 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_server(
     "qos-driver-file",
-    rule="The file by which a NIC's driver sets QoS when it is loaded is the planned one, as a whole.",
-    why="After a reboot every NIC of the family has what this file says, whatever a script has set before.",
+    rule="The file from which a NIC's driver sets QoS when it is loaded is identical to the planned one.",
+    why="After a reboot, every NIC with this driver has the settings of this file, whatever a script has set before.",
     how="/etc/bnxt_re/bnxt_re.conf",
     source="Thor2 guide, section 2.2.1.3; host.json driver_files",
     unless=lambda server: "" if server.driver_files else "no driver reads such a file here",
@@ -573,9 +576,9 @@ def _either(server: Server, path: str, other: str) -> int | None:
 
 @of_nic(
     "qos-traffic-class",
-    rule="Queue pairs get the planned traffic class, whatever their application asks for (NVIDIA's own driver); with several "
-    "lossless classes, the one that they ask for.",
-    why="A program that forgets it sends RDMA in best effort, beside the lossless class.",
+    rule="Queue pairs get the planned traffic class, even if their application requests a different one (NVIDIA's "
+    "own driver). With several lossless classes, they get the class that they request.",
+    why="If a program does not set the class, its RDMA traffic is best effort instead of lossless.",
     how="/sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
     source="NVIDIA, RoCE: tclass; host.json fabrics.NAME.roce.traffic_class",
 )
@@ -609,8 +612,9 @@ def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-adaptive-routing",
-    rule="The NIC sends for adaptive routing where the fabric delivers packets out of order, and nowhere else.",
-    why="Without it packets out of order count as lost; with it on an ordered fabric small messages cost more.",
+    rule="The NIC uses adaptive routing if the fabric may deliver packets out of order, and only then.",
+    why="Without it, packets that arrive out of order count as lost; with it, on a fabric that keeps the order, "
+    "small messages are slower.",
     how="mlxreg -d PCI --reg_name ROCE_ACCL --get (mstreg)",
     source="long-haul article (firmware 28.39 and newer); host.json fabrics.NAME.roce.adaptive_routing",
     root=True,

@@ -29,8 +29,8 @@ def _there(server: Server, nic: WantedNic) -> None:
 
 @of_nic(
     "rdma-device",
-    rule="Each planned RDMA device is there, by its planned name, on the planned NIC.",
-    why="NCCL_IB_HCA names it; under another name the NIC is left out, or another rail's is taken.",
+    rule="Each planned RDMA device exists, with its planned name, on the planned NIC.",
+    why="NCCL_IB_HCA contains the name; a device with a different name is not used, or is used for the wrong rail.",
     how="/sys/class/infiniband",
     source="Thor2 guide, section 2.6, check 6, and section 5.1, question 1",
 )
@@ -56,7 +56,7 @@ def device(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 @of_nic(
     "rdma-port",
     rule="The RDMA port is active, and its link is Ethernet.",
-    why="A port that is down, or set to InfiniBand, carries no RoCE.",
+    why="A port that is down, or configured for InfiniBand, carries no RoCE traffic.",
     how="/sys/class/infiniband/DEVICE/ports/PORT/{state,phys_state,link_layer}",
     source="Thor2 guide, section 2.6, check 6",
 )
@@ -80,8 +80,8 @@ def port(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "rdma-gids",
-    rule="Every planned path has its address as a RoCE v2 GID on the planned interface.",
-    why="A path without a GID is not used: its color, and what it was to carry, falls on the others.",
+    rule="The address of every planned path is a RoCE v2 GID on the planned interface.",
+    why="A path without a GID is not used: the other paths have to carry its traffic.",
     how="/sys/class/infiniband/DEVICE/ports/PORT/{gids,gid_attrs}",
     source="Thor2 guide, section 2.6, check 10; host.json nics[].addresses",
 )
@@ -143,8 +143,8 @@ _ROCE_MODE = "cma_roce_mode -d DEVICE -p 1 -m 2 (NVIDIA); RoCE v2 in the NIC's f
 
 @of_nic(
     "rdma-mtu",
-    rule="RDMA sends packets of 4,096 bytes where the interface's MTU holds them.",
-    why="At 1,024 bytes a 400G port needs four times the packets, and falls short of its rate.",
+    rule="RDMA packets carry 4,096 bytes if the interface's MTU allows it.",
+    why="With 1,024 bytes, a 400G port must send four times as many packets, and does not reach its rate.",
     how="ibv_devinfo -d DEVICE",
     source="InfiniBand Architecture Specification, path MTU; Thor2 guide, section 2.6, check 11",
 )
@@ -173,8 +173,8 @@ def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "rdma-verbs",
-    rule="Programs reach the RDMA device: library and kernel driver fit each other.",
-    why="With a library older than the driver the device is not listed, and NCCL goes by TCP.",
+    rule="Programs can open the RDMA device: library and kernel driver are compatible.",
+    why="If the library is older than the driver, the device is not listed, and NCCL uses TCP.",
     how="ibv_devinfo -d DEVICE",
     source="Thor2 guide, section 5.1, question 6",
 )

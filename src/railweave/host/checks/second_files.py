@@ -135,8 +135,9 @@ _ADDED = ("addresses", "routes", "routing-policy", "nameservers")
 
 @of_server(
     "second-netplan",
-    rule="No netplan file beside ours says anything of the planned NICs.",
-    why="netplan merges all files in the order of their names: a later one replaces MTUs, and adds addresses, routes and rules.",
+    rule="Only railweave's netplan file configures the planned NICs.",
+    why="netplan merges all files in alphabetical order: a later file replaces MTUs, and adds addresses, routes "
+    "and rules.",
     how="/etc/netplan, /run/netplan, /lib/netplan",
     source="netplan(5); netplan-generate(8), on the order of files",
     root=True,
@@ -213,8 +214,10 @@ def _matches(machine: Machine, nic: WantedNic, kind: str, text: str) -> bool:
 
 @of_server(
     "second-networkd",
-    rule="No other file of systemd-networkd or NetworkManager takes the planned NICs, and no drop-in changes ours.",
-    why="The first .network file that matches a NIC is its only one, and a drop-in counts more than the file that it is of.",
+    rule="No other file of systemd-networkd or NetworkManager configures the planned NICs, and no drop-in changes "
+    "railweave's files.",
+    why="Only the first .network file that matches a NIC is used, and a drop-in overrides the file to which it "
+    "belongs.",
     how="/etc/systemd/network, /run/systemd/network, /usr/lib/systemd/network; /etc/NetworkManager/system-connections",
     source="systemd.network(5), systemd.link(5), nm-settings-keyfile(5)",
     root=True,
@@ -305,8 +308,9 @@ def _drop_ins(
 
 @of_server(
     "second-unit",
-    rule="No drop-in changes our units, and none of them is masked.",
-    why="A drop-in counts more than the unit: the NICs' QoS is set at another time, by another program, or not at all.",
+    rule="No drop-in changes railweave's systemd units, and no unit is masked.",
+    why="A drop-in overrides the unit: the NICs' QoS is set at a different time, by a different program, or not "
+    "at all.",
     how="/etc/systemd/system/UNIT.d and the same in /run and /usr/lib",
     source="systemd.unit(5), on drop-in files",
     design=True,
@@ -339,8 +343,8 @@ def setting_of(machine: Machine, *keys: str) -> str:
 
 @of_server(
     "second-sysctl",
-    rule="No file that is read after ours sets a planned kernel parameter to another value.",
-    why="The last value counts at the next start, though the value that holds now may be right.",
+    rule="No file that is read after railweave's file sets a planned kernel parameter to a different value.",
+    why="At the next boot the last value applies, even if the present value is right.",
     how="/etc/sysctl.d, /run/sysctl.d, /usr/lib/sysctl.d, /etc/sysctl.conf",
     source="sysctl.d(5)",
     unless=lambda server: "" if server.sysctl else "none is planned",
@@ -366,7 +370,7 @@ def second_sysctl(server: Server) -> Iterator[Outcome]:
 @of_server(
     "second-udev",
     rule="No other udev rule renames a planned NIC or sets its MTU.",
-    why="The last name that a rule gives counts, and everything else names NICs.",
+    why="The last name that a rule sets applies, and all other settings refer to NICs by name.",
     how="/etc/udev/rules.d, /run/udev/rules.d, /usr/lib/udev/rules.d",
     source="udev(7)",
     design=True,
@@ -401,8 +405,8 @@ def _is_rule_of(machine: Machine, nic: WantedNic, line: str) -> bool:
 
 @of_server(
     "second-modprobe",
-    rule="No file of modprobe keeps the modules of NIC and RDMA from being loaded.",
-    why="The NIC is there at this start, where the module was loaded before, and gone at the next.",
+    rule="No modprobe file prevents the kernel modules of NICs and RDMA from being loaded.",
+    why="The module was loaded before the file was added, so the NIC works now, but not after the next boot.",
     how="/etc/modprobe.d, /run/modprobe.d, /usr/lib/modprobe.d",
     source="modprobe.d(5)",
     design=True,
@@ -427,8 +431,9 @@ def second_modprobe(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "second-nccl",
-    rule="No file of NCCL sets a variable that the plan has otherwise, or has not.",
-    why="A job that starts without nccl.env takes the file's value, and every job takes what the plan does not set.",
+    rule="No NCCL configuration file sets a variable that the plan sets differently, or does not set.",
+    why="A job that starts without nccl.env uses the value of this file, and every job uses values that the plan "
+    "does not set.",
     how="/etc/nccl.conf, /root/.nccl.conf",
     source="NCCL, environment variables (nccl.conf)",
     unless=lambda server: "" if server.environment else "no job is planned",

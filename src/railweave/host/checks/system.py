@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @of_server(
     "system-kernel",
-    rule="The kernel is the one that the fabric file asks for.",
-    why="Drivers are built for one kernel; after an unattended update they may be missing.",
+    rule="The kernel has the version that the fabric file requires.",
+    why="Drivers are built for one kernel version; after an unattended update, they may be missing.",
     how="/proc/sys/kernel/osrelease",
     source="fabric file, hosts.versions.kernel",
     design=True,
@@ -38,7 +38,7 @@ def kernel(server: Server) -> Iterator[Outcome]:
 @of_server(
     "system-command-line",
     rule="The kernel was started with the planned parameters.",
-    why="They decide about the IOMMU and about PCI, and hold only from the next boot.",
+    why="These parameters control the IOMMU and PCI, and take effect only at boot.",
     how="/proc/cmdline",
     source="Thor2 guide, section 2.3.2; host.json kernel_command_line",
     unless=lambda server: "" if server.command_line else "none is planned",
@@ -60,7 +60,7 @@ def command_line(server: Server) -> Iterator[Outcome]:
 @of_server(
     "system-sysctl",
     rule="Kernel parameters have the planned values.",
-    why="kernel.numa_balancing above all: the kernel moves pages that NICs write to.",
+    why="With kernel.numa_balancing on, the kernel moves memory pages while NICs write to them.",
     how="/proc/sys",
     source="Thor2 guide, section 2.6, check 17; host.json sysctl",
     unless=lambda server: "" if server.sysctl else "none is planned",
@@ -81,8 +81,8 @@ def sysctl(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-memlock",
-    rule="Programs may pin as much memory as they like.",
-    why="RDMA pins its buffers: with a limit, registration fails or falls back.",
+    rule="Programs may lock any amount of memory.",
+    why="RDMA locks its buffers in memory: with a limit, registration fails, or a slower method is used.",
     how="/proc/self/limits",
     source="Thor2 guide, section 2.3 (limits.conf); Slurm, FAQ on memory limits",
 )
@@ -103,7 +103,7 @@ def memlock(server: Server) -> Iterator[Outcome]:
 @of_server(
     "system-open-files",
     rule="Programs may open 65,536 files or more.",
-    why="A job of many ranks has a socket and a queue pair for each peer.",
+    why="A job with many ranks opens a socket and a queue pair for each peer.",
     how="/proc/self/limits",
     source="NCCL, troubleshooting (open files)",
 )
@@ -122,8 +122,8 @@ def open_files(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-shared-memory",
-    rule="Shared memory (/dev/shm) holds gigabytes.",
-    why="Ranks of one server exchange data by it; containers often have 64 MB.",
+    rule="Shared memory (/dev/shm) has a size of several gigabytes.",
+    why="Ranks of a server exchange data through shared memory; containers often have only 64 MB.",
     how="/proc/self/mounts; /proc/meminfo",
     source="NCCL, troubleshooting (shared memory)",
 )
@@ -150,8 +150,8 @@ def shared_memory(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-huge-pages",
-    rule="Transparent huge pages are not off.",
-    why="Registration of buffers takes longer with small pages.",
+    rule="Transparent huge pages are enabled.",
+    why="Registering buffers takes longer with small pages.",
     how="/sys/kernel/mm/transparent_hugepage/enabled; /proc/meminfo",
     source="Linux, Documentation/admin-guide/mm/transhuge",
 )
@@ -179,8 +179,8 @@ MOST_OFFSET_MS = 10
 
 @of_server(
     "system-time",
-    rule=f"The clock is synchronized, and within {MOST_OFFSET_MS} ms where chrony says how far it is off.",
-    why="Logs of servers and switches can be laid side by side only then.",
+    rule=f"The clock is synchronized, and within {MOST_OFFSET_MS} ms of its source if chrony reports the offset.",
+    why="Otherwise logs of servers and switches cannot be compared.",
     how="timedatectl show -p NTPSynchronized --value; chronyc -c tracking",
     source="timedatectl(1); chronyc(1), tracking",
 )
@@ -250,8 +250,8 @@ def memory(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-disk",
-    rule="There is room for logs.",
-    why="A full disk ends jobs, and loses the log that would say why.",
+    rule="The file system has free space for logs.",
+    why="A full disk ends jobs, and loses the log messages that would explain it.",
     how="df -Pk /var/log",
     source="df(1)",
 )
@@ -278,8 +278,8 @@ _IDLE = f"{_CPU}/cpu0/cpuidle"
 
 @of_server(
     "system-governor",
-    rule="CPUs run at their full clock (governor performance).",
-    why="Proxy threads that sleep and wake pay for each step of the clock.",
+    rule="CPUs run at their full clock rate (governor performance).",
+    why="Proxy threads sleep and wake often, and each change of the clock rate delays them.",
     how="/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
     source="OCI GPU images; AMD, MI300X system optimization",
 )
@@ -303,8 +303,8 @@ def governor(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-idle-states",
-    rule="CPUs do not fall into deep sleep (C2 and deeper).",
-    why="To wake takes tens of microseconds, as long as a small collective.",
+    rule="CPUs do not enter deep idle states (C2 and deeper).",
+    why="Waking up takes tens of microseconds, as long as a small collective.",
     how="/sys/devices/system/cpu/cpu0/cpuidle/state*/{name,latency,disable}",
     source="AMD, MI300X system optimization (cpupower idle-set -d 2)",
     unless=lambda server: "" if server.machine.names(_IDLE) else "the kernel sets no idle states here",
@@ -327,8 +327,8 @@ def idle_states(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-smt",
-    rule="Says whether two threads share a core (SMT): like servers should agree.",
-    why="Documents disagree about what is better; a fleet of both kinds is worse than either.",
+    rule="Reports whether two threads share a core (SMT): servers of one kind should have the same setting.",
+    why="Documents disagree about the better setting; different settings on servers of one job are worse than either.",
     how="/sys/devices/system/cpu/smt/active",
     source="AMD, MI300X system optimization; Thor2 guide, BIOS table",
 )
@@ -343,7 +343,8 @@ def smt(server: Server) -> Iterator[Outcome]:
 @of_server(
     "system-numa-nodes",
     rule="Each socket is one NUMA node (NPS1, no sub-NUMA clusters).",
-    why="Ranks, NICs and GPUs are bound by node; more nodes than sockets put them apart.",
+    why="Ranks, NICs and GPUs are bound to NUMA nodes; with more nodes than sockets, a GPU and its NIC may be on "
+    "different nodes.",
     how="/sys/devices/system/node; /sys/devices/system/cpu/cpu*/topology/physical_package_id",
     source="AMD, MI300X system optimization (NPS1); Thor2 guide, BIOS table (SubNumaCluster off)",
 )
@@ -371,8 +372,8 @@ def numa_nodes(server: Server) -> Iterator[Outcome]:
 
 @of_nic(
     "system-interrupts",
-    rule="A NIC's interrupts may be served by CPUs of its own NUMA node.",
-    why="Those of completions that are waited for cross the sockets otherwise. RDMA that polls does not mind.",
+    rule="A NIC's interrupts may be handled by CPUs of its NUMA node.",
+    why="Otherwise interrupts for completions cross between CPU sockets. RDMA programs that poll are not affected.",
     how="/sys/class/net/NIC/device/{msi_irqs,local_cpulist}; /proc/irq/N/smp_affinity_list",
     source="Linux, Documentation/core-api/irq/irq-affinity; NVIDIA, performance tuning (IRQ affinity)",
 )
