@@ -111,7 +111,7 @@ def test_two_cables_that_are_swapped_are_one_finding() -> None:
         one = changed(one, spine, neighbors={**there, end: (LldpNeighbor(leaf, port),)})
     found = diagnose(one)
     assert told(found) == [("cables-swapped", f"{leaf} {ports[0]} and {ports[1]}")]
-    assert found[0].fix == f"at {leaf}, exchange the cables in {ports[0]} and {ports[1]}"
+    assert found[0].fix == f"at {leaf}, swap the cables in {ports[0]} and {ports[1]}"
 
 
 def test_a_cable_in_a_wrong_port_says_where_it_belongs() -> None:

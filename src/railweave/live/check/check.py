@@ -116,9 +116,10 @@ UNKNOWN = Rule(
     "capture-device-unknown",
     "warning",
     "living",
-    "The capture has answers of a device that the design does not have.",
-    why="they were compared with nothing",
-    fix="give its folder the device's name in the design, or check against the fabric file that has the device",
+    "The capture has answers of a device that is not in the design.",
+    why="the answers were not compared with anything",
+    fix="rename the device's folder in the capture to its name in the design, or check against the fabric file "
+    "that has this device",
 )
 
 

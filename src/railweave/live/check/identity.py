@@ -42,8 +42,9 @@ SILENT = Rule(
     "error",
     "living",
     "A device of the design did not answer.",
-    why="its state is not known, and links and sessions with it are probably down",
-    fix="look at its power and its management port; give it `status: planned` or `failed` in the fabric file while it is not there",
+    why="the device's state is unknown, and its links and sessions are probably down",
+    fix="check its power and management port; until it is installed or repaired, mark it planned or failed under "
+    "`status:` in the fabric file",
     sometimes="info",
     asked=("servers.{server}.names", ".topology.{tier}"),
 )
@@ -51,9 +52,9 @@ UNREAD = Rule(
     "answer-not-read",
     "info",
     "living",
-    "A part of a device's answer was not understood.",
+    "railweave could not read a part of a device's answer.",
     why="this part was not compared with the design",
-    fix="compare it by hand; report the answer if its form is that of a supported release",
+    fix="compare this part by hand; if the device runs a supported release, report the answer as a bug of railweave",
     sometimes="error",
     asked=("role.nos", "servers.{server}.model"),
 )
@@ -115,9 +116,9 @@ ALARM = Rule(
     "alarm",
     "warning",
     "living",
-    "A device has an alarm.",
-    why="the device itself says that something is wrong",
-    fix="follow the device's own manual for this alarm",
+    "A device reports an alarm.",
+    why="the device itself has detected a fault",
+    fix="follow the vendor's manual for this alarm",
     sometimes="info",
     asked=("role.device",),
 )
@@ -128,8 +129,10 @@ CONFIGURATION = Rule(
     "error",
     "living",
     "The running configuration of a device has statements that differ from the design.",
-    why="what the statements set is not as designed, on this device and on those that learn from it",
-    fix="put the designed statements back (`railweave deploy`), or take these into the fabric file (`railweave drift --adopt`)",
+    why="the settings in these statements are not as designed; devices that learn routes from this device may be "
+    "affected too",
+    fix="restore the designed statements (`railweave deploy`), or add the running statements to the fabric file "
+    "(`railweave drift --adopt`)",
     sometimes="warning",
     asked=("role.nos",),
 )

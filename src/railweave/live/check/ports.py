@@ -100,7 +100,7 @@ ABSENT = Rule(
     "error",
     "living",
     "A device does not have a port of the design.",
-    why="the port has another breakout, or its line card is not there",
+    why="the port has a different breakout, or its line card is missing",
     fix="compare the breakout of the port with the design",
     asked=OF_CABLE,
 )

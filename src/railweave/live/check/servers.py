@@ -24,9 +24,10 @@ STRAY_RULE = Rule(
     "server-rule-stray",
     "error",
     "living",
-    "A server has a rule that is not planned and takes packets before a planned one does; a warning where only some packets are meant.",
-    why="the first rule that selects a packet chooses its table: traffic leaves by another NIC or color",
-    fix="delete the rule, and what makes it at boot",
+    "A server has an unplanned rule that takes packets of a planned rule with lower priority; severity "
+    "warning if the unplanned rule takes only some of these packets.",
+    why="the first rule that matches a packet selects its routing table: traffic leaves by a different NIC or color",
+    fix="delete the rule, and the program or file that creates it at boot",
     sometimes="warning",
     asked=(".host_routing.rule_priority",),
 )
@@ -34,9 +35,10 @@ STRAY_ROUTE = Rule(
     "server-route-stray",
     "error",
     "living",
-    "A table of a path has a route that is not planned, or has another source, device, gateway or metric.",
-    why="packets of that path leave by another way than planned",
-    fix="delete the route, and what makes it at boot",
+    "The routing table of a path has an unplanned route, or a route with a different source, device, gateway "
+    "or metric than planned.",
+    why="packets of that path leave by a different NIC or gateway than planned",
+    fix="delete the route, and the program or file that creates it at boot",
     sometimes="warning",
     asked=(".host_routing.first_table",),
 )

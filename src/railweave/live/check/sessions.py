@@ -108,7 +108,7 @@ def _daemons(living: NetworkStates) -> Iterator[Deviation]:
                 f"{daemon} {f'{FROZEN}: it runs and answers nothing' if frozen else NOT_RUNNING}",
                 expected.identity.because,
                 breaks=frozenset(broken),
-                fix="look what it waits for (`ps`, its log), then restart it" if frozen else None,
+                fix="find out what the daemon waits for (`ps`, its log), then restart it" if frozen else None,
             )
 
 

@@ -37,9 +37,9 @@ STRAY = Rule(
     "address-stray",
     "warning",
     "living",
-    "An interface of a switch has an address that the design does not have.",
-    why="the switch answers to it and may advertise its prefix",
-    fix="take the address away, or write it into the fabric file",
+    "An interface of a switch has an address that is not in the design.",
+    why="the switch answers for this address, and may advertise its prefix",
+    fix="remove the address, or add it to the fabric file",
     sometimes="error",
     asked=OF_PREFIX,
 )
