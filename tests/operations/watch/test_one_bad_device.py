@@ -175,7 +175,7 @@ def test_an_answer_that_cannot_be_read_is_one_devices() -> None:
         )  # type: ignore[arg-type]
     )
     assert [one.status for one in found] == ["failed", "answered"]
-    assert found[0].error == "what it says cannot be read: RecursionError"
+    assert found[0].error == "the answer cannot be read: RecursionError"
     assert kept == ["leaf2"]
 
 

@@ -243,9 +243,11 @@ KINDS = (
         "run-gpu-failed",
         "error",
         "run",
-        holds="Calls of the GPU's driver and runtime succeed.",
-        why="CUDA or ROCm refused a call: a fault of a GPU, an earlier illegal access of the program, or a driver that does not fit",
-        fix="`dmesg` (Xid, amdgpu) and `nvidia-smi -q` or `rocm-smi` on that server; the first such failure of a job is the cause, the others follow",
+        holds="Calls of the GPU driver and the GPU runtime succeed.",
+        why="CUDA or ROCm rejected a call: a GPU is faulty, the program made an illegal memory access earlier, or "
+        "the driver has the wrong version",
+        fix="run `dmesg` (look for Xid or amdgpu) and `nvidia-smi -q` or `rocm-smi` on that server; the first "
+        "such failure of a job is the cause, the others follow from it",
         check=_reports("run-gpu-failed"),
     ),
     Rule(
@@ -253,35 +255,43 @@ KINDS = (
         "error",
         "run",
         holds="Each rank has a GPU of its own.",
-        why="two ranks of a communicator use one GPU: the launcher gave both the same device, or started too many processes",
-        fix="choose the GPU by the local rank (torchrun's LOCAL_RANK, CUDA_VISIBLE_DEVICES, srun --gpus-per-task), and as many ranks on a server as it has GPUs",
+        why="two ranks of a communicator use the same GPU, because the launcher assigned it to both or started "
+        "too many processes",
+        fix="select the GPU by the local rank (torchrun's LOCAL_RANK, CUDA_VISIBLE_DEVICES, srun "
+        "--gpus-per-task), and start as many ranks on a server as it has GPUs",
         check=_reports("run-same-gpu"),
     ),
     Rule(
         "run-nvlink",
         "error",
         "run",
-        holds="GPUs of a server and of an NVLink domain reach each other.",
-        why="NCCL could not use NVLink, NVLink SHARP or peer access: the fabric manager, IMEX, or container settings do not fit",
-        fix="`systemctl status nvidia-fabricmanager`, `nvidia-imex-ctl -N`, `nvidia-smi topo -p2p n`; NCCL_NVLS_ENABLE=0, NCCL_MNNVL_ENABLE=0 or NCCL_P2P_DISABLE=1 shows which it is",
+        holds="GPUs of a server and of an NVLink domain can reach each other.",
+        why="NCCL could not use NVLink, NVLink SHARP or peer access: the fabric manager, IMEX or the container "
+        "settings are wrong",
+        fix="check `systemctl status nvidia-fabricmanager`, `nvidia-imex-ctl -N` and `nvidia-smi topo -p2p n`. To "
+        "find the failing feature, turn one off at a time with NCCL_NVLS_ENABLE=0, NCCL_MNNVL_ENABLE=0 or "
+        "NCCL_P2P_DISABLE=1",
         check=_reports("run-nvlink"),
     ),
     Rule(
         "run-shared-memory",
         "error",
         "run",
-        holds="Ranks of a server share memory and sockets.",
-        why="ranks of one server exchange data in /dev/shm and over Unix sockets; containers have 64 MB of it and no common namespace",
-        fix="docker --shm-size=1g --ulimit memlock=-1 or --ipc=host, in Kubernetes an emptyDir of medium Memory at /dev/shm; look at `df /dev/shm` for what is left over",
+        holds="Ranks of a server share memory and Unix sockets.",
+        why="ranks of a server exchange data in /dev/shm and over Unix sockets; by default, a container has only "
+        "64 MB of /dev/shm and its own namespaces",
+        fix="start containers with docker --shm-size=1g --ulimit memlock=-1 or --ipc=host; in Kubernetes, mount "
+        "an emptyDir of medium Memory at /dev/shm; look for left-over files with `df /dev/shm`",
         check=_reports("run-shared-memory"),
     ),
     Rule(
         "run-out-of-memory",
         "error",
         "run",
-        holds="NCCL can allocate what it needs.",
-        why="memory of the host or the GPU, or a table of the library, is full",
-        fix="leave memory for NCCL (about 1 GB on each GPU; fewer channels by NCCL_MAX_NCHANNELS, smaller NCCL_BUFFSIZE), and look at limits of the container",
+        holds="NCCL can allocate the memory that it needs.",
+        why="the memory of the host or a GPU, or a table of the library, is full",
+        fix="leave memory for NCCL (about 1 GB per GPU; less with fewer channels, NCCL_MAX_NCHANNELS, or a "
+        "smaller NCCL_BUFFSIZE), and check the limits of the container",
         check=_reports("run-out-of-memory"),
     ),
     Rule(
@@ -289,8 +299,9 @@ KINDS = (
         "error",
         "run",
         holds="Ranks agree on the communicator and on each operation.",
-        why="two ranks sent what the other did not expect: different sizes, operations, numbers of ranks, variables or versions",
-        fix="compare the calls of the two ranks, their variables (`env | grep NCCL`) and versions; a left-over process of an earlier job on the same port does this too",
+        why="two ranks disagree about sizes, operations, the number of ranks, variables or versions",
+        fix="compare the calls of the two ranks, their variables (`env | grep NCCL`) and versions; a left-over "
+        "process of an earlier job on the same port has the same effect",
         check=_reports("run-ranks-disagree"),
     ),
     Rule(
@@ -298,17 +309,19 @@ KINDS = (
         "warning",
         "run",
         holds="Only ranks of the job connect to its ports.",
-        why="something else connected to a port of the bootstrap: a port scanner, or a process of another job",
-        fix="keep scanners off the port range, end left-over processes, and give each job its own MASTER_PORT",
+        why="a process outside the job connected to a port of the bootstrap: a port scanner, or a process of a "
+        "different job",
+        fix="keep port scanners away from these ports, end left-over processes, and give each job its own MASTER_PORT",
         check=_reports("run-foreign-connection"),
     ),
     Rule(
         "run-nic-failed",
         "error",
         "run",
-        holds="All NICs of the job work to its end.",
-        why="NCCL gave up a NIC and went on with others, or could not",
-        fix="look at link, optics and kernel log of that NIC (`railweave host check --only link,log`), and at `railweave check` for its switch",
+        holds="All NICs of the job work until it ends.",
+        why="NCCL stopped using a NIC, and continued with other NICs or failed",
+        fix="check the link, the optics and the kernel log of that NIC (`railweave host check --only link,log`), "
+        "and run `railweave check` for its switch",
         check=_reports("run-nic-failed"),
     ),
     Rule(
@@ -316,53 +329,59 @@ KINDS = (
         "warning",
         "run",
         holds="NCCL finds paths between GPUs and NICs.",
-        why="NCCL's view of the server (PCIe, NUMA, NICs, an XML file) is incomplete: it takes another path, or none",
-        fix="unset NCCL_TOPO_FILE and NCCL_GRAPH_FILE, pass /sys into the container, and compare NCCL_TOPO_DUMP_FILE with a server that works",
+        why="NCCL's topology of the server (PCIe, NUMA, NICs, an XML file) is incomplete, so NCCL uses a slower "
+        "path or none",
+        fix="unset NCCL_TOPO_FILE and NCCL_GRAPH_FILE, make /sys available in the container, and compare the file "
+        "of NCCL_TOPO_DUMP_FILE with that of a working server",
         check=_reports("run-topology"),
     ),
     Rule(
         "run-bad-setting",
         "warning",
         "run",
-        holds="Variables and settings of NCCL have values that it takes.",
-        why="a variable or a setting of the program has a value that NCCL ignores or changes",
-        fix="correct or unset the variable that the line names",
+        holds="Variables and settings of NCCL have valid values.",
+        why="NCCL ignores or changes the value of a variable or setting",
+        fix="correct or unset the variable in this line of the log",
         check=_reports("run-bad-setting"),
     ),
     Rule(
         "run-host-setting",
         "warning",
         "run",
-        holds="The host's kernel is set up for GPU traffic.",
-        why="the library found a kernel parameter or a variable that lets DMA fail, hang or run slowly",
-        fix="kernel parameters iommu=pt (AMD: and amd_iommu=on), `sysctl kernel.numa_balancing=0`, and the variable that the line names; `railweave host check` looks at them",
+        holds="The host's kernel is configured for GPU traffic.",
+        why="because of a kernel parameter or a variable, DMA can fail, hang or be slow",
+        fix="set the kernel parameters iommu=pt (AMD: also amd_iommu=on), `sysctl kernel.numa_balancing=0`, and "
+        "the variable in this line of the log; `railweave host check` checks them",
         check=_reports("run-host-setting"),
     ),
     Rule(
         "run-offload",
         "warning",
         "run",
-        holds="Optional accelerations of NCCL start.",
-        why="SHARP, CollNet, device-initiated networking, MSCCL, symmetric memory or a profiler could not be used as asked; most runs go on without",
-        fix="if it was asked for, the line says what is missing; if not, unset the variable that switches it on",
+        holds="Optional accelerations of NCCL can be used.",
+        why="SHARP, CollNet, device-initiated networking, MSCCL, symmetric memory or a profiler was requested but "
+        "cannot be used; most runs continue without it",
+        fix="if you need it, the line of the log says what is missing; if not, unset the variable that enables it",
         check=_reports("run-offload"),
     ),
     Rule(
         "run-arguments",
         "error",
         "run",
-        holds="The program calls NCCL as its interface asks.",
-        why="the program passed arguments that NCCL refuses: a fault of the program or framework, not of the network",
-        fix="set NCCL_CHECK_POINTERS=1 and NCCL_DEBUG=INFO, and look at the call that the line names",
+        holds="The program calls NCCL with valid arguments.",
+        why="NCCL rejected the program's arguments: a fault of the program or framework, not of the network",
+        fix="set NCCL_CHECK_POINTERS=1 and NCCL_DEBUG=INFO, and look at the call in this line of the log",
         check=_reports("run-arguments"),
     ),
     Rule(
         "run-internal",
         "error",
         "run",
-        holds="The library's own state is sound.",
-        why="the library found its own state in disorder: mostly after another failure, else by a fault in it",
-        fix="look for an earlier failure in the logs of all ranks; without one, try another version of the library or plugin and report it",
+        holds="The library's internal state is consistent.",
+        why="the library found its internal state inconsistent, in most cases after an earlier failure, otherwise "
+        "because of a bug",
+        fix="look for an earlier failure in the logs of all ranks; if there is none, try a different version of "
+        "the library or plugin, and report the bug",
         check=_reports("run-internal"),
     ),
 )

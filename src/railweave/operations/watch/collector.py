@@ -79,7 +79,7 @@ class Figures:
 
 def _fail(device: WatchedDevice, reached: SubscriptionState, error: Exception) -> None:
     """Record that a device's data cannot be read, as if the device did not answer."""
-    reached.turn(up=False, why=f"what it says cannot be read: {cause(error)}")
+    reached.turn(up=False, why=f"the answer cannot be read: {cause(error)}")
     reached.tries += 1
     device.stream.drop()
 

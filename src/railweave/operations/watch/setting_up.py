@@ -251,7 +251,9 @@ class Poller:
                 CollectTarget(self._asked.target, self._asked.system, questions), kept, attempts=1, open_by=self._open
             )
         if not outcome.answered:
-            self.reached.turn(up=False, why=outcome.error or next(iter(outcome.failed.values()), "it answered nothing"))
+            self.reached.turn(
+                up=False, why=outcome.error or next(iter(outcome.failed.values()), "the device did not answer")
+            )
             self.reached.tries += 1
             if self._measure:
                 self._stream.forget()

@@ -420,9 +420,12 @@ def dump_text(data: bytes) -> str | None:
     "error",
     applies="run",
     sometimes="warning",
-    why="ranks waited for an operation that another rank did not join, or that did not end: the rank that is behind has the cause",
-    fix="look at the log of the rank that is behind (an exception, a GPU fault, a slow data loader, another branch of the program); with none behind, at the network "
-    "between its server and the others. TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 writes what each rank did: give all dumps at once",
+    why="ranks waited for an operation that a different rank did not join, or that did not end: the cause is on "
+    "the rank that is behind",
+    fix="read the log of the rank that is behind (an exception, a GPU fault, a slow data loader, a different "
+    "branch of the program); if none is behind, check the network between the waiting rank's server and the "
+    "others. With TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1, each rank writes a dump of "
+    "its operations: pass all dumps to one `railweave bench triage`",
 )
 def arrived(case: Case) -> Iterator[FindingPlace]:
     """All ranks join each operation, and it ends."""

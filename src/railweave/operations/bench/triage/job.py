@@ -68,8 +68,10 @@ _OFI_PROVIDER = re.compile(r"NET/OFI .*[Pp]rovider is ((?:tcp|sockets|udp|net)\S
     "run-over-sockets",
     "error",
     applies="run",
-    why="sockets carry a tenth of what RDMA does, over the interface of the bootstrap; NCCL takes them in silence where it finds no RDMA device",
-    fix="see that `ibv_devinfo` lists the NICs inside the job (container: /dev/infiniband, memlock), and that NCCL_IB_DISABLE and NCCL_NET are not set",
+    why="TCP sockets over the bootstrap's interface have a tenth of RDMA's bandwidth; NCCL uses them without a "
+    "message if it finds no RDMA device",
+    fix="make sure that `ibv_devinfo` lists the NICs inside the job (in a container: /dev/infiniband, memlock), "
+    "and that NCCL_IB_DISABLE and NCCL_NET are not set",
 )
 def sockets(case: Case) -> Iterator[FindingPlace]:
     """NCCL uses RDMA."""
@@ -106,8 +108,10 @@ def _devices(log: NcclLog) -> tuple[RdmaDevice, ...]:
     "run-no-rdma-device",
     "error",
     applies="run",
-    why="NCCL_IB_HCA names devices by their beginning: where it fits none, or none has a port that is up, there is no RDMA",
-    fix="compare NCCL_IB_HCA with `rdma link` on the server: names follow udev's rule (bnxt_re0, or rocep… after the PCI slot); in a container, /dev/infiniband must be passed in",
+    why="NCCL_IB_HCA selects devices by the beginning of their name; if it matches no device with a port that is "
+    "up, NCCL cannot use RDMA",
+    fix="compare NCCL_IB_HCA with `rdma link` on the server: udev sets the names (bnxt_re0, or rocep… after the "
+    "PCI slot); a container needs access to /dev/infiniband",
 )
 def device(case: Case) -> Iterator[FindingPlace]:
     """NCCL finds the RDMA devices that it is configured to use."""
@@ -143,8 +147,10 @@ def _left_out(wanted: str, names: set[str]) -> Iterator[tuple[str, str]]:
     "run-missing-nic",
     "error",
     applies="run",
-    why="a server with fewer NICs than the others sends all its traffic over the rest, and NICs are paired across rails: the whole job runs at its pace",
-    fix="`rdma link` and `lspci` on that server: a port is down, a driver did not load, a NIC is gone or was not passed into the container",
+    why="a server with fewer NICs than the others sends all its traffic over the remaining NICs, and NCCL pairs "
+    "NICs of different rails: the whole job is slowed down",
+    fix="run `rdma link` and `lspci` on that server: a port is down, a driver is not loaded, or a NIC is missing "
+    "or not available in the container",
 )
 def missing(case: Case) -> Iterator[FindingPlace]:
     """All hosts of a job use the same number of NICs."""
@@ -176,8 +182,9 @@ def missing(case: Case) -> Iterator[FindingPlace]:
     "run-mixed-versions",
     "error",
     applies="run",
-    why="libraries of different versions do not agree on what they send each other: the job fails or hangs at its start",
-    fix="have LD_LIBRARY_PATH lead to one build of NCCL or RCCL on every server: the container's, or the host's",
+    why="different versions of a library exchange incompatible messages: the job fails or hangs at its start",
+    fix="set LD_LIBRARY_PATH to the same build of NCCL or RCCL on every server: that of the container or that of "
+    "the host",
 )
 def versions(case: Case) -> Iterator[FindingPlace]:
     """All ranks use the same version of the library."""
@@ -210,8 +217,10 @@ def _settings(log: NcclLog) -> tuple[Setting, ...]:
     "run-mixed-settings",
     "warning",
     applies="run",
-    why="ranks with different variables choose different networks, algorithms or queue pairs: they wait for each other, or the whole job runs as the slowest",
-    fix="export the variables to all ranks (mpirun -x, srun --export), and look for /etc/nccl.conf and ~/.nccl.conf on that host",
+    why="ranks with different variables choose different networks, algorithms or queue pairs: they wait for each "
+    "other, or the whole job is as slow as the slowest",
+    fix="export the variables to all ranks (mpirun -x, srun --export), and look for /etc/nccl.conf and "
+    "~/.nccl.conf on that host",
 )
 def settings(case: Case) -> Iterator[FindingPlace]:
     """All hosts of a job have the same variables of NCCL."""
@@ -248,8 +257,9 @@ _VIRTUAL = re.compile(
     "run-bootstrap-interface",
     "warning",
     applies="run",
-    why="ranks find each other by TCP: over a bridge of containers, or over interfaces of different networks, they wait for each other until a timeout",
-    fix="set NCCL_SOCKET_IFNAME to the management interface, by the same name on every server",
+    why="ranks find each other by TCP; if their interfaces belong to container bridges or to different networks, "
+    "they wait for each other until a timeout",
+    fix="set NCCL_SOCKET_IFNAME to the name of the management interface, which must be the same on every server",
 )
 def bootstrap(case: Case) -> Iterator[FindingPlace]:
     """Ranks bootstrap over an interface that all servers can reach, with the same name on all servers."""
@@ -311,8 +321,9 @@ def _version(text: str) -> str:
     "run-nic-speed",
     "warning",
     applies="run",
-    why="a ring or tree runs at the pace of its slowest NIC: a port that came up at a lower rate, or a storage NIC among those of GPUs, slows all",
-    fix="`ethtool` and `railweave host check --only link` on that server; leave other NICs out by NCCL_IB_HCA",
+    why="the slowest NIC sets the pace of a ring or tree: a port that came up at a lower rate, or a storage NIC "
+    "used like a GPU's NIC, slows the whole job",
+    fix="run `ethtool` and `railweave host check --only link` on that server; exclude other NICs with NCCL_IB_HCA",
 )
 def speeds(case: Case) -> Iterator[FindingPlace]:
     """The NICs of a job have the same speed."""
@@ -334,8 +345,10 @@ MTU_BYTES = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
     "run-mixed-mtu",
     "warning",
     applies="run",
-    why="the ends of a queue pair must use the smaller RDMA MTU: if the setup of one end or a switch on the way does not fit, packets are dropped and completions fail",
-    fix="the same MTU on all NICs and switch ports (an RDMA MTU of 4096 needs 4200 bytes or more); `railweave fleet mesh` shows the path's",
+    why="the ends of a queue pair must use the smaller RDMA MTU: if one end or a switch between them is "
+    "configured differently, packets are dropped and completions fail",
+    fix="set the same MTU on all NICs and switch ports (an RDMA MTU of 4096 needs at least 4200 bytes); "
+    "`railweave fleet mesh` measures the MTU of paths",
 )
 def mtus(case: Case) -> Iterator[FindingPlace]:
     """All NICs of a job have the same RDMA MTU."""
@@ -356,8 +369,8 @@ def mtus(case: Case) -> Iterator[FindingPlace]:
     "run-ring-order",
     "warning",
     applies="run",
-    why="a ring that leaves a server more often than once carries the same data over the network several times",
-    fix="place ranks of a server one after another: mpirun --map-by ppr:8:node, srun --distribution=block",
+    why="a ring that leaves a server several times sends the same data over the network several times",
+    fix="place the ranks of a server one after another: mpirun --map-by ppr:8:node, srun --distribution=block",
 )
 def rings(case: Case) -> Iterator[FindingPlace]:
     """The ring of a channel enters and leaves each server once."""

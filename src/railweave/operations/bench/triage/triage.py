@@ -45,8 +45,10 @@ def _said(case: Case, pattern: str) -> Iterator[FindingPlace]:
     "run-verbs-abi",
     "error",
     applies="run",
-    why="the user library of the NIC is older than its kernel driver: the inbox libbnxt_re, libmlx5 is picked, and the device is not there",
-    fix="`strace -e openat ibv_devinfo 2>&1 | grep -v ENOENT` shows which library is loaded: remove it, or install the one of the driver's bundle",
+    why="the NIC's user library is older than its kernel driver: the distribution's libbnxt_re or libmlx5 is "
+    "loaded, and the RDMA device is not found",
+    fix="`strace -e openat ibv_devinfo 2>&1 | grep -v ENOENT` shows the library that is loaded: remove it, or "
+    "install the one that comes with the driver",
 )
 def abi(case: Case) -> Iterator[FindingPlace]:
     """The NIC's user library supports the ABI of the kernel driver."""
@@ -57,8 +59,9 @@ def abi(case: Case) -> Iterator[FindingPlace]:
     "run-driver-symbols",
     "error",
     applies="run",
-    why="the driver was built against other RDMA core modules than run: a vendor's OFED took the place of the kernel's",
-    fix="uninstall the OFED (/usr/sbin/ofed_uninstall.sh), rebuild the driver, reboot",
+    why="the driver was built for other RDMA core modules than the running ones: a vendor's OFED replaced those "
+    "of the kernel",
+    fix="uninstall the OFED (/usr/sbin/ofed_uninstall.sh), build the driver again, reboot",
 )
 def symbols(case: Case) -> Iterator[FindingPlace]:
     """Driver modules match the running RDMA core."""
@@ -69,8 +72,9 @@ def symbols(case: Case) -> Iterator[FindingPlace]:
     "run-qos-not-set",
     "error",
     applies="run",
-    why="the NIC's firmware keeps priorities to itself (DCBX or LLDP agent): the driver cannot make the class lossless, and packets are dropped under load",
-    fix="NVM options dcbx_mode, lldp_nearest_bridge and lldp_nearest_non_tpmr_bridge to 0, then reboot",
+    why="the NIC's firmware controls priorities itself (DCBX or LLDP agent): the driver cannot make the class "
+    "lossless, and packets are dropped under load",
+    fix="set the NVM options dcbx_mode, lldp_nearest_bridge and lldp_nearest_non_tpmr_bridge to 0, then reboot",
 )
 def qos(case: Case) -> Iterator[FindingPlace]:
     """The driver can set the priorities and flow control of the NIC."""
@@ -81,8 +85,10 @@ def qos(case: Case) -> Iterator[FindingPlace]:
     "run-memory-locked",
     "error",
     applies="run",
-    why="RDMA memory is locked: with the usual limit of 64 KB to 8 MB registration fails, or NCCL falls back to sockets",
-    fix="`ulimit -l unlimited` for the job: limits.conf for logins, LimitMEMLOCK=infinity for slurmd and containers",
+    why="RDMA locks its buffers in memory: with the usual limit of 64 KB to 8 MB, registration fails, or NCCL "
+    "uses sockets",
+    fix="set `ulimit -l unlimited` for the job: in limits.conf for logins, with LimitMEMLOCK=infinity for slurmd "
+    "and containers",
 )
 def memlock(case: Case) -> Iterator[FindingPlace]:
     """A job can lock as much memory as it needs."""
@@ -101,8 +107,10 @@ FEW = 2
     "run-affinity",
     "warning",
     applies="run",
-    why="a launcher or Slurm bound the rank to processors far from its GPU, or to too few: NCCL's proxy threads then run across sockets or share a core",
-    fix="mpirun --bind-to numa (or --bind-to none), srun --cpu-bind=none or --gpus-per-task with --cpus-per-task of 4 or more; NCCL_IGNORE_CPU_AFFINITY=1 lets NCCL choose",
+    why="the launcher or Slurm bound the rank to CPU cores far from its GPU, or to too few: NCCL's proxy threads "
+    "then run on the other CPU socket, or share a core",
+    fix="use mpirun --bind-to numa (or --bind-to none), srun --cpu-bind=none, or --gpus-per-task with "
+    "--cpus-per-task of 4 or more; NCCL_IGNORE_CPU_AFFINITY=1 lets NCCL choose the cores",
 )
 def affinity(case: Case) -> Iterator[FindingPlace]:
     """Each rank may use several processors that are near its GPU."""
@@ -138,8 +146,9 @@ def processors(text: str, *, mask: bool) -> int:
     "run-no-intranet",
     "info",
     applies="run",
-    why="on one server GPUs reach each other without a NIC: such a run says nothing of the network",
-    fix="with RCCL set RCCL_ENABLE_INTRANET=1, with NCCL NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1, to send over the NICs of one server",
+    why="GPUs of one server reach each other without a NIC, so the run does not measure the network",
+    fix="to use the NICs on one server, set RCCL_ENABLE_INTRANET=1 for RCCL, or NCCL_P2P_DISABLE=1 "
+    "NCCL_SHM_DISABLE=1 for NCCL",
 )
 def intranet(case: Case) -> Iterator[FindingPlace]:
     """A single-server run that is meant to test NICs sends its traffic over them."""
@@ -157,8 +166,10 @@ def intranet(case: Case) -> Iterator[FindingPlace]:
     "run-mixed-rails",
     "warning",
     applies="run",
-    why="NCCL pairs the NICs of servers by their order: where one has fewer, or another order, traffic changes rails and crosses spines",
-    fix="`railweave host check --only nics` on that server; NCCL_IB_HCA with the same names, in the order of rails, on all",
+    why="NCCL pairs the NICs of servers by their order: if a server has fewer NICs or a different order, traffic "
+    "changes rails and crosses spines",
+    fix="run `railweave host check --only nics` on that server; set NCCL_IB_HCA to the same names, in the order "
+    "of rails, on all servers",
 )
 def rails(case: Case) -> Iterator[FindingPlace]:
     """All servers have the same number of NICs, paired rail by rail."""
@@ -177,8 +188,10 @@ def rails(case: Case) -> Iterator[FindingPlace]:
     "run-plugin-not-loaded",
     "error",
     applies="run",
-    why="without its plugin NCCL takes its own transport, in silence: queue pairs go where the hash of the switches sends them",
-    fix="put the folder of the plugin into LD_LIBRARY_PATH on every server, and NCCL_NET_PLUGIN to its name: the part behind libnccl-net-",
+    why="without the plugin, NCCL uses its own transport without a message, and the hash of the switches selects "
+    "the paths of queue pairs",
+    fix="add the plugin's folder to LD_LIBRARY_PATH on every server, and set NCCL_NET_PLUGIN to the part of the "
+    "plugin's file name after libnccl-net-",
 )
 def plugin(case: Case) -> Iterator[FindingPlace]:
     """The requested network plugin is loaded."""
@@ -199,8 +212,9 @@ def plugin(case: Case) -> Iterator[FindingPlace]:
     "run-plugin-failed",
     "error",
     applies="run",
-    why="a plugin that is loaded and does not start leaves the built-in transport or none",
-    fix="the warning before it says why: no usable address on a NIC, a host.json of another server; `railweave host check` looks at both",
+    why="if a plugin is loaded but does not start, NCCL uses its built-in transport, or none",
+    fix="the warning before this line has the reason, for example a NIC without a usable address, or the "
+    "host.json of a different server; `railweave host check` checks both",
 )
 def plugin_failed(case: Case) -> Iterator[FindingPlace]:
     """The network plugin initializes without errors."""
@@ -216,8 +230,9 @@ def plugin_failed(case: Case) -> Iterator[FindingPlace]:
     "run-no-gpudirect",
     "warning",
     applies="run",
-    why="data goes through the host's memory: about half the rate, and processor time; NCCL does not fail for it",
-    fix="load the peer memory module or use dma-buf (kernel 5.12, NCCL_DMABUF_ENABLE=1), switch PCIe ACS off, and let NCCL_NET_GDR_LEVEL reach as far as GPU and NIC are apart",
+    why="data is copied through the host's memory, which halves the rate and uses CPU time; NCCL reports no error",
+    fix="load the peer memory module or use dma-buf (kernel 5.12, NCCL_DMABUF_ENABLE=1), turn PCIe ACS off, and "
+    "set NCCL_NET_GDR_LEVEL to at least the PCIe distance between GPU and NIC",
 )
 def gpudirect(case: Case) -> Iterator[FindingPlace]:
     """GPUs and NICs exchange data with GPUDirect RDMA."""
@@ -269,7 +284,8 @@ _NO_LIBRARY = re.compile(r"Failed to open libibverbs\S*|libibverbs: Warning: cou
     "error",
     applies="run",
     sometimes="warning",
-    why="a library or a function in it is missing in the container or on the host: what needs it is left out, as RDMA is without libibverbs",
+    why="the container or host lacks a library or a function: features that need it are not used, for example "
+    "RDMA without libibverbs",
     fix="install rdma-core (libibverbs1, ibverbs-providers) and the GPU's driver libraries in the image, in the versions of the host's drivers",
 )
 def library(case: Case) -> Iterator[FindingPlace]:
@@ -291,8 +307,8 @@ def library(case: Case) -> Iterator[FindingPlace]:
     "run-peer-ended",
     "warning",
     applies="run",
-    why="this rank reports that another ended or broke off: it is a consequence, not a cause",
-    fix="look for the first failure of the other ranks: give the files of all of them to `railweave bench triage`",
+    why="this rank reports that a different rank ended or aborted: a consequence, not the cause",
+    fix="look for the first failure of the other ranks: give the log files of all ranks to `railweave bench triage`",
 )
 def peer_ended(case: Case) -> Iterator[FindingPlace]:
     """No rank loses another."""
@@ -310,8 +326,9 @@ def peer_ended(case: Case) -> Iterator[FindingPlace]:
     "warning",
     applies="run",
     sometimes="error",
-    why="NCCL warned, and railweave has no rule for it: it may be the cause. It counts as an error if the job failed",
-    fix="look for the sentence in NCCL's sources and issues; `railweave bench triage` has judged only the other lines",
+    why="railweave has no rule for this NCCL warning, which may be the cause. It counts as an error if the job failed",
+    fix="search for the message in NCCL's source code and issues; `railweave bench triage` checked only the other "
+    "lines",
 )
 def unknown(case: Case) -> Iterator[FindingPlace]:
     """Every warning of NCCL is known."""
@@ -368,8 +385,8 @@ def _ends(case: Case) -> Iterator[tuple[int, str]]:
     "run-ended-early",
     "error",
     applies="run",
-    why="a run without its end measured nothing that can be compared",
-    fix="the first failure above, or the launcher's own message, says why",
+    why="a run that did not end has no results to compare",
+    fix="the first failure above, or the launcher's own message, gives the reason",
 )
 def ended(case: Case) -> Iterator[FindingPlace]:
     """A run completes, and reaches the requested bandwidth."""

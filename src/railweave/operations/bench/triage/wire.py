@@ -177,9 +177,11 @@ VENDOR_CODES = {
     "run-retries-exceeded",
     "error",
     applies="run",
-    why="status 12: no packet was acknowledged in all retries. Most often a switch drops packets of the host's MTU, or has no route for the GID",
-    fix="compare the MTU of both NICs and of every switch port and VLAN on the way (`railweave fleet mesh`), then the GIDs and source routes "
-    "(`railweave host check --only rdma`); if both are right and it fails under load, raise NCCL_IB_TIMEOUT",
+    why="status 12: after all retries, no packet was acknowledged. In most cases a switch drops packets of the "
+    "host's MTU, or has no route to the GID",
+    fix="compare the MTU of both NICs and of every switch port and VLAN on the path (`railweave fleet mesh`), "
+    "then the GIDs and source routes (`railweave host check --only rdma`); if both are right and the run "
+    "fails under load, increase NCCL_IB_TIMEOUT",
 )
 def retries(case: Case) -> Iterator[FindingPlace]:
     """Every packet is acknowledged."""
@@ -214,8 +216,10 @@ _UCX_RETRIES = re.compile(
     "run-completion-failed",
     "error",
     applies="run",
-    why="the RDMA device gave up an operation: the numbers are those of enum ibv_wc_status (5: flushed after another error, 9: refused by the peer, 10: its memory may not be reached, 13: it was not ready)",
-    fix="the first failure of a run is the cause, status 5 only follows; look at both ends' kernel logs (`railweave host check --only log`)",
+    why="the RDMA device aborted an operation: the number is the ibv_wc_status (5: flushed after an earlier "
+    "error; 9: rejected by the peer; 10: the peer's memory cannot be accessed; 13: the peer was not ready)",
+    fix="the first failure of a run is the cause; status 5 only follows from it. Read the kernel logs of both "
+    "ends (`railweave host check --only log`)",
 )
 def completions(case: Case) -> Iterator[FindingPlace]:
     """No completion reports an error."""
@@ -251,8 +255,8 @@ def _vendor(case: Case, completion: FailedCompletion) -> str:
     "run-call-failed",
     "error",
     applies="run",
-    why="the kernel, the RDMA driver or the other end refused what NCCL asked for, and the error number says why",
-    fix="look up the call and its error number; `railweave host check` looks at what calls of NCCL need",
+    why="the kernel, the RDMA driver or the other end rejected a call of NCCL; the error number gives the reason",
+    fix="look up the call and its error number; `railweave host check` checks the settings that NCCL's calls need",
 )
 def calls(case: Case) -> Iterator[FindingPlace]:
     """No call of the kernel, verbs or libfabric fails."""
@@ -363,8 +367,10 @@ def _remedy(case: Case, text: str) -> str | None:
     "run-peer-memory",
     "error",
     applies="run",
-    why="the NIC could not register the memory of a GPU: neither peer memory nor dma-buf works between their drivers",
-    fix="load nvidia_peermem (AMD: the driver's peer memory) after the RDMA drivers, or use dma-buf (kernel 5.12, open GPU modules, NCCL_DMABUF_ENABLE=1; perftest --use_cuda_dmabuf); in a container the host needs it",
+    why="the NIC could not register GPU memory: neither peer memory nor dma-buf works between the two drivers",
+    fix="load nvidia_peermem (AMD: the driver's peer memory) after the RDMA drivers, or use dma-buf (kernel 5.12, "
+    "open GPU modules, NCCL_DMABUF_ENABLE=1; perftest --use_cuda_dmabuf); for a container, do this on the "
+    "host",
 )
 def peer_memory(case: Case) -> Iterator[FindingPlace]:
     """NICs can register the memory of GPUs."""
@@ -390,8 +396,10 @@ def gpu_test(case: Case) -> bool:
     "run-wrong-gid",
     "error",
     applies="run",
-    why="a GID index means another address on every server: link-local or RoCE v1 GIDs are not routed, and ends of different families never meet",
-    fix="choose GIDs by value: `railweave host gids` names the index of the designed address on each server; NCCL_IB_ADDR_RANGE picks it by prefix",
+    why="the same GID index is a different address on every server: link-local and RoCE v1 GIDs are not routed, "
+    "and GIDs of different address families cannot connect",
+    fix="select GIDs by value: `railweave host gids` shows the index of each designed address on a server; "
+    "NCCL_IB_ADDR_RANGE selects by prefix",
 )
 def gids(case: Case) -> Iterator[FindingPlace]:
     """Both ends use routable GIDs of the same address family. With a design, the GIDs are in the networks of its GPU NICs."""
@@ -426,7 +434,8 @@ def _wrong(case: Case, *ends: str) -> Iterator[str]:
     "error",
     applies="run",
     why="a port went down, came back at another rate, or lost its addresses while the job ran",
-    fix="look at optics and counters of that port (`railweave host check --only link`), and at `railweave check` for its switch",
+    fix="check the optics and counters of that port (`railweave host check --only link`), and run `railweave "
+    "check` for its switch",
 )
 def events(case: Case) -> Iterator[FindingPlace]:
     """No port changes its state while a job runs."""
@@ -446,8 +455,9 @@ def events(case: Case) -> Iterator[FindingPlace]:
     "run-port-down",
     "error",
     applies="run",
-    why="a port that is not active carries nothing: no cable, a transceiver that is not accepted, or the interface is down",
-    fix="`rdma link` and `ip link` on the server; `railweave host check --only link` looks at optics and cable",
+    why="a port that is not active carries no traffic: it has no cable or an unsupported transceiver, or its "
+    "interface is down",
+    fix="run `rdma link` and `ip link` on the server; `railweave host check --only link` checks optics and cable",
 )
 def port_down(case: Case) -> Iterator[FindingPlace]:
     """Ports of NICs are active."""
@@ -461,8 +471,10 @@ def port_down(case: Case) -> Iterator[FindingPlace]:
     "run-wrong-data",
     "error",
     applies="run",
-    why="values were wrong after the collective: GPU, NIC or host memory corrupts data, or PCIe reorders what it may not",
-    fix="run on fewer servers until it is gone, and take the server out whose presence brings it back; look at ECC and AER counters there",
+    why="the collective returned wrong values: a GPU, a NIC or host memory corrupts data, or PCIe reorders writes "
+    "that it must not reorder",
+    fix="reduce the number of servers until the errors stop, to find the server that causes them; check ECC and "
+    "AER counters there",
 )
 def data(case: Case) -> Iterator[FindingPlace]:
     """The results of a test contain no wrong values."""

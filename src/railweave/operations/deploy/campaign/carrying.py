@@ -409,7 +409,7 @@ def summed(replies: Collection[PairOutput]) -> PacketLoss:
         except (ValueError, KeyError, TypeError):
             wrong.append(f"{reply.pair.server} to {reply.pair.peer}: {reply.error or 'it did not print what it does'}")
     if not sent:
-        return PacketLoss(why=wrong[0] if wrong else "no server sent anything")
+        return PacketLoss(why=wrong[0] if wrong else "no server sent packets")
     total = PacketLoss(sent, lost, worst * INTERVAL_MS / 1000)
     return replace(total, why=f"{total.line()}; {wrong[0]}") if wrong else total
 
