@@ -76,7 +76,7 @@ def test_what_eos_has_is_in_its_configuration() -> None:
 
 def test_what_a_renderer_says_is_missing_is_not_native() -> None:
     cells = matrix("eos", *asked("eos"))
-    assert cells["ra-routes"] == Cell("not expressible", "EOS's router advertisements have none")
+    assert cells["ra-routes"] == Cell("not expressible", "EOS's router advertisements have no such options")
     assert {name for name, cell in cells.items() if cell.kind == "not expressible"} == {
         "ra-routes",
         "ipv6-over-ipv4",

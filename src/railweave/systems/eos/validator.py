@@ -53,12 +53,14 @@ MOST_SHOWN = 5
 
 _APART = "the configuration and its data model are rendered apart, and say different things or what AVD does not know"
 _REPORT = "report it: it is a mistake of railweave, unless the files were changed by hand"
-SCHEMA = Rule("eos-avd-schema", "error", "validator", "data that the schema of Arista's AVD refuses", _APART, _REPORT)
+SCHEMA = Rule(
+    "eos-avd-schema", "error", "validator", "the schema of Arista's AVD rejects data of the design", _APART, _REPORT
+)
 DIFFERS = Rule(
     "eos-avd-differs",
     "error",
     "validator",
-    "a line of `eos.conf` that AVD does not render from the same design, or one that it does and is missing",
+    "`eos.conf` has a line that AVD does not render from the same design, or lacks a line that AVD renders",
     _APART,
     _REPORT,
 )

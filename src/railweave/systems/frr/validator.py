@@ -53,9 +53,9 @@ REFUSED = Rule(
     "validator-vtysh",
     "error",
     "validator",
-    "a line that FRR's own parser refuses",
+    "FRR's own parser rejects a line",
     "the daemon would not load it, and the router would run without it",
-    "remove it from `extra:` if it is yours; otherwise report it",
+    "remove the line from `extra:` if it comes from there; otherwise report a bug of railweave",
 )
 
 
@@ -160,7 +160,7 @@ def _validate_one(tool: Tool, device: str, text: str) -> list[Finding]:
         refused = tool.refused(text)
     except (OSError, subprocess.TimeoutExpired) as error:
         problem = f"vtysh could not validate the file: {error}"
-        return [REFUSED.finding(device, problem, why="what is in it is not known to be good", fix="", file=file)]
+        return [REFUSED.finding(device, problem, why="the file was not validated", fix="", file=file)]
     return [
         REFUSED.finding(device, f"FRR refuses the line: {message}", file=file, line=number)
         for number, message in refused

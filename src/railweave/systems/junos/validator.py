@@ -52,17 +52,17 @@ REFUSED = Rule(
     "validator-junos-yang",
     "error",
     "validator",
-    "a statement that published Junos models refuse",
+    "published Junos models reject a statement",
     "the published models do not allow it, so a commit is expected to fail",
-    "correct it if it is yours (`extra:`); otherwise report it",
+    "correct the statement if it comes from `extra:`; otherwise report a bug of railweave",
 )
 UNKNOWN = Rule(
     "validator-junos-unknown",
     "info",
     "validator",
-    "statements newer than every published model",
+    "statements are newer than every published model",
     "no outside validator can check these statements",
-    "check one device of the kind with `commit check` before the rest",
+    "test one device of the kind with `commit check` before the others",
 )
 
 

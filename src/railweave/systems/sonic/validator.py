@@ -132,9 +132,9 @@ REFUSED = Rule(
     "validator-sonic-yang",
     "error",
     "validator",
-    "a table, field or value that published SONiC models refuse",
-    "the published models do not allow it, so `config reload` may refuse it or a daemon may not understand it",
-    "correct it if it is yours (`extra:`); otherwise report it",
+    "published SONiC models reject a table, field or value",
+    "`config reload` may reject it, or a daemon may not understand it",
+    "correct it if it comes from `extra:`; otherwise report a bug of railweave",
 )
 
 

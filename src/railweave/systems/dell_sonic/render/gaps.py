@@ -67,7 +67,7 @@ NO_ISIS = Rule(
     "error",
     "rendering",
     "IS-IS is not configured: the switch has no routes",
-    "no public document of Enterprise SONiC has it",
+    "no public document of Enterprise SONiC describes IS-IS",
     "set `underlay: {protocol: bgp}`",
 )
 PEER_AS = note(

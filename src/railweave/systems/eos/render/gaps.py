@@ -24,7 +24,7 @@ NO_COLOR_ENDPOINTS = warning(
 NO_RA_ROUTES = note(
     "eos-no-ra-routes",
     "EOS cannot express route information options (`routes`, `route_lifetime`, `route_preference`)",
-    "EOS's router advertisements have none",
+    "EOS's router advertisements have no such options",
 )
 MACSEC_PORT = warning(
     "eos-macsec-port",
@@ -35,8 +35,9 @@ MACSEC_PORT = warning(
 VLAN_BASED = note(
     "eos-vlan-based",
     "each layer-2 network is an EVPN instance of its own (VLAN-based service)",
-    "Junos has one instance for all of them (VLAN-aware bundle): nobody has tried the two in one network",
-    "keep the leaves of a layer-2 network on one operating system",
+    "Junos has one instance for all layer-2 networks (VLAN-aware bundle); the two services have not been "
+    "tested in one network",
+    "use the same operating system on all leaves of a layer-2 network",
 )
 NO_GATEWAY_MAC = warning(
     "eos-no-gateway-mac", "EOS cannot express a MAC address for each shared gateway", "it has one for all"
@@ -53,7 +54,7 @@ NO_SPRAY = warning(
 NO_DLB_KNOBS = note(
     "eos-no-dlb-knobs",
     "EOS cannot express `inactivity_interval`, `sampling_rate`, `egress_quantization` and `reassignment` of DLB",
-    "EOS has a statement for the flowset table's size alone; the rest is the chip's default",
+    "EOS has a statement only for the size of the flowset table; the other values are the chip's defaults",
 )
 NO_HASH = note(
     "eos-no-hash",
@@ -73,12 +74,12 @@ MRU_IN_TABLE = note(
 NO_DEDICATED_BUFFER = note(
     "eos-no-dedicated-buffer",
     "EOS cannot express dedicated buffers as a share (`dedicated_ingress`, `dedicated_egress`)",
-    "EOS reserves bytes a queue",
+    "EOS reserves a number of bytes per queue",
 )
 NO_BUFFER_SIZE = note(
     "eos-no-buffer-size",
     "EOS cannot express a queue's share of dedicated buffer (`buffer_percent`)",
-    "EOS reserves bytes a queue",
+    "EOS reserves a number of bytes per queue",
 )
 NO_XON_OFFSET = note(
     "eos-no-xon-offset",
@@ -88,7 +89,7 @@ NO_XON_OFFSET = note(
 NO_SYSLOG_SEVERITY = note(
     "eos-no-syslog-severity",
     "EOS cannot express a severity for each syslog server",
-    "it has one: that which sends most",
+    "EOS has one severity for all servers: railweave sets the one that sends most messages",
 )
 NO_SSH_KEYS = warning("eos-no-ssh-keys", "EOS cannot express more than two SSH keys of a user", "the first two are set")
 NO_KEY_ONLY_LOGIN = warning(
@@ -111,7 +112,7 @@ SHARED_FATE = note(
 NO_ROOT = note(
     "eos-no-root",
     "root's password (`root_password`) is not configured on EOS",
-    "root is the account of the Linux below: nobody logs in by it (`no aaa root`), and users have names",
+    "root is the account of the underlying Linux: no one can log in with it (`no aaa root`); users log in by name",
 )
 NETCONF_RFC = note(
     "eos-netconf-rfc",

@@ -46,8 +46,8 @@ def number(value: str) -> int | None:
 
 @check(
     "sonic-pool",
-    why="the chip refuses the pool, and the switch runs without lossless buffers",
-    fix="let a pool hold its headroom: xoff is part of size",
+    why="the chip rejects the pool, and the switch has no lossless buffers",
+    fix="increase `size` of the pool: it includes the headroom, `xoff`",
 )
 def pools(files: Files) -> Iterator[str]:
     """The size of a buffer pool includes its headroom, so ``xoff`` is at most ``size`` (on public platforms, both together exceed the chip)."""
@@ -59,8 +59,8 @@ def pools(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-threshold",
-    why="a profile needs one threshold of the kind that its pool's mode has",
-    fix="give it dynamic_th or static_th, not both",
+    why="a profile needs exactly one threshold, of the kind that its pool's mode requires",
+    fix="set dynamic_th or static_th, not both",
 )
 def thresholds(files: Files) -> Iterator[str]:
     """A buffer profile has exactly one threshold."""
@@ -72,7 +72,7 @@ def thresholds(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-headroom-twice",
-    why="buffer manager makes priority groups of its own from CABLE_LENGTH, over those that stand here",
+    why="the buffer manager creates priority groups from CABLE_LENGTH, which replace the configured ones",
     fix="remove CABLE_LENGTH, or the lossless rows of BUFFER_PG",
 )
 def twice(files: Files) -> Iterator[str]:
@@ -85,8 +85,9 @@ def twice(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-no-daemon",
-    why="vtysh takes such lines without a word, and nothing carries them out",
-    fix="set frr_mgmt_framework_config to true, by which SONiC starts bfdd, ospfd, pimd and pathd; it starts no other daemons",
+    why="vtysh accepts such lines without an error, but no daemon carries them out",
+    fix="set frr_mgmt_framework_config to true, so that SONiC starts bfdd, ospfd, pimd and pathd; SONiC starts no "
+    "other daemons",
 )
 def daemons(files: Files) -> Iterator[str]:
     """For every section of frr.conf, SONiC starts the daemon that runs it (sonic-buildimage, dockers/docker-fpm-frr/frr/supervisord).
@@ -100,8 +101,8 @@ def daemons(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-no-container",
-    why="rows that no container reads do nothing; SONiC does not say so",
-    fix="enable the container in FEATURE, on an image that has it, or take the rows away",
+    why="rows that no container reads have no effect, and SONiC reports no error",
+    fix="enable the container in FEATURE, on an image that has it, or remove the rows",
 )
 def containers(files: Files) -> Iterator[str]:
     """For every table with rows, the container that reads it is enabled (sonic-buildimage, files/build_templates/init_cfg.json.j2)."""
@@ -111,8 +112,8 @@ def containers(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-lanes",
-    why="orchagent makes a port of its lanes; a lane in two ports, or none at all, leaves ports away",
-    fix="give each port lanes of its own, as the platform's port_config.ini has them",
+    why="orchagent creates ports from lanes; if two ports share a lane, or a port has none, a port is missing",
+    fix="give each port its own lanes, as in the platform's port_config.ini",
 )
 def lanes(files: Files) -> Iterator[str]:
     """The lanes of a port are numbers, and each lane is in one port (sonic-port.yang allows any text)."""
@@ -128,8 +129,8 @@ def lanes(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-breakout",
-    why="dynamic port breakout takes BREAKOUT_CFG for what the ports are, and would change others than meant",
-    fix="let the ports after a parent be as many, and as fast, as its mode says",
+    why="dynamic port breakout takes the ports from BREAKOUT_CFG, and would change the wrong ports",
+    fix="set the number and speed of the ports of each parent as its breakout mode says",
 )
 def breakout(files: Files) -> Iterator[str]:
     """The breakout mode of a port matches the number and the speed of its ports with the same ``index`` (sonic-breakout_cfg.yang allows any text)."""
@@ -152,8 +153,8 @@ def breakout(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-member",
-    why="a port that is routed is no member of a VLAN, and packets of its servers go nowhere",
-    fix="take it out of INTERFACE, or out of VLAN_MEMBER",
+    why="a routed port cannot be a member of a VLAN, and packets of its servers are lost",
+    fix="remove the port from INTERFACE or from VLAN_MEMBER",
 )
 def members(files: Files) -> Iterator[str]:
     """A member of a VLAN is an existing port that is not routed, and that is untagged in no other VLAN (sonic-vlan.yang checks a part of this)."""
@@ -207,8 +208,8 @@ _GLOBAL = {"global", "GLOBAL", "CPU"}
 
 @check(
     "sonic-reference",
-    why="what refers to nothing does nothing; SONiC does not say so",
-    fix="define it, or use a name that is defined; names stand bare, not as [TABLE|NAME]",
+    why="a reference to something undefined has no effect, and SONiC reports no error",
+    fix="define the name, or use a defined name; write only the name, not [TABLE|NAME]",
 )
 def references(files: Files) -> Iterator[str]:
     """Every name that a row uses is the name of a row in the other table (the leafrefs of the models, checked without libyang)."""
@@ -227,8 +228,8 @@ def references(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-vni",
-    why="routes of the tenant, or of the VLAN, lead into no tunnel",
-    fix="map the VNI to a VLAN in VXLAN_TUNNEL_MAP, and give that VLAN's interface to the VRF",
+    why="routes of the tenant or of the VLAN lead into no tunnel",
+    fix="map the VNI to a VLAN in VXLAN_TUNNEL_MAP, and assign that VLAN's interface to the VRF",
 )
 def vnis(files: Files) -> Iterator[str]:
     """The VNI of a VRF is mapped to a VLAN whose interface is in the VRF, and FRR's VNIs are mapped to VLANs (EVPN_VXLAN_HLD of sonic-net/SONiC)."""

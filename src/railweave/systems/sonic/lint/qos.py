@@ -26,8 +26,8 @@ _MOST_QUEUE = {"QUEUE": 7, "BUFFER_QUEUE": 15, "BUFFER_PG": 7}
 
 @check(
     "sonic-code-point",
-    why="orchagent refuses the whole map, and every packet is best effort",
-    fix="use DSCP 0 to 63, traffic classes, queues and priority groups 0 to 7",
+    why="orchagent rejects the whole map, and every packet is best effort",
+    fix="use DSCP 0 to 63, and traffic classes, queues and priority groups 0 to 7",
 )
 def code_points(files: Files) -> Iterator[str]:
     """The numbers in QoS maps are in range (the models' types are patterns that allow other text)."""
@@ -43,7 +43,7 @@ def code_points(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-queue",
-    why="the queue or group does not exist on the chip, and the row does nothing",
+    why="the chip does not have this queue or priority group, and the row has no effect",
     fix="use queues and priority groups that the chip has: 0 to 7",
 )
 def queues(files: Files) -> Iterator[str]:
@@ -57,8 +57,9 @@ def queues(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-scheduler",
-    why="the queue is then served otherwise than meant",
-    fix="DWRR or WRR with a weight, or STRICT without one; weights of a port's queues at most 100 together",
+    why="the queue gets more or less bandwidth than intended",
+    fix="use DWRR or WRR with a weight, or STRICT without a weight; the sum of the weights of a port's queues "
+    "must not exceed 100",
 )
 def schedulers(files: Files) -> Iterator[str]:
     """The type of a scheduler exists, it has a weight unless it is strict, and the weights of a port's queues are at most 100 together."""
@@ -82,8 +83,8 @@ def schedulers(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-marking",
-    why="packets are then not marked, or all at once, and senders do not slow down in time",
-    fix="enable WRED for the colors that are marked, with a lower threshold below the upper one",
+    why="packets are not marked, or all packets are marked at once, and senders do not slow down in time",
+    fix="enable WRED for the colors that are marked, with the lower threshold below the upper one",
 )
 def marking(files: Files) -> Iterator[str]:
     """A WRED profile that marks a color has WRED on for the color, and its lower threshold is below the upper one (wred of swss: qosorch)."""
@@ -100,8 +101,8 @@ def marking(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-pfc",
-    why="a priority that is paused needs headroom and its own queue, or packets are lost, or others are paused with it",
-    fix="give the priority a BUFFER_PG with xoff, and the map from priority to queue",
+    why="without its own headroom and queue, a paused priority loses packets, or other priorities are paused with it",
+    fix="give the priority a BUFFER_PG with xoff, and an entry in the map from priority to queue",
 )
 def pfc(files: Files) -> Iterator[str]:
     """Priorities with PFC have a lossless priority group and a queue map, and the watchdog monitors no other priorities."""
@@ -132,8 +133,8 @@ def _numbers(words: str) -> range:
 
 @check(
     "sonic-watchdog",
-    why="the watchdog daemon refuses the row and does not look at the port",
-    fix="let detection and restoration be at least the polling interval",
+    why="the watchdog daemon rejects the row, and does not monitor the port",
+    fix="set detection and restoration to at least the polling interval",
 )
 def watchdog(files: Files) -> Iterator[str]:
     """The watchdog's detection and restoration times are at least its polling interval (the rule in sonic-pfcwd.yang compares other numbers)."""

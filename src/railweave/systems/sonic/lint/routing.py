@@ -18,7 +18,7 @@ ROUTED = ("INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFA
 
 @check(
     "sonic-routing-mode",
-    why="SONiC then writes routing from its own templates over frr.conf, or does not read it",
+    why="SONiC then replaces frr.conf by routing configuration from its own templates, or does not read frr.conf",
     fix="set docker_routing_config_mode to split-unified",
 )
 def mode(files: Files) -> Iterator[str]:
@@ -30,8 +30,8 @@ def mode(files: Files) -> Iterator[str]:
 
 @check(
     "sonic-frr-interface",
-    why="FRR waits for an interface that never comes, or one without the address that the session needs",
-    fix="let frr.conf name ports and VLANs that config_db.json routes",
+    why="FRR waits for an interface that does not exist, or that lacks the address of the session",
+    fix="use in frr.conf only ports and VLANs that are routed in config_db.json",
 )
 def interfaces(files: Files) -> Iterator[str]:
     """The interfaces in frr.conf are routed in config_db.json, and interfaces of unnumbered sessions have IPv6 addresses."""
@@ -88,8 +88,8 @@ def _on_a_link(word: str, networks: list[IPv4Network | IPv6Network]) -> bool:
 
 @check(
     "sonic-vrf",
-    why="FRR makes no VRF itself: routes of one that SONiC does not have go nowhere",
-    fix="add it to VRF, with the same VNI",
+    why="FRR does not create VRFs: routes of a VRF that SONiC does not have are lost",
+    fix="add the VRF to table VRF, with the same VNI",
 )
 def vrfs(files: Files) -> Iterator[str]:
     """The VRFs in frr.conf are in config_db.json with the same VNIs, and interfaces have the same VRF in both files."""
