@@ -46,23 +46,23 @@ SECRET_OPEN = Rule(
     id="secret-open",
     severity="info",
     applies="build",
-    says="device files hold references in place of secrets",
-    why="the files can be shared and committed, but not loaded as they are",
-    fix="build with --secrets FILE (NAME: value, one a line) for files to load",
+    says="device files contain references instead of secrets",
+    why="the files can be shared and committed, but cannot be loaded as they are",
+    fix="to get files for devices, build with --secrets FILE (one NAME: value per line)",
 )
 SECRET_MISSING = Rule(
     id="secret-missing",
     severity="error",
     applies="build",
-    says="the file of --secrets has no value for a secret that device files hold",
-    why="the files hold <secret:NAME> in its place: loaded as they are, switches take that text for the value",
+    says="the file of --secrets lacks a value for a secret in device files",
+    why="the files contain <secret:NAME> instead: a switch that loads them uses this text as the value",
 )
 SECRET_UNUSED = Rule(
     id="secret-unused",
     severity="warning",
     applies="build",
-    says="the file of --secrets has a value that no device file holds",
-    why="a name that is written otherwise than in the fabric file gives its secret no value",
+    says="the file of --secrets has a value that no device file uses",
+    why="if the name is misspelled, the secret has no value in device files",
 )
 
 
@@ -148,10 +148,10 @@ LOCK_MISSING = Rule(
     id="lock-missing",
     severity="warning",
     applies="build",
-    says="the fabric file has no lock beside it, and the folder that it replaces had other allocations",
-    why="servers, ports, addresses and cables that the replaced folder described may have moved",
-    fix="where the new file is a change of the old one: put it in the place of the old file, whose lock then counts, and build again; "
-    "`railweave diff OLD NEW` shows what changes",
+    says="the fabric file has no lock file, and the build folder that is replaced has other assigned numbers",
+    why="servers, ports, addresses and cables of the replaced build folder may have moved",
+    fix="if the new file is a changed version of the old one, give it the old file's name so that its lock file "
+    "applies, and build again; `railweave diff OLD NEW` shows the changes",
 )
 
 

@@ -57,8 +57,9 @@ LAB_NOTES = Rule(
     id="frr-*",
     severity="info",
     applies="report",
-    says="what `frr.conf` cannot express, in one row: all `frr-no-KEY` and `frr-peer-as` of a network without FRR switches",
-    why="the switches of this design do not load frr.conf; findings.json has each note",
+    says="the number of features that `frr.conf` cannot express: all findings `frr-no-KEY` and `frr-peer-as` of a "
+    "network without FRR switches, in one row",
+    why="the switches of this design do not load frr.conf; findings.json has each finding",
 )
 
 

@@ -208,9 +208,11 @@ class ProcessGroups:
 
         Raises ``SpecError`` if the file cannot be read, or a group is invalid.
         """
-        value: Any = read_json(path, fix='it is {"NAME": [RANK, ...], ...}')
+        value: Any = read_json(path, fix='the form is {"NAME": [RANK, ...], ...}')
         if not isinstance(value, dict):
-            raise SpecError([Problem(FileLine(str(path)), "no groups of ranks", 'it is {"NAME": [RANK, ...], ...}')])
+            raise SpecError(
+                [Problem(FileLine(str(path)), "no groups of ranks", 'the form is {"NAME": [RANK, ...], ...}')]
+            )
         for name, given in cast("dict[str, Any]", value).items():
             members = self._checked(given)
             if isinstance(members, str):
