@@ -33,7 +33,7 @@ Contradiction = tuple[tuple[str | int, ...], str, str]
 
 
 def contradictions(hardware: Hardware, known: Catalog) -> Iterator[Contradiction]:
-    """Yield the contradictions in a user's own models. ``known`` is the catalog that includes these models."""
+    """Yield the contradictions between the fields of a user's own models. ``known`` is the catalog that includes these models."""
     for name, switch in hardware.switches.items():
         yield from _of_switch(("switches", name), switch, known)
         yield from _first_releases(("switches", name), switch)
@@ -106,7 +106,7 @@ def _of_nics(at: tuple[str | int, ...], group: NicGroup, known: Catalog) -> Iter
 
 
 def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str) -> Iterator[Contradiction]:
-    """Yield the contradictions of a NIC set that uses the remaining ports of another set's cards (``further_ports_of``).
+    """Yield the contradictions in a NIC set with ``further_ports_of``, whose NICs are the remaining ports of a different set's cards.
 
     ``at`` is the place to report.
     """

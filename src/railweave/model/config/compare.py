@@ -44,7 +44,10 @@ class Change:
 
     @property
     def refused(self) -> Sequence[Refusal]:
-        """The steps that the system would refuse as commands, each with the alternative. The tree before the change gives the rules."""
+        """The steps that the system would reject as commands, each with the alternative.
+
+        The system's rules are those of the tree before the change.
+        """
         return (self.before or self.tree).refused(self.steps)
 
     @property
@@ -120,7 +123,7 @@ class _Walk:
     def _one(
         self, old: Node, new: Node, above: tuple[Name, ...], places: tuple[tuple[int, ...], tuple[int, ...]]
     ) -> bool:
-        """Compare the old and the new form of a statement. Return whether it must be removed and set again."""
+        """Compare the old and the new form of a statement, and record the steps. Return True if the statement is removed and set again."""
         if old == new:
             return False
         here, inner = (*above, new.name), _Walk(self.keeps_empty)

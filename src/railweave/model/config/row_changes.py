@@ -63,7 +63,7 @@ def _disruptions(
 
 
 def _names(form: Form, row: Row, rules: LineRules) -> Iterator[str]:
-    """Yield patterns of the words by which a tree names lines of a form: the line without its value, or the whole line."""
+    """Yield the patterns by which a tree identifies the lines of a form: the line without its value if the tree names it so, and the whole line."""
     marks = {slot: f"<{slot}>" for slot in form.slots}
     line = form.filled(marks)
     name = " ".join(filter(None, name_of_line(line, rules)))

@@ -345,7 +345,7 @@ class _Entry:
 
     @cached_property
     def reads(self) -> re.Pattern[str]:
-        """The lines of the form. Printing does not want it, so it is compiled when first used."""
+        """The pattern of the form's lines. Only reading needs the pattern, so it is compiled when first used."""
         return re.compile(self.pattern)
 
 
@@ -363,7 +363,7 @@ class Statements(Generic[T]):
         self.disrupts = disrupts
         self.rows = tuple(rows)
         self._tables: dict[int, Statements[Any]] = {}
-        """The table of each row with a class of its own, by the row's ``id``; without ``rows`` it has none."""
+        """The table for the lines below each row, by the row's ``id``. The table of a row without ``rows`` is empty."""
         self._forms: dict[int, list[Form]] = {}
         self._entries: dict[str, list[_Entry]] = {}
         for row in self.rows:
@@ -387,7 +387,7 @@ class Statements(Generic[T]):
             self._entries.setdefault(form.begins, []).append(_Entry(pattern, row, inner))
 
     def _below(self, row: Row) -> Statements[Any] | None:
-        """Return the table of the statements below a row, or behind its form; None if the row is one line."""
+        """Return the table of the statements below a row, or after its form if the row is flat. Return None if the row has no further statements."""
         return None if row.rows is None else self._tables[id(row)]
 
     @cached_property
@@ -518,7 +518,7 @@ class Statements(Generic[T]):
         return collected
 
     def _take(self, section: Section, reader: SectionReader, collected: dict[str, Any]) -> None:
-        """Take a line that a row understands, and store what it says."""
+        """Store the values of a line in ``collected`` if a row understands the line, and mark the line as understood."""
         entry, values = self._entry(section.line)
         last, words = entry, values
         while REST in words:
@@ -584,7 +584,8 @@ class Statements(Generic[T]):
     def _parsed(self, text: str) -> tuple[_Entry | None, dict[str, Any]]:
         """Return the row that matches a line, and the values of its slots. The row is None if no row understands the line.
 
-        Of a flat statement, the value of ``REST`` is the same of the part behind the form of its element.
+        For a flat statement, the value of ``REST`` is such a pair for the rest of the line, after the form of its
+        element.
         """
         first = text.split(" ", 1)[0]
         for entry in (*self._entries.get(first, ()), *self._entries.get("", ())):

@@ -215,7 +215,7 @@ def _of_mappings(
 
 
 def _inner(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Return the paths of the field ``name`` of a record, one for each path of the record."""
+    """Return the paths of the field ``name`` below each of the paths ``names`` of a record."""
     return tuple(f"{field}.{name}" if field else name for field in names)
 
 
@@ -230,7 +230,7 @@ def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
 
 
 def entries(value: object) -> dict[str, Any] | None:
-    """Return the entries of a list by the names that places use. Returns None if the value is not a list of mappings."""
+    """Return the entries of a list by the names that identify them in places. Return None if the value is not a list of mappings."""
     keyed = _keyed(value, value)
     return keyed[0] if keyed else None
 

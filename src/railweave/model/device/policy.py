@@ -363,9 +363,10 @@ def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]
 
 
 def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ...]:
-    """Return the color advertisements with each drained color replaced by its first working backup color.
+    """Return the color advertisements with each drained color replaced by its first backup color that is not drained.
 
-    Remote devices then use that color. ``off`` holds the names of drained colors, which become the last backups.
+    Remote devices then use that color. ``off`` holds the names of drained colors, which move to the end of the lists of
+    backups.
     """
 
     def reorder(old: FabricAdvertise) -> FabricAdvertise:

@@ -105,12 +105,13 @@ class Interface:
     - ``lanes``: the number of electrical lanes.
     - ``mtu``: the MTU of the Ethernet frame.
     - ``addresses``: the addresses of a numbered link.
-    - ``vrf``, ``unit_vlan`` and ``more``: for a port to an external router, its VRF, its tag, and further tags with their VRFs.
+    - ``vrf``, ``unit_vlan`` and ``more``: for a port to an external router, its VRF, its tag, and further tags with
+      their VRFs.
     - ``enabled``: False if the port is shut down.
     - ``vlan``: the name of a server port's untagged VLAN, or of the first VLAN of a trunk without an untagged one.
     - ``native_vlan`` and ``tagged``: for a trunk, the numbers of the untagged VLAN and of the tagged VLANs.
     - ``copper``: True for a copper cable, over which both ends train their links.
-    - ``fec``: forward error correction; no design has another one than Reed-Solomon.
+    - ``fec``: forward error correction; a design always has Reed-Solomon.
     """
 
     name: str

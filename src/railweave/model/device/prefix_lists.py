@@ -128,7 +128,7 @@ class PrefixLists:
         return entries
 
     def _shape(self, name: str, family: Family) -> tuple[bool, Lengths | None] | None:
-        """Return the matching rule of a list as (whether it matches longer prefixes, the lengths), the same for all entries.
+        """Return the matching rule that all entries of a list share: (True if longer prefixes match, their lengths or None for any length).
 
         Returns None if the list is empty or must be evaluated entry by entry.
         """

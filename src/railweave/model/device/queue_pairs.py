@@ -1,7 +1,7 @@
-"""The number of queue pairs that NCCL uses per connection, and the decision if NCCL splits each message over all of them.
+"""The number of queue pairs that NCCL uses per connection, and the choice whether NCCL splits each message over all of them.
 
 NCCL's proxy posts the parts of a split message one after the other, at 0.67 us each (``model.catalog.rdma``). Without
-splitting, successive messages use the queue pairs in turn, so that several messages in flight also use all paths.
+splitting, successive messages use the queue pairs in rotation, so that several messages in flight also use all paths.
 Splitting therefore helps only if one queue pair cannot send fast enough.
 ``tests/prediction/simulation/test_splitting.py`` compares this rule with predictions.
 """

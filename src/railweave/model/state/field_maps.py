@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Reader = Callable[[Value], Any]
 _RowReader = Callable[[Value, tuple[str, ...]], Any]
-"""A reader of a field of a row, with the keys on the way to it."""
+"""A reader of one field. Its arguments are the row, and the keys on the path to the row."""
 T = TypeVar("T")
 
 
@@ -200,7 +200,10 @@ def keyed(path: str, fields: Fields[T], key: str = "name") -> Callable[[Value], 
 
 
 def numbered(path: str, fields: Fields[T], prefix: str = "") -> Callable[[Value], dict[str, dict[int, T]]]:
-    """Return a reader that gives the state values of the rows under a path, by the first key on the path to the row and by the number in the last key, after ``prefix``."""
+    """Return a reader of the rows under a path that gives a map of maps of state values.
+
+    The outer key is the first key on the path to a row. The inner key is the number in the last key, after ``prefix``.
+    """
 
     def read(answer: Value) -> dict[str, dict[int, T]]:
         states: dict[str, dict[int, T]] = {}
