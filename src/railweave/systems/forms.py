@@ -135,7 +135,7 @@ class Forms:
 
     @cached_property
     def _by_word(self) -> dict[str, list[Form]]:
-        """Forms by their first word; those that begin with a placeholder under an empty word."""
+        """The forms by their first word. Forms that begin with a placeholder are under the empty word."""
         by_word: dict[str, list[Form]] = {}
         for form in self.forms:
             word = form.text.split(" ", 1)[0]
@@ -196,9 +196,9 @@ def read_forms(file: Path) -> Forms:
 
 
 class _Row(TypedDict, total=False):
-    """A row, or what the rows of a group have in common: pages or sections by document, and what is looked for.
+    """A row, or the values that all rows of a group share: pages or sections by document, and the words to search for.
 
-    ``also``: documents besides those of the group, such as other people's configurations that have the form.
+    ``also``: further documents, such as other people's configurations that contain the form.
     """
 
     form: str
@@ -211,8 +211,9 @@ class _Row(TypedDict, total=False):
 class _Group(_Row):
     """Rows about one subject.
 
-    - ``under``: the headers that they stand below, each of which makes a form.
-    - ``table``: a statement table at the top of the system's ``statements``. Its printed statements without headers are rows too.
+    - ``under``: the headers above the rows. Each header gives a separate form.
+    - ``table``: a statement table at the top of the system's ``statements``. Its printed statements without headers are
+      rows too.
     """
 
     about: str

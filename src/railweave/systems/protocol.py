@@ -103,7 +103,7 @@ class Telemetry(Protocol):
     """The series that no subscription gives, each with the reason."""
 
     def series(self, elements: Elements) -> Series | None:
-        """Return the series of a leaf by its path; None if the leaf is not read."""
+        """Return the time series of a telemetry leaf by the leaf's path, or None if the leaf is not used."""
         ...
 
 

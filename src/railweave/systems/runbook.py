@@ -353,7 +353,7 @@ _NAME = re.compile(r"\{([?!]?)([\w.]+)(?::([^}]*))?\}")
 
 
 def _value(switch: Switch, name: str, bound: Mapping[str, object]) -> tuple[str, Any]:
-    """Return the value of a name in dots, and the name as far as it was followed: to the first that has several values."""
+    """Return (path, value) of a dotted name. At the first value with several elements, the path ends, and the value is that list."""
     value: Any = switch
     path = ""
     for part in name.split("."):
@@ -374,7 +374,7 @@ def _names(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _printed(text: str, switch: Switch, bound: Mapping[str, object]) -> list[str]:
-    """Return a line with its values: none if it is left out, several if a name has several values."""
+    """Return the lines for one line of a step: none if the line is left out, and several if a name has several values."""
     given: dict[str, Any] = {}
     for sign, name in _names(text):
         path, value = _value(switch, name, bound)
@@ -393,7 +393,7 @@ def _printed(text: str, switch: Switch, bound: Mapping[str, object]) -> list[str
 
 @lru_cache(maxsize=32)
 def _parsed(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """Return the steps of a text: the name for whose entries a step is printed, if any, the title behind its conditions, and its lines."""
+    """Return the steps of a text, each as (name over whose values the step is repeated or empty, title after its conditions, lines)."""
     made: list[tuple[str, str, tuple[str, ...]]] = []
     for block in re.split(r"\n(?=#)", text.strip()):
         head, *lines = block.splitlines()

@@ -54,11 +54,11 @@ def asks(when: When, each: Each, *rows: tuple[str, str]) -> tuple[Ask, ...]:
 
 
 _ANY: dict[Family, str] = {"ipv6": "::/0", "ipv4": "0.0.0.0/0"}
-"""A prefix of each address family, from which ``_words`` makes the words of the family."""
+"""A prefix of each address family, from which ``_words`` derives the words for the family."""
 
 
 def _words(vrf: str, prefix: str = "") -> dict[str, str]:
-    """Return what names and commands may have of a VRF and a prefix: its family, and the names of tables in FRRouting's and Junos' words."""
+    """Return the values to insert into names and commands for a VRF and a prefix: the family, and the table names of FRRouting and Junos."""
     six = ":" in prefix
     tables = {name: name if vrf == DEFAULT_VRF else f"{vrf}.{name}" for name in ("inet.0", "inet6.0")}
     return {

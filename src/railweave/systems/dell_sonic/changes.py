@@ -34,7 +34,10 @@ ONE_VALUE = (
     "send-community ...",
     "redistribute connected ...",
 )
-"""Lines with one value that ``no`` removes without the value, in addition to those given by rows: their row is constant, or the line has more than its value."""
+"""Lines with one value that ``no`` removes without the value, in addition to those that rows describe.
+
+The row of such a line is constant, or the line has more words than the row's value.
+"""
 
 _LINES = LineRules(
     replaced=(*ONE_VALUE, "buffer pool * ...", "buffer profile * ...", "map vni * vlan ...", "map vni * vrf ..."),

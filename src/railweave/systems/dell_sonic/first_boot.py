@@ -46,7 +46,7 @@ rm -f "$mark"
 exit 1
 """
 _WAIT_S = 600
-"""Seconds in which the restart must have begun: nothing may be typed while the switch goes down."""
+"""Seconds within which the restart begins. No commands may be entered in this time."""
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:

@@ -36,7 +36,7 @@ LOOK_FOR = "`show running-configuration` has the line as it is in the file; what
 
 
 def _sources(command: Command) -> dict[str, str]:
-    """The documents of a command, by the words of the grammar; none for what is assumed."""
+    """Return the documents of a command, named by the words of the grammar. The result is empty if the command is only assumed."""
     sources: dict[str, str] = {}
     if command.source.startswith("assumed"):
         return sources
@@ -48,12 +48,15 @@ def _sources(command: Command) -> dict[str, str]:
 
 
 def _openers(mode: str) -> list[tuple[str, Command]]:
-    """Return the commands that open a mode, each with the mode in which it is typed; of one mode of several, the first has it."""
+    """Return (mode in which the command is entered, command) for each command that opens ``mode``.
+
+    If several modes have the command, the first is used.
+    """
     return [(above, command) for above, commands in GRAMMAR.items() for command in commands if command.opens == mode]
 
 
 def _above(mode: str) -> tuple[str, str]:
-    """The headers above a mode, as words and as a pattern."""
+    """Return the headers above a mode, as words and as a pattern."""
     if mode == TOP:
         return "", ""
     openers = _openers(mode)

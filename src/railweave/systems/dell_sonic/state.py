@@ -66,7 +66,7 @@ ASKED = (
 
 
 def _without_modules(raw: object) -> object:
-    """Data without the names of the modules of its leaves (RFC 7951), such as ``openconfig-lldp:name``, and of identities."""
+    """Return data with the names of YANG modules removed from the names of leaves (RFC 7951), for example ``openconfig-lldp:name``."""
     if isinstance(raw, list):
         return [_without_modules(entry) for entry in cast("list[object]", raw)]
     if not isinstance(raw, dict):
@@ -78,7 +78,7 @@ def _without_modules(raw: object) -> object:
 
 
 def _plain(read: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reader of answers in which leaves have the names of their modules."""
+    """Return a reader that removes the names of YANG modules from answers before it calls ``read``."""
     return lambda *answers: read(*(answer.made(_without_modules(answer.raw)) for answer in answers))
 
 
@@ -138,7 +138,7 @@ _SESSION = Fields(
 
 
 def _of_protocols(answer: Value, path: str) -> list[tuple[str | None, Value]]:
-    """The rows under a path of every protocol, each with its VRF."""
+    """Return the rows under a path of every protocol, each with its VRF."""
     return [
         (instance.get("name").text(), row)
         for instance in answer.find("network-instance")
@@ -160,9 +160,10 @@ _HOPS = listed("next-hops/next-hop[]/state", Fields(NextHop, "address=next-hop")
 
 
 def _static(answer: Value) -> tuple[Route, ...]:
-    """Return static routes, as SONiC's management framework has them (sonic-net/SONiC, OpenConfig support for static routes).
+    """Return static routes, in the form of SONiC's management framework (sonic-net/SONiC, OpenConfig support for static routes).
 
-    They are in the same answer as BGP. It does not say whether another route is preferred to one of them.
+    They are in the same answer as BGP. The answer does not show whether the device prefers a route of a different
+    protocol.
     """
     made: list[Route] = []
     for vrf, row in _of_protocols(answer, "static-routes/static[]"):

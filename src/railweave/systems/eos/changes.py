@@ -84,7 +84,7 @@ ONE_VALUE = (
 
 _BGP = r"router bgp \d+ / (vrf \S+ / )?"
 _PEER = r"(?P<of>neighbor (interface )?\S+) "
-"""A statement of a neighbor or a group. One that is new has no session yet."""
+"""A pattern of statements about a neighbor or a group. A new neighbor has no session that a change could disrupt."""
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
 _KEYED = "RFC 2385, section 2.0: a segment without the right digest is dropped"
 _GRACEFUL = "RFC 4724, section 3: the capability is said when a session opens"

@@ -23,7 +23,7 @@ ATOMIC = True
 FILES = {"configuration": _FILE}
 WHOLE: Mapping[str, Command] = {}
 _MOST_SECONDS = 24 * 3600 - 1
-"""A session that waits is gone after a day (Arista EOS user manual, Configure Session)."""
+"""The maximum time that a commit waits for confirmation: one day (Arista EOS user manual, Configure Session)."""
 
 
 async def running(session: Session) -> dict[str, str]:
@@ -100,7 +100,7 @@ async def _enter(session: Session, name: str, given: Given) -> None:
 
 
 def _typed(commands: Iterable[Command]) -> list[str]:
-    """The lines to send: comments are none."""
+    """Return the lines to send, without comments."""
     return [
         line for command in commands for line in str(command).splitlines() if line.strip() and not line.startswith("!")
     ]

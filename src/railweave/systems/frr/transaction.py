@@ -34,7 +34,10 @@ WHOLE: Mapping[str, Command] = {}
 _INTERFACE = re.compile(r"^interface .*", re.MULTILINE)
 _INSTANCE = re.compile(r"router bgp \d+ vrf (\S+)")
 _COMPLAINT = re.compile(r"^line \d+: .*|^%(?! Configuration applied with notes:).*", re.MULTILINE)
-"""The complaint of ``vtysh`` about a line that FRR does not take. About a line that it takes, newer releases (10.7) print notes under a heading of that form."""
+"""The message of ``vtysh`` about a line that FRR rejects.
+
+Newer releases (10.7) print notes about accepted lines below a heading of the same form.
+"""
 
 START = (
     "umask 077\nRAILWEAVE_DEPLOY_FOLDER=/etc/frr/railweave\n"
@@ -87,9 +90,9 @@ def _lines(commands: Iterable[Command]) -> str:
 
 
 def _before(given: Given) -> str:
-    """Return the configuration that ran before, with an empty section for each interface that the change brings.
+    """Return the earlier configuration, with an empty section for each interface that the change adds.
 
-    FRR keeps the section of an interface that is there, and ``frr-reload.py`` fails where it should take one away ("only inactive
+    FRR keeps the section of an existing interface, and ``frr-reload.py`` fails if it has to remove it ("only inactive
     interfaces can be deleted").
     """
     text = given.before[_FILE]

@@ -34,7 +34,7 @@ AIGP_COMMAND = "bgp bestpath aigp"
 HOW_TO_GET = "install FRR (apt install frr), or unpack a root folder of FRR 10.3 and give it with --frr-root DIR"
 
 _REFUSED = re.compile(r"^line (\d+): (?:% )?(.*?)(?:\[\d+\])?: +(.*)$", re.MULTILINE)
-"""``line N: % Unknown command[NODE]:  TEXT``; NODE is a number that means nothing outside vtysh."""
+"""The form ``line N: % Unknown command[NODE]:  TEXT``. NODE is a number without a meaning outside vtysh."""
 _PROBE = "route-map probe permit 10\n set aigp-metric 1\nexit\n"
 _PROGRAMS = ("usr/bin/vtysh", "bin/vtysh")
 _LOADERS = ("lib64/ld-linux*.so.*", "lib/ld-linux*.so.*", "lib/*/ld-linux*.so.*", "lib/ld-musl-*.so.*")

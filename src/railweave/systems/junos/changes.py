@@ -224,7 +224,11 @@ def config_tree(statements: Iterable[Statement]) -> JunosTree:
 
 
 def _nodes(statements: Iterable[Statement], parent: str = "", names: bool = False) -> tuple[Node, ...]:
-    """``parent`` is the word of the hierarchy around them; ``names``: each begins with a name of the user's choosing."""
+    """Return statements as nodes.
+
+    ``parent`` is the word of the surrounding hierarchy; ``names`` is True if each statement begins with a name that the
+    user chooses.
+    """
     nodes: dict[Name, Node] = {}
     for statement in statements:
         node = _node(statement, parent, names)
@@ -262,7 +266,7 @@ def _list(name: Name, values: tuple[str, ...], at: int) -> Node:
 
 
 def _joined(node: Node, other: Node) -> Node:
-    """The same statement twice: what is below both, at every level, or the later value."""
+    """Return two nodes of the same statement as one: their children are merged at every level, and the later value applies."""
     if node.children is None or other.children is None:
         return other
     below = {child.name: child for child in node.children}
@@ -296,5 +300,5 @@ def _set(node: Node, above: str) -> Iterator[str]:
 
 
 def _words(names: Sequence[Name]) -> str:
-    """The words of names, each with a space behind it."""
+    """Return the words of names, each followed by a space."""
     return "".join(f"{quoted(word)} " for name in names for word in name)

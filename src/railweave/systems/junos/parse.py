@@ -39,7 +39,7 @@ BY_PLACE = frozenset({("fill-level",), ("drop-probability",)})
 """The lists whose values correspond by position, such as the points of a curve. The operator's values replace all values of such a list."""
 
 _LIST = re.compile(r"\s\[([^\[\]\"]*)\]\s*$")
-"""A list at the end of a ``set`` line."""
+"""A pattern of a list at the end of a ``set`` line."""
 
 COMMANDS = frozenset({"set", "delete", "insert", "rename", "activate", "deactivate", "annotate", "copy"})
 """The words that begin a line of CLI commands. Of these, only ``set`` can be merged."""
@@ -59,7 +59,7 @@ def parse_curly(text: str) -> list[Statement]:
 
 
 def _tokens(text: str) -> list[tuple[str, int]]:
-    """Words and signs with their lines, without comments."""
+    """Yield words and signs with their lines, without comments."""
     tokens: list[tuple[str, int]] = []
     line = 1
     for word in _WORD.findall(text):
@@ -87,7 +87,7 @@ class _Curly:
         return statements
 
     def _block(self, name: str = "", opened: int = 0, depth: int = 0) -> list[Statement]:
-        """The statements up to the brace that closes the one of ``name`` on line ``opened`` (0: to the end of the text)."""
+        """Return the statements up to the closing brace of ``name``, which was opened on line ``opened`` (0: up to the end of the text)."""
         if depth > DEEPEST:
             raise RenderError(f"nested too deeply, in more than {DEEPEST} levels of braces", opened)
         statements: list[Statement] = []
@@ -154,7 +154,7 @@ def from_paths(paths: Iterable[tuple[Sequence[str], int]]) -> list[Statement]:
 
 
 def _beginning(words: list[str]) -> str:
-    """The first words of a statement, which may be a whole text of another system, with secrets in it."""
+    """Return the first words of a statement for an error message. The full statement may be a text of a different system, with secrets."""
     return " ".join(words[:3]) + (" …" if len(words) > 3 else "")
 
 
@@ -182,10 +182,10 @@ def _parse_set(text: str) -> list[Statement]:
 
 
 def _descend(root: Statement, words: list[str], line: int) -> None:
-    """Hang one ``set`` path below the root, grouping names with the words they belong to.
+    """Add the words of a ``set`` line below the root. Names are joined with the words to which they belong.
 
-    Where the words alone do not tell a flag in a block from a value (``netconf ssh``), a value is taken: both print
-    the same path, and ``merge`` puts it into the block where there is one.
+    If the words do not show whether the last one is a flag in a block or a value (``netconf ssh``), it is read as a
+    value. Both have the same ``set`` form, and ``merge`` adds the word to the block if there is one.
     """
     at, parent, name_follows = root, "", False
     while words:
@@ -201,7 +201,7 @@ def _descend(root: Statement, words: list[str], line: int) -> None:
 
 
 def _body(at: Statement, head: tuple[str, ...], line: int) -> Statement:
-    """The block of that name, made now if it is not there; a value that stood in its place becomes its first flag."""
+    """Return the block with these words, and create it if it does not exist. Existing values of the statement become flags in the block."""
     children = at.children if at.children is not None else []
     at.children = children
     statement = at.child(head)
@@ -253,13 +253,13 @@ def merge(into: list[Statement], extra: list[Statement]) -> None:
 
 
 def _line(statement: Statement) -> tuple[str, ...]:
-    """The words of a statement that stands on one line; one read from ``set`` form may hold them as a block."""
+    """Return all words of a one-line statement. If it was read from ``set`` form, some of its words may be in a block."""
     inner = statement.children or []
     return (*statement.words, *statement.values, *(word for child in inner for word in _line(child)))
 
 
 def _one_line(into: list[Statement], statement: Statement) -> Statement | None:
-    """The one-line entry that a statement gives new content."""
+    """Return the one-line entry that a statement changes, or None."""
     words = _line(statement)
     return next(
         (

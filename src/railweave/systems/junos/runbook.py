@@ -54,7 +54,7 @@ $ show system license
 
 _COUNTS = "each line ends in Active/Received/Accepted/Damped: Received and Accepted as in the table"
 _CONTROL_QUEUE = 3
-"""Where Junos routers send BFD, and what BGP sends again ("Default Queue Assignments for Routing Engine Sourced Traffic")."""
+"""The queue into which Junos routers put BFD packets and BGP retransmissions ("Default Queue Assignments for Routing Engine Sourced Traffic")."""
 
 CHECKS = f"""
 # Ports
@@ -218,7 +218,7 @@ $ show interfaces {{monitored}} buffer-occupancy {{first}}
 
 
 class _Peers(NamedTuple):
-    """The numbers of groups and peers in the summary of BGP; empty if there are none of a kind."""
+    """The numbers of BGP groups and peers in the summary; empty for a kind that does not exist."""
 
     groups: int
     all: int
@@ -242,7 +242,7 @@ def _peers(switch: Switch) -> _Peers:
 
 
 class _Shared(NamedTuple):
-    """A prefix from outside, the leaves that its route comes from, and the routers that announce it here."""
+    """A prefix from an external router: the leaves that announce it, and the external routers that announce it to this switch."""
 
     prefix: Prefix
     vrf: str
@@ -286,19 +286,19 @@ def _networks(switch: Switch) -> Iterator[tuple[object, ...]]:
 
 
 def _by_account(switch: Switch) -> bool:
-    """Return whether the model has no headroom for each cable length."""
+    """Return whether the model has PFC accounts instead of a headroom for each cable length."""
     model = catalog().switches.get(switch.config.model)
     return model is not None and "pfc-headroom" in model.platform.lacks
 
 
 def _control_class(switch: Switch) -> str:
-    """Return the class of the queue by which a switch may send BFD."""
+    """Return the class of the queue in which the switch may send BFD."""
     queues = {row.queue: names.class_name(name) for name, row in reversed(switch.qos.classes.items())}
     return queues.get(_CONTROL_QUEUE, "no class")
 
 
 def _control_taken(switch: Switch) -> Text:
-    """Return how to send the switch's own packets by the queue of their class."""
+    """Return advice to send the switch's own packets through the queue of their class."""
     control = switch.qos.classes.get("network-control")
     statement = "`class-of-service host-outbound-traffic forwarding-class network-control` in `extra:`"
     return Text(f"; {statement} takes them to queue {control.queue} (not tried on a QFX5240)" if control else "")
@@ -323,7 +323,7 @@ def _classes(switch: Switch) -> Iterator[tuple[object, ...]]:
 
 
 def _pools(switch: Switch) -> tuple[str, ...]:
-    """Return the points about pools: shares of what dedicated buffers leave, and at least what the ports' headroom needs."""
+    """Return the expected sizes of buffer pools: their shares of the shared buffer, and the headroom that the ports need at least."""
     model, buffers = catalog().switches[switch.config.model], switch.qos.buffers
     speeds = {port.name: port.speed_gbps for port in switch.config.interfaces}
     alike = Counter(

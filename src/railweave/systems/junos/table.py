@@ -84,7 +84,10 @@ def _fits(codec: Codec, word: str) -> bool:
 
 
 def _ends(word: Word, path: Words, codecs: Mapping[str, Codec], *, held: bool) -> Iterator[tuple[Word, dict[str, Any]]]:
-    """Yield each word at the end of a path, with the values of the path's slots. ``held``: of several words in the last slot, the one in force."""
+    """Yield each word at the end of a path, with the values of the path's slots.
+
+    ``held``: True to use only the value in effect if the last slot has several words.
+    """
     if not path:
         yield word, {}
         return
@@ -109,7 +112,7 @@ def _ends(word: Word, path: Words, codecs: Mapping[str, Codec], *, held: bool) -
 
 
 class _There(dict[str, Any]):
-    """The fields of a part that is there, even if no statement sets a field."""
+    """The fields of a part. The part counts as present even if no statement sets a field."""
 
     def __bool__(self) -> bool:
         return True
@@ -242,7 +245,7 @@ class Tree(Statements[T]):
 
     @cached_property
     def _reads(self) -> list[tuple[Row, Path, Tree[Any] | None, frozenset[str]]]:
-        """Each form that is read, with its row, the table below, and the fields that an element must have."""
+        """The forms that are read, each with its row, the table for the words below, and the required fields of an element."""
         needed = {id(entry.row): entry.needed for entries in self._entries.values() for entry in entries}
         return [
             (row, _path(form, row), self._inner(row), needed.get(id(row), frozenset()))
@@ -270,7 +273,7 @@ class Tree(Statements[T]):
 
     @cached_property
     def on_line(self) -> dict[str, int]:
-        """The words that begin the statements of one line, with the number of words that follow each."""
+        """The words that begin a one-line statement, with the number of words that follow each."""
         return {path.every[0]: len(path.every) - 1 for _, path, _, _ in self._reads}
 
     def _keep(
@@ -282,7 +285,7 @@ class Tree(Statements[T]):
         needed: frozenset[str],
         collected: dict[str, Any],
     ) -> None:
-        """Take the last word of a statement, and store what the statement says."""
+        """Mark the last word of a statement as understood, and store the statement's values."""
         if row.reason:
             end.take("irrelevant")
         elif not row.several:
@@ -342,7 +345,7 @@ class Tree(Statements[T]):
 
 
 def _block(into: list[Statement], words: Words) -> list[Statement]:
-    """Return the statements of the block of these words, which is added if it does not exist."""
+    """Return the statements of the block with these words, which is added if it does not exist."""
     for statement in reversed(into):
         if statement.words == words and statement.children is not None:
             return statement.children

@@ -117,7 +117,7 @@ async def clear(session: Session, label: str) -> None:
 
 @asynccontextmanager
 async def _locked(session: Session) -> AsyncGenerator[None]:
-    """The candidate for this session alone, and without changes of others; whatever happens nothing stays in it."""
+    """Lock the candidate configuration for this session, without changes of others. At the end, discard everything that remains in the candidate."""
     try:
         await session.tell("<lock-configuration/>")
     except RefusedError as error:

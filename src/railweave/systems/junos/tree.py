@@ -54,7 +54,7 @@ class Statement:
 
 @lru_cache(maxsize=4096)
 def _split(words: str) -> tuple[str, ...]:
-    """The words of a name; there are few, said for every port of every switch."""
+    """Return the words of a name. The result is cached, because there are few different names."""
     return tuple(words.split())
 
 
@@ -100,7 +100,7 @@ def quoted(word: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _line(words: tuple[str, ...]) -> str:
-    """Words of a line; most are the same on every port and switch."""
+    """Return the text of a line. The result is cached, because most lines are the same on every port and switch."""
     return " ".join(map(quoted, words))
 
 

@@ -68,7 +68,7 @@ UNKNOWN = Rule(
 
 @dataclass(frozen=True)
 class _Read:
-    """A file as statements; ``numbered`` says that its lines are those of the printed tree."""
+    """A file as statements. ``numbered`` is True if the line numbers are those of the printed tree."""
 
     device: str
     statements: list[Statement]
@@ -139,10 +139,10 @@ def _begins(unknown: Unknown, words: tuple[str, ...]) -> bool:
 
 
 def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str, ...], int, str]]:
-    """Every smallest part that libyang refuses.
+    """Yield the smallest parts of the configuration that libyang rejects.
 
-    libyang stops at the first fault and does not say where it is, so each part is tried alone in its surroundings: a
-    part that is refused while none of its own parts is has the fault in itself.
+    libyang stops at the first fault and does not report its place. So each part is tested with only its parents. A part
+    that is rejected, although each of its own parts is accepted, contains the fault itself.
     """
 
     def within(above: list[Element], element: Element) -> Iterator[tuple[tuple[str, ...], int, str]]:
@@ -158,7 +158,7 @@ def _refused(models: Models, conversion: Conversion) -> Iterator[tuple[tuple[str
 
 
 def _alone(conversion: Conversion, above: list[Element], element: Element) -> str:
-    """An element within what is above it, reduced to the keys of the list entries on the way."""
+    """Return an element inside its parents, which have only their list keys."""
     inner = element
     for ancestor in reversed(above):
         outer = Element(ancestor.tag)

@@ -329,7 +329,7 @@ class Conversion:
         return place
 
     def _child(self, place: _Place, tokens: deque[Token]) -> SchemaNode:
-        """The node that the next word stands for; the word is taken where it is the node's name."""
+        """Return the node for the next word. If the word is the node's name, it is removed from ``tokens``."""
         node, word = place.node, tokens[0]
         name = _RENAMED.get((node.name, word), word) if isinstance(word, str) else ""
         hidden = node.children.get(UNMARKED.get(node.name, ""))
@@ -386,7 +386,7 @@ class Conversion:
         return last
 
     def _element(self, parent: Element, node: SchemaNode, keys: tuple[str, ...], words: tuple[str, ...]) -> Element:
-        """The container or list entry of that name and keys: the one there is, or a new one."""
+        """Return the container or list entry with this name and these keys. It is created if it does not exist."""
         element = self._entries.get((parent, node.tag, keys))
         if element is None:
             element = SubElement(parent, node.tag)
@@ -399,7 +399,10 @@ class Conversion:
 
 
 def _unnamed(node: SchemaNode, word: Token) -> SchemaNode | None:
-    """Return the untyped child that takes a word: an enumeration that has it, else a list, a leaf-list, a leaf, a container."""
+    """Return the child without a name on the command line that accepts a word.
+
+    An enumeration that contains the word comes first, then a list, a leaf-list, a leaf, a container.
+    """
     for child in node.unnamed:
         if isinstance(word, str) and word in child.enums:
             return child
@@ -411,7 +414,7 @@ def _unnamed(node: SchemaNode, word: Token) -> SchemaNode | None:
 
 
 def _alternatives(value: Token, tokens: deque[Token]) -> tuple[str, ...]:
-    """The values of a leaf-list; a policy expression in parentheses is one value."""
+    """Return the values of a leaf-list. A policy expression in parentheses is one value."""
     if value != "(":
         return (value,) if isinstance(value, str) else value
     words = ["("]
@@ -422,11 +425,11 @@ def _alternatives(value: Token, tokens: deque[Token]) -> tuple[str, ...]:
 
 
 def _key_values(node: SchemaNode, tokens: deque[Token]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The key values of each entry that the words name, and the words as typed.
+    """Yield (key values, words as typed) for each list entry that the words describe.
 
-    Keys ``choice-ident`` and ``choice-value`` hold a word and what follows it: in ``community add NAME`` the value is
-    empty and the name is the third key, in ``prefix-list-filter NAME orlonger`` nothing follows. Names of further keys
-    are typed where there are several (``loss-priority any protocol any``).
+    The keys ``choice-ident`` and ``choice-value`` hold a word and the next word. In ``community add NAME``,
+    ``choice-value`` is empty and the name is the third key. In ``prefix-list-filter NAME orlonger``, no value follows.
+    If a list has several further keys, their names are typed (``loss-priority any protocol any``).
     """
     values: list[Token] = []
     typed: list[str] = []

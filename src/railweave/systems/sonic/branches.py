@@ -25,7 +25,11 @@ def known(release: str) -> bool:
 
 
 def branch(release: str) -> str:
-    """Return the branch for which a release is rendered: its own, or for an unknown release the branch before it, or ``master`` if it is newer than all branches."""
+    """Return the branch for which a release is rendered.
+
+    This is the release's own branch. For an unknown release, it is the newest branch before the release, or ``master``
+    if the release is newer than all branches.
+    """
     number = release[:_BRANCH_DIGITS]
     if len(number) != _BRANCH_DIGITS or not number.isdecimal():
         return OLDEST

@@ -34,14 +34,14 @@ LISTED = (
 
 @dataclass(frozen=True)
 class _Table:
-    """The parts of a table that a patch may change: the operations, the fields, and where names in the path count."""
+    """The parts of a table that a patch may change: the operations, and the fields, as they appear in the path."""
 
     operations: frozenset[str]
     fields: frozenset[str]
     any_row: bool = False
-    """A field counts whatever row it is in; otherwise in rows whose name has a digit, which the tool leaves away."""
+    """True if the fields may change in any row. If False, only rows whose name contains a digit count, and the tool ignores the digits."""
     whole_rows: bool = False
-    """Rows, and the table, come and go freely."""
+    """True if whole rows, and the table itself, may be added and removed."""
 
 
 _REPLACE = frozenset({"replace"})
@@ -74,7 +74,7 @@ _TABLES: dict[str, dict[str, _Table]] = {
         "BUFFER_PROFILE": _Table(_REPLACE, _PROFILE, any_row=True, whole_rows=True),
     },
 }
-"""By the release from which on they hold; tables that are not named are free."""
+"""The restrictions of tables, by the release in which they were introduced. Tables without an entry are not restricted."""
 
 
 def refusal(operation: str, path: tuple[str, ...], fields: tuple[str, ...], release: str, sku: str) -> str:
@@ -251,7 +251,7 @@ def _operation(step: Step) -> Command:
 
 
 def _json(node: Node, depth: int) -> object:
-    """Return the value below a pointer of so many parts: rows of a table, fields of a row, or the value of a field."""
+    """Return the JSON value of a node: rows for a table (``depth`` 1), fields for a row (2), or the value of a field."""
     if depth == 1:
         return {child.name[0]: _json(child, 2) for child in node.children or ()}
     if depth == 2:

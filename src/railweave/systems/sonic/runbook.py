@@ -129,7 +129,7 @@ $ {{?dog}}show pfcwd stats
 
 
 def _needed(switch: runbook.Switch) -> list[str]:
-    """Return FRRouting's daemons that the switch needs."""
+    """Return the FRRouting daemons that must run on the switch."""
     more = {"bfdd": switch.bgp and switch.bgp.bfd, "isisd": switch.isis}
     return ["zebra", "bgpd", *(name for name, runs in more.items() if runs)]
 

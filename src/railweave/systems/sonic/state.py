@@ -77,17 +77,17 @@ ASKED = (
 
 
 def _fields(row: Value) -> Value:
-    """The fields of a key of a dump, which stand under ``value`` beside the type of the key, or by themselves."""
+    """Return the fields of a row in a database dump. They are under ``value`` next to the row's type, or directly in the row."""
     return row.get("value") if "value" in row.keys and row.get("value").keys else row
 
 
 def _under(answer: Value, prefix: str) -> dict[str, Value]:
-    """The rows of one table, by the rest of their key."""
+    """Return the rows of one table, by their key without the name of the table."""
     return {key[len(prefix) :]: _fields(row) for key, row in answer.entries() if key.startswith(prefix)}
 
 
 def _objects(names: Value, kind: str, counters: Value, prefix: str = "COUNTERS") -> list[tuple[str, Value]]:
-    """Return the counters of each named thing: names lead to object ids, and these to counters."""
+    """Return (name, counters) of each object. One table maps names to object ids, and another maps ids to counters."""
     ids = _fields(names.get(f"COUNTERS_{kind}_NAME_MAP")).entries()
     rows = dict(counters.entries())
     return [(name, _fields(rows[key])) for name, oid in ids if (key := f"{prefix}:{oid.text()}") in rows]
@@ -100,7 +100,7 @@ _PFC = re.compile(r"SAI_PORT_STAT_PFC_([0-7])_RX_PKTS")
 
 
 def _pfc(names: Value, counters: Value) -> dict[str, dict[int, PfcCounters]]:
-    """PFC frames by port and priority."""
+    """Return the PFC frames by port and priority."""
     made: dict[str, dict[int, PfcCounters]] = {}
     for port, row in _objects(names, "PORT", counters):
         for priority in sorted(int(match[1]) for key in row.keys if (match := _PFC.fullmatch(key))):
@@ -147,7 +147,7 @@ _POOL = Fields(Pool, "peak_bytes=SAI_BUFFER_POOL_STAT_WATERMARK_BYTES")
 
 
 def _pools(names: Value, watermarks: Value) -> dict[str, Pool] | None:
-    """The most that was used of each pool of the packet buffer."""
+    """Return the peak use of each pool of the packet buffer."""
     if "COUNTERS_BUFFER_POOL_NAME_MAP" not in names.keys:
         return None
     return {name: _POOL(row) for name, row in _objects(names, "BUFFER_POOL", watermarks, "USER_WATERMARKS")}
@@ -162,7 +162,7 @@ _WATCHDOG = Fields(
 
 
 def _watchdog(names: Value, counters: Value) -> dict[str, dict[int, Watchdog]]:
-    """The PFC watchdog by port and queue, of those queues that it watches."""
+    """Return the state of the PFC watchdog by port and queue, for the queues that it monitors."""
     made: dict[str, dict[int, Watchdog]] = {}
     for name, row in _objects(names, "QUEUE", counters):
         if (match := _NUMBERED.fullmatch(name)) and "PFC_WD_STATUS" in row.keys:
@@ -193,7 +193,7 @@ _FEC = Fields(
 def _interfaces(
     ports: Value, state: Value, names: Value, counters: Value, addresses: Value
 ) -> dict[str, InterfaceState]:
-    """Ports of ``PORT_TABLE`` with their counters and the kernel's addresses, and the kernel's other interfaces, such as those of VLANs."""
+    """Return the ports in ``PORT_TABLE`` with their counters and the kernel's addresses, and the kernel's other interfaces, such as VLANs."""
     counts, negotiated = dict(_objects(names, "PORT", counters)), _under(state, "PORT_TABLE|")
     made: dict[str, InterfaceState] = {}
     for name, row in _under(ports, "PORT_TABLE:").items():
@@ -211,7 +211,7 @@ def _interfaces(
 
 
 def _reading(sensor: Value) -> float | None:
-    """A number of a sensor; ``N/A`` is absent, and no light is minus infinity."""
+    """Return the value of a sensor. ``N/A`` gives None, and no light gives minus infinity."""
     text = sensor.lower()
     if text in {None, "n/a", "none"}:
         return None
@@ -220,17 +220,17 @@ def _reading(sensor: Value) -> float | None:
 
 _ASSEMBLY = "length cable assembly(m)"
 _LONGEST_M = 255
-"""Values that modules of SFF-8636 write for lengths that do not fit into a byte."""
+"""The length in metres that modules of SFF-8636 report if the real length does not fit into one byte."""
 
 
 def _cable(module: Value) -> float | None:
-    """The length of the cable that a module is part of; the lengths of other types of cable are how far light reaches."""
+    """Return the length of the cable to which a module is fixed, or None. For other types, the field is the reach, not a length."""
     length = _reading(module.get("cable_length")) if module.get("cable_type").lower() == _ASSEMBLY else None
     return length if length is not None and 0 < length < _LONGEST_M else None
 
 
 def _light(sensor: Value) -> tuple[Lane, ...]:
-    """The light of each lane of a module."""
+    """Return the light of each lane of a module."""
     numbers = {int(match[1]) for key in sensor.keys if (match := re.fullmatch(r"rx(\d{1,2})power", key))}
     return tuple(
         Lane(number, *(_reading(sensor.get(f"{way.format(number)}")) for way in ("tx{}power", "rx{}power", "tx{}bias")))
@@ -244,9 +244,9 @@ _LIMIT = Fields(Optic, "rx_low_dbm=rxpowerlowalarm:reading tx_low_dbm=txpowerlow
 
 
 def _optics(answer: Value, ports: Value) -> dict[str, Optic]:
-    """Optics by port, of ``TRANSCEIVER_INFO``, ``TRANSCEIVER_DOM_SENSOR`` and ``TRANSCEIVER_DOM_THRESHOLD``.
+    """Return the optics by port, from ``TRANSCEIVER_INFO``, ``TRANSCEIVER_DOM_SENSOR`` and ``TRANSCEIVER_DOM_THRESHOLD``.
 
-    Where any port has one, those of ``PORT_TABLE`` that are not in ``TRANSCEIVER_INFO`` have none.
+    If any port has an optic, then a port of ``PORT_TABLE`` that is not in ``TRANSCEIVER_INFO`` has none.
     """
     sensors, limits = _under(answer, "TRANSCEIVER_DOM_SENSOR|"), _under(answer, "TRANSCEIVER_DOM_THRESHOLD|")
     made: dict[str, Optic] = {}
@@ -279,13 +279,13 @@ def _identity(answers: Answers) -> Identity | None:
 
 
 def _alarms(health: Value) -> tuple[Alarm, ...]:
-    """That the system is not ready, where it says so."""
+    """Return an alarm for each part of the system that reports that it is not ready."""
     states = [(key, row.get("Status").text()) for key, row in _under(health, "").items()]
     return tuple(Alarm(None, f"{key}: {state}") for key, state in states if state not in {None, "UP"})
 
 
 def _filters(answer: Value) -> tuple[PacketFilter, ...]:
-    """The lists of ``ACL_TABLE`` and the ports that they are bound to; those of type ``CTRLPLANE`` filter what is for the switch itself."""
+    """Return the access lists in ``ACL_TABLE`` with their ports. Lists of type ``CTRLPLANE`` apply to packets for the switch itself."""
     filters: list[PacketFilter] = []
     for name, row in _under(answer, "ACL_TABLE|").items():
         ports = row.first("ports@", "ports")

@@ -30,7 +30,7 @@ ATOMIC = False
 FILES = {"configuration": TABLES, "configuration-frr": ROUTING}
 WHOLE = {TABLES: "config reload -y config_db.json"}
 _LONGEST_S = 3600
-"""Seconds that a way back may take: patches of port speeds have taken 40 minutes (sonic-net/sonic-buildimage issue 23945)."""
+"""The longest time in seconds that a rollback may take. Patches of port speeds have taken 40 minutes (sonic-net/sonic-buildimage issue 23945)."""
 
 _START = (
     "umask 077\n"
@@ -77,7 +77,11 @@ routed_back() {
 }
 """
 )
-"""``lines FILE [--dryrun]`` gives FRRouting lines, and prints those that it does not take; ``anew FILE COMMAND…`` starts it with the text of a file by a command, and leaves the disk as it was."""
+"""Shell functions for the scripts below.
+
+``lines FILE [--dryrun]`` enters FRRouting lines and prints those that FRRouting rejects. ``anew FILE COMMAND…`` starts
+FRRouting with the text of a file by a command, and does not change the file on disk.
+"""
 
 _REHEARSE = """if [ -s patch.json ]; then config apply-patch --dry-run "$folder/patch.json" || exit 1; fi
 if [ -s after.json ]; then sonic-cfggen -j "$folder/after.json" --print-data > /dev/null || exit 1; fi
@@ -147,7 +151,10 @@ async def _put_script(session: Session, label: str, name: str, text: str) -> Non
 
 
 async def _done(session: Session, label: str, name: str, text: str, seconds: int) -> None:
-    """Run a script on the switch by itself, and wait for its end. Raises ``RefusedError`` with what it printed where it fails, or takes longer."""
+    """Run a script in the background on the switch, and wait until it ends.
+
+    Raises ``RefusedError`` with its output if it fails or does not end in time.
+    """
     await _put_script(session, label, name, text)
     await _script(session, _BEGIN, label, name)
     waited = 0
@@ -158,7 +165,7 @@ async def _done(session: Session, label: str, name: str, text: str, seconds: int
 
 
 async def _given(session: Session, given: Given) -> None:
-    """Put the change on the switch: a patch or whole tables, and lines of FRRouting with those that undo them."""
+    """Copy the change to the switch: a patch or whole tables, FRRouting lines, and the lines that undo them."""
     tables, routing = given.commands.get(TABLES, ()), given.commands.get(ROUTING, ())
     if any(isinstance(table, str) for table in tables):
         await put(session, _START, given.label, "after.json", given.target[TABLES])
@@ -181,7 +188,7 @@ def _file(text: str) -> str:
 
 
 def _between(old: str, new: str) -> str:
-    """The lines of FRRouting that lead from one text to another."""
+    """Return the FRRouting lines that change the text ``old`` into ``new``."""
     from railweave.systems.sonic.read import parsed
 
     return _lines(compare(parsed(ROUTING, old), parsed(ROUTING, new)).commands)
@@ -193,7 +200,7 @@ def _mode(text: str) -> str:
 
 
 def _must_last(given: Given) -> None:
-    """Raise ``RefusedError`` where FRRouting does not start with ``frr.conf`` (sonic-buildimage, ``dockers/docker-fpm-frr/docker_init.sh``)."""
+    """Raise ``RefusedError`` if FRRouting does not start with ``frr.conf`` (sonic-buildimage, ``dockers/docker-fpm-frr/docker_init.sh``)."""
     for text in (given.before[TABLES], given.target.get(TABLES, given.before[TABLES])):
         if (mode := _mode(text)) != "split-unified":
             raise RefusedError(

@@ -210,9 +210,9 @@ def _validate_one(models: SonicModels, device: str, text: str) -> list[Finding]:
 
 
 def _line(text: str, *words: str) -> int:
-    """The first line, 1-based, that has the last word after lines that have those before it; 0 where there is none.
+    """Return the number of the first line that contains the last word, after lines that contain the words before it. 0 if there is none.
 
-    A word is a value, or a key or a part of one.
+    A word is a value, a key or a part of a key.
     """
     wanted = [re.compile(rf'["|]{re.escape(word)}["|]') for word in words]
     for number, line in enumerate(text.splitlines(), 1):
@@ -290,7 +290,7 @@ class Conversion:
 
 
 def _value(leaf: Any, text: str) -> object:  # noqa: ANN401 - libyang has no types
-    """A value as the JSON of models has it: numbers and truth values where the type has such, else text."""
+    """Return a value in the JSON form of the models: a number or a truth value if the type has such values, or else text."""
     kind = leaf.type()
     union = kind.basename() == "union"
     kinds = {str(kind_type.basename()) for kind_type in (kind.union_types() if union else [kind])}

@@ -100,7 +100,7 @@ GRAMMAR: dict[str, list[Command]] = {
 
 
 def _add(table: Statements[Any], mode: str) -> None:
-    """Add the statements of a table to a mode, and those below them to modes that are called as their headers."""
+    """Add the statements of a table to a mode. Statements below a header are added to a mode with the name of that header."""
     known = GRAMMAR.setdefault(mode, [])
     for row, form, inner in table.commands():
         command = next((command for command in known if command.form == form.text), None)
@@ -133,7 +133,7 @@ _NOT_READ = {
     "ars port-profile": [Command("load-future-weight <1-16>", "ansible sonic_ars")],
     "ars object": [Command("mode <fixed|flowlet-random|packet-random>", "ansible sonic_ars (options)")],
 }
-"""Commands of modes that tables open, which no row has: they are not read."""
+"""Commands that tables have no row for, by the mode in which they are entered. The reader does not understand them."""
 for _mode, _commands in _NOT_READ.items():
     GRAMMAR[_mode] += _commands
 

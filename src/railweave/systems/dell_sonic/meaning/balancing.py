@@ -98,14 +98,17 @@ def balancing_config_of(balancing: Balancing) -> BalancingConfig:
 
 
 def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Collection[str]) -> Balancing:
-    """Return load balancing without the objects and port profiles that no route-map or port names, unless none of them is named."""
+    """Return load balancing with only the objects and port profiles that a route-map or port names.
+
+    If none of the objects (or port profiles) is named, all of them are kept.
+    """
     named = {name: ars for name, ars in balancing.objects.items() if name in objects}
     at_ports = {name: profile for name, profile in balancing.port_profiles.items() if name in profiles}
     return replace(balancing, objects=named or balancing.objects, port_profiles=at_ports or balancing.port_profiles)
 
 
 def unheld_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
-    """Yield the lines of objects and port profiles that the configuration cannot represent, because others have different values."""
+    """Yield the lines of objects and port profiles that the configuration cannot represent, because another object has a different value."""
     objects, profiles = balancing.objects.values(), balancing.port_profiles.values()
     counted = ArsObject(*(_last((getattr(ars, name) for ars in objects), None) for name in ("mode", "idle", "flows")))
     past_weight = _last((profile.past_weight for profile in profiles), None)
@@ -117,7 +120,7 @@ def unheld_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Se
 
 
 def _last(values: Iterable[T | None], usual: T) -> T:
-    """Return the last value that is given, or the usual one if none is."""
+    """Return the last value that is not None, or ``usual`` if all are None."""
     given = [value for value in values if value is not None]
     return given[-1] if given else usual
 

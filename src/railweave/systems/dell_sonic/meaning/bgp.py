@@ -82,7 +82,7 @@ def _peer(router: FrrRouter, peer: FrrPeer) -> Peer:
 
 
 def as_on_frr(router: Router) -> FrrRouter:
-    """Return an instance in FRR's form: its peers by name, and the peers of each family in the family."""
+    """Return an instance in FRR's form: peers by name, and for each address family the settings of its peers."""
     peers = [
         replace(
             peer,

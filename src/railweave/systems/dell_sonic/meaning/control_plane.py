@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 NAMES: dict[Family, str] = {"ipv4": "control-plane-v4", "ipv6": "control-plane-v6"}
 SSH, NETCONF, BGP, SNMP = 22, 830, 179, 161
 NO_MORE, THE_REST = Entry("deny", every=True), Entry("permit", every=True)
-"""The last entry of a list for the switch (``NO_MORE``) and of a list of gateways (``THE_REST``), for all packets that no other entry matches."""
+"""The last entry of a list for the switch (``NO_MORE``) and of a list of gateways (``THE_REST``).
+
+They match all packets that no earlier entry matches.
+"""
 
 Key = tuple["Family", str]
 """The key of an access list: (family, name)."""
@@ -107,14 +110,17 @@ def protected(
 
 
 def _ordered(entries: Iterable[Entry]) -> list[Entry]:
-    """Return entries by number, and without it, up to one for all packets that others are behind. Of several with one number, the last counts."""
+    """Return entries in the order of their numbers, without the numbers. Of several entries with one number, the last is kept.
+
+    Entries behind one that matches every packet are left out, and so is that entry.
+    """
     latest = {entry.number: entry for entry in entries}
     ordered = [replace(latest[number], number=0) for number in sorted(latest)]
     return ordered[: next((place for place, entry in enumerate(ordered[:-1]) if entry.every), None)]
 
 
 def _filters(sections: Iterable[Section], open_lists: Collection[Key], links: Collection[str]) -> Iterator[Section]:
-    """Yield uses of lists at links, and of lists that are not ``open_lists``: they may drop what the switch forwards."""
+    """Yield the lines that apply access lists which may drop forwarded packets: every list on a link, and elsewhere lists that are not in ``open_lists``."""
     for line in select(sections, "interface <name...>", "ip|ipv6 access-group <list> *"):
         key = FAMILY.read(line.line.split()[0]), line["list"]
         name = interface(line["name"])
@@ -186,7 +192,7 @@ def _server_rules(
 def _matched(
     entries: Sequence[Entry], wanted: Iterable[Rule], entries_of: Callable[[Rule], list[Entry]]
 ) -> tuple[list[Rule], list[Entry]]:
-    """Return the rules whose entries are in the list, in order, and the entries that no rule has."""
+    """Return (the rules whose entries are in the list, in order; the entries that belong to no rule)."""
     places: dict[Entry, list[int]] = {}
     for place, entry in enumerate(entries):
         places.setdefault(entry, []).append(place)
@@ -205,12 +211,12 @@ def _matched(
 
 
 def _title(entry: Entry) -> str:
-    """Return the words of an entry, by which a rule of its own is called."""
+    """Return the words of an entry, which name the rule that is made of it."""
     return entry.section.line.split(maxsplit=2)[2] if entry.section else ""
 
 
 def _rule(name: str, family: Family, entry: Entry) -> ControlRule:
-    """Return an entry as a rule by itself."""
+    """Return a rule that consists of one entry."""
     return ControlRule(
         name=name,
         plane="network",

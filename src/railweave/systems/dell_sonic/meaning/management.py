@@ -66,7 +66,10 @@ def _login(limits: Limits | None) -> Login | None:
 
 
 def _edge_ports(ports: Iterable[Lines]) -> EdgePorts | None:
-    """Return limits of floods as a percentage of the port's speed, the odd one of several, and whether bridges are shut out."""
+    """Return the protection of server ports: the guard against bridges, and the limit of floods as a percentage of the port's speed.
+
+    If ports have different limits, the least frequent one is returned, so that a deviating port stays visible.
+    """
     every = list(ports)
     guarded = any(port.guarded for port in every)
     limited = [(port, limit) for port in every for limit in port.floods.values() if port.speed]

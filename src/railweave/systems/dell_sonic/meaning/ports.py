@@ -116,7 +116,10 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, names:
 
 
 def _gateway(config: DeviceConfig, gateway: Gateway, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return what an interface has as a gateway: its list only where something is dropped there."""
+    """Return the fields of an interface that are set because it is a gateway.
+
+    ``filters`` names an access list only for families in which packets are dropped.
+    """
     dropped = {rule.family for rule in (config.protection.server_ports if config.protection else ())}
     return {
         "vrf": names[gateway.vrf] if gateway.vrf else "",
@@ -128,7 +131,7 @@ def _gateway(config: DeviceConfig, gateway: Gateway, names: Mapping[str, str]) -
 
 
 def _external(port: Interface, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a port to an external router, or the sub-interface of its tag, has: the tenant's VRF, and addresses."""
+    """Return the fields of a port to an external router, or of its tagged sub-interface: the tenant's VRF, and the addresses."""
     return {"vrf": names[port.vrf] if port.vrf else "", "unicast": _plain(port.addresses)}
 
 
@@ -154,7 +157,7 @@ def _advertised(gateway: Gateway) -> Advertised | None:
 
 
 def _tunnels(config: DeviceConfig, names: Mapping[str, str]) -> dict[str, Tunnel]:
-    """Return the tunnel between leaves: a VLAN and a VRF for each VNI of a tenant, a VLAN for each of a layer-2 network."""
+    """Return the tunnel between leaves: for each tenant's VNI a VLAN and a VRF, and for each VNI of a layer-2 network a VLAN."""
     if config.overlay is None or not config.vrfs or not config.overlay.endpoints:
         return {}
     vlans = {transit_vlan(config, vrf.name): vrf.vni for vrf in config.vrfs}

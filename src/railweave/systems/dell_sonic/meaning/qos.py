@@ -126,7 +126,7 @@ def _model(config: DeviceConfig, qos: QosConfig) -> SwitchModel | None:
 
 
 def _pool(config: DeviceConfig, qos: QosConfig) -> int | None:
-    """Return the headroom of the pool. The rest of it is as ``buffer init lossless`` makes it."""
+    """Return the bytes of headroom in the buffer pool. ``buffer init lossless`` sets the other values of the pool."""
     model = _model(config, qos)
     if model is None:
         return None
@@ -135,7 +135,7 @@ def _pool(config: DeviceConfig, qos: QosConfig) -> int | None:
 
 
 def _sizes(config: DeviceConfig, qos: QosConfig) -> dict[str, BufferProfile]:
-    """Return the profile of each speed and cable length."""
+    """Return the buffer profile of each speed and cable length, by its name."""
     model = _model(config, qos)
     if model is None:
         return {}
@@ -215,10 +215,10 @@ def qos_config_of(
 def _bound(
     qos: Qos, ports: Sequence[Interface], at_ports: Sequence[PortQos], marked: Mapping[int, Marking]
 ) -> tuple[str, ...]:
-    """Return the ports that have everything which the ports have between them, and have it as the device does.
+    """Return the ports whose maps, scheduler and marking are complete and equal to those of the device.
 
-    No port has an object that is not defined.
-    ``marked`` are the levels by queue that ports have between them.
+    A port that names an undefined object is left out. ``marked`` holds the marking of each queue, merged over all
+    ports.
     """
     kinds = {kind for port in at_ports for kind in port.maps}
     scheduled = any(port.scheduler for port in at_ports)
@@ -235,13 +235,16 @@ def _bound(
 
 
 def _is_map(qos: Qos, kind: str, name: str, targets: Mapping[int, int]) -> bool:
-    """Return whether a map is as the device has it. A kind of which no map is defined is as the system has it."""
+    """Return whether the map ``name`` is defined and has these targets.
+
+    If no map of the kind is defined, return True: the system's default map applies.
+    """
     maps = qos.maps.get(kind, {})
     return not maps or (name in maps and maps[name].targets == targets)
 
 
 def _targets(qos: Qos, at_ports: Iterable[PortQos], kind: str) -> dict[int, int]:
-    """Return the map of a kind that the ports have."""
+    """Return the targets of the map of a kind that ports use."""
     names = (port.maps.get(kind) for port in at_ports)
     return qos.targets(kind, (name for name in names if name is not None))
 
@@ -271,13 +274,13 @@ def _names(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, str]:
 
 
 def _policy(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, Queue]:
-    """Return the queues of the scheduler policy that ports have; of the first policy if they have none."""
+    """Return the queues of the scheduler policy that ports use, or else of the first policy."""
     used = [port.scheduler for port in at_ports if port.scheduler in qos.schedulers]
     return next((qos.schedulers[name].queues for name in (*used, *qos.schedulers)), dict[int, Queue]())
 
 
 def _lossless(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, int]:
-    """Return the queues of lossless classes by PFC priority: those with a priority group of their own, and those that ports pause."""
+    """Return the queues of lossless classes, by PFC priority: those with a priority group of their own, and those that ports pause."""
     groups = _targets(qos, at_ports, "tc-pg")
     queues = _targets(qos, at_ports, "pfc-priority-queue")
     classes = _targets(qos, at_ports, "tc-queue")
@@ -317,7 +320,7 @@ def _marking(wred: Wred) -> Marking | None:
 
 
 def _marked(qos: Qos, port: PortQos) -> dict[int, Marking]:
-    """Return the levels of a port's queues. A policy that is not defined has none."""
+    """Return the marking of a port's queues. A queue whose policy is not defined is left out."""
     levels = {queue: _marking(qos.marking.get(use.policy, Wred())) for queue, use in port.marking.items()}
     return {queue: marking for queue, marking in levels.items() if marking is not None}
 
@@ -337,7 +340,7 @@ def _headroom(qos: Qos, model: SwitchModel) -> int:
 
 
 def _threshold(qos: Qos) -> int:
-    """Return the power of two of the lossless groups' threshold; of several, the odd one."""
+    """Return the exponent (base 2) of the threshold of lossless groups. If profiles differ, return the least frequent value."""
     alphas = [profile.alpha for profile in qos.profiles.values()]
     return min(alphas, key=alphas.count, default=0)
 
@@ -345,7 +348,7 @@ def _threshold(qos: Qos) -> int:
 def _profiles(
     qos: Qos, lines: Mapping[str, Lines], ports: Sequence[Interface], model: SwitchModel
 ) -> tuple[PfcProfile, ...]:
-    """Return PFC by cable length and MRU, which are in the names of profiles."""
+    """Return the PFC profiles. The cable length and the MRU are taken from the names of the buffer profiles."""
     needs: dict[tuple[int, int, int], list[str]] = {}
     rooms: dict[tuple[int, int, int], list[int]] = {}
     every = [port.mtu for port in ports]
@@ -364,7 +367,7 @@ def _profiles(
 
 
 def _mru(profile: BufferProfile, length: int, port: Interface, mtus: Sequence[int], model: SwitchModel) -> int:
-    """Return the MRU of a port's profile if its name has none: the most usual MTU of ports that fits the sizes of the profile."""
+    """Return the MRU of a port whose buffer profile has no MRU in its name: the most frequent MTU that fits the profile's sizes."""
     speed = port.speed_gbps
     fits = (
         mtu
@@ -377,7 +380,10 @@ def _mru(profile: BufferProfile, length: int, port: Interface, mtus: Sequence[in
 
 
 def _watchdog(qos: Qos, at_ports: Sequence[PortQos]) -> Watchdog | None:
-    """Return the watchdog of the ports that pause; of several values the odd one. None if one of these ports has none."""
+    """Return the watchdog of the ports that pause, or None if one of these ports has none.
+
+    If ports differ, the least frequent values are returned.
+    """
     paused = [port for port in at_ports if port.pauses]
     if not paused or any(not port.is_watched for port in paused):
         return None if paused else Watchdog()
@@ -417,9 +423,9 @@ _PLAIN = ("buffer ", "priority-flow-control ", "ip load-share hash ")
 
 
 def _unheld_entries(qos: Qos, lines: Mapping[str, Lines], config: DeviceConfig, expected: Qos) -> Iterator[Section]:
-    """Yield entries of maps. An entry holds if the same packets have the same queue, group or priority in the configuration.
+    """Yield the map entries that the configuration does not represent: their packets have a different queue, group or priority there.
 
-    A traffic class can have another number in the text. It is the number of its queue in the configuration.
+    A traffic class can have a different number in the text. In the configuration, it has the number of its queue.
     """
     at_ports = [lines[port.name].qos for port in config.interfaces]
     queues, classes = _targets(qos, at_ports, "tc-queue"), {*_targets(qos, at_ports, "dscp-tc").values()}

@@ -62,12 +62,12 @@ def spelled(taking: SectionReader) -> list[Section]:
 
 
 def _spelled(name: str) -> str:
-    """``Vlan 10``, as statements have it; names of ports are one word."""
+    """Return an interface name as statements spell it: ``Vlan 10`` in two words, ports in one."""
     return re.sub(r"(?<=^Vlan)|(?<=^Loopback)|(?<=^Management)", " ", name)
 
 
 def _names(words: str) -> Iterator[str]:
-    """The interfaces that a header is of."""
+    """Yield the names of the interfaces in a header, which may be a range."""
     if not words.startswith("range "):
         name = interface(words)
         if name:
@@ -80,7 +80,7 @@ def _names(words: str) -> Iterator[str]:
 
 
 def _range(kind: str, part: str) -> Iterator[str]:
-    """``Eth 1/1-1/4`` as four names."""
+    """Yield the names of a range: ``Eth 1/1-1/4`` gives four names."""
     first, dash, last = part.partition("-")
     last = re.sub(r"^[A-Za-z]+", "", last) if dash else first
     stem, slash, low = first.rpartition("/")
@@ -117,17 +117,17 @@ _TOP = re.compile(
     r"|spanning-tree (mode|enable|vlan|priority|hello)|errdisable|priority-flow-control watchdog (polling|counter)|mac address|roce|port-group"
     r"|authentication|no (lldp|ip |spanning)|crypto|banner|telemetry|rest-server|switch-profile)"
 )
-"""Words at the top, which end a section whose lines are not indented."""
+"""A pattern of top-level lines that end a section whose lines are not indented."""
 
 _HEADER = re.compile(r"interface |router |route-map \S+ (permit|deny) \d+$")
-"""Words at the top, however far they are indented."""
+"""A pattern of section headers that are at the top level even if they are indented."""
 
 _PROMPT = re.compile(r"[\w.-]+(?:@[\w.-]+)?\((?:conf|config)[^)]*\)# ?|\(conf\w*\)[#$] ?")
 _LEAVES = re.compile(
     r"(end|(?:do )?show .*|conf|config|configure|configure terminal|conf t|sonic-cli|write memory|write mem"
     r"|copy running-config\S* startup-config\S*|[\w.@:~-]+[#$] ?(.*))$"
 )
-"""Words that are typed beside the configuration: they leave every section."""
+"""A pattern of commands that are not configuration, such as ``show``. Such a line ends all open sections."""
 
 MOST_LEVELS = 32
 """The largest depth of sections. Deeper sections are treated as lines of the section above; no real configuration is so deep."""
@@ -135,7 +135,12 @@ MOST_LEVELS = 32
 
 @dataclass(slots=True)
 class _Open:
-    """A section that may go on: its column, its kind (empty: a plain line), and whether ``!`` stood below it."""
+    """A section that may get more lines.
+
+    - ``column``: the column of its header.
+    - ``kind``: the kind of the section; empty for a plain line.
+    - ``parted``: True if a line ``!`` follows the header or a line of the section.
+    """
 
     column: int
     section: Section
@@ -172,7 +177,7 @@ def sections(text: str) -> list[Section]:
 
 
 def _close(open_: list[_Open], column: int) -> None:
-    """Close what ``exit`` closes: it is a section, also where nothing is in it."""
+    """Close the section to which an ``exit`` in this column belongs. A section without lines counts too."""
     here = [opened for opened in open_ if opened.column == column]
     known = [opened for opened in open_ if opened.kind]
     ends = next((opened for opened in reversed(here) if opened.kind or opened.section.body is not None), None)
@@ -209,14 +214,14 @@ def _add(top: Section, open_: list[_Open], made: Section, column: int) -> None:
 
 
 def _kind(line: str) -> tuple[str, tuple[str, ...]]:
-    """Return the kind of section that a line opens, and the kinds in which that section is; an empty kind if it opens none."""
+    """Return (the kind of section that a line opens, the kinds of sections that may contain it). The kind is empty if the line opens no section."""
     if _OPENS.match(line) is None:
         return "", ()
     return next(((kind, inside) for kind, begins, inside in _SECTIONS if begins.match(line)), ("", ()))
 
 
 def _is_setting(open_: list[_Open], line: str, column: int) -> bool:
-    """Return whether a line that could open a section is a setting of the neighbor or peer-group in whose column it is."""
+    """Return whether a line that could open a section is instead a setting of the neighbor or peer-group in the same column."""
     if line != "bfd" and not line.startswith("peer-group "):
         return False
     last = next((opened for opened in reversed(open_) if opened.kind and not opened.indented), None)
@@ -226,7 +231,7 @@ def _is_setting(open_: list[_Open], line: str, column: int) -> bool:
 
 
 def _flat(open_: list[_Open], line: str, inside: tuple[str, ...], *, opens: bool) -> _Open | None:
-    """Return the section of a line whose header is in the same column; None if there is no such section."""
+    """Return the section to which a line belongs if the section's header is in the same column, or None."""
     headers = [opened for opened in open_ if opened.kind and not opened.indented]
     last = headers[-1] if headers else None
     if last is None:
@@ -240,7 +245,7 @@ def _flat(open_: list[_Open], line: str, inside: tuple[str, ...], *, opens: bool
 
 _SECTIONS = tuple((kind, re.compile(begins), inside) for kind, begins, inside in SECTIONS)
 _OPENS = re.compile("|".join(f"(?:{begins})" for _, begins, _ in SECTIONS))
-"""Any header: most lines are none, and one search shows this."""
+"""A pattern of any header. Most lines are no headers, which one search with this pattern shows."""
 
 
 NOS = "dell_sonic"
@@ -283,11 +288,11 @@ def _count(some: Sequence[Section]) -> int:
 
 
 _NAMED = {"interface": 1, "hostname": 1, "route-map": 1, "username": 1, "bfd": 1}
-"""First words of lines at the top after which names come."""
+"""The number of words that name the part of the configuration, by the first word of a top-level line. The default is 2."""
 
 
 def _named(lines: Sequence[tuple[Section, str, Known]]) -> Iterator[tuple[Section, str, Known, str]]:
-    """Lines with the part of the configuration that they belong to: the first words of the line at the top."""
+    """Yield lines with the part of the configuration to which they belong: the first words of their top-level line."""
     for section, path, known in lines:
         words = path.partition(" / ")[0].split()
         yield section, path, known, " ".join(words[: _NAMED.get(words[0], 2)])
@@ -348,14 +353,14 @@ def _config(taking: SectionReader) -> DeviceConfig:
 
 
 def _give_back_shut(taking: SectionReader, transit: set[int]) -> None:
-    """Give back what shuts a VRF's VNI."""
+    """Mark statements as not understood that shut the VLAN of a VRF's VNI."""
     for line in select(taking.sections, "interface Vlan <vlan>", "shutdown"):
         if line["vlan"].isdecimal() and int(line["vlan"]) in transit:
             taking.leave(line)
 
 
 def _interfaces(lines: Mapping[str, Lines], routing: Routing) -> tuple[Interface, ...]:
-    """The ports, by number. Where some pause, a port without PFC is one that does not."""
+    """Return the ports in the order of their numbers. If any port has PFC settings, a port without them does not pause."""
     cages = [port for name, port in lines.items() if devices.is_port(name)]
     of_vrf = {vrf: tenant.ports() for vrf, tenant in routing.sessions.items()}
     outside = {name for vrf, names in of_vrf.items() if vrf for name in names}
@@ -376,7 +381,7 @@ def _interfaces(lines: Mapping[str, Lines], routing: Routing) -> tuple[Interface
 def _shared(
     lines: Mapping[str, Lines], interfaces: Sequence[Interface], routing: Routing, balancing: Balancing
 ) -> bool:
-    """Return whether every link of the fabric, and every route that is taken by a route-map, is shared adaptively by what is defined."""
+    """Return whether traffic is shared adaptively on every link of the fabric, and for every route that a route-map accepts."""
     profiles = {name for name, profile in balancing.port_profiles.items() if profile.enabled}
     links = [lines[port.name].qos.ars in profiles for port in interfaces if port.kind == "fabric"]
     families = routing.default.here.unicast.values() if routing.default else ()

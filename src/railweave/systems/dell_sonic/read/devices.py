@@ -177,7 +177,7 @@ def _gateway(lines: Lines, vlan: int | None, shared: Shared) -> Gateway:
 
 
 def _times(lines: Lines) -> bool:
-    """Return whether the interface has timers or flags of router advertisements."""
+    """Return whether the interface sets timers or flags of router advertisements."""
     return lines.advertised is not None and replace(lines.advertised, sends=False, prefixes=()) != Advertised()
 
 

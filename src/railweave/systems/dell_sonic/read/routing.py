@@ -122,7 +122,7 @@ def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:
 
 
 def _target(evpn: Evpn) -> str:
-    """The route target of a VNI; what stands for a VNI that takes other routes than it sends."""
+    """Return the route target of a VNI. If its import and export targets differ, return a text with both, which no design has."""
     if evpn.imports != evpn.exports:
         return f"target:{'+'.join(evpn.imports)}/{'+'.join(evpn.exports)}"
     return f"target:{evpn.imports[0]}" if evpn.imports else ""

@@ -74,7 +74,7 @@ HOPS = 2
 
 
 def _source(text: str) -> str:
-    """Read an address, or the name of an interface in its one spelling."""
+    """Read an address, or the name of an interface in its canonical spelling."""
     return interface(text) or text
 
 

@@ -218,7 +218,7 @@ SHUT = line("shutdown", "guide", sets={"shut": True}, disrupts=effects.SHUT)
 
 
 def _is_whole(port: Lines) -> bool:
-    """Return whether it is a port, not a part of it that is tagged."""
+    """Return whether a name is that of a whole port, and not of a tagged sub-interface."""
     return "." not in port.name
 
 

@@ -22,7 +22,7 @@ SECRET = Codec(r"\S+", lambda text: reference(words.unquoted(text)), "<{}>".form
 
 
 def _asn(text: str) -> int:
-    """Read an AS number in either notation (RFC 5396); 0 is any but the own one."""
+    """Read an AS number in either notation (RFC 5396). 0 means any AS number except the device's."""
     if text in {"external", "internal"}:
         return 0
     high, dot, low = text.partition(".")

@@ -147,7 +147,7 @@ def _telemetry(wanted: Management) -> dict[str, Any]:
 
 
 def _security(config: DeviceConfig) -> dict[str, Any]:
-    """``management security``: keys of TCP-AO, and the certificate of gNMI."""
+    """Return ``management security``: the TCP-AO keys, and the certificate of gNMI."""
     settings: dict[str, Any] = {}
     if profiles := key_profiles(config):
         settings["shared_secret_profiles"] = profiles

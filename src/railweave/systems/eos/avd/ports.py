@@ -120,7 +120,10 @@ def tunnel_source(config: DeviceConfig) -> str | None:
 
 
 def _addresses(config: DeviceConfig) -> dict[str, list[Prefix]]:
-    """Addresses with their lengths, by loopback: tunnels share that of the router where they share its address."""
+    """Return the prefixes of the loopback interfaces, by name.
+
+    Tunnels have a loopback of their own only if their addresses differ from the router's.
+    """
     router = [config.loopback]
     tunnels: list[Prefix] = []
     if config.overlay is not None:
@@ -137,7 +140,7 @@ def _server(server: LoginServer) -> dict[str, Any]:
 
 
 def _with_port(kind: str, server: LoginServer) -> str:
-    """A server's line where it listens on another port than the protocol's own, for which the schema has no word."""
+    """Return the line of a login server with a non-default port, which the schema cannot express."""
     port = f"port {server.port}" if kind == "tacacs" else f"auth-port {server.port}"
     key = f"timeout {server.timeout} key 0 {names.secret(server.key)}"
     return f"{kind}-server host {server.host} vrf {names.MANAGEMENT_VRF} {port} {key}"
@@ -314,7 +317,7 @@ def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:
 
 
 def _listed(numbers: list[int]) -> str:
-    """Numbers in order as EOS shows them: those that follow one another as a range."""
+    """Return numbers in order, as EOS shows them: consecutive numbers are joined to a range."""
     text = ""
     for at, number in enumerate(numbers):
         before, after = number - 1 in numbers, number + 1 in numbers
@@ -350,7 +353,7 @@ def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
 
 
 def _unknown_to_schema(gateway: Gateway, timers: RouterAdvertisements) -> list[str]:
-    """Router advertisements, as far as the schema has no word for them."""
+    """Return the lines of router advertisements that the schema cannot express."""
     lines = [
         f"ipv6 nd ra interval {timers.max_interval} {timers.min_interval}",
         f"ipv6 nd ra lifetime {timers.router_lifetime}",
@@ -370,6 +373,6 @@ def _unknown_to_schema(gateway: Gateway, timers: RouterAdvertisements) -> list[s
 
 
 def _speed(port: Interface) -> str:
-    """The speed with its lanes; a module of 100G or 200G in a larger port runs on four of them."""
+    """Return a speed with the number of lanes. A module of 100G or 200G in a port with more lanes uses four of them."""
     lanes = min(4, port.lanes) if port.speed_gbps in {100, 200} else port.lanes
     return f"{port.speed_gbps}g-{lanes}"

@@ -138,7 +138,7 @@ def service_profiles(config: DeviceConfig) -> dict[str, str]:
 
 
 def _priorities(settings: QosConfig) -> list[int]:
-    """The PFC priorities of lossless classes."""
+    """Return the PFC priorities of lossless classes."""
     return sorted(
         traffic_class.pfc_priority
         for traffic_class in settings.classes.values()
@@ -147,7 +147,7 @@ def _priorities(settings: QosConfig) -> list[int]:
 
 
 def _classified(settings: QosConfig) -> list[str]:
-    """Each of the 64 DSCPs in a traffic class: what no class names is in the default one."""
+    """Return the lines that assign all 64 DSCPs to traffic classes. A DSCP that no class lists is in the default class."""
     rest = settings.classes.get(settings.default_class)
     owner = dict.fromkeys(range(64), rest.queue) if rest else dict[int, int]()
     for traffic_class in settings.classes.values():
@@ -159,7 +159,7 @@ def _classified(settings: QosConfig) -> list[str]:
 
 
 def _mapped(settings: QosConfig) -> list[str]:
-    """Traffic classes to queues, but for class 7, whose queue is fixed; and to the DSCP of the class, if it has one."""
+    """Return the lines that map traffic classes to queues (except 7, whose queue is fixed) and to the DSCPs of their classes."""
     lines: dict[int, list[str]] = {}
     for traffic_class in settings.classes.values():
         to = [] if traffic_class.queue == 7 else [f"{traffic_class.queue} to tx-queue {traffic_class.queue}"]
@@ -212,7 +212,7 @@ def _queue(traffic_class: TrafficClass, marking: Marking | None) -> dict[str, An
 
 
 def _buffers(config: DeviceConfig, settings: QosConfig) -> dict[str, Any]:
-    """Thresholds, and headroom out of the model's packet buffer: one size for all ports, as the neediest has it."""
+    """Return thresholds and headroom. All ports have the same headroom: that of the port with the greatest need."""
     queues = [
         {"id": traffic_class.queue, "threshold": _alpha(traffic_class.dynamic_threshold)}
         for traffic_class in sorted(settings.classes.values(), key=lambda entry: entry.queue)
@@ -235,7 +235,7 @@ def _buffers(config: DeviceConfig, settings: QosConfig) -> dict[str, Any]:
 
 
 def _alpha(index: int | None) -> str:
-    """A dynamic threshold, index 0 to 10, as a fraction of what is free: 1/128 to 8; 1 where there is none."""
+    """Return alpha of a dynamic threshold as a fraction: 1/128 to 8 for the indexes 0 to 10, and 1 for None."""
     return "1" if index is None else str(Fraction(2) ** (min(max(index, LEAST_ALPHA), MOST_ALPHA) - 7))
 
 

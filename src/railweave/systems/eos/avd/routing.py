@@ -70,7 +70,7 @@ def _prefix_lists(bgp: model.Bgp, *, six: bool) -> list[dict[str, Any]]:
 
 
 def _peer_filters(bgp: model.Bgp) -> list[dict[str, Any]]:
-    """AS numbers that discovered neighbors may have."""
+    """Return the peer filters: the AS numbers that discovered neighbors may have."""
     filters: list[dict[str, Any]] = []
     for name, ranges in bgp.as_lists.items():
         numbers = [str(low) if low == high else f"{low}-{high}" for low, high in ranges]
@@ -154,7 +154,7 @@ def external_sessions(vrf: model.Vrf) -> dict[str, Any]:
 
 
 def _family(peer: model.ExternalPeer) -> str:
-    """The family of the link to the router."""
+    """Return the address family of the link to an external router."""
     return peer.session.local_address.family
 
 
@@ -306,7 +306,7 @@ def tunnels(config: model.DeviceConfig, overlay: model.OverlayConfig) -> dict[st
 
 
 def _target(value: str) -> str:
-    """A route target ``target:A:B`` as EOS has it: ``A:B``."""
+    """Return the route target ``target:A:B`` in EOS's form, ``A:B``."""
     return value.rpartition("target:")[2]
 
 
@@ -407,7 +407,7 @@ def _router_bgp(config: model.DeviceConfig, bgp: model.Bgp) -> dict[str, Any]:
 
 
 def _active(group: model.BgpGroup, family: str) -> dict[str, Any]:
-    """A group in an address family. IPv4 has IPv6 next hops where no session has an IPv4 address (RFC 8950)."""
+    """Return the activation of a group in an address family. IPv4 routes have IPv6 next hops if no session has an IPv4 address (RFC 8950)."""
     keys: dict[str, Any] = {"name": group.name, "activate": True}
     numbered = any(session.peer_address and session.peer_address.family == "ipv4" for session in group.sessions)
     if family == "ipv4" and not numbered:

@@ -90,7 +90,7 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Peer]:
 
 
 def _kept(peer: Peer, bgp: Bgp, bfd: Bfd | None) -> Peer:
-    """Return a group with its BFD timers and its key: in the clear, or in a profile."""
+    """Return a group with its BFD timers and its key. A TCP MD5 key is in the group itself; a TCP-AO key is in a profile."""
     peer, key = replace(peer, bfd=bfd is not None, timers=bfd), bgp.authentication
     if key is None or key.algorithm == "md5":
         return replace(peer, password=key.key if key else None)

@@ -103,7 +103,7 @@ def _of_json(text: str) -> list[Section]:
 
 
 def _commands(document: object) -> dict[str, Any] | None:
-    """The commands of ``show running-config | json``, alone or as eAPI answers."""
+    """Return the commands in the answer to ``show running-config | json``, as it is printed or as eAPI returns it. None if there are none."""
     if isinstance(document, list):
         document = next(iter(cast("list[Any]", document)), None)
     if not isinstance(document, dict):
@@ -116,7 +116,7 @@ def _commands(document: object) -> dict[str, Any] | None:
 
 
 class _Lines:
-    """In which line of a JSON text each key stands, asked in the order of the text."""
+    """A search for the lines of keys in a JSON text. The keys must be requested in the order of the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -124,7 +124,7 @@ class _Lines:
         self._line = 1
 
     def of(self, key: str) -> int:
-        """The line of the next such key; that of the last one where it is written otherwise."""
+        """Return the line of the next occurrence of a key, or the line of the last search if there is no further one."""
         at = self._text.find(json.dumps(key, ensure_ascii=False), self._place)
         if at >= 0:
             self._line += self._text.count("\n", self._place, at)
@@ -146,7 +146,7 @@ def _sections(commands: dict[str, Any], lines: _Lines, depth: int) -> Iterator[S
 __all__ = ["parsed", "printed", "read"]
 
 _TWO = {"router", "management", "vrf", "qos", "platform", "aaa", "ip", "ipv6", "mac", "system", "monitor", "service"}
-"""First words of headers that a second one tells apart."""
+"""The first words of headers whose part of the configuration is named by two words."""
 _PLAIN = re.compile(r"[a-z][a-z-]*")
 
 
@@ -171,7 +171,7 @@ def read(texts: Mapping[str, str]) -> Reading:
 def _by_file(
     taking: SectionReader, files: Mapping[int, str]
 ) -> Iterator[tuple[str, list[tuple[int, str, str, Known]]]]:
-    """The lines of each file: number, part of the configuration, path, and whether they were understood."""
+    """Yield (file, its lines), each line as (number, part of the configuration, path, knowledge)."""
     lines: dict[str, list[tuple[int, str, str, Known]]] = {name: [] for name in files.values()}
     here, hierarchy = "", ""
     for section, path, understood in taking.lines():
@@ -182,7 +182,7 @@ def _by_file(
 
 
 def _hierarchy(line: str) -> str:
-    """The first words of a line at the top, without names: ``router bgp``, ``interface``."""
+    """Return the part of the configuration to which a top-level line belongs: its first words without names, for example ``router bgp``."""
     words = line.removeprefix("no ").removeprefix("default ").split()
     if len(words) > 1 and words[0] in _TWO and _PLAIN.fullmatch(words[1]):
         return " ".join(words[:2])

@@ -162,7 +162,7 @@ def _filters(here: Router) -> dict[str, str]:
 
 
 def _whole(stated: Router) -> Router:
-    """Return the instance with both families, in each what the instance says for families that do not say it themselves."""
+    """Return the instance with both address families. Settings of the instance apply to families without a setting of their own."""
     width = min(filter(None, (stated.ways, stated.ecmp)), default=1)
     families = {family: stated.unicast.get(family, Unicast()) for family in FAMILIES}
     return replace(
@@ -183,7 +183,7 @@ def _whole(stated: Router) -> Router:
 
 
 def _in_vrf(above: Router, stated: Router, name: str) -> Router:
-    """Return what a VRF has: with the peer groups of the instance, and what those have in its families."""
+    """Return the instance of a VRF, with the peer groups of the main instance and their settings in address families."""
     groups = {name: peer for name, peer in above.neighbors.items() if peer.is_group}
     here = {name: peer for name, peer in stated.neighbors.items() if peer.is_group or address(name)}
     by_default = above.unicast_by_default if stated.activates is None else stated.activates
@@ -199,15 +199,15 @@ def _in_vrf(above: Router, stated: Router, name: str) -> Router:
 
 
 def _interfaces(peer: AnyPeer) -> tuple[str, ...]:
-    """Return the interfaces on which neighbors are found."""
+    """Return the interfaces on which neighbors are discovered."""
     return interface_names(peer.name.removeprefix(INTERFACE)) if peer.name.startswith(INTERFACE) else ()
 
 
 def _discovered(taking: SectionReader, here: Router, ports: Mapping[str, Port], lists: Lists) -> Iterator[Peer]:
-    """Yield the neighbors that no line names: those that are found on links, and those that open a session.
+    """Yield the neighbors that no line names: those discovered on links, and those that open the session themselves.
 
-    Without routing of IPv6 nothing is advertised on links, and no neighbor is found there. On a link of two addresses the neighbor
-    that opens a session has the other one.
+    Neighbors are discovered only if the switch routes IPv6, because router advertisements are otherwise not sent. A
+    neighbor that opens the session has the other address of a link with two addresses.
     """
     groups = {name for name, peer in here.neighbors.items() if peer.is_group}
     routed = has(taking.sections, "ipv6 unicast-routing")
@@ -226,7 +226,7 @@ def _discovered(taking: SectionReader, here: Router, ports: Mapping[str, Port], 
 
 
 def _give_back(sessions: Sessions, keys: Mapping[str, Authentication], taking: SectionReader) -> None:
-    """Give back lines of neighbors and groups that nothing else names, of keys that no profile has, and of ranges of loopbacks."""
+    """Mark lines as not understood that name an undefined neighbor, group or key profile, or a range that matches no link."""
     known = sessions.here.neighbors
     for line in sessions.lines("neighbor <name> **", "no|default neighbor <name> activate"):
         if line["name"] not in known and line["name"] != INTERFACE.strip():

@@ -95,7 +95,7 @@ def isis(
 
 
 def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
-    """BFD where all of the interfaces have it."""
+    """Return the BFD settings of IS-IS if all of these interfaces have BFD, or None."""
     listening = {name for name, is_set in stanzas.flag("isis bfd").items() if is_set}
     bfd = EOS_BFD
     for name, line in stanzas.each("bfd interval <interval> min-rx <receive> multiplier <times>"):
@@ -153,7 +153,7 @@ def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tupl
 def _areas(
     stanzas: Stanzas, ports: Mapping[str, Port], header: SelectedLine, lines: list[SelectedLine]
 ) -> dict[str, str]:
-    """The areas of interfaces."""
+    """Return the OSPF area of each interface."""
     taking, areas = stanzas.taking, dict[str, str]()
     for line in taking.each("network <prefix> area <area>", below=header):
         inside = prefix(line["prefix"])
@@ -174,7 +174,7 @@ def _areas(
 
 
 def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: SelectedLine, lines: list[SelectedLine]) -> set[str]:
-    """Interfaces without neighbors: loopbacks, and those that are passive."""
+    """Return the interfaces on which OSPF seeks no neighbors: loopbacks and passive interfaces."""
     taking = stanzas.taking
     everywhere = taking.last("passive-interface default", below=header)
     lines += [everywhere] if everywhere else []
@@ -292,11 +292,11 @@ _ROUTING: dict[str, Family] = {
     "ip routing ipv6 interfaces vrf <name>": "ipv4",
     "ipv6 unicast-routing vrf <name>": "ipv6",
 }
-"""Lines that let a VRF route a family: without them it does not (EOS user manual, "ip routing")."""
+"""Statements that let a VRF route an address family. Without them, the VRF does not (EOS user manual, "ip routing")."""
 
 
 def _enabled(taking: SectionReader, tenants: set[str]) -> dict[str, set[Family]]:
-    """The families that VRFs route. Lines that switch on what the rest needs are taken, and those that switch nothing off."""
+    """Return the families that VRFs route. Statements that enable a required feature are understood, and so are ``no`` forms without effect."""
     families: dict[str, set[Family]] = {}
     for form, family in _ROUTING.items():
         for line in taking.each(form):
@@ -315,7 +315,7 @@ def _enabled(taking: SectionReader, tenants: set[str]) -> dict[str, set[Family]]
 
 
 def _silent(stanzas: Stanzas, routing: Process | None) -> None:
-    """Leave lines by which a neighbor that is found on a link would not be found."""
+    """Mark statements as not understood that prevent the discovery of a neighbor on a link."""
     names = routing.found_on if routing else set[str]()
     for form in ("ipv6 nd ra disabled", "ipv6 nd ra disabled all"):
         for name, line in stanzas.each(form):
@@ -324,7 +324,7 @@ def _silent(stanzas: Stanzas, routing: Process | None) -> None:
 
 
 def _channels(interfaces: dict[str, Port]) -> None:
-    """Give ports the settings of their link aggregation; the address is that of the first port."""
+    """Give ports the settings of their link aggregation. Only the first port gets the address."""
     taken: set[int] = set()
     for port in interfaces.values():
         channel = interfaces.get(f"Port-Channel{port.group}") if port.group else None
@@ -346,14 +346,14 @@ _DEFAULT_ROUTES = {"0.0.0.0/0", "::/0"}
 _MANAGEMENT_VRFS = {"MGMT", "mgmt", "MANAGEMENT", "management"}
 """Usual names of the VRF of the management port."""
 _MARKS = re.compile(r"\b(?:tag|name|metric) \S+")
-"""Marks of a static route, which change nothing of its way."""
+"""A pattern of attributes of a static route that do not affect its path."""
 
 
 def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> tuple[Port | None, Address]:
-    """The management port, and its gateway: in the default VRF, a next hop that the port itself reaches.
+    """Return (the management port, its gateway). In the default VRF, the gateway is the next hop of a default route through this port.
 
-    No other static route is understood: not those of tenants or the fabric, nor those with a distance or a track. The text of a
-    switch whose management port has no address may name the gateway all the same, in a VRF without any other interface.
+    No other static route is understood. If the management port has no address, the gateway is that of a VRF with a
+    usual name and no interfaces.
     """
     port = next((port for port in interfaces.values() if port.name.startswith("Management") and port.addresses), None)
     used = {each.vrf for each in interfaces.values()}
@@ -373,13 +373,13 @@ def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> t
 
 
 def _of_vrf(words: list[str]) -> tuple[str, list[str]]:
-    """The VRF of a static route, and its other words: the prefix and the next hop, empty if they are missing."""
+    """Return (the VRF of a static route, its other words). The prefix and the next hop are empty if they are missing."""
     vrf, rest = (words[1], words[2:]) if words[0] == "vrf" and len(words) > 1 else ("", words)
     return vrf, [*rest, "", ""] if len(rest) < 2 else rest
 
 
 def _router_id(interfaces: Mapping[str, Port]) -> Address:
-    """The router id that a switch takes by itself: the address of a loopback."""
+    """Return the router ID that a switch uses without a statement: the address of a loopback."""
     return next((each.address for each in _loopbacks(interfaces) if each.family == "ipv4"), NO_ADDRESS)
 
 
@@ -390,7 +390,7 @@ def _loopbacks(interfaces: Mapping[str, Port]) -> list[InterfaceAddress]:
 
 
 def _pair(taking: SectionReader, interfaces: dict[str, Port]) -> None:
-    """Leave out what joins a switch with the other of an MLAG pair: no server is there."""
+    """Remove the ports that connect the two switches of an MLAG pair, because they lead to no server."""
     for line in taking.each("mlag configuration", "local-interface <name>"):
         interfaces.pop(line["name"], None)
     for line in taking.each("mlag configuration", "peer-link <name>"):
@@ -400,7 +400,7 @@ def _pair(taking: SectionReader, interfaces: dict[str, Port]) -> None:
 
 
 def _fabric(stanzas: Stanzas, interfaces: Mapping[str, Port], speaker: Process | None) -> set[str]:
-    """The interfaces towards other switches: those that the underlay's routing runs on."""
+    """Return the interfaces towards other switches: those on which the underlay's routing protocol runs."""
     names = {name for name in running(stanzas)[0] if name in interfaces}
     return names | speaker.found_on | {*speaker.sessions.fabric_ports()} if speaker else names
 
@@ -413,7 +413,7 @@ def _gateways(
     outside: Mapping[str, str],
     names: Mapping[int, str],
 ) -> dict[str, Gateway]:
-    """The gateways of servers by their interfaces."""
+    """Return the gateways of servers, by interface."""
     mac, sent = overlay.shared_mac(taking), overlay.advertisements(stanzas)
     named = catalog().systems["eos"].vlan_interface
     result: dict[str, Gateway] = {}
@@ -439,7 +439,7 @@ def _interfaces(
     known: QosProfiles,
     names: Mapping[int, str],
 ) -> tuple[Interface, ...]:
-    """Cabled ports: those of servers, then those between switches, then those to routers outside."""
+    """Return the cabled ports: first those to servers, then those to switches, then those to external routers."""
     kinds: dict[str, Kind] = {}
     tagged: dict[str, list[Port]] = {}
     for port in interfaces.values():
@@ -493,7 +493,7 @@ def _interface(
 
 
 def _splits(cabled: Iterable[Interface]) -> tuple[Split, ...]:
-    """Breakouts, as a cage of eight lanes would have them."""
+    """Return the breakouts of ports, which have eight lanes each."""
     splits: dict[int, Split] = {}
     for port in cabled:
         named = _NUMBERED.fullmatch(port.name)

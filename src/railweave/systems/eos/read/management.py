@@ -94,7 +94,7 @@ def _servers(taking: SectionReader, word: str, port_word: str) -> Iterator[Login
 
 
 def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
-    """Limits of floods and the guard of server ports, where there are any; those of a port stand for all."""
+    """Return the protection of server ports, or None. All ports have the same limit; a port with a different one is not understood."""
     guarded = any(stanzas.flag("spanning-tree bpduguard enable").values())
     stanzas.flag("spanning-tree portfast")
     levels: dict[str, int] = {}
@@ -133,7 +133,7 @@ def snmp_clients(taking: SectionReader, community: SelectedLine | None) -> tuple
 
 
 def _source(words: str) -> Prefix | None:
-    """Where packets may come from: a prefix, or ``host`` and an address."""
+    """Return the source prefix in the words of a rule. ``host`` and an address are a prefix too."""
     host = words.removeprefix("host ")
     if host != words:
         return prefix(f"{host}/{128 if ':' in host else 32}")
@@ -158,7 +158,7 @@ _PORTS = {
     "https": 443,
     "www": 80,
 }
-"""Names that EOS has for ports."""
+"""EOS's names of ports."""
 
 
 def control_plane(
@@ -206,7 +206,7 @@ def _number_of(line: SelectedLine) -> int:
 
 
 def _bound(taking: SectionReader, management: str) -> tuple[dict[str, Family], dict[str, Family]]:
-    """The lists of the control plane by family: where packets come in by ports, and by the management port."""
+    """Return the access lists of the control plane with their families: (those for packets on fabric ports, those for packets on the management port)."""
     network: dict[str, Family] = {}
     managed: dict[str, Family] = {}
     for header in taking.each("system control-plane"):
@@ -244,7 +244,7 @@ def _rules(
 def _permitted(
     line: SelectedLine, name: str, family: Family, plane: Plane
 ) -> tuple[ControlRule, tuple[Prefix, ...]] | None:
-    """A rule, and where its packets come from; None if the words are others."""
+    """Return (a rule, the source prefixes of its packets), or None if the line has other words."""
     protocol = _PROTOCOLS.get(line["protocol"])
     words = line["words"].split()
     source = _address(words)
@@ -262,7 +262,7 @@ def _permitted(
 
 
 def _address(words: list[str]) -> tuple[Prefix, ...] | None:
-    """The address at the beginning of the words, which it takes away: any is none; None: it is no address."""
+    """Remove an address from the beginning of the words, and return it as a prefix. ``any`` gives an empty result, and other words give None."""
     word = words.pop(0) if words else ""
     if word == "any":
         return ()
@@ -274,7 +274,7 @@ def _address(words: list[str]) -> tuple[Prefix, ...] | None:
 
 
 def _port(words: list[str]) -> tuple[PortRange, ...] | None:
-    """The ports at the beginning of the words, which it takes away: none; None: they are no ports."""
+    """Remove port numbers from the beginning of the words, and return them. The result is empty without ports, and None if they are invalid."""
     if words[:1] == ["eq"] and len(words) > 1:
         ranges: list[PortRange] = []
         del words[0]
@@ -294,7 +294,7 @@ def _number(word: str) -> int | None:
 
 
 def _server_ports(taking: SectionReader, names: dict[str, Family]) -> Iterator[ServerPortRule]:
-    """Yield the rules of servers' interfaces that drop packets: lines of one protocol and port are a rule."""
+    """Yield the rules that drop packets from servers. Lines with the same protocol and port form one rule."""
     for name, family in names.items():
         word = "ip" if family == "ipv4" else "ipv6"
         rules: dict[tuple[str, PortRange], list[Prefix]] = {}
@@ -329,7 +329,7 @@ _SEVERITIES: dict[str, Severity] = {
 }
 _SYSLOG = 514
 _GNMI = 6030
-"""The port of gNMI where none is given (EOS user manual, "management api gnmi")."""
+"""The default port of gNMI (EOS user manual, "management api gnmi")."""
 
 
 def management(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Management:
@@ -355,7 +355,7 @@ def _one(taking: SectionReader, *forms: str) -> str:
 
 
 def _hosts(taking: SectionReader, form: str) -> Iterator[str]:
-    """Servers by address or name, behind the VRF that they are asked in."""
+    """Yield the servers, as addresses or names, without the VRF through which they are reached."""
     for line in taking.each(form):
         words = line.line.split()[2:]
         words = words[2:] if words[:1] == ["vrf"] else words
@@ -370,7 +370,7 @@ def _hosts(taking: SectionReader, form: str) -> Iterator[str]:
 _USER = re.compile(
     r"(privilege (\d|1[0-5]) ?)?(role \S+ ?)?(shell \S+ ?)?(secret (0 |5 |sha512 |\* ?)?\S*|nopassword)?"
 )
-"""The words of a user that are understood, in EOS's order."""
+"""A pattern of the words of a user that are understood, in EOS's order."""
 
 
 def _users(taking: SectionReader) -> dict[str, User]:
@@ -462,7 +462,7 @@ def _services(taking: SectionReader) -> Services:
 
 
 def _banner(taking: SectionReader) -> str:
-    """The text that a login shows: between its first line and ``EOF``."""
+    """Return the text of the login banner: the lines before ``EOF``."""
     banners = [section for section in taking.sections if section.line.startswith("banner login\n")]
     for section in banners:
         taking.take(section)

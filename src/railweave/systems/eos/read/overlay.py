@@ -91,7 +91,7 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
 
 
 def _leave_strange(taking: SectionReader, lines: Iterable[SelectedLine], port: Port) -> None:
-    """Leave prefixes in router advertisements that no address of the interface is of."""
+    """Mark prefixes in router advertisements as not understood that contain no address of the interface."""
     held = {address.prefix for address in port.addresses}
     for line in lines:
         if prefix(line["prefix"]) not in held:
@@ -99,7 +99,7 @@ def _leave_strange(taking: SectionReader, lines: Iterable[SelectedLine], port: P
 
 
 def _prefix(line: SelectedLine) -> dict[str, int | bool]:
-    """Lifetimes and flags of a prefix; none if the words are others."""
+    """Return the lifetimes and flags of an advertised prefix. The result is empty if the line has other words."""
     words = line.line.split()[4:]
     flags = {"on_link": "no-onlink" not in words, "autonomous": "no-autoconfig" not in words}
     plain = [word for word in words if word not in {"no-onlink", "no-autoconfig"}]
@@ -236,7 +236,7 @@ def overlay(
 
 
 def _on_link(sessions: Sessions, peer: AnyPeer) -> bool:
-    """Return whether a session is from the address of a link to the neighbor."""
+    """Return whether a session starts from an address on the link to the neighbor."""
     return not peer.update_source and bool(sessions.links[peer.name].interface)
 
 
@@ -256,7 +256,7 @@ def maps_of(process: Process) -> set[str]:
 
 
 def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tuple[model.TunnelEndpoint, ...]:
-    """The addresses that tunnels end on: those of their loopback, or the overlay's on one that is for more."""
+    """Return the addresses at which tunnels end: those of the tunnels' loopback, or only the overlay's address if it is one of them."""
     if ends.source not in ports or ports[ends.source].vrf:
         return ()
     addresses = [
@@ -268,7 +268,7 @@ def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tupl
 
 
 def _from_spine(maps: Iterable[str], lists: Lists, taking: SectionReader) -> str:
-    """Return the community that spines add and leaves do not send back. Leave the route maps of EVPN that do anything else."""
+    """Return the community that spines add to routes and that keeps leaves from returning them. Other route maps of EVPN are not understood."""
     mark = lists.mark(set(maps))
     if mark is None:
         leave(taking, "router bgp *", "address-family evpn", "neighbor * route-map * out")
@@ -353,7 +353,10 @@ def vrfs(
 def told(
     taking: SectionReader, process: Process, vrf: str, lists: Lists, prefixes: Sequence[Prefix]
 ) -> tuple[Prefix, ...]:
-    """Return those prefixes of gateways that pass the route maps of ``redistribute connected``, and leave maps of which that is not known."""
+    """Return those prefixes of gateways that the route maps of ``redistribute connected`` accept.
+
+    A route map whose result cannot be computed is marked as not understood.
+    """
     here = process.vrfs[vrf].here
     for family in FAMILIES:
         stated = here.unicast[family].redistributes if family in here.unicast else None
@@ -384,7 +387,7 @@ def with_loopback(vrf: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
 
 
 def _targets(*levels: Iterable[str]) -> tuple[str, ...]:
-    """Return the targets of a VRF, which are in it or in its address families."""
+    """Return the route targets of a VRF, from the VRF itself and from its address families."""
     return tuple(dict.fromkeys(f"target:{target}" for level in levels for target in level))
 
 

@@ -30,7 +30,7 @@ DEFAULT_MTU = 1500
 _FLAGS = {"shutdown": "shutdown", "switchport": "bridged", "ip proxy-arp": "proxy_arp", "ipv6 enable": "six"}
 _WORDS = {"vrf <value>": "vrf", "vrf forwarding <value>": "vrf", "service-profile <value>": "profile"}
 _NUMBERS = {"mtu <value>": ("mtu", 68, 65535), "encapsulation dot1q vlan <value>": ("tag", 1, 4094)}
-"""Lines that a field of ``Port`` holds as they are."""
+"""Lines whose value becomes a field of ``Port`` unchanged."""
 
 
 @dataclass
@@ -121,7 +121,7 @@ def vrfs(taking: SectionReader) -> set[str]:
 
 
 def _leave_unheld(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> None:
-    """Leave tags of ports, of which only subinterfaces have one, and VRFs that are not defined."""
+    """Mark as not understood: VLAN tags of ports that are no subinterfaces, and undefined VRFs."""
     defined = vrfs(stanzas.taking)
     for _, line in stanzas.each("vrf <name>"):
         if line["name"] not in defined:
@@ -133,7 +133,7 @@ def _leave_unheld(stanzas: Stanzas, interfaces: Mapping[str, Port]) -> None:
 
 
 def _waiting(taking: SectionReader, interfaces: dict[str, Port]) -> None:
-    """Addresses of a switched port wait for ``no switchport``, those of a VLAN's interface that is shut for ``no shutdown``."""
+    """Remove the addresses of a switched port without ``no switchport``, and of a VLAN interface that is shut down. They are not in effect."""
     routed = taking.last("switchport default mode routed") is not None
     for port in interfaces.values():
         if port.bridged and not routed if PORT.fullmatch(port.name) else port.shutdown and not PORT.match(port.name):
@@ -152,7 +152,7 @@ def _speed(port: Port, text: str) -> bool:
 
 
 def _error_correction(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
-    """Forward error correction. Several lines of a port allow several kinds, of which the ends agree on one: not understood."""
+    """Read forward error correction. A port with several lines is not understood, because its ends agree on one of several kinds."""
     lines: dict[str, list[SelectedLine]] = {}
     for form in ("error-correction encoding *", "no error-correction encoding **"):
         for name, line in stanzas.each(form):
@@ -168,7 +168,7 @@ def _error_correction(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
 
 
 def _addresses(stanzas: Stanzas, interfaces: dict[str, Port]) -> None:
-    """Addresses in the order of the text, IPv4 and IPv6 together."""
+    """Read the addresses in the order of the text, IPv4 and IPv6 together."""
     for name, line in stanzas.each("ip|ipv6 address <words...>"):
         words = line["words"].split()
         virtual = words[0] == "virtual"

@@ -48,7 +48,7 @@ class _Queue:
 
 @dataclass
 class _Profile:
-    """A QoS profile: whether PFC is on in it, its priorities that are not dropped, its queues."""
+    """A QoS profile: True if PFC is on, the priorities without drops, and the queues."""
 
     pauses: bool = False
     watched: bool = False
@@ -186,7 +186,7 @@ def _dscps(taking: SectionReader) -> dict[int, tuple[int, ...]]:
 
 
 def _leave_rest(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]], default: int) -> None:
-    """Leave the DSCPs of the class of the rest if these are not all that no other class has: the system decides on the others."""
+    """Mark the DSCPs of the default class as not understood if some of the 64 DSCPs are in no class. The system then chooses their class."""
     rest = dscps.get(default, ())
     others = [dscp for group, values in dscps.items() if group != default for dscp in values]
     if len(rest) > _DSCPS // 4 and sorted((*rest, *others)) != list(range(_DSCPS)):
@@ -207,7 +207,7 @@ def _queues(taking: SectionReader) -> dict[int, int]:
 
 
 def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
-    """Take the DSCPs that tunnels' headers get by traffic class, if each is the class's first."""
+    """Mark the statements as understood that set the DSCP of tunnel headers, if each DSCP is the first of its class."""
     for line in taking.each("qos map traffic-class <groups...> to dscp <value>"):
         groups, value = numbers(",".join(line["groups"].split()), QUEUES), number(line["value"], 0, _DSCPS - 1)
         if groups is None or any(value != min(dscps.get(group, ()), default=None) for group in groups):
@@ -215,19 +215,19 @@ def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None
 
 
 def _default(dscps: Mapping[int, tuple[int, ...]], main: _Profile) -> int:
-    """Return the traffic class of packets that no one marks: that of DSCP 0, else the first that is not lossless."""
+    """Return the traffic class of unmarked packets: that of DSCP 0, or else the first lossy class."""
     zero = next((group for group, values in dscps.items() if 0 in values), None)
     lossy = next((queue for queue in sorted(main.queues) if queue not in main.lossless), -1)
     return lossy if zero is None else zero
 
 
 def _named(values: tuple[int, ...], *, whole: bool) -> tuple[int, ...]:
-    """The DSCPs that are meant for a class: the class of the rest has all that no other has, and stands for DSCP 0."""
+    """Return the DSCPs to list for a class. If ``whole`` is True and the class has most of the DSCPs, only DSCP 0 is listed."""
     return (0,) if whole and len(values) > _DSCPS // 4 else values
 
 
 def _ecn(marking: Marking | None) -> Ecn | None:
-    """Marking of a class: thresholds that are the system's own are not the class's."""
+    """Return the marking of a class. Thresholds that equal the system's defaults are left out."""
     if marking is None:
         return None
     default = catalog().systems["eos"].marking
@@ -241,7 +241,7 @@ def _ecn(marking: Marking | None) -> Ecn | None:
 
 
 def _names(classes: Mapping[int, TrafficClass], default: int) -> Iterator[tuple[int, str]]:
-    """A name for each traffic class, by what it does: the first that does it has the name."""
+    """Yield a name for each traffic class, derived from its function. If classes have the same function, the first gets the name."""
     taken: set[str] = set()
     for place, traffic_class in classes.items():
         name = f"class-{place}"
@@ -260,7 +260,7 @@ def _names(classes: Mapping[int, TrafficClass], default: int) -> Iterator[tuple[
 
 
 class _Thresholds:
-    """``platform trident mmu``: headroom, and thresholds of priority groups and queues."""
+    """The settings of ``platform trident mmu``: headroom, and the thresholds of priority groups and queues."""
 
     def __init__(self, taking: SectionReader) -> None:
         self.headroom = 0
@@ -290,19 +290,19 @@ class _Thresholds:
                     self._queues[queue] = value
 
     def leave_others(self, groups: Collection[int], queues: Collection[int]) -> None:
-        """Leave the thresholds of priority groups and queues that no class has."""
+        """Mark the thresholds of priority groups and queues that no class uses as not understood."""
         for way, place, line in self._lines:
             if place not in (groups if way == "ingress" else queues):
                 self._taking.leave(line)
 
     def of_queue(self, queue: int) -> int | None:
-        """The threshold of a queue; None if it is that of a class without one."""
+        """Return the threshold index of a queue, or None if it has the default."""
         index = self._queues.get(queue, DEFAULT_THRESHOLD)
         return None if index == DEFAULT_THRESHOLD else index
 
 
 def _index(text: str) -> int | None:
-    """The index of a threshold: 1/128 to 8 is 0 to 10."""
+    """Return the index of a threshold: 0 to 10 for 1/128 to 8."""
     match = _FRACTION.fullmatch(text)
     value = int(match[1]) if match else 0
     power = value.bit_length() - 1

@@ -43,7 +43,7 @@ def logins(wanted: Management) -> Iterator[Section]:
 
 
 def _server(word: str, server: LoginServer, port: str) -> str:
-    """The line of a server (EOS manual, User Security); only another port than the protocol's own is said."""
+    """Return the line of a login server (EOS manual, User Security). The port is included only if it is not the protocol's default."""
     ported = f" {port} {server.port}" if server.port else ""
     return f"{word} host {server.host} vrf {names.MANAGEMENT_VRF}{ported} timeout {server.timeout} key 0 {names.secret(server.key)}"
 
@@ -124,7 +124,7 @@ def _list(ip: str, name: str, lines: Iterable[str]) -> Section:
 
 
 def _permitted(wanted: ControlPlane, rules: Iterable[ControlRule]) -> list[str]:
-    """A line for each source and range of ports; the rest is denied, and counted because it is written."""
+    """Return a line for each source and range of ports, then a line that denies and counts all other packets."""
     lines: list[str] = []
     family: Family = "ipv4"
     for rule in rules:

@@ -146,7 +146,7 @@ def _pfc(qos: QosConfig) -> list[str]:
 
 
 def _queue(qos: QosConfig, name: str, *, watched: bool) -> Section:
-    """A queue of a profile; ``watched``: the PFC watchdog looks at it if its class is lossless."""
+    """Return the lines of a profile's queue. ``watched``: True if the PFC watchdog must monitor the queues of lossless classes."""
     traffic_class = qos.classes[name]
     strict = traffic_class.priority == "strict-high"
     share = (
@@ -169,7 +169,7 @@ def _queue(qos: QosConfig, name: str, *, watched: bool) -> Section:
 
 
 def _buffers(config: DeviceConfig, qos: QosConfig) -> Iterator[Section]:
-    """Headroom and thresholds of lossless priority groups, thresholds of queues."""
+    """Return the lines of headroom and of thresholds, for lossless priority groups and for queues."""
     body: list[str] = []
     if lossless(qos):
         body.append(f"ingress headroom bytes {headroom_bytes(qos)}")

@@ -116,7 +116,7 @@ _FEC = Fields(
 def _interfaces(
     answer: Value, errors: Value, discards: Value, phy: Value, drops: Value, ipv6: Value, ipv4: Value
 ) -> dict[str, InterfaceState]:
-    """Every interface of ``show interfaces``, with the counters and FEC that other answers have of it."""
+    """Return the interfaces in ``show interfaces``, with counters and FEC from the other answers."""
     addresses = _addresses(ipv6, ipv4)
     made: dict[str, InterfaceState] = {}
     for row, (name,) in rows(answer, "interfaces/*"):
@@ -141,7 +141,7 @@ def _interfaces(
 
 
 def _addresses(ipv6: Value, ipv4: Value) -> dict[str, tuple[str, ...]]:
-    """The addresses of each interface that ``show ipv6 interface`` and ``show ip interface`` list."""
+    """Return the addresses of each interface, from ``show ipv6 interface`` and ``show ip interface``."""
     made: dict[str, tuple[str, ...]] = {}
     for answer, path, lone in (
         (ipv6, "addresses[]/address", ("linkLocal",)),
@@ -162,7 +162,7 @@ _SLOT = Fields(Optic, "vendor=mfgName part=modelName serial=serialNum")
 
 
 def _optics(answer: Value, slots: Value, thresholds: Value) -> dict[str, Optic]:
-    """Optics by the port of each lane, as EOS has them; a port without one has nothing but a name."""
+    """Return the optics by port. A port with several lanes may have a separate name for each lane."""
     made: dict[str, Optic] = {}
     for row, (name,) in rows(answer, "interfaces/*"):
         levels = [row.get(key).number() for key in ("txPower", "rxPower", "txBias")]
@@ -185,7 +185,7 @@ def _optics(answer: Value, slots: Value, thresholds: Value) -> dict[str, Optic]:
 
 
 def _channels(limits: Value) -> tuple[Lane, ...]:
-    """The light of each lane, where the answer has it by channel."""
+    """Return the light of each lane, if the answer has it by channel."""
     ways = [{key: element for element, (key,) in rows(limits, f"{way}/channels/*")} for way in ("txPower", "rxPower")]
     return tuple(
         Lane(int(channel), *(way[channel].number() if channel in way else None for way in ways))
@@ -199,12 +199,12 @@ _STUCK = numbered("interfaces/*/txQueues/*", Fields(Watchdog, "detected=stuckCou
 
 
 def _pfc(answer: Value) -> dict[str, dict[int, PfcCounters]]:
-    """PFC frames by port and priority."""
+    """Return the PFC frames by port and priority."""
     return {name: {} for _, (name,) in rows(answer, "interfaces/*")} | _PFC(answer)
 
 
 def _watchdog(answer: Value) -> dict[str, dict[int, Watchdog]]:
-    """The PFC watchdog by port and queue. EOS leaves out ports that never stood: they are absent here too."""
+    """Return the state of the PFC watchdog by port and queue. Ports that were never stuck are missing, because EOS does not list them."""
     made: dict[str, dict[int, Watchdog]] = {name: {} for _, (name,) in rows(answer, "interfaces/*")}
     for name, queues in _STUCK(answer).items():
         for number, watchdog in queues.items():
@@ -225,7 +225,7 @@ _MARKS = numbered("intfQueueCounters/*/queueCounters/*", Fields(Queue, "ecn_mark
 
 
 def _queues(answer: Value, marks: Value) -> dict[str, PortQueues]:
-    """Drops by port and traffic class, and ECN marks by port and queue."""
+    """Return drops by port and traffic class, and ECN marks by port and queue."""
     made = _QUEUES(answer)
     for name, queues in _MARKS(marks).items():
         here = made.setdefault(name, {})
@@ -235,7 +235,7 @@ def _queues(answer: Value, marks: Value) -> dict[str, PortQueues]:
 
 
 def _sum(traffic_class: Value, key: str) -> int | None:
-    """The sum over drop precedences; None if none of them has the counter."""
+    """Return the sum of a counter over all drop precedences, or None if no precedence has the counter."""
     points = [point.get(key).integer() for point, _ in rows(traffic_class, "dropPrecedences/*")]
     counts = [count for count in points if count is not None]
     return sum(counts) if counts else None
@@ -256,7 +256,7 @@ def _clock(answers: Answers) -> Clock | None:
 
 
 def _commit(open_sessions: Value) -> Commit:
-    """Return the change that waits to be confirmed, if there is one; EOS does not tell who made the last one."""
+    """Return the change that waits for confirmation, if there is one. EOS does not show who made the last change."""
     waits = "pendingCommitTimer" in column("sessions/*/state")(open_sessions)
     return Commit(pending=open_sessions.get("commitTimerSessionName").there or waits)
 

@@ -27,7 +27,7 @@ def full_name(name: str | None) -> str | None:
 
 
 def _as_number(value: Value) -> int | None:
-    """An AS number, which is a number, a text, or in the form ``65000.1``."""
+    """Return an AS number, which the answer has as a number, as text, or in the form ``65000.1``."""
     text = value.text()
     match = _AS_NUMBER.fullmatch(text) if text else None
     if text and match is None:
@@ -192,7 +192,7 @@ def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[protocols.Pa
 
 
 def _drops(entry: Value) -> str | None:
-    """Return how a route drops packets: its action is no forwarding, or it leads to ``Null0``."""
+    """Return the reason why a route drops packets: its action is not to forward, or its next hop is ``Null0``."""
     action = entry.get("routeAction").lower()
     null = next(
         (

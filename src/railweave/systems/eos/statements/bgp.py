@@ -150,7 +150,7 @@ _TIMERS = re.compile(r"(\d{1,6}) (?:min-rx|min_rx) (\d{1,6}) multiplier (\d{1,3}
 
 
 def _timers(text: str) -> Bfd:
-    """Read timers of BFD. One interval must hold for both directions: a configuration has one."""
+    """Read the timers of BFD. The intervals of both directions must be equal, because a configuration has one interval."""
     match = _TIMERS.fullmatch(text)
     every, times = (int(match[1]), int(match[3])) if match and match[1] == match[2] else (0, 0)
     if not (0 < every <= 100_000 and 0 < times <= 255):

@@ -92,9 +92,9 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Peer]:
 
 
 def _kept(peer: Peer, bgp: Bgp, profile: str | None) -> Peer:
-    """Return a group with its BFD profile and its key, which is of TCP MD5: FRR has no other.
+    """Return a group with its BFD profile and its key. FRR supports only TCP MD5 keys.
 
-    With graceful restart BFD still ends a session, but for a neighbor that is restarting (RFC 5882, 4.3.2).
+    With graceful restart, BFD still ends a session, except that of a restarting neighbor (RFC 5882, 4.3.2).
     """
     key = bgp.authentication
     return replace(
@@ -106,7 +106,7 @@ def _kept(peer: Peer, bgp: Bgp, profile: str | None) -> Peer:
 
 
 def _neighbor(session: Session, group: str) -> Peer:
-    """Return a neighbor. The AS number is its own: a peer with another one stays down, as ``peer-as-list`` would have it."""
+    """Return a neighbor with its AS number. A peer with a different AS number stays down, as with Junos' ``peer-as-list``."""
     return Peer(
         _name(session),
         on_interface=not session.peer_address,
@@ -121,7 +121,7 @@ def _name(session: Session) -> str:
 
 
 def _policies(bgp: Bgp) -> dict[str, PeerFamily]:
-    """Return what groups, and sessions with policies of their own, have in each unicast family."""
+    """Return the policies of peer groups, and of sessions that override them, in a unicast family."""
     peers: dict[str, PeerFamily] = {}
     for group in bgp.groups:
         peers[group.name] = PeerFamily(True, group.import_policy, group.export_policy, stored=True)
@@ -147,7 +147,7 @@ def _overlay(bgp: Bgp, overlay: OverlayConfig) -> list[Peer]:
 
 
 def _evpn(config: DeviceConfig, overlay: OverlayConfig) -> Evpn:
-    """Return the fabric's EVPN: spines leave the next hop as it is, leaves have VNIs."""
+    """Return the EVPN family of the fabric: spines leave the next hop unchanged, and leaves have VNIs."""
     return Evpn(
         all_vnis=not overlay.reflects,
         vnis={
@@ -159,7 +159,7 @@ def _evpn(config: DeviceConfig, overlay: OverlayConfig) -> Evpn:
 
 
 def _tenant(vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Router:
-    """Return a tenant's instance: its connected prefixes as type-5 routes, and sessions with routers outside."""
+    """Return a tenant's instance: its connected prefixes as type-5 routes, and its sessions with external routers."""
     groups = [
         Peer(router, is_group=True, description=f"external router {router}")
         for router in dict.fromkeys(peer.router for peer in vrf.external)
@@ -182,7 +182,7 @@ def _tenant(vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Router:
 
 
 def _tenant_family(vrf: Vrf, family: Family, overlay: OverlayConfig) -> UnicastFamily:
-    """Return a family of a tenant, with the routers outside whose links are of it."""
+    """Return an address family of a tenant, with the external routers whose links have this family."""
     routers = [peer.router for peer in vrf.external if peer.session.local_address.family == family]
     return UnicastFamily(
         redistributes="",

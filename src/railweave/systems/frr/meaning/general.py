@@ -43,7 +43,7 @@ def give_back_general(reader: SectionReader) -> None:
 
 
 def _uses(reader: SectionReader, word: str) -> bool:
-    """Return whether a family has routes in BGP, or an address on an interface that is no loopback."""
+    """Return whether a family has routes in BGP, or an address on an interface other than a loopback."""
     return has(reader.sections, "router bgp **", f"address-family {FAMILY.read(word)} **") or any(
         _has_address(section, word) for section in reader.sections
     )
@@ -56,7 +56,7 @@ def _has_address(section: Section, word: str) -> bool:
 
 
 def _sets_source(reader: SectionReader, name: str) -> bool:
-    """Return whether a route-map permits every route, and only sets the source address of the device's own packets."""
+    """Return whether a route-map permits every route and only sets the source address of the device's own packets."""
     entries = [section for section in reader.sections if section.line.startswith(f"route-map {name} ")]
     permits = all(entry.line.split()[2] == "permit" for entry in entries)
     return permits and any(not any(line.line.startswith("match ") for line in entry.body or ()) for entry in entries)

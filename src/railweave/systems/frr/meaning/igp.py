@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 AREA = "underlay"
 ISIS_METRIC = 10
-"""The metric of an interface without a statement of it (FRR manual, ISIS)."""
+"""The default IS-IS metric of an interface (FRR manual, ISIS)."""
 
 
 def igp_of(config: DeviceConfig) -> Igp:
@@ -132,7 +132,7 @@ def ospf(
 
 
 def _on_ospf(router: RouterOspf, port: Port) -> OnOspf:
-    """Return OSPF on an interface: the area is that of the interface's statement, else of the first network that holds an address."""
+    """Return the OSPF area of an interface: that of its own statement, or else that of the first network that contains its address."""
     here = port.ospf or OnOspf()
     areas = [each.area for each in router.networks if any(each.prefix.holds(held.address) for held in port.addresses)]
     return here if here.area or not areas else replace(here, area=areas[0])

@@ -171,7 +171,7 @@ class Lists:
         return tuple(self._term(entry, names) for entry in self.entries(name))
 
     def passes_all(self, name: str) -> bool:
-        """Return whether a route-map passes every route as it is."""
+        """Return whether a route-map accepts every route unchanged."""
         terms = self.terms(name)
         return bool(terms) and (terms[0].match, terms[0].action, terms[0].unknown) == (Match(), Action(accept=True), ())
 
@@ -244,7 +244,7 @@ def _of_communities(entry: MapEntry) -> list[tuple[str, str]]:
 
 
 def _unheld(entry: MapEntry) -> Iterator[str]:
-    """Yield lines of an entry that a term cannot hold beside its others: it has one condition of a kind, and adds or replaces."""
+    """Yield the lines of an entry that a term cannot express together: a term has one condition of each kind, and either adds or replaces communities."""
     yield from (line for line, *_ in _conditions(entry)[1:])
     yield from (f"match {word} {name}" for word, name in _of_communities(entry)[1:])
     if entry.communities and entry.large_communities and entry.additive != entry.large_additive:
@@ -307,7 +307,7 @@ def _values(policies: Policies, reader: SectionReader) -> tuple[PrefixLists, dic
 
 
 def _untaken(reader: SectionReader, irrelevant: Callable[[str], bool]) -> Iterator[str]:
-    """Yield the lines at the top that are not understood, and such entries below the header of a list, with that header."""
+    """Yield the top-level lines that are not understood, and the entries of prefix lists that are not understood, after the header of their list."""
     yield from reader.untaken(reader.sections, "", irrelevant)
     for section in reader.sections:
         if " prefix-list " in section.line:
@@ -317,7 +317,7 @@ def _untaken(reader: SectionReader, irrelevant: Callable[[str], bool]) -> Iterat
 
 
 def _together(entry: MapEntry, later: MapEntry) -> MapEntry:
-    """Return an entry of a route-map with the lines of a later section for it."""
+    """Return an entry of a route-map, extended by the lines of a later section for the same entry."""
     usual = MapEntry(later.name, later.permits, later.number)
     given = {field.name: getattr(later, field.name) for field in fields(later)}
     changed = {name: value for name, value in given.items() if value != getattr(usual, name)}

@@ -35,7 +35,7 @@ LOOPBACK = re.compile(r"lo\d*|dummy\d*")
 """The names of Linux loopbacks. The first address of the first loopback is the address of the device."""
 
 _MANAGEMENT = re.compile(r"eth0|mgmt\d*")
-"""Management ports: no value says that one is shut."""
+"""A pattern of management ports. The configuration has no field for a management port that is shut down."""
 _VLAN = re.compile(r"(?:irb\.|vlan|br|Vlan)(\d{1,4})", re.IGNORECASE)
 
 
@@ -114,7 +114,11 @@ def _config(routing: Routing) -> DeviceConfig:
 
 
 def _interface(port: Port, kind: Literal["fabric", "external"]) -> Interface:
-    """A port to a switch, whose description of ours is its peer and its peer's port; or to a router, with its tag in the name."""
+    """Return the interface of a port.
+
+    - ``fabric``: a port to a switch. Its description, in railweave's form, gives the peer and the peer's port.
+    - ``external``: a port to an external router. Its name contains the VLAN tag.
+    """
     name, _, unit = port.name.partition(".")
     outside = kind == "external"
     peer, far = (router_of(port.description), "") if outside else far_end(port.description)

@@ -28,7 +28,7 @@ _BEGINS = re.compile(
 )
 _HOOK = "type filter hook input priority filter; policy drop;"
 _NETWORK = re.compile(r"(?:bgp-replies|bgp|bfd-echo|bfd|vxlan|discovery|advertisements|icmp|traceroute)-")
-"""Beginnings of the names of our rules that are not for services of management."""
+"""A pattern of the beginnings of those rule names that are not for management services."""
 
 
 def is_one(text: str) -> bool:
@@ -120,7 +120,7 @@ def _policer(line: str) -> Policer | None:
 
 
 def _plane(rules: Iterable[tuple[ControlRule, Sources]], policers: Iterable[Policer]) -> ControlPlane:
-    """Rules with their sources, named by the first rule that has them."""
+    """Return the control plane of these rules. Sources have the name of the first rule that uses them."""
     named: dict[Sources, Sources] = {}
     made: list[ControlRule] = []
     for rule, sources in rules:
@@ -133,7 +133,7 @@ def _plane(rules: Iterable[tuple[ControlRule, Sources]], policers: Iterable[Poli
 
 
 def _source_name(name: str) -> str:
-    """The name of the sources in our rules: the name without that of the protocol."""
+    """Return the name of a rule's sources in railweave's files: the name of the rule without its protocol."""
     version = name.rpartition("-")[2]
     for begins in ("bgp-replies-", "bgp-", "bfd-echo-", "bfd-"):
         if name.startswith(begins):
@@ -148,11 +148,11 @@ _RULE = re.compile(
     r"(?P<established>tcp flags & \(ack \| rst\) != 0 )?(?:limit name \"?(?P<policer>[^\" ]+)\"? )?"
     r"accept(?: comment (?P<name>\"[^\"]*\"|\S+))?".replace("{SET}", r"(?:[^{}\s]+|\{[^{}]*\})")
 )
-"""A rule that accepts, with conditions in the order in which our rules have them."""
+"""A pattern of a rule that accepts packets, with the conditions in the order in which railweave writes them."""
 
 
 def _rule(line: str) -> tuple[ControlRule, Sources] | None:
-    """A rule that accepts, and the packets that it is for; None if a word of it is not understood."""
+    """Return (a rule that accepts packets, the sources of these packets), or None if a word is not understood."""
     match = _RULE.fullmatch(line)
     if match is None:
         return None
@@ -198,5 +198,5 @@ def _range(text: str) -> PortRange:
 
 
 def _set(words: str | None) -> list[str]:
-    """The words of a set in braces, or one word."""
+    """Return the words of a set in braces, or the word itself."""
     return words.strip("{} ").replace(",", " ").split() if words else []

@@ -20,7 +20,7 @@ PRINTED = "frr version *"
 """The line that marks a text as printed by FRR. ``railweave build`` does not write it."""
 
 _OF_10_6 = "use-underlays-nexthop-weight"
-"""Statements that FRR 10.6 prints of every instance, and older releases do not know."""
+"""Statements that FRR 10.6 prints for every instance, and that older releases do not have."""
 
 _INFINITE = str(0xFFFFFFFF)
 
@@ -42,9 +42,10 @@ def _is_general(section: Section) -> bool:
 
 
 def _distinguish(instances: Sequence[Section]) -> None:
-    """Give VRFs the route distinguisher that FRR takes by itself: the router id, and the number of the instance, the default's being 1.
+    """Add FRR's default route distinguisher to VRFs: the router ID and the number of the instance, where the default instance is 1.
 
-    One that is given and is the same is not kept as given, and not printed (FRRouting/frr bgpd/bgp_evpn_vty.c, `bgp_evpn_vrf_rd`).
+    FRR does not print a configured route distinguisher that equals the default (FRRouting/frr bgpd/bgp_evpn_vty.c,
+    `bgp_evpn_vrf_rd`).
     """
     for number, instance in enumerate(instances, 1):
         router_id = next((inner["id"] for inner in select(instance.body or (), "bgp router-id <id>")), "")
@@ -54,12 +55,12 @@ def _distinguish(instances: Sequence[Section]) -> None:
 
 
 def _says_nothing(section: Section) -> bool:
-    """Return whether a section is a VRF of the machine's, of which FRR has only the name."""
+    """Return whether a section is a VRF of which FRR knows only the name, because the Linux host created it."""
     return section.line.startswith("vrf ") and not section.body
 
 
 def _general(sections: Sequence[Section]) -> list[Section]:
-    """Forwarding: printed where it is off. That of IPv4 is the machine's own where nothing is routed by it, and says nothing."""
+    """Return the statements about forwarding. FRR prints them only if forwarding is off. IPv4 is left out if FRR routes no IPv4."""
     lines = [section for section in sections if section.line == "no ipv6 forwarding"] or [Section("ipv6 forwarding")]
     if _routes_ipv4(sections):
         lines += [section for section in sections if section.line == "no ip forwarding"] or [Section("ip forwarding")]
@@ -93,7 +94,7 @@ def _interface(body: list[Section]) -> Iterable[Section]:
 
 
 def _prefix_option(section: Section) -> Section:
-    """A prefix of router advertisements with its lifetimes in seconds: printed where they are not the usual ones."""
+    """Return a line about an advertised prefix with both lifetimes in seconds. FRR prints them only if they differ from the defaults."""
     words = section.line.split()
     if words[:3] != ["ipv6", "nd", "prefix"]:
         return section
@@ -120,7 +121,10 @@ def _bfd(body: list[Section]) -> Iterable[Section]:
 
 
 def _bgp(body: list[Section]) -> Iterable[Section]:
-    """Neighbors on interfaces with their AS number and their group on the lines that they are usually given on; BFD of a profile once."""
+    """Yield the lines of an instance. The AS number and the group of a neighbor on an interface become separate lines, as railweave writes them.
+
+    FRR prints BFD twice for a neighbor with a profile; the line without the profile is left out.
+    """
     on_interfaces = {
         words[1] for line in body if (words := line.line.split())[0] == "neighbor" and words[2:3] == ["interface"]
     }
@@ -152,7 +156,7 @@ def _bgp(body: list[Section]) -> Iterable[Section]:
 
 
 def _next_hops_kept(body: list[Section]) -> Iterable[Section]:
-    """That a switch without VNIs hands next hops on: FRR never prints it of EVPN, given or not."""
+    """Yield a line for each neighbor that leaves the next hop unchanged, for a switch without VNIs. FRR never prints this EVPN statement."""
     if not has(body, "advertise-all-vni"):
         for line in select(body, "neighbor <name> activate"):
             yield Section(f"neighbor {line['name']} attribute-unchanged next-hop")
@@ -170,4 +174,4 @@ _BODIES: Mapping[str, Callable[[list[Section]], Iterable[Section]]] = {
     "router bgp ": _bgp,
     "router isis ": _isis,
 }
-"""The rewriting of sections, by the word with which they begin."""
+"""The functions that rewrite sections, by the first word of the section."""

@@ -75,7 +75,7 @@ def overlay(
 
 
 def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.TunnelEndpoint, ...]:
-    """Addresses that tunnels end on: others than that of the sessions and the device's own, where there are others."""
+    """Return the tunnel endpoints: the loopback addresses other than the device's and that of the sessions, or else the latter."""
     others = [address for address in loopbacks[1:] if address != loopback]
     return tuple(model.TunnelEndpoint(address, None) for address in others or [loopback])
 
@@ -108,7 +108,10 @@ def _vlan(distinguisher: str) -> int:
 
 
 def _targets(evpn: Evpn, automatic: str) -> str:
-    """The route target of a VNI; what stands for several, or for a VNI that takes other routes than it sends."""
+    """Return the route target of a VNI.
+
+    If there are several, or the import and export targets differ, return a text with all, which no design has.
+    """
     imports, exports = evpn.imports or (automatic,), evpn.exports or (automatic,)
     return imports[0] if imports == exports and len(imports) == 1 else f"{'+'.join(imports)}/{'+'.join(exports)}"
 
@@ -118,7 +121,7 @@ def _target(text: str) -> str:
 
 
 def _automatic(here: Router, vni: int) -> str:
-    """The route target that FRR makes where the text does not say: of the AS number's lower half, and the VNI (RFC 8365)."""
+    """Return FRR's default route target of a VNI: the lower 16 bits of the AS number, and the VNI (RFC 8365)."""
     return f"{here.asn & _SHORT}:{vni}"
 
 
@@ -138,7 +141,7 @@ def _vrf(name: str, vni: int, sessions: Sessions | None, policies: Lists, prefix
 
 
 def _told(here: Router, evpn: Evpn, prefix: Prefix) -> bool:
-    """Return whether a connected prefix goes out as a route of type 5."""
+    """Return whether a connected prefix is advertised as a type-5 route."""
     unicast = here.unicast.get(prefix.family)
     return (
         prefix.family in evpn.advertises
@@ -148,7 +151,7 @@ def _told(here: Router, evpn: Evpn, prefix: Prefix) -> bool:
 
 
 def _external(sessions: Sessions, policies: Lists) -> Iterator[model.ExternalPeer]:
-    """Sessions with routers outside, and the prefixes that pass in either direction."""
+    """Yield the sessions with external routers, with the prefixes that are accepted and advertised."""
     for peer in sessions.peers:
         session = sessions.links[peer.name]
         if session.peer_address is None or session.local_address is None or not sessions.unicast(peer):
@@ -267,11 +270,11 @@ class Sessioned:
         return tuple(self._with_loopback(tenant) for tenant in tenants)
 
     def _held(self, vrf: str, here: Router, ways: int, prefixes: Sequence[Prefix]) -> Sequence[Prefix]:
-        """Return those prefixes of gateways that pass the route-maps of ``redistribute connected``, and leave what the model does not hold.
+        """Return those prefixes of gateways that the route-maps of ``redistribute connected`` accept. Mark as not understood:
 
-        - ``maximum-paths``: fewer than the ``ways`` that EVPN's sessions bring.
-        - ``network``: a prefix that is neither a gateway's nor on another interface of the VRF.
-        - ``redistribute connected``: a route-map of which it is not known what passes.
+        - ``maximum-paths`` below the ``ways`` that EVPN's sessions provide;
+        - ``network`` with a prefix that is neither a gateway's nor on a different interface of the VRF;
+        - ``redistribute connected`` with a route-map whose result cannot be computed.
         """
         at_ports = {each.prefix for port in self.ports.values() if port.vrf == vrf for each in port.addresses}
         networks = {*map(str, prefixes), *map(str, at_ports)}
@@ -373,7 +376,7 @@ def _open(router: Router, *, passes: bool) -> bool:
 
 
 def _leave_unnamed(router: Router, taking: SectionReader) -> None:
-    """Give back what families say of a neighbor that nothing else names: FRR refuses such a line."""
+    """Mark lines in address families as not understood if they refer to a neighbor that is not defined. FRR rejects such lines."""
     families = (*router.unicast.values(), *([router.evpn] if router.evpn else []))
     if {name for family in families for name in family.peers} - router.neighbors.keys():
         for form in ("neighbor <name> **", "no neighbor <name> activate"):

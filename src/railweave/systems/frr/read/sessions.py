@@ -268,7 +268,7 @@ def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Col
 
 
 def _widths(sessions: Sessions, peers: Iterable[Peer]) -> list[int]:
-    """Return the largest numbers of equal paths that families allow, over internal or external sessions as the peers have them."""
+    """Return the maximum numbers of equal-cost paths, by family, for the kind of sessions (internal or external) that the peers have."""
     inside = {sessions.peer_as(peer) == sessions.here.asn for peer in peers} or {False}
     families = sessions.here.unicast.values()
     widths = [family.inner_paths if way else family.maximum_paths for family in families for way in inside]

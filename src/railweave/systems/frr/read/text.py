@@ -46,7 +46,7 @@ _OPENS = re.compile(
     r"(?:interface \S|router (?!id )\S|route-map \S+ (?:permit|deny) \d|vrf \S|bfd$|line vty|key chain|nexthop-group|"
     r"pbr-map|segment-routing|mpls ldp|rpki|pseudowire|l2vpn)"
 )
-"""Words that open a section at the top."""
+"""A pattern of lines that open a section at the top level."""
 
 _STANDS_ALONE = re.compile(
     r"(?:no )?(?:frr |hostname|domainname|log |service |password|enable password|username|agentx|debug |zebra |allow-|"
@@ -55,13 +55,13 @@ _STANDS_ALONE = re.compile(
     r"bgp (?:as-path|community-list|large-community-list|extcommunity-list|community alias|no-rib|send-extra-data)\b|"
     r"mpls label|router-id |vni \d+$|fpm |banner |snmp|end$)"
 )
-"""Plain lines at the top: where nothing is indented they end the section before."""
+"""A pattern of plain top-level lines. In a text without indentation, they end the section before them."""
 
 _OF_ROUTER = re.compile(
     r"(?:no )?(?:bgp |neighbor \S+ (?:remote-as|peer-group|interface|timers|description|bfd|update-source|ebgp-multihop|"
     r"password|local-as|capability|ttl-security|shutdown)\b)"
 )
-"""Lines of ``router bgp`` that no address family has."""
+"""A pattern of lines that belong to ``router bgp`` itself and to none of its address families."""
 
 _OF_VRF = re.compile(r"(?:no )?(?:vni |(?:ip|ipv6) (?:route|nht|protocol|router-id)\b)")
 _FAMILY = re.compile(r"address-family \S")
@@ -73,7 +73,7 @@ _HEADS = re.compile(r"(?:Building configuration|Current configuration|[\w.-]+[#>
 
 @dataclass(slots=True)
 class _Open:
-    """A section that lines are put into: the column it stands at, and the word that it begins with."""
+    """A section that lines are added to: the column of its header, and the header's first word."""
 
     column: int
     section: Section
@@ -113,7 +113,7 @@ def sections(text: str) -> list[Section]:
 
 
 def _close(stack: list[_Open], line: str, column: int) -> None:
-    """End the section that a closing word is for: of ``exit``, the innermost that stands at its column."""
+    """Close the section to which a closing word belongs. ``exit`` closes the innermost section in its column."""
     word = _CLOSED.get(line)
     for place in range(len(stack) - 1, -1, -1):
         if (stack[place].word == word) if word else (stack[place].column == column):
@@ -126,7 +126,7 @@ def _close(stack: list[_Open], line: str, column: int) -> None:
 
 
 def _leave(stack: list[_Open], line: str, column: int) -> None:
-    """End the sections that a line is not in."""
+    """Close the sections to which a line does not belong."""
     while stack and not stack[-1].word and column <= stack[-1].column:
         stack.pop()
     if not stack:
@@ -147,7 +147,7 @@ def _stands_alone(word: str, line: str) -> bool:
 
 
 def _ends(stack: list[_Open], line: str, column: int) -> bool:
-    """Return whether the innermost section is over: what begins is another of its kind, or is of the section that it is in."""
+    """Return whether a line ends the innermost section, because it opens a section of the same kind or belongs to the enclosing section."""
     top = stack[-1]
     if top.word == "address-family" and column <= top.column:
         return bool(_OF_ROUTER.match(line))

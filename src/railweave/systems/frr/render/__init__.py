@@ -184,7 +184,7 @@ def no_ao(config: DeviceConfig) -> bool:
 
 
 def _plain(wanted: Hash) -> bool:
-    """Return whether the hash is the kernel's: of addresses and ports, with a seed of its own."""
+    """Return whether the hash is the kernel's default: addresses and ports, with the kernel's seed."""
     return wanted.layer3 and wanted.layer4 and wanted.seed is None
 
 

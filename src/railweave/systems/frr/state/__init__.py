@@ -131,7 +131,10 @@ _INTERFACE = Fields(
 
 
 def _interfaces(zebra: Value, answer: Value) -> dict[str, InterfaceState]:
-    """Interfaces as zebra has them, of every VRF, with the kernel's counters and addresses: zebra also shows those that are only configured."""
+    """Return the interfaces of all VRFs, from zebra, with counters and addresses from the kernel.
+
+    Zebra's list also includes interfaces that are only configured.
+    """
     made = links(answer)
     for name, interface in zebra.entries():
         here, kernel = _INTERFACE(interface, name=name), made.get(name, InterfaceState(name))
@@ -161,7 +164,7 @@ _ADVERTISING = keyed(
 
 
 def _advertising(zebra: Value) -> dict[str, RouterAdvertising] | None:
-    """Router advertisements by interface, of those that send or hear any; None if this release does not show them (10.3)."""
+    """Return the router advertisements of interfaces that send or receive any. None if the release does not show them (FRR 10.3)."""
     shown = {name for name, interface in zebra.entries() if interface.get("ndRouterAdvertisementsSent").there}
     return {name: advertising for name, advertising in _ADVERTISING(zebra).items() if name in shown} or None
 

@@ -58,7 +58,7 @@ neighbors = listed(
 """Return the neighbor cache in ``ip -j -6 neigh`` or ``ip -j -4 neigh``. Failed entries have no ``mac``."""
 
 _NARROWER = {"dst", "fwmark", "oif", "dport", "sport", "ipproto"}
-"""Conditions of a rule that leave other packets alone."""
+"""Conditions of a rule that limit it to some packets."""
 
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
@@ -113,7 +113,7 @@ def kernel(answers: Answers) -> dict[str, str] | None:
 
 
 _CHANGING = {"drop", "reject", "queue", "dnat", "snat", "masquerade", "redirect", "tproxy", "fwd"}
-"""Statements of nftables after which a packet does not go where its route leads (libnftables-json(5))."""
+"""Statements of nftables that drop a packet or divert it from the path of its route (libnftables-json(5))."""
 _PORT_KEYS = {"iifname", "iif", "oifname", "oif"}
 
 
@@ -148,7 +148,7 @@ def _chain(row: Value, name: str) -> tuple[str, ...]:
 def _changing(
     chain: tuple[str, ...], rules: Mapping[tuple[str, ...], Sequence[Value]], seen: set[tuple[str, ...]]
 ) -> tuple[bool, list[str]]:
-    """Return whether a chain drops or changes packets, and the ports that its rules for that name."""
+    """Return (True if a chain drops or changes packets, the ports in the conditions of the rules that do so)."""
     seen.add(chain)
     changing, ports = False, list[str]()
     for rule in rules.get(chain, ()):

@@ -57,7 +57,7 @@ def sessions(summary: Value, neighbors: Value) -> tuple[protocols.BgpSession, ..
 
 
 def _by_vrf(answer: Value, mark: str) -> list[tuple[str, list[tuple[str, Value]]]]:
-    """Return entries that have a certain key, by VRF: answers for one VRF and for all of them differ by a level."""
+    """Return the entries that have the key, by VRF. Answers about all VRFs have one more level than answers about one VRF."""
     here = [(key, value) for key, value in answer.entries() if value.keys]
     plain = [(key, value) for key, value in here if value.get(mark).there]
     inside = [
@@ -71,7 +71,7 @@ def _by_vrf(answer: Value, mark: str) -> list[tuple[str, list[tuple[str, Value]]
 def _session(
     fields: Fields[protocols.BgpSession], vrf: str, name: str, peer: Value, address: str | None
 ) -> protocols.BgpSession:
-    """Return a session, which is named by an address or by an interface; ``address`` is that of the latter's neighbor."""
+    """Return a session, whose ``name`` is the neighbor's address or an interface. ``address`` is the neighbor's address on that interface."""
     by_address = ":" in name or name.replace(".", "").isdecimal()
     return fields(
         peer,
@@ -94,7 +94,7 @@ bfd_sessions = listed(
 
 
 def _words(communities: Value) -> tuple[str, ...]:
-    """The communities of a path: its list, or else the words of its text."""
+    """Return the communities of a path, from its list or else from its text."""
     return texts(communities.get("list")) or tuple((communities.get("string").text() or "").split())
 
 
@@ -167,7 +167,7 @@ def route_counts(ipv6: Value, ipv4: Value) -> dict[str, dict[str, int]]:
 
 
 def _dropped(rules: Value | None) -> Iterator[protocols.Route]:
-    """Yield the prefixes whose packets a rule of the routing policy drops before any route is looked at (ip-rule(8)), as routes."""
+    """Yield, as routes, the prefixes whose packets a routing policy rule drops before any route applies (ip-rule(8))."""
     for rule in rules.each() if rules is not None else []:
         action = rule.get("action").lower()
         for key in ("dst", "src"):
@@ -196,7 +196,7 @@ def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protoco
 
 
 def _drops(hop: Value) -> str:
-    """Return how a next hop drops packets: ``Null0`` and blackhole say nothing to the sender."""
+    """Return how a next hop drops packets: with a message to the sender, or silently (``Null0``, blackhole)."""
     words = {"reject": "reject", "adminProhibited": "prohibit", "admin-prohibited": "prohibit"}
     return next((word for key, word in words.items() if hop.get(key).flag()), "blackhole")
 

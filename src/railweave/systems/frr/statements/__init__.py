@@ -25,7 +25,7 @@ def unprinted(field: str, nos: str = "frr") -> int:
 
 
 def _prefix(text: str) -> Prefix:
-    """Read a prefix. Bits beyond its length do not count, as they do not for FRR."""
+    """Read a prefix. Bits after its length are ignored, as FRR ignores them."""
     return InterfaceAddress.read(text).prefix
 
 

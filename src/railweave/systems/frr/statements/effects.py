@@ -9,7 +9,7 @@ from railweave.model.config.tree import Disruption
 ANY = ("remove", "add", "replace")
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
 _INTERFACE = r"(?=interface (?P<of>(?P<port>et-\d\S*)|\S+))"
-"""The interface, and the port of the design that it is."""
+"""A pattern that captures an interface, and the designed port of that interface."""
 
 RESETS = (Disruption("", "BGP session", "it resets", _OPEN),)
 GOES = (replace(RESETS[0], why="it goes", when=("remove",)),)
@@ -50,7 +50,7 @@ ACTIVATED = (
     ),
 )
 _OF_PEER = r"(?=.* / (?P<of>(neighbor (interface )?|peer-group )\S+)( /)? %s( |$))"
-"""A statement of a neighbor or a group, behind it or below it. One that is new has no session yet."""
+"""A pattern of statements about a neighbor or a group, on the same line or below it. A new neighbor has no session that a change could disrupt."""
 STOPPED = (
     Disruption(_OF_PEER % "shutdown", "BGP session", "it is shut down", "FRR manual, BGP, neighbor shutdown", ("add",)),
 )

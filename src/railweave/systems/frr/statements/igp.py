@@ -76,7 +76,7 @@ def _area(text: str) -> str:
 
 
 def _runs(port: OnIsis) -> bool:
-    """Return whether IS-IS has neighbors on an interface."""
+    """Return whether IS-IS seeks neighbors on an interface."""
     return not port.passive
 
 

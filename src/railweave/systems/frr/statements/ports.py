@@ -116,7 +116,7 @@ def _seconds(text: str) -> int:
 
 
 def _no_loopback(text: str) -> str:
-    """Read the name of an interface that is no loopback."""
+    """Read the name of an interface that is not a loopback."""
     if text.startswith(LOOPBACKS):
         raise ValueError(text)
     return text

@@ -24,7 +24,7 @@ PARTITIONS = {
 }
 CODE_POINT_BITS = {"dscp": 6, "dscp-ipv6": 6, "ieee-802.1": 3, "ieee-802.1ad": 4, "inet-precedence": 3, "exp": 3}
 _ALIAS = re.compile(r"ef|be|nc[12]|cs[1-7]|af[1-4][1-3]")
-"""Names that Junos has for code points (RFC 2474, RFC 2597, RFC 3246, and its own be, nc1, nc2)."""
+"""Junos' names of code points (RFC 2474, RFC 2597, RFC 3246, and its own be, nc1, nc2)."""
 
 
 @check(

@@ -21,7 +21,7 @@ _CHANNEL = re.compile(r"([a-z]+-\d+/\d+/\d+):(\d+)")
 
 
 def _network(text: str) -> IPv4Network | IPv6Network | None:
-    """The network of a prefix or of an address with its prefix length; None for other text."""
+    """Return the network of a prefix, or of an address with a prefix length. None for any other text."""
     try:
         return ip_interface(text).network
     except ValueError:

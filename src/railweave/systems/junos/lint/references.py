@@ -206,7 +206,7 @@ REFERENCES = (
 
 
 def _names(root: Words, patterns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """The last word of every path of the patterns, and the path above it."""
+    """Yield (last word, words before it) for every path that matches one of the patterns."""
     for pattern in patterns:
         for path, _ in root.every(*pattern.split()):
             yield path[-1], " ".join(path[:-1])

@@ -150,7 +150,7 @@ def _login(system: System) -> Login | None:
 
 
 def _aaa(system: System, users: dict[str, User]) -> Aaa | None:
-    """Return the login servers that are asked. Take the template of their users out of ``users``."""
+    """Return the login servers in use. Removes the template of their users from ``users``."""
     tacacs, radius = (
         tuple(
             LoginServer(
@@ -171,9 +171,9 @@ def _aaa(system: System, users: dict[str, User]) -> Aaa | None:
 
 
 def _snmp(agent: Agent) -> Snmp:
-    """Return the agent with the community that may be read with.
+    """Return the SNMP agent with its read-only community.
 
-    Another community, one that may write, and users without keys are not understood.
+    A second community, a community with write access, and users without keys are not understood.
     """
     first = next((community for community in agent.communities if community.access != "read-write"), None)
     users = {
@@ -229,7 +229,7 @@ def _address(text: str) -> Address | None:
 
 
 def _edge_ports(top: Word, ports: Iterable[Port]) -> EdgePorts | None:
-    """Return how layer-2 server ports are protected: those that hear a bridge are shut, and floods are limited."""
+    """Return the protection of layer-2 server ports: shutdown of ports that receive a bridge's BPDU, and limits of floods."""
     guarded = top.at_path("protocols", "layer2-control", "bpdu-block") is not None
     profiles = {unit.storm for port in ports for unit in port.units.values() if unit.storm is not None}
     storm: int | None = None

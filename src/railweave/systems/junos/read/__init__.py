@@ -162,7 +162,7 @@ def _kinds(
 
 
 def _without(group: Group, owners: Owners, elsewhere: Collection[str]) -> Group:
-    """A group without the sessions that interfaces of other routing instances would have."""
+    """Return a group without the sessions on interfaces that belong to routing instances (``elsewhere``)."""
     units = [(peer, owners.unit(peer.local or owners.beside(peer.peer))) for peer in group.neighbors]
     return replace(
         group,
@@ -172,13 +172,13 @@ def _without(group: Group, owners: Owners, elsewhere: Collection[str]) -> Group:
 
 
 def _is_routed(port: Port) -> bool:
-    """Return whether a port has an address of its own on its only unit."""
+    """Return whether the only unit of a port has an address."""
     unit = port.units.get("0")
     return unit is not None and bool(unit.every_address())
 
 
 def _loopback_addresses(named: Mapping[str, Port], elsewhere: Container[str]) -> list[InterfaceAddress]:
-    """Return the addresses of the loopback's units that are in no routing instance; ``elsewhere`` are units that are in one."""
+    """Return the addresses of the loopback's units outside routing instances. ``elsewhere`` holds the units in routing instances."""
     units = named["lo0"].units if "lo0" in named else {}
     return [
         address
@@ -189,7 +189,7 @@ def _loopback_addresses(named: Mapping[str, Port], elsewhere: Container[str]) ->
 
 
 def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Prefix]) -> None:
-    """Leave addresses of the loopback outside routing instances that the configuration does not hold, but for those inside the switch."""
+    """Mark loopback addresses as not understood that are not in the configuration, except addresses for use inside the switch (127.0.0.0/8, ::1)."""
     for unit in top.entries("interfaces", "lo0", "unit"):
         for family in unit.entries("family") if f"lo0.{unit.text}" not in elsewhere else ():
             for entry in family.entries("address") if family.text in {"inet", "inet6"} else ():
@@ -206,7 +206,7 @@ _GROUP = re.compile(r"groups \S+ (?!when )")
 _OF_TWO_WORDS = wordset(
     "system protocols class-of-service policy-options routing-options forwarding-options security chassis"
 )
-"""Hierarchies that are told apart by their second word too."""
+"""Hierarchies in which the part of a statement is named by two words."""
 
 
 def read(texts: Mapping[str, str]) -> Reading:
@@ -236,7 +236,7 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 
 def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
-    """Every statement; a list on one line is one."""
+    """Yield every statement. A list on one line is one statement."""
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each: dict[int, list[tuple[int, str, str, bool]]] = {number: [] for number in range(len(files))}
     fixed: list[ReadStatement] = []
@@ -258,7 +258,7 @@ def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
 
 
 def _beside(file: str, listing: Lines) -> Iterator[ReadStatement]:
-    """Lines that are no statements, and statements that are not in force."""
+    """Yield the lines that are not statements, and the deactivated statements."""
     for path, at in listing.asleep:
         yield ReadStatement(file, at, _hierarchy(path), " ".join(map(quoted, path)), "irrelevant")
     for text, at, kind in listing.other:
@@ -266,7 +266,7 @@ def _beside(file: str, listing: Lines) -> Iterator[ReadStatement]:
 
 
 def _same(file: str, listing: Lines, ends: Mapping[tuple[str, ...], Word]) -> Iterator[ReadStatement]:
-    """The statements of another form of what was read."""
+    """Yield the statements of a second text that has the same configuration in a different form."""
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each = [(at, _hierarchy(path), " ".join(map(quoted, path)), ends.get(path)) for path, at in listing.active]
     rows = [(at, part, text, word is not None and word.kind == "understood") for at, part, text, word in each]

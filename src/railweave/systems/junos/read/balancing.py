@@ -61,7 +61,7 @@ def runs(top: Word) -> bool:
 
 
 def _hash(top: Word, seed: int | None) -> Hash:
-    """Fields of the hash: those of every family; without any, Junos takes both layers."""
+    """Return the fields of the hash: a layer counts if every family has it. Without statements, Junos uses both layers."""
     families = list(top.entries("forwarding-options", "hash-key", "family"))
     if not families:
         return Hash(seed=seed)
@@ -120,7 +120,7 @@ def _terms(top: Word, policy: str) -> Iterator[Word]:
 
 
 def _sprayed(top: Word) -> bool:
-    """Return whether the forwarding table's policy shares at random; the policy is taken."""
+    """Return True if a policy of the forwarding table sprays at random, and mark its statements as understood."""
     sprays = False
     for word in top.entries("routing-options", "forwarding-table", "export"):
         if top.at_path("policy-options", "policy-statement", word.text) is None:
@@ -141,7 +141,7 @@ def _sprayed(top: Word) -> bool:
 
 
 def _filters(top: Word) -> Iterator[tuple[str, Word]]:
-    """Filters with their families."""
+    """Yield the filters with their families."""
     for family in top.entries("firewall", "family"):
         word = family.at_path("filter")
         for direction in word.below.values() if word is not None else ():
@@ -149,7 +149,7 @@ def _filters(top: Word) -> Iterator[tuple[str, Word]]:
 
 
 def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[str, ...], str]:
-    """The RDMA opcodes that a filter puts into a forwarding instance, the ports that it is on, and the instance."""
+    """Return (the RDMA opcodes that a filter puts into a forwarding instance, the ports with this filter, the name of the instance)."""
     for _, word in _filters(top):
         for term in word.below.get("term", Word("")).below.values():
             payload = term.at_path("from", "first-byte-of-payload")
@@ -165,7 +165,7 @@ def _opcodes(top: Word, ports: Iterable[Port]) -> tuple[tuple[int, ...], tuple[s
 
 
 def _bound(ports: Iterable[Port], name: str) -> tuple[str, ...]:
-    """The ports that have a filter on what comes in."""
+    """Return the ports that apply a filter to incoming packets."""
     names: list[str] = []
     for port in ports:
         for unit in port.units.values():
@@ -200,7 +200,7 @@ def _spraying_instance(top: Word, name: str) -> None:
 
 
 def _selective(top: Word, ports: Iterable[Port]) -> Iterator[int]:
-    """The RDMA opcodes of a filter that switches dynamic load balancing on for them; it is taken, and its room in the chip."""
+    """Yield the RDMA opcodes for which a filter enables dynamic load balancing. Mark the filter and its space in the chip as understood."""
     seen: dict[int, None] = {}
     for _, word in _filters(top):
         terms = list(word.below.get("term", Word("")).below.values())

@@ -27,7 +27,7 @@ T = TypeVar("T")
 _AO = {"aes-128-cmac-96": "ao-aes-128-cmac", "hmac-sha-1-96": "ao-hmac-sha-1"}
 _ON_ONE_LINE = {"minimum-interval": 1, "multiplier": 1}
 _OF_NEIGHBOR = {"description": 1, "peer-as": 1, "local-address": 1}
-"""Statements that every neighbor has for itself."""
+"""Statements that are specific to a neighbor, with their number of words."""
 
 
 @dataclass
@@ -123,7 +123,7 @@ def liveness(word: Word) -> Bfd | None:
 
 
 def _session_group(places: Sequence[Word], top: Word) -> Group:
-    """Return the settings of a group; what is nearer to a neighbor goes first."""
+    """Return the settings of a group. ``places`` are its levels; a level nearer to the neighbor has priority."""
     word = places[-2]
 
     def first(meaning: Callable[[Word], T]) -> T | None:
@@ -165,7 +165,10 @@ def _session_group(places: Sequence[Word], top: Word) -> Group:
 
 
 def _policy_names(word: Word, statement: str) -> tuple[str, ...]:
-    """The policies that are asked one after another. An expression of several that must all agree is ``A && B``; others are not known."""
+    """Return the policies that are evaluated one after another.
+
+    An expression in which all must accept becomes ``A && B``; others are not understood.
+    """
     names: list[str] = []
     for policy in (word.at_path(statement) or Word("")).below.values():
         if not policy.text.startswith("("):
@@ -185,7 +188,7 @@ def _policy_names(word: Word, statement: str) -> tuple[str, ...]:
 
 
 def _families_of_group(word: Word) -> tuple[tuple[Family, ...], bool] | None:
-    """The address families of a group, and whether AIGP goes with their routes."""
+    """Return (the address families of a group, True if its routes carry AIGP), or None without families."""
     families: list[Family] = []
     aigp = False
     for name, family in FAMILIES.items():
@@ -361,7 +364,7 @@ def _balances(top: Word, name: str) -> bool:
 
 
 def _hop_limit(bgp: Word, groups: list[Group]) -> bool:
-    """Return whether every group sends with the whole hop limit."""
+    """Return whether every group sends with a hop limit of 255."""
     limits = [group.ttl for group in groups]
     same = bool(limits) and all(limit == WHOLE_HOP_LIMIT for limit in limits)
     if not same:
@@ -415,7 +418,7 @@ def peer_of(ports: Mapping[str, Port], name: str) -> str:
 
 
 def _policies(options: PolicyOptions, groups: list[Group]) -> Iterator[Policy]:
-    """The policies that groups name, in the order of the text; those that are asked one after another, behind them."""
+    """Yield the policies that groups use: single ones in the order of the text, then the chains of several policies."""
     chains = [names for group in groups for names in (group.imports, group.exports) if names]
     single = {names[0] for names in chains if len(names) == 1} | options.more.keys()
     for name in options.policies:

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 _UNPRINTED = frozenset(
     {"contents", "prefix-list-item", "as-number", "rd-type", "filter-name", "certificate", "identifier"}
 )
-"""Elements whose name is printed nowhere."""
+"""XML elements whose name is not a word of the ``set`` form."""
 
 _UNPRINTED_BELOW = pathset(
     "interfaces interface, vlans vlan, routing-instances instance, vrf-target community, vtep-source-interface "
     "interface-name, autonomous-system as-number"
 )
-"""(the word before, element) of names that are printed elsewhere."""
+"""XML elements, as (preceding word, element), whose name is not a word of the ``set`` form in this place only."""
 
 _KEYS: dict[str, frozenset[str]] = {
     "route-filter": frozenset({"address", "choice-ident", "choice-value"}),
@@ -52,7 +52,7 @@ def printed(before: tuple[str, ...], name: str) -> bool:
 
 
 def _is_name(before: tuple[str, ...]) -> bool:
-    """Return whether the last word is a name of the user's choosing that reads like a keyword, such as a group ``vlans``."""
+    """Return whether the last word is a name that the user chose and that looks like a keyword, such as a group ``vlans``."""
     return len(before) > 1 and before[-2] in {"groups", "group"}
 
 
@@ -89,7 +89,7 @@ class Values(list[object]):
 
 
 class _JsonReader:
-    """A document of which ``json`` has found that it is one, with the line of every value."""
+    """A reader of a JSON document that also records the line of every value. ``json`` has already found the document valid."""
 
     def __init__(self, text: str) -> None:
         self.tokens = self._tokens(text)
@@ -103,7 +103,7 @@ class _JsonReader:
                 yield sign
 
     def value(self, sign: str | None = None, depth: int = 0) -> object:
-        """The value that begins with the next sign."""
+        """Return the value that begins with the next token."""
         if depth > DEEPEST:
             raise RenderError(f"more than {DEEPEST} levels", self.line)
         sign = sign or next(self.tokens)
@@ -195,7 +195,7 @@ class _Walk:
 
 
 def _plain(value: object) -> Text | None:
-    """A value that is text alone, also in the older form, ``[{"data": "text"}]``."""
+    """Return a value that is only text, also in the older form ``[{"data": "text"}]``. None for other values."""
     while isinstance(value, Values) and len(value) == 1:
         value = value[0]
     if isinstance(value, Fields):
@@ -212,11 +212,11 @@ def _is_inactive(about: object) -> bool:
 _AROUND = frozenset(
     {"rpc-reply", "configuration", "data", "cli", "banner", "configuration-information", "configuration-output"}
 )
-"""Elements around a configuration."""
+"""XML elements that surround a configuration."""
 
 
 class _Element:
-    """An element that is open. ``words`` are those of the statements in it so far."""
+    """An open XML element. ``words`` are the words of the statement up to this element."""
 
     __slots__ = ("asleep", "at", "below", "has_path", "name", "text", "words")
 
@@ -317,7 +317,7 @@ class Lines:
 _BESIDE = re.compile(
     r"(?m)^(?:\s*\{(?:master|backup|linecard|primary|secondary)\b[^}\n]*\}\s*$|\[edit[^\]\n]*\]|\S+@\S+[>#%].*)"
 )
-"""Lines that the command line prints around a configuration: the routing engine, where one is, what was typed."""
+"""A pattern of lines that the command line prints around a configuration: the routing engine, the edit level, and prompts."""
 _PROMPT = re.compile(r"^\S+@\S+[>#%]\s*")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]]|#.*|[^\s\[\]]+')
 _MODIFIERS = frozenset({"inactive:", "protect:", "replace:", "active:"})
@@ -355,7 +355,7 @@ def _curly(text: str) -> Lines:
 
 
 def _awake(statements: Sequence[Statement], above: tuple[str, ...], listing: Lines) -> list[Statement]:
-    """Statements without those that are deactivated, and without marks."""
+    """Return the statements without the deactivated ones, and without words such as ``inactive:``."""
     kept: list[Statement] = []
     for statement in statements:
         asleep = False
@@ -426,7 +426,7 @@ def _moved(here: tuple[str, ...], words: list[str]) -> tuple[str, ...]:
 
 
 def _words(line: str, number: int) -> tuple[list[str], list[str] | None]:
-    """The words of a line, and the values in brackets at its end, if there are any."""
+    """Return the words of a line, and the values in brackets at its end."""
     if '"' not in line and "[" not in line and "#" not in line:
         words = line.split()
         if len(words) > DEEPEST:

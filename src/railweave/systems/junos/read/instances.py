@@ -90,7 +90,7 @@ def with_loopback(tenant: Vrf, instance: Instance, ports: Mapping[str, Port]) ->
 
 
 def _of_tenant(options: PolicyOptions, name: str) -> None:
-    """A policy of type-5 routes: what is connected, what routers outside said, nothing else; another says more."""
+    """Read a policy for type-5 routes, which accepts or rejects routes only by their origin. Record a policy with other conditions in ``more``."""
     word = options.policies.get(name)
     if word is not None and not all(map(_is_plain, (word.at_path("term") or Word("")).below.values())):
         options.more[name] = None
@@ -106,7 +106,7 @@ def _of_tenant(options: PolicyOptions, name: str) -> None:
 
 
 def _passes_connected(policies: Iterable[Word]) -> bool:
-    """Return whether the first term of policies that a connected route meets accepts it."""
+    """Return whether the first term that matches a connected route accepts it."""
     for policy in policies:
         for term in policy.entries("term"):
             asked, then = term.at_path("from", "protocol"), term.at_path("then") or Word("")
@@ -121,7 +121,7 @@ def _is_plain(term: Word) -> bool:
 
 
 def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Route targets that are imported and exported, as the instance says them or its policies do."""
+    """Return (import route targets, export route targets) of an instance, from its statements or its policies."""
     imports: list[str] = []
     exports: list[str] = []
     for target in word.block("vrf-target").below.values() if "vrf-target" in word.below else ():
@@ -142,7 +142,7 @@ def _targets(word: Word, options: PolicyOptions) -> tuple[tuple[str, ...], tuple
 
 
 def _in_policy(options: PolicyOptions, name: str) -> list[str]:
-    """The route targets that a policy of an instance looks for or adds."""
+    """Return the route targets that a policy of an instance matches or adds."""
     word = options.policies.get(name)
     targets: list[str] = []
     for term in word.take().entries("term") if word is not None else ():
@@ -191,7 +191,10 @@ def _external(
 
 
 def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
-    """The prefixes of a policy that lists what is let through, and refuses the rest; one that does more is kept too."""
+    """Yield the prefixes that policies accept, if they list them and reject all others.
+
+    A policy with more conditions is also recorded in ``more``.
+    """
     for name in names:
         word = options.policies.get(name)
         terms = list((word.at_path("term") or Word("")).below.values()) if word is not None else []
@@ -213,7 +216,7 @@ def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
 
 
 def _is_list(term: Word) -> bool:
-    """Return whether a term lets through what ``route-filter`` lists, or refuses everything."""
+    """Return whether a term accepts the prefixes of its ``route-filter``, or rejects everything."""
     asked, then = term.at_path("from"), term.at_path("then")
     if then is None:
         return False

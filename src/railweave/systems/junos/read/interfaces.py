@@ -27,11 +27,11 @@ _SUITES: dict[str, Suite] = {
     "gcm-aes-xpn-256": "gcm-aes-xpn-256",
 }
 _CHANNELS = {10: 4, 25: 4, 50: 2, 100: 4}
-"""Channels of a port whose channels have this speed (Juniper documentation, channel-speed)."""
+"""The number of channels of a port, by the speed of a channel in Gb/s (Juniper documentation, channel-speed)."""
 _NUMBER = re.compile(r"\w+-\d+/\d+/(\d+)")
 _RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _LINK = 3
-"""Host bits of a prefix that can only be that of a link: no servers are in so short a one."""
+"""The maximum number of host bits of a prefix that is certainly a link, because it is too small for servers."""
 
 
 def splits(top: Word, ports: Mapping[str, Port]) -> tuple[Split, ...]:
@@ -158,9 +158,9 @@ def interfaces(
 
 
 def _leave_unheld(port: Port, kind: Kind, *, gateway: bool) -> None:
-    """Leave what an interface does not hold: further units, tags on a port that is no trunk, and packets shorter than its frames.
+    """Mark settings as not understood that an interface cannot represent: further units, tags on a port that is not a trunk, and a packet MTU below that of frames.
 
-    Ports to routers outside have a unit for each tag. The MTU of a ``gateway`` is its own.
+    A port to an external router may have a unit for each tag. A ``gateway`` may have its own MTU.
     """
     if kind == "external":
         return
@@ -194,7 +194,7 @@ def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
 
 
 def _used(port: Port, kind: Kind) -> list[Unit | None]:
-    """The units of a port that count: those with addresses to a router outside, else the first."""
+    """Return the relevant units of a port: those with addresses to an external router, or else the first."""
     units = list(port.units.values())
     if kind == "external":
         return [unit for unit in units if unit.addresses] or [None]
@@ -202,7 +202,7 @@ def _used(port: Port, kind: Kind) -> list[Unit | None]:
 
 
 def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | None, tuple[int, ...]]:
-    """The VLAN of a port, and the numbers of those that a trunk carries with a tag."""
+    """Return (the VLAN of a port, the numbers of the tagged VLANs of a trunk)."""
     if not unit.vlans:
         return None, ()
     if not unit.trunk:
@@ -224,7 +224,7 @@ def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | No
 
 
 def _numbers(member: str, vlans: Mapping[str, int]) -> tuple[int, ...]:
-    """The VLANs that a word of ``members`` stands for: a name, a number, a range, or ``all`` that the device has."""
+    """Return the numbers of the VLANs that a word of ``members`` means: a name, a number, a range, or ``all`` for every VLAN of the device."""
     if member in vlans:
         return (vlans[member],)
     if member == "all":

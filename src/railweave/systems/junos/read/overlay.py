@@ -35,7 +35,7 @@ _FLAGS = {"managed": "managed-configuration", "other": "other-stateful-configura
 
 
 def _vlans(top: Word, instances: Mapping[str, Instance]) -> Iterator[Word]:
-    """Yield each VLAN, at the top and in instances."""
+    """Yield each VLAN, at the top level and in routing instances."""
     for place in (
         top,
         *(instance.word for instance in instances.values() if instance.kind in {"mac-vrf", "virtual-switch"}),
@@ -115,7 +115,7 @@ def _gateway(port: Port, unit: Unit, vlan: tuple[str, int] | None, word: Word | 
 
 
 def _advertisements(word: Word, addresses: Iterable[InterfaceAddress]) -> RouterAdvertisements:
-    """Return the router advertisements of an interface with these addresses; lifetimes of prefixes and routes are those of the first."""
+    """Return the router advertisements of an interface with these addresses. Lifetimes are those of the first prefix and the first route."""
     held = {str(network(address)) for address in addresses}
     plain = _defaults()
     given: dict[str, int | bool] = {}
@@ -165,7 +165,7 @@ def _flags(word: Word, names: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
 
 
 def _defaults() -> RouterAdvertisements:
-    """Return the router advertisements that Junos sends where its configuration does not say."""
+    """Return Junos' default router advertisements."""
     plain = RouterAdvertisements()
     names = [field.name for field in fields(plain) if field.name not in {"routes", "route_preference"}]
     values: dict[str, int | bool] = {}
@@ -268,7 +268,10 @@ def _exported(groups: Iterable[Group], options: PolicyOptions) -> Exported:
 
 
 def _of_term(term: Word, options: PolicyOptions, result: Exported) -> None:
-    """A term is the spines' mark, the leaves' refusal of it, an endpoint of a color, or all the rest that is sent."""
+    """Read a term of an export policy.
+
+    It adds the spines' community, rejects routes with it, sets a tunnel endpoint by color, or accepts all other routes.
+    """
     then, asked = term.at_path("then") or Word(""), term.at_path("from")
     added = then.at_path("community", "add")
     tagged = asked.at_path("community") if asked is not None else None
@@ -324,7 +327,7 @@ def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port])
 
 
 def _usual(word: Word) -> None:
-    """Take the statements that the validated designs have in every instance."""
+    """Mark the statements as understood that every instance has in the validated designs."""
     word.value("description")
     word.value("service-type")
 

@@ -19,7 +19,7 @@ _LARGE = re.compile(r"large:\d+:\d+:\d+")
 _STANDARD = re.compile(r"\d+:\d+")
 _COLOR = re.compile(r"color:\d+:\d+")
 _PROTOCOLS: dict[str, Literal["direct", "bgp"]] = {"direct": "direct", "bgp": "bgp", "evpn": "bgp"}
-"""Routes of EVPN came by BGP; Junos tells them apart, a configuration does not."""
+"""The protocol of routes in the configuration, by Junos' name. EVPN routes are BGP routes in the configuration."""
 AND = " && "
 """The word between the names of policies that must all accept."""
 EVERY = {"inet": ("every IPv4 prefix", Prefix("0.0.0.0/0")), "inet6": ("every IPv6 prefix", Prefix("::/0"))}
@@ -154,7 +154,7 @@ def _of_name(options: PolicyOptions, name: str, *, several: bool) -> list[Term]:
 
 
 def _not_known(name: str, statements: tuple[str, ...]) -> Term:
-    """A term that stands for what no term can say: what becomes of any route behind it is not known."""
+    """Return a term for statements that no term can express. Decisions on routes that reach it are unknown."""
     return Term(name, Match(), Action(accept=False), statements)
 
 
@@ -173,7 +173,7 @@ def _terms(options: PolicyOptions, name: str, *, several: bool = False, depth: i
 
 
 def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
-    """The statements below some of the words of a policy or term that are not understood."""
+    """Return the statements that are not understood, below these words of a policy or term."""
     return tuple(
         " ".join((text, *path))
         for text, inner in word.below.items()
@@ -184,7 +184,7 @@ def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth: int) -> list[Term]:
-    """A term, or several that do the same; none if it changes nothing, for then the next term decides."""
+    """Return the terms that are equivalent to a term in the text. The result is empty for a term without effect, so that the next term decides."""
     then = word.block("then")
     ends = [action for action in then.below.values() if action.text in _ENDS]
     if not ends and [path for _, path in statements(then)] in ([], [("next", "term")]):
@@ -214,19 +214,19 @@ def _action(options: PolicyOptions, then: Word, *, accept: bool) -> Action:
 
 
 def _as_numbers(text: str) -> tuple[int, ...]:
-    """AS numbers with spaces between. Raises ``ValueError``."""
+    """Read AS numbers that are separated by spaces. Raises ``ValueError``."""
     return tuple(asn(number) for number in text.strip('"').split())
 
 
 def _values(options: PolicyOptions, name: str) -> list[str]:
-    """The names that a community is read by: one for each of its values."""
+    """Return the names for the values of a community, one for each value."""
     word = options.communities.get(name)
     count = len(word.below["members"].below) if word is not None and "members" in word.below else 1
     return [_numbered(name, at) for at in range(count)]
 
 
 def _asked_of_others(options: PolicyOptions, name: str, asked: Word, action: Action, depth: int) -> Iterator[Term]:
-    """Yield the terms of the policies that a term refers to. If such a policy rejects a route before it accepts one, the result is not known."""
+    """Yield the terms of the policies to which a term refers. If such a policy rejects a route before it accepts one, the decision is unknown."""
     for other in asked.entries("policy"):
         terms = _terms(options, other.text, depth=depth + 1)
         accepted = list(itertools.takewhile(lambda term: term.action.accept, terms))
@@ -265,7 +265,7 @@ def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str])
 
 
 def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> _Listed:
-    """The name of the prefix list that a term asks for, whether what is in its prefixes is meant too, and of which lengths."""
+    """Return (the name of the prefix list in a condition, True if longer prefixes match too, their lengths or None for any)."""
     family = word.holds("family")
     every = EVERY.get(family.text) if family is not None else None
     if family is not None and every is not None:
@@ -300,7 +300,7 @@ def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) 
 
 
 def _not_listed(options: PolicyOptions, name: str) -> list[str]:
-    """The condition on a prefix list that holds more than prefixes."""
+    """Return the condition on a prefix list if it contains more than prefixes. Otherwise the result is empty."""
     entries = options.prefix_lists[name].below if name in options.prefix_lists else {}
     return [] if all(map(_is_prefix, entries)) else [f"from prefix-list {name}"]
 
@@ -314,7 +314,7 @@ def _is_prefix(text: str) -> bool:
 
 
 def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
-    """The prefixes of ``route-filter`` as a list of their own; filters of several kinds count one by one."""
+    """Return the prefixes of ``route-filter`` as a prefix list. If the filters are of different kinds, each becomes a separate entry."""
     word.take()
     filters: dict[Prefix, list[tuple[int, int]]] = {}
     kinds: set[tuple[int, int] | str | None] = set()
@@ -342,7 +342,10 @@ def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
 
 
 def _entries(place: str, filters: Mapping[Prefix, Sequence[tuple[int, int]]]) -> Iterator[EntryList]:
-    """Filters as lists of entries. The longest prefix that a route is in decides alone, so the rest of each prefix is denied."""
+    """Yield filters as lists of entries.
+
+    Only the longest prefix that contains a route decides, so a deny entry follows the entries of each prefix.
+    """
     for family in BITS:
         inside = sorted(
             (network for network in filters if network.family == family), key=lambda network: -network.length
@@ -356,7 +359,7 @@ def _entries(place: str, filters: Mapping[Prefix, Sequence[tuple[int, int]]]) ->
 
 
 def _lengths(network: Prefix, how: Word) -> tuple[int, int] | None:
-    """The shortest and the longest of the prefixes that a filter means."""
+    """Return (minimum, maximum) length of the prefixes that a filter matches, or None for unknown filters."""
     longest = BITS[network.family]
     match = _RANGE.fullmatch(next(iter(how.below), "")) if how.text in {"upto", "prefix-length-range"} else None
     if how.text in {"orlonger", "longer"}:
@@ -385,7 +388,7 @@ def unused(options: PolicyOptions, top: Word) -> None:
 
 
 def _words(word: Word) -> Iterator[str]:
-    """A word, what it is put together from, and everything below it."""
+    """Yield a word, its parts if it is an expression, and all words below it."""
     stack = [word]
     while stack:
         current = stack.pop()

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 PORT = re.compile(r"(?:et|xe|ge|mge|fte|te|fe)-\d+/\d+/\d+(?::\d+)?|ae\d+")
 MANAGEMENT = re.compile(r"re0:mgmt-0|(?:em|fxp|me)0|vme")
 _SPEEDS = {"ge": 1, "mge": 1, "fe": 1, "xe": 10, "te": 10}
-"""Gigabits of ports by the first letters of their names; those of ``et`` ports are not to be seen in them."""
+"""Port speeds in Gb/s by the first letters of port names. The name of an ``et`` port does not show its speed."""
 _FECS: Mapping[str, Fec] = {"none": "none", "fec74": "fc", "fec91": "", "fec108": "", "fec119": ""}
 """Forward error correction by clauses of IEEE 802.3: 91, 108 and 119 are Reed-Solomon."""
 _DIGITS = 7
-"""No number of a unit has more."""
+"""The maximum number of digits in a unit number."""
 
 
 @dataclass
@@ -143,14 +143,14 @@ def _fec(text: str) -> Fec:
 
 
 def _is_down(word: Word, port: str) -> bool:
-    """Return whether an interface is shut, or its cage unused. Such a statement of a loopback or management port is not understood."""
+    """Return whether an interface is shut down or its physical port is unused. On a loopback or management port, the statement is not understood."""
     if port == "lo0" or MANAGEMENT.fullmatch(port):
         return False
     return word.flag("disable") or word.flag("unused")
 
 
 def _units(word: Word) -> dict[str, Unit]:
-    """Logical interfaces by number; what is no number is none."""
+    """Return the logical interfaces by number. Entries that are not numbers are marked as not understood."""
     units: dict[str, Unit] = {}
     for entry in word.entries("unit"):
         if entry.text.isascii() and entry.text.isdigit() and len(entry.text) <= _DIGITS:
@@ -187,7 +187,7 @@ def _unit(port: str, word: Word) -> Unit:
 
 
 def _addresses(family: Word, unit: Unit, word: Word) -> tuple[InterfaceAddress, ...]:
-    """The addresses of a family. A virtual gateway's takes the place of the switch's own: servers have it as their gateway."""
+    """Return the addresses of a family. A virtual gateway address replaces the switch's own, because servers use it as their gateway."""
     addresses: list[InterfaceAddress] = []
     for entry in family.entries("address"):
         try:

@@ -117,7 +117,7 @@ def protection(
 
 
 def _filters(top: Word) -> Iterator[Word]:
-    """The filters of the families that are routed."""
+    """Yield the filters of the routed families."""
     for family in FAMILIES:
         yield from (top.at_path("firewall", "family", family, "filter") or Word("")).below.values()
 
@@ -128,7 +128,7 @@ def _of_management(rule: ControlRule) -> bool:
 
 
 def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) -> Iterator[tuple[Family, Word]]:
-    """Filters on what comes in, once each, by family."""
+    """Yield the filters on incoming packets of these ports, with their family. A filter on several ports is yielded once."""
     seen: set[tuple[str, str]] = set()
     for port in ports.values():
         if not wanted(port.name):
@@ -148,7 +148,7 @@ def _bound(top: Word, ports: Mapping[str, Port], wanted: Callable[[str], bool]) 
 def _rules(
     word: Word, family: Family, plane: Literal["network", "management"], filters: Filters
 ) -> Iterator[ControlRule]:
-    """The terms of a filter that let packets in; the last one drops the rest."""
+    """Yield the rules of the terms that accept packets. The last term drops all others."""
     word.take()
     terms = list(word.entries("term"))
     for term in terms:
@@ -235,7 +235,7 @@ def _drops(word: Word, family: Family, filters: Filters) -> None:
 
 
 def _sources(options: PolicyOptions, filters: Filters) -> Iterable[Sources]:
-    """The prefix lists of filters, in the order of the text."""
+    """Yield the prefix lists of filters, in the order of the text."""
     for name, word in options.prefix_lists.items():
         if name in filters.lists:
             yield Sources(name.removeprefix(_PREFIX), filters.lists[name], policies.prefix_list(word))
@@ -254,6 +254,6 @@ def _policers(top: Word) -> Iterator[Policer]:
 
 
 def _bits(text: str) -> int:
-    """A number with ``k``, ``m`` or ``g`` behind it. Raises ``ValueError``."""
+    """Read a number that may end with ``k``, ``m`` or ``g``. Raises ``ValueError``."""
     factor = {"k": 1000, "m": 1_000_000, "g": 1_000_000_000}.get(text[-1:].lower())
     return whole(text) if factor is None else whole(text[:-1]) * factor

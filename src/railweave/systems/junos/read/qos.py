@@ -24,7 +24,7 @@ _DSCPS = {
     "nc1": 48,
     "nc2": 56,
 }
-"""Junos's own names of code points."""
+"""DSCPs by Junos' names of code points."""
 
 
 def code_point(text: str) -> int:
@@ -58,7 +58,7 @@ def profiles(
 
 
 def _leave_strange_units(top: Word, bound: Mapping[str, Word]) -> None:
-    """Leave what units have that no interface has."""
+    """Mark the settings of units that do not exist as not understood."""
     for name, port in bound.items():
         there = top.at_path("interfaces", name, "unit")
         for unit in port.entries("unit"):
@@ -67,7 +67,7 @@ def _leave_strange_units(top: Word, bound: Mapping[str, Word]) -> None:
 
 
 def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
-    """MRU and XON offset of a profile; code points that no lossless class has are not understood."""
+    """Return (MRU, XON offset) of a profile. Code points outside lossless classes are not understood."""
     mru = xon = None
     for account in word.block("input").entries("pfc-account"):
         for priority in account.block("pfc-priority").below.values():
@@ -87,7 +87,7 @@ def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
 
 
 def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
-    """Take the queues that stop at a priority: those of the lossless classes, else it is not understood."""
+    """Mark the queues that stop at a PFC priority as understood if they are those of lossless classes."""
     queues = {
         f"{traffic_class.pfc_priority:03b}": str(traffic_class.queue)
         for traffic_class in classes.values()
@@ -155,7 +155,7 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
 
 
 def _bound(cos: Word, order: Sequence[str]) -> dict[str, Word]:
-    """The ports that scheduling is bound to, in order; a name with ``*`` is every port in use that no other name is of."""
+    """Return the ports to which class of service is bound, in order. A name with ``*`` means every port in use without an entry of its own."""
     place = {name: at for at, name in enumerate(order)}
     interfaces: dict[str, Word] = {}
     for word in cos.block("interfaces").below.values():
@@ -169,14 +169,14 @@ def _bound(cos: Word, order: Sequence[str]) -> dict[str, Word]:
 
 
 def _default(classes: dict[str, TrafficClass]) -> str:
-    """The class of DSCP 0; without one, the first that may lose packets."""
+    """Return the class of DSCP 0, or else the first lossy class."""
     zero = next((name for name, traffic_class in classes.items() if 0 in traffic_class.dscp), None)
     lossy = next((name for name, traffic_class in classes.items() if not traffic_class.lossless), None)
     return zero or lossy or next(iter(classes), "")
 
 
 def _classes(cos: Word, bound: dict[str, Word]) -> dict[str, TrafficClass]:
-    """Classes in the order of the scheduler map that the ports have."""
+    """Return the classes, in the order of the scheduler map that ports use."""
     maps, classifiers = _names(bound, "scheduler-map"), _names_of_classifiers(bound)
     for port in bound.values():
         _leave_undefined(port.at_path("scheduler-map") or Word(""), cos.at_path("scheduler-maps"))
@@ -210,7 +210,7 @@ def _printed(name: str, classes: Mapping[str, TrafficClass]) -> str:
 
 
 def _name(printed: str, scheduler: str) -> str:
-    """A class's name: its scheduler's where that is the same in small letters, for capitals do not tell them."""
+    """Return the name of a class. Junos prints it in capitals, so the name of its scheduler is used if the two differ only in case."""
     return scheduler if scheduler.upper() == printed.upper() else printed
 
 
@@ -219,14 +219,14 @@ def _names(bound: dict[str, Word], word: str) -> set[str]:
 
 
 def _leave_undefined(place: Word, defined: Word | None) -> None:
-    """Leave the names of maps and classifiers that are bound to a port and defined nowhere."""
+    """Mark references from ports to undefined maps and classifiers as not understood."""
     for name in place.below.values():
         if defined is None or name.text not in defined.below:
             name.leave()
 
 
 def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
-    """The classifiers that ports have, on the port or on its units."""
+    """Return the names of the classifiers on ports and their units."""
     return {
         name
         for port in bound.values()
@@ -237,7 +237,7 @@ def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
 
 
 def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
-    """Queue, whether it loses nothing, and PFC priority by class."""
+    """Return (queue, True if lossless, PFC priority) of each class."""
     profiles_found = cos.block("congestion-notification-profile").below.values()
     by_account = any(profile.at_path("input", "pfc-account") is not None for profile in profiles_found)
     queues: dict[str, tuple[int, bool, int | None]] = {
@@ -259,7 +259,7 @@ def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
 
 
 def _dscps(cos: Word, names: set[str]) -> dict[str, tuple[int, ...]]:
-    """Code points by class; of both families the same. What only one of two families has is not understood."""
+    """Return the DSCPs of each class. Both families must have the same ones; classes that differ are not understood."""
     dscps: dict[str, tuple[int, ...]] = {}
     families: list[tuple[Word, set[str]]] = []
     for kind in ("dscp", "dscp-ipv6"):
@@ -332,7 +332,7 @@ def _scheduled(
 
 
 def _ecn(cos: Word, name: str) -> Ecn | None:
-    """Marking between two fill levels; a profile with more points is not understood."""
+    """Return the marking between two fill levels. A profile with more points is not understood."""
     word = cos.at_path("drop-profiles", name)
     if word is None:
         return None
@@ -350,7 +350,7 @@ def _ecn(cos: Word, name: str) -> Ecn | None:
 
 
 def _buffers(cos: Word) -> Buffers:
-    """The partitions of the shared buffer, and dedicated buffers; what is not printed is as Junos has it."""
+    """Return the partitions of the shared buffer, and the dedicated buffers. Missing statements mean Junos' defaults."""
     plain = Buffers()
     if cos.at_path("shared-buffer") is not None and cos.at_path("shared-buffer", "egress") is None:
         plain = replace(plain, egress="system", **EGRESS_PARTITION)
@@ -379,7 +379,10 @@ def _buffers(cos: Word) -> Buffers:
 
 
 def _rewrites(cos: Word, classes: Mapping[str, TrafficClass]) -> None:
-    """Rules that write a class's own first code point; they go with ``overlay.tunnel_dscp``. What writes another is not understood."""
+    """Mark the rules that write the first DSCP of each class as understood; ``overlay.tunnel_dscp`` represents them.
+
+    Other rules are not understood.
+    """
     first = {
         _printed(name, classes): traffic_class.dscp[0] for name, traffic_class in classes.items() if traffic_class.dscp
     }

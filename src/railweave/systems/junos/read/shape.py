@@ -82,7 +82,7 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
 
 
 def _is_there(ports: Mapping[str, Port], unit: str) -> bool:
-    """Return whether a port has a unit. A unit that is not configured has no neighbor."""
+    """Return whether a unit is configured. A unit that is not configured has no neighbor."""
     name, _, number = unit.rpartition(".")
     return name not in ports or number in ports[name].units
 
@@ -97,7 +97,7 @@ def _key(word: Word, level: str, statement: str) -> str | None:
 
 
 def _net(top: Word) -> str:
-    """The address of ``family iso`` on the loopback."""
+    """Return the address of ``family iso`` on the loopback."""
     return next(_nets(top), "")
 
 
@@ -179,7 +179,7 @@ class _Walk:
         self.left = MOST
 
     def walk(self, here: Word, sources: list[tuple[str, Word]], path: tuple[str, ...]) -> None:
-        """Let a word inherit from the groups that are applied here or above; each stands with its name."""
+        """Add the words of applied groups below a word, recursively. ``sources`` holds the groups that apply here, with their names."""
         sources = [*sources, *self._applied(here, path)]
         if not sources and not _applies(here):
             return
@@ -218,18 +218,18 @@ class _Walk:
 
 
 def _lend(word: Word) -> None:
-    """A word of a group that is in force somewhere is known by what takes it there."""
+    """Reset a word of an applied group to ``unknown``. The place where the group applies then determines if the word is understood."""
     if word.kind == "irrelevant":
         word.kind = "unknown"
 
 
 def _applies(here: Word) -> bool:
-    """Return whether groups are applied below a word. Those of the whole configuration are at the top: looked for once for each word."""
+    """Return whether a group is applied at a word or below it."""
     return _APPLY in here.below or any(_applies(inner) for text, inner in here.below.items() if text not in _ABOUT)
 
 
 def _places(sources: Sequence[Word], path: Sequence[str]) -> Sequence[Word]:
-    """Return the words that a group has for a place."""
+    """Return the words of a group that apply at a place."""
     for text in path:
         sources = [
             inner
@@ -251,7 +251,7 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 def _ranges(top: Word) -> None:
-    """``interface-range`` of ``interfaces``: its statements are those of every member."""
+    """Copy the statements of each ``interface-range`` to all its members."""
     interfaces = top.below.get("interfaces")
     ranges = interfaces.below.get("interface-range") if interfaces is not None else None
     if interfaces is None or ranges is None:
@@ -293,7 +293,7 @@ def _copied(there: Word, word: Word) -> int:
 _NAMED = frozenset(
     {"address", "interface", "server", "forwarding-class", "oid", "neighbor", "unit", "term", "policy-statement"}
 )
-"""Words of a line that a name of the user's choosing follows."""
+"""Words of a line after which a name follows that the user chooses."""
 
 _NAMED_BELOW = pathset(
     "then count, from prefix-list, forwarding-classes class, vrf-target import, vrf-target export, community "
@@ -303,27 +303,27 @@ _MORE_NAMED = wordset(
     "loss-priority usm security-model security-level security-name connectivity-association storm-control-profiles "
     "level policer tacplus-server radius-server key-chain rib rio-prefix vni ip-version"
 )
-"""Words of blocks that a name follows, beside those that a ``set`` line of the operator's is told by."""
+"""Words of blocks after which a name follows, in addition to those that ``set`` lines show."""
 
 _BLOCKS_BY_NAME = frozenset({("key-chain", "key"), ("snmp", "community")})
 _VALUES = pathset(
     "user class, vxlan vni, ip-prefix-routes vni, ssl port, host port, radius-server port, tacplus-server port, input "
     "dscp, loss-priority code-point, security-name group, from family, from rib, then policer, from interface"
 )
-"""Places of words that a value follows, where elsewhere they name a block."""
+"""Places, as (parent, word), at which a word is followed by a value, and not by the name of a block."""
 
 _ON_ONE_LINE = frozenset({("forwarding-classes", "class"), ("scheduler-maps", "forwarding-class"), ("ntp", "server")})
-"""Entries that stand on one line with their content."""
+"""Entries whose content is on the same line."""
 
 _FLAGS = wordset(
     "netconf unicast rstp traffic-manager ether-type clients targets destination-address source-prefix-list multipath "
     "then from system protocols routing-options graceful-restart global-load-balancing"
 )
-"""Blocks that may hold nothing but flags or names."""
+"""Blocks that may contain only flags or names."""
 
 _FLAGS_BELOW = frozenset({("chained-composite-next-hop", "ingress"), ("", "chassis"), ("", "snmp")})
 _DROP_PROFILE = 5
-"""``drop-profile-map loss-priority any protocol any`` names its line."""
+"""The number of words that name the line ``drop-profile-map loss-priority any protocol any``."""
 
 
 def shaped(statements: Iterable[Statement], parent: str = "") -> list[Statement]:
@@ -359,7 +359,7 @@ def _line(statement: Statement, parent: str) -> None:
 
 
 def _on_one_line(parent: str, word: str) -> bool:
-    """Return whether only the first word names a line: a server, a facility of syslog."""
+    """Return whether only the first word names a line, for example a server or a syslog facility."""
     if parent in {"host", "file"}:
         return word not in {
             "port",
@@ -385,7 +385,7 @@ def _width(parent: str, word: str) -> int:
 
 
 def of_paths(paths: Iterable[Path]) -> list[Statement]:
-    """Return statements from the words after ``set``, as other forms give them."""
+    """Return statements from the words after ``set``, to which all other forms are converted."""
     top = Word("")
     for words, at in paths:
         top.add(words, 0, at)
@@ -393,7 +393,7 @@ def of_paths(paths: Iterable[Path]) -> list[Statement]:
 
 
 def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
-    """The statements below a word; ``names``: each begins with a name of the user's choosing."""
+    """Return the statements below a word. ``names`` is True if each begins with a name that the user chooses."""
     statements: list[Statement] = []
     for inner in word.below.values():
         if names:
@@ -412,14 +412,14 @@ def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
 
 
 def _has_value(word: Word, parent: str) -> bool:
-    """Return whether a word that may name a block has a value here: nothing is below it; or a filter that is bound."""
+    """Return whether a word that may name a block has a value here, because nothing is below the value, or because it applies a filter."""
     if parent in {"classifiers", "rewrite-rules"} or word.text == "connectivity-association":
         return not any(name.below for name in word.below.values())
     return word.text == "filter" and word.below.keys() <= {"input", "output"}
 
 
 def _names_block(parent: str, word: str) -> bool:
-    """Return whether a word has a name behind it and a block: those that ``set`` lines are told by, where they have no value instead."""
+    """Return whether a word is followed by a name and a block, as in the ``set`` form, and not by a value."""
     if (parent, word) in _VALUES or word == "routing-instance":
         return False
     if (parent, word) in _BLOCKS_BY_NAME or word in _MORE_NAMED:
@@ -467,5 +467,5 @@ def _plain(word: Word, parent: str) -> Statement:
 
 
 def _flat(word: Word) -> tuple[str, ...]:
-    """Everything that follows a word, as on one line."""
+    """Return all words after a word, as on one line."""
     return tuple(text for inner in word.below.values() for text in (inner.text, *_flat(inner)))

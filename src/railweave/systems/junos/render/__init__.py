@@ -227,9 +227,10 @@ def _drop(rule: ServerPortRule) -> Statement | None:
 def _drop_at_servers(
     config: DeviceConfig, family: Family, wanted: list[ServerPortRule], statements: list[Statement]
 ) -> None:
-    """Have the interfaces of gateways drop packets, and pass on all else.
+    """Let the interfaces of gateways drop these packets and accept all others.
 
-    The one filter that an interface may have for RDMA packets has these terms first.
+    An interface may also have a filter for RDMA packets. Since it can have only one filter, that filter gets these
+    terms first.
     """
     gateways = [gateway for gateway in config.gateways if family in gateway.families]
     if not wanted or not gateways:
@@ -375,7 +376,7 @@ def _session_gaps(config: DeviceConfig) -> list[Finding]:
 
 
 def _lengths_alone(ecn: Ecn) -> bool:
-    """Return whether marking is wanted by queue lengths, with no fill levels of its own."""
+    """Return whether the fabric file sets queue lengths for marking, but no fill levels."""
     default = Ecn()
     return ecn.min_bytes is not None and (ecn.min_fill, ecn.max_fill) == (default.min_fill, default.max_fill)
 

@@ -151,9 +151,10 @@ def account(priority: int | None) -> str:
 
 
 def _pfc_accounts(profile: PfcProfile, lossless: list[TrafficClass]) -> Statement | None:
-    """PFC of PTX: an account a priority, with Junos' own thresholds (XOFF 5000, XON 3750 microseconds of the source port).
+    """Return the PFC accounts of PTX: one for each priority, with Junos' default thresholds (XOFF 5000, XON 3750 microseconds of the source port).
 
-    Source: Juniper CLI reference, pfc-account; Juniper/yang, 23.4R1-EVO, junos-conf-class-of-service: congestion-notification-profile.
+    Source: Juniper CLI reference, pfc-account; Juniper/yang, 23.4R1-EVO, junos-conf-class-of-service:
+    congestion-notification-profile.
     """
     return block(
         (profile.name,),
@@ -235,12 +236,12 @@ def _rewrites(config: DeviceConfig) -> bool:
 
 
 def _kind(config: DeviceConfig, kinds: tuple[str, ...]) -> str:
-    """The kind of rule that sees a tunnel's outer header."""
+    """Return the kind of rewrite rule that acts on the outer header of a tunnel."""
     return kinds[-1] if config.overlay and config.overlay.loopback.family == "ipv6" else "dscp"
 
 
 def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
-    """Return the rule for tunnels' headers: the first DSCP of the packet's class, so that spines classify it alike."""
+    """Return the rule for tunnel headers: they get the first DSCP of the packet's class, so that spines put the packet into the same class."""
     return block(
         (kind, REWRITE_RULE),
         [

@@ -63,7 +63,7 @@ def field_profile(config: DeviceConfig) -> Statement | None:
 
 
 def _bound(config: DeviceConfig) -> list[str]:
-    """The families that the filter is bound in."""
+    """Return the families in which ports apply the filter."""
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     ports = [(port, routed.get(port.name)) for port in config.interfaces]
     return list(
@@ -77,7 +77,7 @@ def _bound(config: DeviceConfig) -> list[str]:
 
 
 def _families_of(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> set[str]:
-    """The families of a port: two with dual stack."""
+    """Return the address families of a port. A dual-stack port has two."""
     if port.kind == "server" and gateway is None:
         return {"ethernet-switching"}
     if gateway is not None:
@@ -253,7 +253,7 @@ def _port(
 
 
 def _fec(port: Interface) -> Statement | None:
-    """Forward error correction, unless the port is to do what its optic needs (Juniper documentation, fec (ether))."""
+    """Return the forward error correction of a port, or None if the optic's default applies (Juniper documentation, fec (ether))."""
     return block("ether-options", leaf("fec", {"none": "none", "fc": "fec74"}[port.fec])) if port.fec else None
 
 
@@ -263,7 +263,7 @@ def _routed(port: Interface, family: Family, chosen: Statement | None) -> Statem
 
 
 def _members(config: DeviceConfig, port: Interface) -> Statement | None:
-    """The VLANs of a port by their names."""
+    """Return the statement with the names of a port's VLANs."""
     if not port.tagged:
         return leaf("members", port.vlan)
     names = {gateway.vlan: gateway.vlan_name for gateway in config.gateways}
@@ -276,7 +276,7 @@ def bare_name(vlan: int) -> str:
 
 
 def _external(port: Interface, split: Split | None) -> Statement | None:
-    """A port to an external router: tagged units need no native VLAN of their own."""
+    """Return a port to an external router. Tagged units need no native VLAN."""
     return block(
         (port.name,),
         leaf("description", port.description),
@@ -299,7 +299,7 @@ def _external_unit(port: Interface) -> Statement | None:
 
 
 def _addressed(gateway: Gateway, chosen: Statement | None = None) -> list[Statement | None]:
-    """The families of a gateway, IPv4 first, as the system shows them."""
+    """Return the families of a gateway, IPv4 first, as Junos shows them."""
     return [
         block(
             ("family", _family(addresses[0])),

@@ -61,7 +61,7 @@ def key_chain(config: DeviceConfig) -> Statement | None:
 
 
 def _takes_key(config: DeviceConfig) -> bool:
-    """Return whether a group has sessions with a key: those of the overlay, or all on links where none is discovered."""
+    """Return whether the sessions of a group have a key. Sessions of the overlay do, and sessions on links if no neighbor is discovered."""
     return config.overlay is not None or (config.bgp is not None and not config.bgp.found_neighbors())
 
 
@@ -227,7 +227,7 @@ def overlay_policies(config: DeviceConfig) -> list[Statement | None]:
 
 
 def _color_terms(config: DeviceConfig, overlay: OverlayConfig) -> list[Statement | None]:
-    """A tunnel endpoint per path color: the next hop of a tenant's prefixes says which path they take."""
+    """Return a policy term for each tunnel endpoint of a path color. The next hop of a tenant's prefix determines its path."""
     colored = [endpoint for endpoint in overlay.endpoints if endpoint.color is not None]
     return [
         block(
@@ -298,7 +298,7 @@ def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
 
 
 def _targets(vrf: Vrf) -> list[Statement | None]:
-    """The route targets of a VRF; several need policies, for ``vrf-target`` has one in each direction."""
+    """Return the statements about a VRF's route targets. Several need policies, because ``vrf-target`` allows one for each direction."""
     if vrf.import_targets == vrf.export_targets and len(vrf.export_targets) == 1:
         return [leaf("vrf-target", vrf.export_targets[0])]
     if len(vrf.import_targets) <= 1 and len(vrf.export_targets) <= 1:

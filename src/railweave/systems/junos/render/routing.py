@@ -256,7 +256,7 @@ def _ecmp_dlb(config: model.DeviceConfig) -> Statement | None:
 
 
 def _storm_profile(config: model.DeviceConfig) -> Statement | None:
-    """Of ``forwarding-options``: the share of a server port that floods may take."""
+    """Return the storm-control profile of ``forwarding-options``: the share of a server port that broadcast and unknown traffic may use."""
     percent = config.storm_control()
     if percent is None:
         return None

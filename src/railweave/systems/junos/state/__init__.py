@@ -108,7 +108,7 @@ def _gigabits(speed: Value) -> float | None:
 
 
 def _reasons(flags: Value) -> str | None:
-    """Return the flags of a port that is down, without those of a good one."""
+    """Return the flags of a port that show why it is down, or None."""
     bad = {key for key in flags.keys if key.startswith("ifdf-")} - {"ifdf-present", "ifdf-running"}
     return ", ".join(sorted(bad)) or None
 
@@ -150,7 +150,7 @@ _UNIT = Fields(
 
 
 def _interfaces(answer: Value, uptime: Value) -> dict[str, InterfaceState]:
-    """Physical and logical interfaces of ``show interfaces extensive``; times are as long ago as they say, by the device's own clock."""
+    """Return the physical and logical interfaces in ``show interfaces extensive``. Times are relative to the device's clock."""
     now = _clock(uptime).time
     made: dict[str, InterfaceState] = {}
     for name, row in _ports(answer):
@@ -171,13 +171,13 @@ def _interfaces(answer: Value, uptime: Value) -> dict[str, InterfaceState]:
 
 
 def _loose(value: Value) -> float | None:
-    """The number that a text begins with; what has none, as ``N/A``, is absent."""
+    """Return the number at the beginning of a text, or None if there is none, as in ``N/A``."""
     match = re.match(r"-?\d{1,6}(?:\.\d{1,6})?", value.text() or "")
     return float(match[0]) if match else None
 
 
 def _dbm(value: Value) -> float | None:
-    """Light in dBm: a dark lane reads ``- Inf`` or ``-Inf``."""
+    """Return light in dBm. ``- Inf`` and ``-Inf`` mean that a lane receives no light."""
     text = (value.text() or "").replace(" ", "").lower()
     return float("-inf") if text.startswith("-inf") else _loose(value)
 
@@ -199,7 +199,7 @@ _LANES = "optics-diagnostics-lane-values"
 
 
 def _active(module: Value) -> tuple[str, ...]:
-    """Return the alarms of a module and of its lanes that are on."""
+    """Return the active alarms of a module and of its lanes."""
     parts = (module, *module.all(_LANES))
     on = {key for part in parts for key, alarm in part.entries() if key.endswith("-alarm") and alarm.lower() == "on"}
     return tuple(sorted(on))
@@ -219,9 +219,9 @@ _MODULE = Fields(Optic, "kind=description part=model-number|part-number serial=s
 
 
 def _optics(answer: Value, hardware: Value, extensive: Value) -> dict[str, Optic]:
-    """Optics of ``show interfaces diagnostics optics`` by port, with what ``show chassis hardware`` says of each module.
+    """Return the optics by port, from ``show interfaces diagnostics optics``, with the type and serial number from ``show chassis hardware``.
 
-    That one lists every module, so a port whose cage is not in it has none.
+    The hardware answer lists every module, so a port that is not in it has none.
     """
     modules = dict(_modules(hardware))
     made = {name: _OPTIC(port.get("optics-diagnostics"), present=True) for name, port in _ports(answer)}
@@ -240,7 +240,7 @@ def _optics(answer: Value, hardware: Value, extensive: Value) -> dict[str, Optic
 
 
 def _modules(hardware: Value) -> Iterator[tuple[str, Value]]:
-    """Modules by the port whose cage they are in: ``Xcvr 5`` of ``PIC 0`` of ``FPC 0`` is in ``et-0/0/5``."""
+    """Yield (port, module). The port's name gives the place of the module: ``Xcvr 5`` of ``PIC 0`` of ``FPC 0`` is in ``et-0/0/5``."""
     for fpc in hardware.find("chassis-module"):
         slot = _slot(fpc, "FPC")
         for pic in fpc.all("chassis-sub-module") if slot else ():
@@ -263,7 +263,7 @@ def _cage(name: str) -> str:
 def _repeated(
     container: str, tags: tuple[str, ...], made: Callable[..., T]
 ) -> Callable[[Value], dict[str, dict[int, T]]]:
-    """Return the reader of a container in each port that repeats its elements in order, without one around each row: a number, and two counters."""
+    """Return a reader of a container that repeats a number and its counters in columns, without an element around each row."""
 
     def read(answer: Value) -> dict[str, dict[int, T]]:
         states: dict[str, dict[int, T]] = {}
@@ -294,7 +294,7 @@ _QUEUE = Fields(
 
 
 def _queues(*answers: Value) -> dict[str, PortQueues]:
-    """Egress queues by port: of ``show interfaces extensive``, and of ``show interfaces queue``, which says more."""
+    """Return the egress queues by port. Values of ``show interfaces queue`` replace those of ``show interfaces extensive``."""
     made: dict[str, PortQueues] = {}
     for answer in answers:
         for name, port in _ports(answer):
@@ -335,7 +335,7 @@ _COMMIT = Fields(
 
 
 def _commit(answer: Value) -> Commit:
-    """The newest entry of the history; one that goes back by itself says so in its comment."""
+    """Return the newest commit of the history. The comment of a commit that waits for confirmation contains its rollback time."""
     newest = next(iter(answer.find("commit-history")), None)
     if newest is None:
         return Commit()

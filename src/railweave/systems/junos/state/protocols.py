@@ -204,7 +204,7 @@ _VRF = Fields(protocols.VrfState, "name!=context-name route_distinguisher=route-
 
 
 def _targets(instance: Value) -> tuple[str, ...] | None:
-    """Return route targets, which are in brackets or one by one; None if the instance has none of that kind."""
+    """Return route targets, which the answer has in brackets or one by one. None if the instance has none of this kind."""
     return tuple(re.findall(r"target:([\w.:]+)", " ".join(column("[]")(instance)))) or None
 
 
@@ -253,7 +253,7 @@ _FAMILIES = {"inet.0": "ipv4", "inet6.0": "ipv6", "bgp.evpn.0": "evpn"}
 
 
 def _peer(text: str) -> tuple[str, str | None]:
-    """A neighbor's address and port, of ``fe80::1%et-0/0/0:0.0+179``: the TCP port follows a plus sign."""
+    """Return a neighbor's (address, port) from a text such as ``fe80::1%et-0/0/0:0.0+179``. The TCP port follows the plus sign."""
     address, _, zone = re.sub(r"\+\d+$", "", text).partition("%")
     return address, port_of(zone) or None
 

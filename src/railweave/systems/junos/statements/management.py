@@ -24,7 +24,7 @@ MODEL = "Juniper/yang, 23.4R1-EVO"
 
 
 def _reference(secret: str) -> str:
-    """Return the mark of a secret in a file until ``build --secrets`` puts its value in: ``<secret:NAME>``."""
+    """Return the placeholder of a secret, ``<secret:NAME>``, which ``build --secrets`` replaces with the value."""
     return f"<{secret}>"
 
 

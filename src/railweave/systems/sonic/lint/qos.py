@@ -21,7 +21,7 @@ MAPS = {
 
 _TYPES = {"DWRR", "WRR", "STRICT"}
 _MOST_QUEUE = {"QUEUE": 7, "BUFFER_QUEUE": 15, "BUFFER_PG": 7}
-"""The highest queue with a scheduler; that with a buffer, multicast's among them; the highest priority group."""
+"""The highest numbers that exist: queues with a scheduler, queues with a buffer (including multicast queues), and priority groups."""
 
 
 @check(

@@ -54,12 +54,12 @@ def interfaces(files: Files) -> Iterator[str]:
 
 
 def _named(words: list[str]) -> str:
-    """The name behind a section's first word; a text may lack it."""
+    """Return the second word of a section's header, which is a name; empty if there is none."""
     return words[1] if len(words) > 1 else ""
 
 
 def _networks(files: Files, vrf: str) -> list[IPv4Network | IPv6Network]:
-    """The prefixes of a VRF's interfaces."""
+    """Return the prefixes of a VRF's interfaces."""
     return [
         network
         for table in ROUTED
@@ -70,7 +70,7 @@ def _networks(files: Files, vrf: str) -> list[IPv4Network | IPv6Network]:
 
 
 def _network(address: str) -> list[IPv4Network | IPv6Network]:
-    """The prefix of an interface's address; none of a key that is no address."""
+    """Return the prefix of an interface address. The result is empty if the text is not an address."""
     try:
         return [ip_interface(address).network]
     except ValueError:
@@ -78,7 +78,7 @@ def _network(address: str) -> list[IPv4Network | IPv6Network]:
 
 
 def _on_a_link(word: str, networks: list[IPv4Network | IPv6Network]) -> bool:
-    """Return whether an address is in one of the prefixes; a name of a peer group is no address."""
+    """Return whether a neighbor is in one of the prefixes. The name of a peer group, which is not an address, gives True."""
     try:
         address = ip_address(word)
     except ValueError:

@@ -58,7 +58,7 @@ def tables_of(config: DeviceConfig) -> Tables:
 
 
 def _numbered(table: str, rows: Iterable[Row]) -> dict[str, Row]:
-    """Rows with a priority each, the first the highest: equal ones would take each other's place."""
+    """Return the rows, each with its own priority; the first has the highest. Rows with equal priorities would replace each other."""
     return {f"{table}|RULE_{place}": {"PRIORITY": str(_HIGHEST - place), **row} for place, row in enumerate(rows)}
 
 
@@ -79,7 +79,7 @@ def _accepted(family: Family, prefix: Prefix, more: Row) -> Row:
 
 
 def _peers(wanted: ControlPlane, family: Family) -> Iterator[Row]:
-    """Peers that FRR has BFD with. Those that are known by link-local addresses alone are named with their ports."""
+    """Yield the peers with BFD sessions. A peer that is known only by a link-local address is matched by its port."""
     sessions = [rule for rule in wanted.of("network", family) if rule.protocol == "udp" and rule.sources]
     sources: dict[str, Sources] = {rule.sources: wanted.source(rule) for rule in sessions}
     for source in sources.values():
@@ -127,7 +127,7 @@ def control_plane_of(tables: Rows, config: DeviceConfig) -> ControlPlane | None:
 
 
 def _compare(tables: Rows, table: str, wanted: dict[str, Row]) -> int:
-    """Take the fields that are as wanted; how many are missing or otherwise."""
+    """Mark the fields that have their designed value as understood. Return the number of missing or different fields."""
     missing = 0
     for key, fields in wanted.items():
         row = tables.row(table, key)

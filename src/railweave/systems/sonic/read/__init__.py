@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree, Node
 
 _TABLES = "config_db.json"
-"""The file that is a JSON document, whatever is in it."""
+"""The file that is always read as a JSON document."""
 
 _METADATA = "DEVICE_METADATA localhost"
 _ROLES: Mapping[str, Literal["leaf", "spine", "super-spine"]] = {
@@ -83,7 +83,10 @@ def parsed(file: str, text: str) -> ConfigTree:
 
 
 def _tables(file_rows: Rows) -> TableTree:
-    """The tables as a tree, with the release that last wrote them (sonic-utilities, ``scripts/db_migrator.py``) and the hardware SKU, where they say so."""
+    """Return the tables as a tree, with the release that last wrote them and the hardware SKU if the tables contain them.
+
+    Source: sonic-utilities, ``scripts/db_migrator.py``.
+    """
     version = file_rows.row("VERSIONS", "DATABASE").text("VERSION")
     sku = file_rows.row("DEVICE_METADATA", "localhost").text("hwsku")
     release = re.match(r"version_(\d{6})_", version)
@@ -107,12 +110,12 @@ def printed(file: str, nodes: Sequence[Node]) -> str:
 
 
 def _is_tables(file: str, text: str) -> bool:
-    """Return whether a text is a JSON document, or should be one: the name says so where its first bracket is lost."""
+    """Return whether a text is a JSON document, or should be one according to its file name."""
     return Path(file).name == _TABLES or text.lstrip().startswith(("{", "["))
 
 
 def _at(line: int, blocks: list[Section]) -> list[Section]:
-    """Lines that all stand on one: they are a value of JSON."""
+    """Set the line number of all these lines to ``line``, because they come from one JSON value."""
     left = list(blocks)
     while left:
         section = left.pop()
@@ -212,7 +215,7 @@ def _config(
 
 
 def _without_sessions(config: DeviceConfig) -> DeviceConfig:
-    """The configuration as it runs where SONiC does not start the container of FRR: no protocol has a neighbor."""
+    """Return the configuration without any neighbors, for a switch on which SONiC does not start the container of FRR."""
     bgp, overlay = config.bgp, config.overlay
     return replace(
         config,
@@ -225,7 +228,10 @@ def _without_sessions(config: DeviceConfig) -> DeviceConfig:
 
 
 def _without_bfd(config: DeviceConfig) -> DeviceConfig:
-    """The configuration as it runs where SONiC starts no bfdd: FRR takes the lines of BFD, and no session has it."""
+    """Return the configuration without BFD, for a switch on which SONiC does not start bfdd.
+
+    FRR accepts the lines about BFD, but they have no effect.
+    """
     bgp, overlay, isis = config.bgp, config.overlay, config.isis
     return replace(
         config,
@@ -236,7 +242,7 @@ def _without_bfd(config: DeviceConfig) -> DeviceConfig:
 
 
 def _renamed(port: Interface, names: Mapping[str, str]) -> Interface:
-    """A port with its VRFs as the design calls them."""
+    """Return a port with the designed names of its VRFs."""
     more = tuple(replace(unit, vrf=names.get(unit.vrf, unit.vrf)) for unit in port.more)
     return replace(port, vrf=names.get(port.vrf, port.vrf), more=more)
 
@@ -246,12 +252,12 @@ def _link_local(name: str, tables: Rows) -> bool:
 
 
 def _in_table(tables: Rows) -> list[str]:
-    """Ports that have a row of their own among interfaces, or an address."""
+    """Return the ports that have a row or an address in ``INTERFACE``."""
     return list(dict.fromkeys(row.key.partition("|")[0] for row in tables.rows("INTERFACE")))
 
 
 def _outside(tables: Rows, routing: Routing) -> dict[str, list[tuple[str, int | None]]]:
-    """Ports to routers outside, with the interfaces that each routes by and their tags."""
+    """Return the ports to external routers. Each has a list of (routed interface, VLAN tag)."""
     outside: dict[str, list[tuple[str, int | None]]] = {}
     order = {name: number for number, name in enumerate(routing.ports)}
     tagged = {row.key: row for row in tables.rows("VLAN_SUB_INTERFACE") if "|" not in row.key}
@@ -273,7 +279,7 @@ def _vrf(
     names: Mapping[str, str],
     outside: Mapping[str, list[tuple[str, int | None]]],
 ) -> Vrf:
-    """A VRF as the design calls it, with the VNI of its row, and interfaces called by their ports."""
+    """Return a VRF with its designed name, the VNI of its row, and interfaces named by their ports."""
     vni = vlans.vrfs.get(vrf.name)
     if vni is not None and vrf.vni and vni != vrf.vni:
         reader.leave_field(f"VRF {vrf.name}", "vni")
@@ -290,7 +296,7 @@ def _vrf(
 
 
 def _overlay(overlay: OverlayConfig | None, tunnels: meaning.Tunnels) -> OverlayConfig | None:
-    """The overlay with the tunnel's own source as its first endpoint."""
+    """Return the overlay with the source of the tunnel as its first endpoint."""
     if overlay is None or tunnels.source is None:
         return overlay
     others = [
@@ -302,10 +308,11 @@ def _overlay(overlay: OverlayConfig | None, tunnels: meaning.Tunnels) -> Overlay
 
 
 def _common(system: System, tables: Rows, reader: TableReader, *, files: bool, lines: bool) -> None:
-    """Leave what says how SONiC itself is to run, if that is not as we write it.
+    """Mark the settings that control SONiC's own daemons as not understood if they differ from railweave's values.
 
-    ``lines``: BGP is in lines of FRR; ``files``: those are of a file. SONiC keeps such a file in the split modes, and writes its own in
-    the others. Of tables, frrcfgd reads those of its framework, and bgpcfgd the others (sonic-buildimage, dockers/docker-fpm-frr).
+    ``lines`` is True if BGP is in lines of FRR, and ``files`` if those lines are from a file. SONiC keeps such a file
+    in the split modes, and overwrites it in the others. Of the tables, frrcfgd reads those of its framework, and
+    bgpcfgd the others (sonic-buildimage, dockers/docker-fpm-frr).
     """
     kept = ("split-unified", "split")
     framework, plain = tables.has("BGP_GLOBALS"), tables.has("BGP_NEIGHBOR")

@@ -131,7 +131,7 @@ _SETS = {
 
 
 def _route_maps(tables: Rows, frr_lines: Lines) -> None:
-    """Add entries of route-maps. Fields that are no line of FRR here are put into their entry as they are, and are then not known."""
+    """Add the entries of route-maps. A field without an FRR line is added to its entry unchanged, and is then not understood."""
     of_six = {row.key for row in tables.rows("PREFIX_SET") if row.says("mode", "ipv6")}
     for row in tables.rows("ROUTE_MAP_SET"):
         row.known = True
@@ -154,7 +154,7 @@ def _route_maps(tables: Rows, frr_lines: Lines) -> None:
 
 
 _WIDTH = 64
-"""Paths of a route by the templates of bgpcfgd."""
+"""The maximum number of paths of a route in the templates of bgpcfgd."""
 
 _FAMILIES = {"ipv4_unicast": "ipv4 unicast", "ipv6_unicast": "ipv6 unicast", "l2vpn_evpn": "l2vpn evpn"}
 
@@ -171,7 +171,7 @@ def lines(tables: Rows, ports: dict[str, Port]) -> Lines:
 
 
 def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
-    """Add the neighbors that bgpcfgd configures: they pass everything; loopbacks and VLANs are originated."""
+    """Add the neighbors that bgpcfgd configures. Their policies accept everything, and the prefixes of loopbacks and VLANs are originated."""
     meta = tables.row("DEVICE_METADATA", "localhost")
     asn = meta.text("bgp_asn")
     if not tables.has("BGP_NEIGHBOR") or not asn.isdecimal():
@@ -209,7 +209,7 @@ def _templates(tables: Rows, frr_lines: Lines, ports: dict[str, Port]) -> None:
 
 
 def _plain_neighbor(frr_lines: Lines, body: list[Section], row: Row, group: str, *, down: bool) -> None:
-    """A neighbor of bgpcfgd's; ``down``: one without a status is shut (``default_bgp_status``)."""
+    """Add a neighbor of bgpcfgd. ``down``: True if a neighbor without a status is shut down (``default_bgp_status``)."""
     name = row.parts()[-1]
     frr_lines.add(body, f"neighbor {name} remote-as {row.text('asn')}", row, "asn")
     row.leave("asn")
@@ -285,7 +285,7 @@ def _neighbor(frr_lines: Lines, body: list[Section], row: Row, *, group: bool) -
 
 
 def _families(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
-    """Address families of a VRF, with what neighbors have in them."""
+    """Add the address families of a VRF, with the settings of neighbors in them."""
     made: dict[str, list[Section]] = {}
 
     def family(word: str, row: Row) -> list[Section]:
@@ -342,7 +342,7 @@ _NEIGHBOR_FAMILY: dict[str, Form] = {
 
 
 def _vnis(tables: Rows, frr_lines: Lines, body: list[Section], vrf: str) -> None:
-    """VNIs with route targets of their own."""
+    """Add the VNIs that have their own route targets."""
     for row in tables.rows("BGP_GLOBALS_EVPN_VNI"):
         parts = row.parts()
         if parts[0] == vrf and len(parts) == 3:

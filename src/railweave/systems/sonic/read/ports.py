@@ -172,7 +172,7 @@ def _fec(row: Row) -> Fec:
 
 
 def _lengths(tables: Rows) -> dict[str, int]:
-    """The lengths of cables by port, metres."""
+    """Return the cable lengths by port, in metres."""
     lengths: dict[str, int] = {}
     for row in tables.rows("CABLE_LENGTH"):
         for name in row.fields:
@@ -185,7 +185,7 @@ def _lengths(tables: Rows) -> dict[str, int]:
 
 
 def _macsec(tables: Rows, row: Row) -> Macsec | None:
-    """MACsec of a port. A key's name is filled up with zeros to its length: those are taken off."""
+    """Return the MACsec settings of a port. The zeros that pad the name of the key are removed."""
     if not row.text("macsec"):
         return None
     profile = tables.row("MACSEC_PROFILE", row.text("macsec"))

@@ -49,7 +49,7 @@ def buffering(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel 
 
 
 def _pools(tables: Rows, model: SwitchModel | None) -> Buffers:
-    """Shares of the buffer, percent; sizes that are no whole percentage of what the model has are not understood."""
+    """Return the partition of the buffer in percent. Sizes that are not a whole percentage of the model's buffer are not understood."""
     usual = Buffers()
     pool = {name: tables.row("BUFFER_POOL", name) for name in (LOSSLESS, LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY)}
     for name, row in pool.items():
@@ -85,7 +85,7 @@ def _percent(row: Row, name: str, model: SwitchModel | None) -> int | None:
 
 
 def _threshold(row: Row) -> int | None:
-    """A dynamic threshold as the index that alpha has elsewhere; None if it is none."""
+    """Return the index of a dynamic threshold (docs/fabric-file.md), or None without a dynamic threshold."""
     try:
         return int(row.text("dynamic_th")) + NO_OFFSET if "dynamic_th" in row.fields else None
     except ValueError:
@@ -94,7 +94,7 @@ def _threshold(row: Row) -> int | None:
 
 
 def _queue_thresholds(tables: Rows, buffers: Buffering) -> None:
-    """Thresholds of queues, and which are lossless, by the profile that most ports have there."""
+    """Read the thresholds of queues, and which queues are lossless, from the profile that most ports have on the queue."""
     for queue, rows in _by_queue(tables, "BUFFER_QUEUE"):
         (most,) = _usual(rows, "profile")
         profile = tables.row("BUFFER_PROFILE", most)
@@ -107,7 +107,7 @@ def _queue_thresholds(tables: Rows, buffers: Buffering) -> None:
 
 
 def _usual(rows: Iterable[Row], *fields: str) -> tuple[str, ...]:
-    """Return the names or words that most rows have in these fields. A field of a row that has another is not understood."""
+    """Return the most frequent values of these fields. A field of a row with a different value is not understood."""
     values = [(tuple(_name(row.text(name)) for name in fields), row) for row in rows]
     most = Counter(value for value, _ in values).most_common(1)[0][0]
     for value, row in values:
@@ -130,7 +130,7 @@ def _by_queue(tables: Rows, table: str) -> list[tuple[int, list[Row]]]:
 
 
 def _plain(row: Row) -> None:
-    """Fields of a profile that say no more than its pool does."""
+    """Mark the fields of a profile that only repeat the values of its pool as understood."""
     if _name(row.text("pool")) not in {LOSSY, EGRESS_LOSSLESS, EGRESS_LOSSY, LOSSLESS}:
         row.leave("pool")
     row.text("static_th")
@@ -139,7 +139,7 @@ def _plain(row: Row) -> None:
 
 
 def _name(text: str) -> str:
-    """The name of a row that a field has: older releases write ``[TABLE|name]``."""
+    """Return the row name in a field. Older releases write ``[TABLE|name]``."""
     return text.strip("[]").rpartition("|")[2]
 
 
@@ -152,7 +152,7 @@ class _Group:
 
 
 def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None, buffers: Buffering) -> None:
-    """Headroom of lossless priority groups, by the cable length in the names of profiles."""
+    """Read the headroom of lossless priority groups. The cable length is taken from the names of profiles."""
     by_name = {port.name: port for port in interfaces}
     groups: dict[tuple[int, int, int], _Group] = {}
     for row in tables.rows("BUFFER_PG"):
@@ -176,10 +176,10 @@ def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | 
 
 
 def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface], model: SwitchModel | None) -> int:
-    """The MRU of a port whose profile's name has none: the port's MTU, frame and all.
+    """Return the MRU of a port whose buffer profile has no MRU in its name: the port's MTU, including the frame header.
 
-    Of a port that routes by itself the text has that of its gateway alone: then it is one that comes to the cells that the
-    profile has, of other ports or as servers' ports have it.
+    For a port that is itself a gateway, the text has only the gateway's MTU. Its MRU is then the MTU of other ports, or
+    the default MTU of server ports, whichever fits the sizes of the profile.
     """
     size, xoff = row.number("size"), row.number("xoff")
     if model is None or size is None or port.vlan is not None or port.kind != "server":
@@ -193,7 +193,7 @@ def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface]
 
 
 def _lossless(row: Row, mru: int, model: SwitchModel | None, buffers: Buffering, group: _Group) -> None:
-    """A lossless profile and its headroom."""
+    """Read a lossless profile and its headroom."""
     if _name(row.text("pool")) != LOSSLESS:
         row.leave("pool")
     row.text("xon")
@@ -217,14 +217,14 @@ _BOUND = {
     "TC_TO_PRIORITY_GROUP_MAP": "tc_to_pg_map",
     "MAP_PFC_PRIORITY_TO_QUEUE": "pfc_to_queue_map",
 }
-"""The field by which a port has each map."""
+"""The field of a port that names each map, by table."""
 
 _COUNTED = 64
 
 
 @dataclass
 class _Queue:
-    """A queue as ports have it: the names of its scheduler and of its marking."""
+    """The settings of a queue on most ports: the names of its scheduler and its WRED profile."""
 
     scheduler: str = ""
     marking: str = ""
@@ -267,14 +267,14 @@ def qos(
 
 
 def _global(tables: Rows) -> None:
-    """The maps of what has no port are those of ports."""
+    """Mark the global map for packets without a port as understood."""
     for row in tables.rows("PORT_QOS_MAP"):
         if row.key == "global":
             row.text("dscp_to_tc_map")
 
 
 def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
-    """The map that ports have; where ports have several, the most used, and others are not understood."""
+    """Return the map that ports use. If ports use several, the most frequent one is returned, and the others are not understood."""
     field = _BOUND[table]
     rows = {row.key: row for row in tables.rows(table)}
     named = [row for row in bound.values() if row.text(field)]
@@ -289,7 +289,7 @@ def _map(tables: Rows, table: str, bound: dict[str, Row]) -> dict[int, int]:
 
 
 def _queues(tables: Rows) -> dict[int, _Queue]:
-    """Queues as most ports have them; a port that has a queue otherwise is not understood there."""
+    """Return the settings of queues on most ports. Different settings of a port are not understood."""
     by_queue = _by_queue(tables, "QUEUE")
     return {queue: _Queue(*_usual(rows, "scheduler", "wred_profile")) for queue, rows in by_queue}
 
@@ -298,7 +298,7 @@ _PRIORITIES = frozenset(map(str, range(8)))
 
 
 def _priorities(bound: dict[str, Row], maps: dict[str, dict[int, int]], buffers: Buffering) -> dict[int, int]:
-    """PFC priorities by queue: those of ports, and those whose queue has lossless buffers."""
+    """Return the PFC priorities by queue: those that ports pause, and those of queues with lossless buffers."""
     listed = {name: frozenset(row.words("pfc_enable")) for name, row in bound.items()}
     usual = max(
         (words for words in listed.values() if words), key=list(listed.values()).count, default=frozenset[str]()
@@ -324,7 +324,7 @@ def _classes(
     buffers: Buffering,
     priorities: dict[int, int],
 ) -> tuple[dict[str, TrafficClass], dict[str, Marking]]:
-    """Classes, named by their schedulers where each queue has its own; and how they are marked."""
+    """Return the classes and their marking. If each queue has its own scheduler, the classes have the names of the schedulers."""
     shared = [queue.scheduler for queue in queues.values()]
     to_queue = maps["TC_TO_QUEUE_MAP"]
     dscps: dict[int, list[int]] = {}
@@ -365,7 +365,7 @@ def _classes(
 
 
 def _marking(row: Row) -> Marking | None:
-    """Marking of green packets; None if they are not marked."""
+    """Return the marking of green packets, or None if they are not marked."""
     if not row.says("ecn", "ecn_green", "ecn_all") or not row.says("wred_green_enable", "true"):
         for name in row.fields:
             row.leave(name)
@@ -376,7 +376,7 @@ def _marking(row: Row) -> Marking | None:
 
 
 def _watchdog(tables: Rows, bound: dict[str, Row]) -> Watchdog | None:
-    """The watchdog, as ports with PFC have it; a port that has it otherwise is not understood there."""
+    """Return the watchdog settings of most ports with PFC. Different settings of a port are not understood."""
     poll = tables.row("PFC_WD", "GLOBAL").number("POLL_INTERVAL")
     rows = [row for row in tables.rows("PFC_WD") if row.key != "GLOBAL"]
     for row in bound.values():

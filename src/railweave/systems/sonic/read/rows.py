@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"(\s*:)?', re.DOTALL)
 _RAW = "bgpraw"
-"""Where ``show runningconfiguration all`` puts what FRR runs, as one text."""
+"""The key under which ``show runningconfiguration all`` puts FRR's running configuration as one text."""
 
 _SECRETS = re.compile(r"passkey|password|primary_cak|fallback_cak|secret|auth_key|^key$", re.IGNORECASE)
-"""Fields whose value is not repeated."""
+"""A pattern of fields whose values must not be displayed."""
 
 _Pairs = list[tuple[str, object]]
 
@@ -158,7 +158,7 @@ def _is_secret(name: str) -> bool:
 
 
 def _shown(name: str, text: str) -> str:
-    """A value that may be shown: no secret's, and none with objects in it."""
+    """Return a value for display. Secrets are replaced by ``<secret:?>``, and values that contain objects by ``{...}``."""
     if _is_secret(name) and not text.startswith("<secret:"):
         return "<secret:?>"
     return "{...}" if "{" in text else text
@@ -211,7 +211,7 @@ def rows(text: str) -> Rows:
 
 
 class _Object(list["tuple[str, object]"]):
-    """The pairs of an object, told from a list of values."""
+    """The pairs of a JSON object. The class distinguishes an object from a list of values."""
 
 
 def _is_pairs(value: object) -> TypeGuard[_Object]:
@@ -233,7 +233,7 @@ def _parsed(text: str) -> _Pairs:
 
 
 def _lines(text: str) -> Iterator[int]:
-    """The lines of all names in a text that is JSON, in order: strings that a colon follows."""
+    """Yield the lines of all names in a JSON text, in order. A name is a string before a colon."""
     line, last = 1, 0
     for match in _STRING.finditer(text):
         if match[1] is not None:
@@ -244,7 +244,7 @@ def _lines(text: str) -> Iterator[int]:
 
 
 def _skip(value: object, lines: Iterator[int]) -> None:
-    """Pass the names inside a value that is not looked into."""
+    """Skip the lines of the names inside a value that is not read."""
     left = [value]
     while left:
         item = left.pop()
@@ -257,7 +257,7 @@ def _skip(value: object, lines: Iterator[int]) -> None:
 
 
 def _value(value: object) -> Value:
-    """A value as text; numbers and the like as they are written, what has objects in it as JSON."""
+    """Return a JSON value as text. Numbers stay as written, and values with objects become JSON text."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and not isinstance(value, _Object):
@@ -289,7 +289,7 @@ def nodes(tables: Rows) -> tuple[Node, ...]:
 
 
 def _line(first: Row) -> int:
-    """The line of a table: that before its first row, unless the row is on one line."""
+    """Return the line of a table: the line before its first row, or the row's own line if the row is on one line."""
     return first.line - (first.line not in first.lines.values())
 
 

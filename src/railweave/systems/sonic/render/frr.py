@@ -45,7 +45,7 @@ def parts(text: str) -> tuple[Tables, list[Section]]:
 
 
 _KEEPS = "202505"
-"""The first branch whose ``zebra.conf.j2`` has ``zebra nexthop-group keep 1``: a group that no route uses is gone after 1 s, not after FRR's 180 s."""
+"""The first branch whose ``zebra.conf.j2`` has ``zebra nexthop-group keep 1``, which removes an unused group after 1 s. FRR's default is 180 s."""
 
 
 def tree(config: DeviceConfig) -> list[Section]:
@@ -62,7 +62,7 @@ def tree(config: DeviceConfig) -> list[Section]:
 
 
 def _ports(config: DeviceConfig, names: Mapping[str, str]) -> Iterator[Port]:
-    """Yield the interfaces with what FRR does on them. ``names`` are those of VRFs."""
+    """Yield the interfaces with their settings in FRR. ``names`` are the names of VRFs."""
     loopback = on_isis(config, "lo")
     if loopback:
         yield Port(LOOPBACK, isis=loopback)

@@ -117,7 +117,7 @@ def _marked(qos: QosConfig) -> list[TrafficClass]:
 
 
 def _marking(marking: Marking) -> Row:
-    """Marking of green packets, which all are: nothing here gives a packet another color."""
+    """Return the marking of green packets. All packets are green, because nothing gives them a different color."""
     return {
         "ecn": "ecn_green",
         "wred_green_enable": "true",
@@ -234,7 +234,10 @@ def buffers(config: DeviceConfig, qos: QosConfig) -> Tables:
 
 
 def _egress(qos: QosConfig, model: SwitchModel, profiles: dict[str, Row]) -> Mapping[int, str]:
-    """The egress profile of every queue; what is lossless is held back at ingress, so its queues may have everything."""
+    """Return the name of the egress profile of every queue, and add the profiles to ``profiles``.
+
+    Queues of lossless classes may use the whole buffer, because their packets are limited at ingress.
+    """
     by_queue: dict[int, str] = {}
     for traffic_class in sorted(qos.classes.values(), key=lambda entry: entry.queue):
         pool = EGRESS_LOSSLESS if traffic_class.lossless else EGRESS_LOSSY
