@@ -125,7 +125,7 @@ _ANCHOR = re.compile(
 )
 """The beginnings of lines of benchmarks and libraries, by which an unknown prefix is found."""
 _FLUSH = re.compile(r"# nThread |#  Rank|# Using devices|# Out of bounds|# Avg bus|# [nr]ccl-tests")
-"""Beginnings that no blanks precede, in the form that nccl-tests prints."""
+"""Beginnings of lines without blanks before them, in the form that nccl-tests prints."""
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)",?')
 _RANK_ROW = re.compile(r"#\s+Rank\s+(\d{1,7})\s+(?:Group\s+\d{1,7}\s+)?Pid\s+\d{1,9}\s+on\s+(\S+)\s+device\s")
 _NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,100})(?::| *\|| [\w.-]{1,100}) ?")
@@ -139,7 +139,7 @@ _ELEMENTS = 6
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """A learned prefix: its pattern, and whether its text tells processes apart."""
+    """A learned prefix: its pattern, and True if its text distinguishes processes."""
 
     pattern: re.Pattern[str]
     names: bool
@@ -211,7 +211,7 @@ def _prefix(text: str, learned: Sequence[_Learned]) -> _Prefix:
 
 @lru_cache(4096)
 def _element(text: str) -> tuple[int | None, str | None, tuple[str, ...], bool]:
-    """Return the rank, the host and the names of the process that an element of a prefix tells, and whether CRI cut its line."""
+    """Return (rank, host, names of the process) that an element of a prefix states, and True if CRI cut the line."""
     match = _CERTAIN.match(text)
     parts = match.groupdict() if match else dict[str, str | None]()
     rank = next((parts[name] for name in ("mpi", "xml", "rank", "task") if parts.get(name)), None)
@@ -238,7 +238,7 @@ def _learned(form: _Learned, text: str, prefix: _Prefix) -> bool:
 
 
 def _learn(lines: Sequence[Line]) -> list[_Learned]:
-    """Return the prefixes before known beginnings of lines that no certain element explains, the most frequent first."""
+    """Return the prefixes that precede known beginnings of lines, the most frequent first. Prefixes with certain elements are left out."""
     anchors: list[tuple[str, str]] = []  # prefixes and their patterns
     bare = total = 0
     labels: Counter[str] = Counter()
@@ -299,7 +299,7 @@ _HOSTS = ("_HOSTNAME", "hostname", "host", "node")
 
 
 def _unwrapped(lines: list[Line]) -> list[Line]:
-    """Return the messages of lines that are JSON strings, or JSON objects of a log collector; the lines themselves if they are neither."""
+    """Return the messages of lines that are JSON strings or JSON objects of a log collector. Other lines are returned unchanged."""
     quoted = {line.number: match for line in lines if (match := _QUOTED.fullmatch(line.text))}
     if sum(_ANCHOR.match(match[1]) is not None for match in quoted.values()) >= 2:  # stdout_lines of Ansible
         return [
@@ -335,7 +335,7 @@ def _message(text: str) -> tuple[str, str] | None:
 
 
 def _with_hosts(lines: list[Line]) -> list[Line]:
-    """Return the lines with the host that NCCL's lines of the same process name, or the table of ranks for their rank."""
+    """Return the lines with their hosts, from NCCL's lines of the same process, or from the table of ranks."""
     if not any(line.source for line in lines):
         return lines
     hosts: dict[str, set[str]] = {}
@@ -353,7 +353,7 @@ def _with_hosts(lines: list[Line]) -> list[Line]:
 def _hosted(
     lines: Sequence[Line], hosts: dict[str, set[str]], tables: dict[str, set[str]], by_rank: dict[int, set[str]]
 ) -> Iterator[Line]:
-    """Yield the lines with their hosts: of NCCL's own lines, else of the prefix, else of the table of ranks."""
+    """Yield the lines with their hosts: from NCCL's own lines, or else from the prefix, or else from the table of ranks."""
     none = set[str]()
     for line in lines:
         named = hosts.get(line.source, none) if line.source else none

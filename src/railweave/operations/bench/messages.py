@@ -234,7 +234,7 @@ def kind_of(text: str) -> str:
 
 
 def _reports(id_: str) -> Callable[[Case], Iterator[FindingPlace]]:
-    """Return the check that reports the warnings of a kind (``messages.MEANINGS``)."""
+    """Return the check function that reports the warnings of a kind (``messages.MEANINGS``)."""
     return lambda case: case.reported(id_)
 
 

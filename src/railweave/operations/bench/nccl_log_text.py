@@ -494,15 +494,15 @@ _BEGIN = re.compile(
     r"(?<![^\s:\[\]<>()|\"'])(?P<host>[^\s:\[\]<>()|\"']{1,255}):(?P<process>[0-9]{1,10}):(?P<thread>[0-9]{1,10}) (?:\[(?P<gpu>[^\]]{0,12})\] )?"
     r"(?=(?:[^\s:\[\]]{1,255}:[0-9]{1,6} (?:\([^)\s]{1,255}\) )?|[0-9.]{1,20} \S{1,255}:[0-9]{1,6} )?NCCL (?:INFO|WARN|TRACE|CALL)\b)"
 )
-"""The beginning of a message, up to its file and level (``debug.cc``). A time of day has the same form: ``_TIME``."""
+"""The pattern of a message's beginning, up to its file and level (``debug.cc``). A time of day, which ``_TIME`` matches, has the same form."""
 _TIME = re.compile(r"(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[T_-]|[0-9]{2}/\w{3,9}/[0-9]{4}[-_T])?[0-9]{1,2}")
 _REPEATED = re.compile(r"\s*\[repeated [0-9]+x across cluster\].*$")
 
 
 def _pieces(line: Line) -> list[tuple[str, str, str, str, bool]]:
-    """Split a line into its messages: host, process, GPU, text with the level, and whether the host begins a word.
+    """Split a line into its messages. Each is (host, process, GPU, text with the level, True if the host begins a word).
 
-    Ranks write at once, so that a line may hold several messages, the first of which may be cut off.
+    Ranks write at the same time, so a line may contain several messages, of which the first may be cut off.
     """
     begins = [match for match in _BEGIN.finditer(line.text) if not _time(match)]
     if not begins:
@@ -541,7 +541,7 @@ def _hosts(lines: Sequence[Line]) -> dict[str, set[str]]:
 
 
 def _named(host: str, process: str, *, whole: bool, hosts: dict[str, set[str]]) -> str:
-    """Return the host of a message, or an empty string if another message runs into the host's name."""
+    """Return the host of a message, or an empty string if an earlier message overlaps the host's name."""
     if host in hosts and (whole or process in hosts[host]):
         return host
     ends = [name for name, numbers in hosts.items() if host.endswith(name) and process in numbers]

@@ -194,7 +194,7 @@ class _Run:
 
     @property
     def apart(self) -> int:
-        """The number of processes that ran the whole test each for itself, if several call themselves rank 0; otherwise 0."""
+        """The number of processes that each ran the whole test separately, so that several call themselves rank 0. Otherwise 0."""
         firsts = sum(rank.rank == 0 and rank.group == 0 for rank in self.ranks)
         return firsts if firsts > 1 else 0
 

@@ -196,7 +196,7 @@ _UNREAD = {"t_stdev", "stdev", "test_info", "results"}
 Perftest computes the deviation from whole microseconds (print_report_lat), so it is often 0 and wrong.
 """
 _HALVES: dict[str, Half | None] = {"results": None, "results_local": "local", "results_remote": "remote"}
-"""JSON objects with results, and the end that each belongs to (``--report-both``)."""
+"""JSON objects with results, and the end to which each belongs (``--report-both``)."""
 
 
 @dataclass

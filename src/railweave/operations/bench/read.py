@@ -170,7 +170,7 @@ def _measured(record: Record, line: int, notes: Notes) -> PlaceTimes:
 
 _TEST_TABLE = re.compile(r"^#\s*size\s+count\b|^# nThread\s")
 _LAST_WARNING = re.compile(r"^\s*(\S{1,255}): Test NCCL failure \S+ '[^']*? / ([^\s'].*?)'?\s*$")
-"""A failure of nccl-tests with NCCL's last warning, which it has without NCCL_DEBUG too."""
+"""A failure line of nccl-tests with NCCL's last warning. nccl-tests prints it even without NCCL_DEBUG."""
 _PERFTEST_TABLE = re.compile(r"^\s*#bytes\s")
 _HEADS = ("# nThread", "# nccl-tests", "# rccl-tests", "rccl-tests:", "# Collective test starting", "# Using devices")
 
@@ -320,7 +320,7 @@ def _text(lines: Sequence[Line], notes: Notes, operation: str) -> ParsedText:
 
 
 def _together(tests: Sequence[NcclTests]) -> tuple[NcclTests, ...]:
-    """Return the tests, with a failure for those of one rank that several processes ran, as they do if the test has no MPI."""
+    """Return the tests. If several processes each ran a whole test as rank 0, as without MPI, each of these tests gets a failure."""
     alike: dict[tuple[object, ...], set[tuple[str, int]]] = {}
     for test in tests:
         for rank in test.ranks if test.rank_count == 1 else ():

@@ -512,7 +512,7 @@ def runs_of_files(files: Sequence[Path | str], operation: str | None = None) -> 
 
 
 def _outputs(files: Sequence[Path | str]) -> Iterator[tuple[Path | str, bool]]:
-    """Yield each file, and whether it is one of a folder. Folders are searched whole; files that begin with a dot are left out."""
+    """Yield (file, True if it was found in a folder). Folders are searched recursively, without files that begin with a dot."""
     for given in files:
         folder = Path(given)
         if not folder.is_dir():

@@ -103,7 +103,7 @@ def read_table(lines: Sequence[Line], notes: Notes) -> Table:
 
 
 def _told_apart(heads: Sequence[str]) -> list[str]:
-    """Return the column names made unique: the second and later columns of a name get their column number."""
+    """Return unique column names. The second and later columns with the same name get their column number."""
     return [name if name not in heads[:place] else f"{name} (column {place + 1})" for place, name in enumerate(heads)]
 
 

@@ -265,7 +265,7 @@ _TB_ROW = re.compile(
     r"\s*([\d.]+) *ms\s*[|│,]?\s*(\d+) *bytes\s*[|│,]?\s*(.*)$"
 )
 _TB_CSV_ROW = re.compile(r"^(\d+),(\d+|ALL),(\d+),([^,]*),([^,]*),([^,]*),[^,]*,([\d.]+),[\d.]+(?:,.*)?$")
-"""A row under ``Test#,Transfer#,NumBytes,Src,Exe,Dst,CUs,BW(GB/s),Time(ms)``, up to 2025."""
+"""A row below ``Test#,Transfer#,NumBytes,Src,Exe,Dst,CUs,BW(GB/s),Time(ms)``, the header of releases up to 2025."""
 _TB_TEST = re.compile(r"^\s*Test (\d{1,6}):\s*$")
 _TB_ERROR = re.compile(r"^\s*(?:\[ERROR\]|ERROR:)")
 _TB_PRESETS = tuple(
@@ -289,7 +289,7 @@ _TB_PRESETS = tuple(
         ("", r"Summary of top \d+ fastest/slowest"),
     )
 )
-"""The first lines of the presets' results. Rows below the last one repeat numbers of the table before it."""
+"""The first lines of the results of presets. Lines below the last of them repeat numbers of the table before it."""
 _TB_SIZE = re.compile(
     r"(?:Copying |\[|\(|at least |  )(\d{1,18}) bytes|Bytes (?:Per Direction[ ,]|to transfer: )(\d{1,18})"
 )
@@ -348,7 +348,7 @@ def _transferbench(runs: list[_Run], line: Line, notes: Notes) -> bool:
 
 
 def _tb_numbers(run: _Run, line: Line, text: str, notes: Notes) -> bool:
-    """Add the numbers of a line that names them itself, and return whether the line is one."""
+    """Add the numbers of a line that also contains their names. Return whether the line has this form."""
     test = run.names[0] if run.names else ""
     if row := _TB_ROW.match(text):
         host = re.search(r"\(sum\) \[(\S+)\]", row[5])

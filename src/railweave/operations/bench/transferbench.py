@@ -1,4 +1,4 @@
-"""The tables of TransferBench's presets. Up to four lines name the columns; tables have borders, none, or commas between cells."""
+"""The tables of TransferBench's presets. Up to four lines name the columns. Tables have borders, no borders, or commas between cells."""
 
 from __future__ import annotations
 

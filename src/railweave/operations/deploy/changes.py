@@ -223,7 +223,7 @@ def partial_change(
 
 
 def _carried(nodes: tuple[Node, ...], steps: Sequence[Step]) -> tuple[tuple[Node, ...], list[str]]:
-    """Return the statements after those steps that are not carried out yet, and the statements whose step does not fit."""
+    """Return (statements of the steps that are not carried out yet, statements that differ from what a step expects)."""
     clashes: list[str] = []
     for step in steps:
         siblings: Sequence[Node] | None = nodes
@@ -285,7 +285,7 @@ def _without_own(
     change: Change,
     own_statements: Callable[[], DeviceCheck] | None,
 ) -> tuple[Change, list[str]]:
-    """Return a change without the removals of the device's own statements, and those statements.
+    """Return (the change without removals of the device's own statements, these statements).
 
     A device's own statements were added by the operator or by the system itself; they have no effect on the design. A tree of
     settings of the host marks its own statements itself (``Node.stays``).

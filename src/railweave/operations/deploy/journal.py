@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 Verb = Literal["rehearse", "commit", "confirm", "revert", "restore", "drain", "install", "restart", "return", "undrain"]
-"""A step on a device; the last five belong to an upgrade."""
+"""A step on a device. The last five kinds of steps occur only in upgrades."""
 State = Literal["running", "done", "stopped", "rolled back"]
 """The state of a revision.
 

@@ -168,9 +168,10 @@ class PlanConfigs:
                 yield words
 
     def _stated_by(self, device: str, places: Sequence[str]) -> dict[str, str]:
-        """Return for each field the first statement that changes it, with its line and the number of others, by its text; only the field if there is none.
+        """Return, by field, the first statement that changes the field, with its line and the number of further such statements.
 
-        A removed statement has its line in the running text, any other one in the text after the change.
+        If no statement changes the field, the text has only the name of the field. The line of a removed statement is
+        that in the running text, any other line is that in the text after the change.
         """
         if not places:
             return {}
@@ -197,7 +198,7 @@ class PlanConfigs:
         return stated
 
     def _other_way(self, devices: Sequence[Sequence[str]]) -> tuple[bool, str]:
-        """Return whether intermediate steps are known that cut nothing and put no packets at risk, and a clause about them."""
+        """Return a clause about intermediate steps that would avoid these cuts and risks, or an empty string if there are none."""
         networks = [self.before, *stages(self.before, self.after), self.after]
         pairs = [(number, old, new) for number, (old, new) in enumerate(pairwise(networks), 1)]
         for _, old, new in pairs:
@@ -215,7 +216,7 @@ class PlanConfigs:
         return True, f"Plan and apply with {', then '.join(numbers)}, then without it: these steps cut nothing"
 
     def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
-        """Return the leaves on which a server, or some of its NICs, move from one VRF to a different one."""
+        """Return the leaves on which NICs of a server move from one VRF to a different one."""
         nics = _moved(server, old, new)
         return {cable.b.device for cable in self.network.cables_of(server) if cable.a.port in nics}
 
@@ -442,7 +443,7 @@ def make_plan(
 
 
 def _stage(designed: Subject, running: Mapping[str, Mapping[str, str]], step: int) -> Subject:
-    """Return the network of an intermediate step between what runs and the design."""
+    """Return the network of an intermediate step between the running network and the design."""
     if step > len(STAGES):
         fix = "; ".join(f"--step {number}: {words}" for number, words in enumerate(STAGES, 1))
         raise InputError(
@@ -534,7 +535,7 @@ def _plan(
 
 
 def _outside(nos: str) -> tuple[str, ...]:
-    """Return the subjects with an effect on traffic that a system's configuration does not hold, because the Linux host below has them."""
+    """Return the subjects that affect traffic but are not in a system's configuration, because the underlying Linux host has them."""
     if nos == SERVER:
         return ()
     fields = [name for name, reason in catalog().systems[nos].reads.unsaid.items() if reason == _OF_THE_HOST]

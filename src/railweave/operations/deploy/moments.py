@@ -63,7 +63,7 @@ _FIELDS = [(re.compile(pattern), kind) for pattern, kind in FIELDS]
 ALL_HALVES = 64
 """The largest number of switches in a network for which states with one changed and one unchanged device are computed for every two devices of a wave."""
 _CUTS = {"unreachable"}
-"""The findings that say again what ``Cut`` says."""
+"""Finding ids that are left out because a ``Cut`` already reports them."""
 _NAMES = 3
 _Each = TypeVar("_Each")
 
@@ -209,7 +209,7 @@ def _some(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class _Destination:
-    """A destination of traffic: the prefix of a gateway before and after the plan, or a prefix that is on no gateway."""
+    """A destination of traffic: a prefix, as a gateway has it before and after the plan. If no gateway has the prefix, both are equal."""
 
     before: str
     after: str
@@ -266,7 +266,7 @@ class _Reached:
 
 @dataclass(frozen=True)
 class _State:
-    """The network after a wave: the devices that have changed, what is reached (or why routes are not known), and the findings by text."""
+    """The network after a wave: the devices that have changed, the reached destinations (or the reason why routes are unknown), and the findings."""
 
     done: frozenset[str]
     reached: _Reached | str
@@ -459,9 +459,9 @@ class Moments:
         return WaveEffect(1 + count, tuple(cuts), moved, risks, named, tuple(unknown))
 
     def _meanwhile(self, wave: int, states: Sequence[_State]) -> tuple[dict[str, tuple[str, ...]], int, Effects]:
-        """Return what is cut while some devices of a wave have changed and others not, the number of such states, and the wave's effects.
+        """Return the cuts while only some devices of a wave have changed, the number of such states, and the wave's effects.
 
-        The effects say so if the routes of such a state are not known.
+        If the routes of such a state are unknown, the effects say so.
         """
         was, now, moved = states[wave - 1], states[wave], states[wave].effects
         cut: dict[str, dict[str, None]] = {}
@@ -476,7 +476,7 @@ class Moments:
         return {prefix: tuple(places) for prefix, places in cut.items()}, len(halves), moved
 
     def _cuts(self, states: Sequence[_State]) -> list[list[Cut]]:
-        """Return what is cut in each state, by the wave that ends it. Nothing is known to return while routes are not known."""
+        """Return the cuts in each state, by the wave that ends them. While routes are unknown, no cut counts as ended."""
         first, last = states[0].reached, states[-1].reached
         if isinstance(first, str) or isinstance(last, str):
             return [[] for _ in states]
@@ -499,9 +499,9 @@ class Moments:
         return cuts
 
     def _lacking(self, now: _Reached, first: _Reached, last: _Reached) -> Iterator[tuple[str, str]]:
-        """Yield (destination, place) of what servers do not reach now, and reach both in ``first`` and in ``last``.
+        """Yield (destination, place) for destinations that servers do not reach now, but reach both in ``first`` and in ``last``.
 
-        A place is a switch to which servers are cabled, or a VRF or VNI of it.
+        A place is a switch with servers, or one of its VRFs or VNIs.
         """
         for (device, vrf), mask in first.masks.items():
             there, here = last.masks.get((device, vrf)), now.masks.get((device, vrf))
@@ -527,7 +527,7 @@ class Moments:
         return subject
 
     def _reached(self, subject: Subject) -> _Reached | str:
-        """Return what the switches of a network reach, or the reason why its routes are not known."""
+        """Return the destinations that the switches of a network reach, or the reason why its routes are unknown."""
         prefixes = [
             destination.after if owner and subject.configs[owner] is self._after[owner] else destination.before
             for owner, destination in zip(self._owners, self._destinations, strict=True)
@@ -538,7 +538,7 @@ class Moments:
             return str(error)
 
     def _findings(self, subject: Subject) -> frozenset[str]:
-        """Return the findings about a network as texts, without those that cannot harm the traffic of the network before or after the plan."""
+        """Return the findings about a network as texts. Findings that cannot affect traffic before or after the plan are left out."""
         findings = [
             finding
             for finding in run_checks(subject, slow=False)
@@ -551,7 +551,10 @@ class Moments:
         )
 
     def _fits(self, configs: Mapping[str, DeviceConfig]) -> bool:
-        """Return whether the packets that servers may send fit each fabric link. IS-IS compares the MTU of both ends, so then the answer is False."""
+        """Return whether all packets of servers fit through each fabric link.
+
+        With IS-IS, which compares the MTUs of both ends, the result is False.
+        """
         largest: dict[str, int] = {}
         for name, config in configs.items():
             fabric = self._network.switch(name).fabric
@@ -566,7 +569,7 @@ class Moments:
         )
 
     def _protected(self, configs: Mapping[str, DeviceConfig]) -> bool:
-        """Return whether each switch protects all packets that every switch of its fabric protects before the plan, or after it."""
+        """Return whether each switch protects all packets that all switches of its fabric protect before the plan, or after it."""
         now = _lossless(self._network, configs)
         return any(
             all(packets <= now.get(fabric, frozenset()) for fabric, packets in _lossless(self._network, side).items())
@@ -575,7 +578,7 @@ class Moments:
 
 
 def _lossless(network: Network, configs: Mapping[str, DeviceConfig]) -> dict[str, frozenset[tuple[int, int | None]]]:
-    """Return the (DSCP, priority) that are lossless on every switch of a fabric with lossless classes, by fabric."""
+    """Return, by fabric, the (DSCP, priority) pairs that are lossless on every switch of the fabric that has lossless classes."""
     everywhere: dict[str, frozenset[tuple[int, int | None]]] = {}
     for name, config in configs.items():
         classes = config.qos.classes.values() if config.qos else ()
@@ -587,9 +590,10 @@ def _lossless(network: Network, configs: Mapping[str, DeviceConfig]) -> dict[str
 
 
 def _halves(devices: Sequence[str], *, everyone: bool) -> Iterator[frozenset[str]]:
-    """Yield sets of devices so that of every two devices, each is in a set without the other; without ``everyone``, of most.
+    """Yield sets of devices, such that for every two devices, each is in a set without the other one.
 
-    A device is in a set, or in its complement, by each binary digit of its number.
+    Device number n is in the set or its complement according to a binary digit of n. Without ``everyone``, only most
+    pairs are separated.
     """
     digits = (len(devices) - 1).bit_length() if devices else 0
     for digit in range(digits if everyone else min(digits, 1)):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ROLES = ("super-spine", "dci", "spine", "leaf")
 """The order in which roles change. Leaves come last, because they open the sessions to the other roles."""
 UNUSED = "what it disrupts carries nothing of the design"
-"""The risk line of a wave that disrupts only ports without a cable in the design."""
+"""The risk line of a wave that disrupts only ports without a designed cable."""
 UNDISTURBED = "no effect on traffic, computed for {}"
 """The risk line of a wave whose effect was computed and is empty. The placeholder is the number of computed states of the network."""
 NOT_COMPUTED = "effect on traffic not computed: {}"

@@ -111,7 +111,7 @@ class Store:
         return new
 
     def _known(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids that the store has.
+        """Return the ids that are already in the store.
 
         Several queries are used, because a query may have only so many values (SQLite: SQLITE_MAX_VARIABLE_NUMBER).
         """
@@ -198,7 +198,7 @@ def _statements(run: Run) -> list[Statement]:
 
 
 def _plain(given: object) -> object:
-    """Return a text with those characters replaced that PostgreSQL or a file cannot store: NUL, and unpaired surrogates.
+    """Return a text in which characters that PostgreSQL or a file cannot store are replaced: NUL, and unpaired surrogates.
 
     Other values are returned unchanged.
     """

@@ -121,7 +121,7 @@ def headroom(network: Network) -> list[Derived]:
 
 
 def _shared(worst: Headroom) -> tuple[float, str]:
-    """Return the size of the buffer in bytes of which partitions are shares, and the source of that figure."""
+    """Return (the size in bytes of the buffer that partitions divide, the source of the size)."""
     if worst.published_bytes is not None:
         return worst.published_bytes * 100 / max(
             1, worst.partition_percent

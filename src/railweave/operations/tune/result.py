@@ -346,7 +346,7 @@ def _tail(tail: str, values: Sequence[float], *, more: bool) -> float:
 
 
 def _setting(value: Setting | None) -> Cell | None:
-    """Return a table cell with a value as a fabric file has it, without thousands separators."""
+    """Return a table cell with a value in the notation of a fabric file, without thousands separators."""
     return None if value is None else Cell(value, str(value))
 
 

@@ -189,7 +189,7 @@ def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) 
 
 
 def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, ...], why: str) -> Confirmation:
-    """Return the confirmation for values that failed on hardware or that the design refuses. ``why``: the reason."""
+    """Return the confirmation for values that failed on hardware or that the design refuses, for the reason ``why``."""
     score = scoring.Score(tuple(aim.hopeless for aim in scoring.aims_of(study.goal)), ((why, 1.0),))
     own_score = scoring.scored(study.goal, study.limits, before)
     return Confirmation(winner, (), before, (), own_score, score, 1.0, "breaks a limit")

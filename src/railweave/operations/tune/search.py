@@ -102,7 +102,7 @@ class Searcher:
         return [self._trial(number, frozen) for number, frozen in enumerate(self._known())]
 
     def _known(self) -> list[FrozenTrial]:
-        """Return Optuna's trials, without one that has no values because the process was killed while it was written."""
+        """Return Optuna's trials. A trial without values is left out: the process was killed while it was written."""
         return [trial for trial in self._own.get_trials(deepcopy=False) if len(trial.params) == len(self._space.knobs)]
 
     def _trial(self, number: int, frozen: FrozenTrial) -> Trial:

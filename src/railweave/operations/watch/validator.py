@@ -254,7 +254,7 @@ class Validator:
                 yield Deviation(CLOCK, name, description, clock.because if clock else ())
 
     def _check(self, name: str, texts: Mapping[str, str]) -> DeviceCheck:
-        """Return how a device's running configuration differs from the design; computed again only if the text is another."""
+        """Return how a device's running configuration differs from the design. The result is computed again only if the text has changed."""
         known = self._checks.get(name)
         if known is None or known[0] != texts:
             known = texts, saved({name: self._configs[name]}, {name: dict(texts)})[name]
@@ -268,7 +268,7 @@ class Validator:
         return changed_lines("".join(self._running[name].values()), "".join(texts.values()))
 
     def _moved(self, now: NetworkSnapshot, deployed: Collection[str]) -> Iterator[Deviation]:
-        """Yield a deviation for each commit that no deploy made, of devices whose configuration itself is not known.
+        """Yield a deviation for each commit that was not made by a deploy, on devices whose configuration is not read.
 
         After a deploy has changed a device, its new configuration becomes the reference.
         """

@@ -231,7 +231,7 @@ def _collective(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
 
 
 def _servers(run: Run, assumed: AssumedServers, operation: str, size: int) -> tuple[str, int]:
-    """Return why nothing can be told of a collective, empty if it can, and the number of its servers."""
+    """Return (the reason why a collective cannot be checked, empty if it can; the number of its servers)."""
     hosts = len(set(run.hosts))
     if operation not in COLLECTIVES:
         named = operation or "The operation is not named: give it by --operation"

@@ -55,7 +55,7 @@ class BenchComparison(JsonObject):
 
     @property
     def table(self) -> Table:
-        """The rows with their verdicts, the worst first."""
+        """The rows with their verdicts, as a table with the worst rows first."""
         return row_table(self.rows, self.of)
 
     def verdict(self) -> str:

@@ -70,7 +70,7 @@ class ResultWriter:
 
 
 def _free(path: Path) -> tuple[Path, int]:
-    """Return ``path``, with the number of the attempt in its name if it exists already, and that number."""
+    """Return (path, number of the attempt). If the path already exists, the number is added to its name."""
     attempt, candidate = 1, path
     while candidate.exists():
         attempt += 1

@@ -181,7 +181,7 @@ async def _ended(test: Perftest, listening: asyncio.Task[ScriptOutput], came: Ru
 
 
 def _apart(text: str) -> tuple[str, list[str]]:
-    """Return the output of a program without the lines that the script itself printed, and these lines without their prefix."""
+    """Return (the output of a program, the lines that the script itself printed, without their prefix)."""
     lines = text.splitlines(keepends=True)
     script_lines = [line.removeprefix(SAYS).strip() for line in lines if line.startswith(SAYS)]
     return "".join(line for line in lines if not line.startswith(SAYS)), script_lines

@@ -206,7 +206,7 @@ def _lines(lines: Sequence[Line], file: str, reports: Reports) -> None:
 
 
 def _rank(line: Line, match: re.Match[str]) -> int:
-    """Return the rank in the job: that of the line's prefix. Without one, "Rank" in the message, which counts in its process group."""
+    """Return the rank in the job, from the line's prefix or else from "Rank" in the message, which is the rank in the process group."""
     overall = _GLOBAL.search(line.text[: match.start()])
     return int(overall[1]) if overall else int(match["rank"]) if line.rank is None else line.rank
 

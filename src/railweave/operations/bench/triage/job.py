@@ -49,7 +49,7 @@ def _all(case: Case, facts_of: Callable[[NcclLog], Iterable[Fact]]) -> dict[str,
 
 
 def _unnamed(case: Case) -> set[str]:
-    """Return the files that stand for a host though their logs name hosts: their line without one may be cut off."""
+    """Return the files that count as separate hosts although their logs name hosts, because a line without a host may be cut off."""
     logs = case.job or ((case.log,) if case.log else ())
     return {log.file.rpartition("/")[2] for log in logs if any(source.host for _, source in log.sources)}
 
@@ -301,7 +301,7 @@ def bootstrap(case: Case) -> Iterator[FindingPlace]:
 
 
 def _ordinary(interfaces: Mapping[str, Interface]) -> list[tuple[str, list[str]]]:
-    """Return the interfaces of servers' own networks with the hosts that use each, the most frequent first."""
+    """Return the interfaces that connect servers directly, each with the hosts that use it, the most frequent first."""
     hosts: dict[str, list[str]] = defaultdict(list)
     for host, interface in interfaces.items():
         if not _VIRTUAL.match(interface.name) and interface.name != "lo":

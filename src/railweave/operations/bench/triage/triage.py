@@ -357,7 +357,7 @@ _END = re.compile(
 
 
 def _ends(case: Case) -> Iterator[tuple[int, str]]:
-    """Yield the lines that show that the job failed, with what they say."""
+    """Yield the lines that show that the job failed, with their messages."""
     for test in case.read.nccl_tests:
         yield from test.failures
         if not test.concluded and not test.failures:
@@ -412,7 +412,7 @@ _FAILED_ON = re.compile(
 
 
 def _host_in(reason: str, case: Case) -> str:
-    """Return the host that a report of a failure names itself; empty if it names none, or one that no other line names."""
+    """Return the host that a failure message names. Empty if it names none, or names a host that occurs in no other line."""
     match = _FAILED_ON.match(reason)
     named = {source.host for _, source in case.log.sources} if case.log else set[str]()
     named |= {host for test in case.read.nccl_tests for host in test.hosts}
@@ -420,7 +420,7 @@ def _host_in(reason: str, case: Case) -> str:
 
 
 def _cause(case: Case) -> str:
-    """Return the first warning of the text, or of the job's other texts, as a clause; the first of those that are no consequence."""
+    """Return the first warning of the text, or else of the job's other texts, as a clause. Warnings that are only consequences are skipped."""
     for log in ((case.log,) if case.log else ()) + case.job:
         warnings = [message for message in log.warnings if kind_of(message.text) != "run-peer-ended"] or log.warnings
         if warnings:
@@ -495,7 +495,7 @@ class TriageResult:
 
     @property
     def advice(self) -> str:
-        """Advice about the settings with which NCCL writes the messages that triage needs, if the text has no messages of NCCL beyond its version; else empty."""
+        """Advice to set the NCCL variables that produce the messages needed for triage. Empty if the text has such messages."""
         log = self.read.log
         judged = self.diagnoses or (log is not None and log.messages) or self.read.trainings or self.read.perftests
         return "" if judged else LOOKED_FOR

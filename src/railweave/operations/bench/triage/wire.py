@@ -282,7 +282,7 @@ def _of_perftest(case: Case) -> Iterator[FindingPlace]:
 
 
 def _with_seen(case: Case, message: LogMessage) -> str:
-    """Return what a call on a queue pair says of its ends, or the last queue pair that its host printed before, if the message names none."""
+    """Return the ends of the queue pair that a failed call names. If it names none, use the last queue pair that the same host printed before."""
     if "ibv_modify_qp" not in message.text or case.log is None:
         return ""
     call = queue_pair_of(message.text)

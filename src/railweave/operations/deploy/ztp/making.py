@@ -146,7 +146,7 @@ def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
 
 
 def _match(number: int, says: Says, device: Device) -> Iterator[str]:
-    """Yield the dnsmasq lines that recognize a device by its serial number and, if known, by the start of option 60 (the vendor)."""
+    """Yield the dnsmasq lines that identify a device by its serial number and, if known, by its vendor at the start of option 60."""
     text, tag = says.before + device.serial, device.tag
     serial_tag = f"{tag}-says{number}" if says.vendor else tag
     yield (

@@ -271,7 +271,7 @@ class Links:
 
     @cached_property
     def by_leaf(self) -> Mapping[tuple[str, str, int], list[int]]:
-        """The cables of each leaf, as indexes, by leaf, cable kind and rail. The rail is 0 for cables that do not go to servers."""
+        """The indexes of the cables of each leaf, by (leaf, cable kind, rail). The rail is 0 for cables that do not go to servers."""
         rail = {(server.name, nic.name): nic.rail for server in self.network.servers for nic in server.nics}
         places: dict[tuple[str, str, int], list[int]] = {}
         for place, cable in enumerate(self.network.cables):
