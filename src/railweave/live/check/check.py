@@ -284,7 +284,7 @@ class CheckResult(JsonObject):
 
     @cached_property
     def _blind(self) -> dict[tuple[str, str], str]:
-        """The reason why a rule could not be applied, by device and rule: nothing of what the rule is about was seen."""
+        """The reason why a rule could not be applied to a device, by device and rule: the device did not report what the rule needs."""
         why = {
             (row.device, rule.id): f"not seen: {SUBJECTS[row.subject].text}"
             for row in self.counts

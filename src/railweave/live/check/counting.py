@@ -176,7 +176,10 @@ def _answers_of(device: str, refused: Mapping[str, str]) -> frozenset[Part]:
 
 
 def _refused(living: NetworkStates, device: str) -> dict[str, str]:
-    """Return the questions that a device did not answer, or whose answer could not be read, each with the reason if it is known."""
+    """Return the questions that have no usable answer from a device, because it did not answer or the answer could not be read.
+
+    Each question has the reason, empty if it is unknown.
+    """
     refused = dict(living.unanswered.get(device, {}))
     state = living.states.get(device)
     if state is not None:

@@ -250,9 +250,10 @@ def deviations(living: NetworkStates) -> list[Deviation]:
 
 
 def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
-    """Return a deviation that also needs the configuration of its port, and that of policies, routes or tenants.
+    """Return a deviation that also names the configurations it depends on: its port's, and that of policies, routes or tenants.
 
-    A route needs the policies of the network only if the running configurations route it otherwise than the design.
+    A deviation of a route depends on the policies only if the running configurations and the design give the prefix
+    different routes.
     """
     kinds: tuple[Kind, ...] = _CONFIGURED.get(deviation.rule.id, ())
     tenants_own = living.tenant_prefixes.intersection(deviation.prefixes)
@@ -292,7 +293,7 @@ def explained(
         symptoms.setdefault(root, []).append(place)
 
     def severity(place: int) -> Severity:
-        """The worst severity of a deviation and of those that it explains: they count as notes from here on."""
+        """Return the worst severity among a deviation and the deviations that it explains. The explained ones become notes."""
         each = [seen[index] for index in (place, *symptoms.get(place, ()))]
         severities: list[Severity] = [deviation.severity or deviation.rule.severity for deviation in each]
         return min(severities, key=SEVERITIES.index)

@@ -259,7 +259,7 @@ class _Difference:
 
 
 _MOST_NAMED = 4
-"""The largest number of prefixes with the same difference that are findings of their own: usually those of one leaf."""
+"""The largest number of prefixes with the same difference that get one finding each. One leaf usually has no more prefixes."""
 
 
 def _together(living: NetworkStates, device: str, differences: Sequence[_Difference]) -> Iterator[Deviation]:
@@ -330,7 +330,7 @@ def _weights(reported: Said) -> list[int]:
 
 
 def _counts(device: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding if a device forwards by another number of routes, where not every route is compared."""
+    """Yield a finding if a device has more or fewer routes than designed. Only for devices whose routes are not compared one by one."""
     reported = (state.route_counts or {}).get(DEFAULT_VRF, {})
     for family, number in (device.route_counts or {}).items():
         if family in reported and reported[family] != number:
@@ -576,8 +576,9 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
 def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> list[str]:
     """Return a sentence if the route targets ``has`` differ from the designed targets ``should``; else an empty list.
 
-    Designed targets may begin with ``target:``. ``verb`` begins the sentence, for example with imports. None: not
-    reported.
+    - ``verb``: the verb of the sentence, ``imports`` or ``exports``.
+    - ``has``: None if the device does not report its route targets.
+    - ``should``: each may begin with ``target:``.
     """
     names = sorted({target.removeprefix("target:") for target in should})
     if has is None or sorted(set(has)) == names:

@@ -296,9 +296,10 @@ def compared_configurations(
 def rerouted_by(
     configs: Mapping[str, DeviceConfig], running: Mapping[str, DeviceCheck], designed: Routes, absent: Iterable[str]
 ) -> Callable[[str, str], bool] | None:
-    """Return the function that tells whether the running configurations route a prefix otherwise on a device than the designed ones.
+    """Return a function of a device and a prefix: whether the running and the designed configurations give the prefix different routes there.
 
-    None if that cannot be computed: a configuration could not be read, or differs in a statement that is not understood.
+    None if that cannot be computed: a configuration could not be read, or differs in a statement that is not
+    understood.
     """
     different = {name: check for name, check in running.items() if check.findings}
     changed = {name: check.config for name, check in different.items() if check.config is not None}
@@ -435,7 +436,7 @@ def _statements(expected: Expected, check: DeviceCheck) -> Iterator[Deviation]:
 
 
 def _reach(expected: Expected, cause: Cause) -> tuple[str, frozenset[Part]]:
-    """Return the port that a statement configures (empty: none), and the parts of the network that it affects."""
+    """Return the port that a changed statement configures (empty: none), and the parts of the network that the change affects."""
     device = expected.device
     statement = f"{cause.designed} / {cause.found}"
     words = {*re.split(r"[\s/]+", statement), *re.split(r"\s+", statement)}

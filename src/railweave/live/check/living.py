@@ -71,8 +71,8 @@ class NetworkStates:
     - ``questions``: for each switch, the questions about its state. The switch must answer those that are not optional.
     - ``configurations``: for each switch whose running configuration is known, the comparison with its design.
     - ``moved``: for each switch whose running configuration changed since it was last seen, the lines that changed.
-    - ``rerouted_by``: the function that tells whether the running configurations route a prefix otherwise on a device than the designed
-      ones, if everything works. None if that cannot be computed.
+    - ``rerouted_by``: a function of a device and a prefix: whether the running and the designed configurations give the prefix different
+      routes there, if everything works. None if that cannot be computed.
     """
 
     network: Network
@@ -91,7 +91,7 @@ class NetworkStates:
     rerouted_by: Callable[[str, str], bool] | None = None
 
     def rerouted(self, device: str, prefix: str) -> bool:
-        """Return whether the running configurations may route a prefix otherwise on a device than the designed ones."""
+        """Return whether the running and the designed configurations may give a prefix different routes on a device."""
         return self.rerouted_by is None or self.rerouted_by(device, prefix)
 
     @cached_property

@@ -148,7 +148,7 @@ def far_end(peering: Peering) -> str:
 
 
 def carried(peering: Peering) -> Part:
-    """Return the part of the network that a session is: a link's session, or an overlay session between two loopbacks.
+    """Return the part of the network that a session is: the session of a link, or an overlay session between two loopbacks.
 
     Both ends of a session give the same part.
     """
@@ -246,13 +246,13 @@ PATH_STRAY = Rule(
 
 
 def marks_of(path: Path) -> frozenset[str]:
-    """Return the communities of a path: plain, large and extended ones, as the design writes them."""
+    """Return all communities of a path (standard, large and extended) in the spelling of the design."""
     texts = (*path.communities, *path.large_communities, *path.extended_communities)
     return frozenset(text.lower().removeprefix("large:") for text in texts)
 
 
 OWN = {"", "Local", "i", "e", "?"}
-"""The AS path of a path that a switch originates itself: FRRouting's word, or the origin that EOS writes behind the numbers."""
+"""The AS paths that mean that the switch originates the route itself. FRRouting shows a word, EOS the letter of the BGP origin."""
 
 
 class SeenPaths:
@@ -273,8 +273,8 @@ class SeenPaths:
     def by_peer(self, prefix: str) -> dict[str, Path] | None:
         """Return the paths to a prefix by the key of their session (``far_end``).
 
-        None if the switch does not show its paths, or not from whom they are. A path that a policy refuses, and that the switch shows as
-        hidden, is left out.
+        None if the switch does not show the paths, or does not show the neighbor of each path. Paths that a policy
+        refuses are left out: the switch shows them as hidden.
         """
         if prefix not in self._by_prefix:
             route = self._routes.get(prefix)

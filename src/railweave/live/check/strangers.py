@@ -196,7 +196,7 @@ def _lacking(expected: Expected, state: DeviceState) -> Iterator[Deviation]:
 
 
 def _on_nics(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield findings about addresses of NICs outside the designed prefixes; those of one rogue router are one finding."""
+    """Yield findings about addresses of NICs outside the designed prefixes: one finding per rogue router, one per other address."""
     taken: dict[tuple[str, str], list[tuple[ExpectedHost, str, str]]] = {}
     macs = _macs(living)
     for wanted, state in living.servers():
@@ -249,10 +249,10 @@ def _macs(living: NetworkStates) -> dict[str, tuple[str, Nic]]:
 
 
 def _routers(state: HostState, interface: str) -> list[str]:
-    """Return the link-local addresses of the routers of a server's default routes by an interface.
+    """Return the link-local addresses of the routers that a server's default routes by an interface lead to.
 
-    The kernel keeps no record of the advertisement that an address is from. The default route of the main table that the same
-    advertisement brought tells it.
+    The kernel does not record which router advertisement an address came from. But the same advertisement also brought
+    a default route to the main table, and that route names the router.
     """
     routes = [
         route
@@ -322,7 +322,7 @@ def _tables(living: NetworkStates) -> dict[str, dict[str, Route]]:
 
 
 def _home(prefix: str, homes: dict[str, str]) -> str:
-    """Return the owner of the designed prefix that a prefix is a part of; empty if it is in none."""
+    """Return the owner of the smallest designed prefix that contains a prefix; empty if there is none."""
     try:
         net = ipaddress.ip_network(prefix)
     except ValueError:
@@ -334,10 +334,11 @@ def _home(prefix: str, homes: dict[str, str]) -> str:
 def _sources(
     living: NetworkStates, prefix: str, home: str, holders: dict[str, Route], wanted: WantedRoute | None
 ) -> list[str]:
-    """Return the devices other than its owner that a prefix comes from.
+    """Return the devices, other than the owner of a prefix, that announce the prefix.
 
-    It comes from where the packets of those that learnt it end: at a neighbor that has no route of BGP to it. A path of the prefix
-    whose last AS number is not the owner's names the device too.
+    Such a device is where the packets of devices that learned the prefix end: a neighbor that has no BGP route to the
+    prefix itself. It is also the device with the last AS number of a path to the prefix, if that is not the owner's AS
+    number.
     """
     sources: list[str] = []
     by_as = {
@@ -370,12 +371,12 @@ def _sources(
 
 
 def _has_table(living: NetworkStates, device: str, prefix: str) -> bool:
-    """Return whether the whole routing table of a device was read: what is not in it is not there."""
+    """Return whether a device reported its whole routing table. Only then is a prefix that is not in the table known to have no route."""
     state = living.states.get(device)
     return state is not None and f"routes-{'ipv6' if ':' in prefix else 'ipv4'}@{DEFAULT_VRF}" in state.answered
 
 
 def _some(names: list[str]) -> str:
-    """Return the first names of a list as text, with the number of those left out."""
+    """Return the first names of a list as text, and how many more there are."""
     more = [counted(len(names) - _MOST_NAMED, "more", "more")] if len(names) > _MOST_NAMED else []
     return ", ".join([*names[:_MOST_NAMED], *more])

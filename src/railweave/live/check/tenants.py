@@ -117,7 +117,7 @@ def overlay_prefixes(living: NetworkStates) -> Iterator[Deviation]:
 def _withheld(
     living: NetworkStates, vrf: str, owner: str, prefixes: Collection[Prefix], vrfs: Mapping[str, str]
 ) -> bool:
-    """Return whether a leaf announces some of its prefixes of a VRF and none of these, as far as its own overlay table shows."""
+    """Return whether a leaf announces some of its own prefixes of a VRF, but none of ``prefixes``, according to its own overlay table."""
     state = living.states.get(owner)
     tenant = next((each for each in living.expected[owner].tenants if each.vrf == vrf), None)
     announced = _held(tenant, state, vrfs) if state is not None and tenant is not None else None
@@ -248,7 +248,7 @@ def _followed(living: NetworkStates, endpoint: Prefix, device: str, owner: str) 
 
 
 def _ends(route: Route) -> list[str]:
-    """Return the addresses of tunnel endpoints that a route of a VRF leads to; one of IPv4 may be written as an IPv6 address."""
+    """Return the addresses of the tunnel endpoints that a route of a VRF leads to. IPv4 addresses written as IPv6 become plain IPv4."""
     return [_plain(end) for hop in route.next_hops if (end := hop.vtep or hop.address)]
 
 

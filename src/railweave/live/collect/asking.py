@@ -87,7 +87,7 @@ async def ask_all(
 async def ask(
     asked: CollectTarget, keep: Callable[[str, Question, str], None], *, attempts: int, open_by: Open = opened
 ) -> Outcome:
-    """Ask one device all its questions, in at most ``attempts`` attempts; a server that does not answer at all in one."""
+    """Ask one device all its questions. A switch gets at most ``attempts`` attempts, a server that does not answer at all only one."""
     target = asked.target
     outcome = Outcome(target.name, asked.system, target.way.address, len(asked.questions))
     begun = monotonic()
@@ -140,7 +140,10 @@ async def _answer(transport: Transport, question: Question, probes: Mapping[str,
 
 
 async def _frozen(transport: Transport, probes: Mapping[str, str]) -> str:
-    """Return the first daemon that does not answer while others do; empty if there is none. A daemon that does not run refuses."""
+    """Return the first daemon that hangs while other daemons answer; empty if there is none.
+
+    A daemon that does not run is no such daemon: its connection is refused at once.
+    """
 
     async def answers(daemon: str, command: str) -> bool:
         try:

@@ -48,15 +48,15 @@ def plan(
     tables: bool | None = None,
     nos: str | None = None,
 ) -> list[CollectTarget]:
-    """Return every switch of a network with its questions, and its servers if ``servers`` is set.
+    """Return every switch of a network with its questions, and its servers if ``servers`` allows.
 
     - ``only``: names of the devices to keep; empty keeps all.
-    - ``servers``: whether servers are asked; None: if access.yaml has a login for them.
-    - ``tables``: whether whole tables of routes are asked for; None decides by ``asks_tables``.
+    - ``servers``: True or False to ask the servers or not; None asks them if access.yaml has a login for them.
+    - ``tables``: True or False to ask for whole routing tables or not; None decides by ``asks_tables``.
     - ``nos``: the operating system of all switches, if it differs from the designed ones, as in a lab.
 
-    Raises ``SpecError`` if access.yaml has names unknown to the network, or if keys or passwords are missing.
-    Raises ``InputError`` if ``only`` has unknown names.
+    Raises ``SpecError`` if access.yaml has names unknown to the network, or if keys or passwords are missing. Raises
+    ``InputError`` if ``only`` has unknown names.
     """
     switches = {switch.name: switch for switch in network.switches}
     hosts = {server.name: server for server in network.servers}

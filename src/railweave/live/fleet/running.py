@@ -84,14 +84,14 @@ async def by_ssh(target: Target) -> AsyncGenerator[Machine]:
 
 @dataclass(frozen=True)
 class Fleet:
-    """The servers of a network as machines to run ``railweave host`` on.
+    """The servers of a network, as machines that ``railweave host`` can run on.
 
     - ``network``: the network that the servers are in; for a lab, its slice.
-    - ``targets``: by name, the logins of the servers that are asked.
-    - ``configs``: the configuration of each of them; None: the designed one.
-    - ``open_by``: the function that gives a server as a machine.
-    - ``checks``: ids and subjects of the checks that the servers can pass; empty means all.
-    - ``rdma``: whether the servers may have RDMA devices.
+    - ``targets``: the logins of the servers to ask, by name of the server.
+    - ``configs``: the configuration of each server; None means the designed configurations.
+    - ``open_by``: the function that opens a server as a machine.
+    - ``checks``: ids and subjects of the checks that can pass on these servers; empty means all.
+    - ``rdma``: False if the servers cannot have RDMA devices.
     """
 
     network: Network

@@ -47,7 +47,8 @@ def ask(
 ) -> CollectResult:
     """Ask the switches and servers of a fabric file's lab, and write a capture, as ``collect`` does for real devices.
 
-    ``servers``: whether servers are asked; None: they are. Raises ``LabError`` if the lab is not running or the user is not root, and the errors of ``collect``.
+    ``servers``: False leaves the servers out; None and True ask them. Raises ``LabError`` if the lab is not running or
+    the user is not root, and the errors of ``collect``.
     """
     if os.geteuid() != 0:
         raise LabError(f"a lab's devices are asked as root: run `sudo railweave check {fabric} --lab`, or `collect`")

@@ -53,8 +53,8 @@ def check(
 ) -> CheckResult:
     """Ask the switches and servers of a fabric file's lab, and compare their answers with the design.
 
-    ``servers``: whether servers are asked; None: they are. Raises ``LabError`` if the lab is not running, ``InputError`` for an unknown id
-    in the criteria.
+    ``servers``: False leaves the servers out; None and True ask them. Raises ``LabError`` if the lab is not running,
+    ``InputError`` for an unknown id in the criteria.
     """
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
@@ -128,4 +128,4 @@ IN_A_LAB = Visibility(
         "counters-damaged-frames": "links of a lab damage no frames, and ports of VRFs are in namespaces of their own",
     },
 )
-"""The part of its state that a lab can show. The readers of FRR's answers leave out further values."""
+"""The parts of the expected state that a lab's switches can report. More values are left out by the readers of FRR's answers."""

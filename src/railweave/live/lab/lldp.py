@@ -51,9 +51,9 @@ _CONTAINER = """#!/bin/sh
 shift 3
 exec "$(dirname "$0")/lldpcli" "$@" show neighbors details
 """
-"""A script that replaces ``docker`` on a switch: SONiC's lldpd runs in a container, a lab's does not.
+"""A script that replaces ``docker`` on a switch. The command of SONiC enters the container of lldpd, but a lab has no containers.
 
-It runs ``lldpcli`` with details, whose output is that of ``lldpctl`` (lldpctl(8)).
+The script runs ``lldpcli`` with details, which prints the same as ``lldpctl`` (lldpctl(8)).
 """
 
 

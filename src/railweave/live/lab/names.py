@@ -1,4 +1,4 @@
-"""Names of a lab on its machine. They conflict neither with the host's names nor with those of other labs."""
+"""Names that a lab gives to things on its machine. They conflict neither with the host's names nor with those of other labs."""
 
 from __future__ import annotations
 

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 PS_PER_S = 10**12
 
 BLACKHOLE_PREFERENCE = 1
-"""The preference of the rules that make a switch forward nothing: after its own addresses, before every routing table."""
+"""The preference of the rules that make a switch drop all packets that it should forward.
+
+It comes after the rule for the switch's own addresses and before every routing table.
+"""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class Frr:
 
     @property
     def origin(self) -> str:
-        """A text with the version of FRR, and its root folder if that is not `/`."""
+        """The version of FRR, and the root folder that has it if that is not `/`, as a text."""
         return f"FRR {self.version}" + ("" if self.root == Path("/") else f" in {self.root}")
 
 
