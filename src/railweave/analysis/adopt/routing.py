@@ -78,9 +78,9 @@ def _of_group(config: DeviceConfig, group: BgpGroup) -> str:
 
 
 def _number(community: Community | None, place: int) -> int:
-    """Return the number of a color: the last part of its community, which is 1000 plus the number in a standard community.
+    """Return the number of a path color. Its community has the number as last part; a standard community has 1000 plus the number.
 
-    ``place`` is returned if there is no community with a number.
+    Return ``place`` if there is no community with a number.
     """
     last = community.value.rpartition(":")[2] if community else ""
     if not last.isdecimal():

@@ -221,9 +221,10 @@ def statement(step: Step, node: Node) -> str:
 
 
 def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
-    """Return the old and the new text of a changed statement of which only children differ.
+    """Return the old and the new text of a changed statement whose own words are the same on both sides, so that its children differ.
 
-    Each text is the first child that the other side lacks, after its parent statements. If there is none, the text is ``words``.
+    Each text is the first child that the other side lacks, after its parent statements. If there is none, the text is
+    ``words``.
     """
     was, now = (node.children or () for node in (old.old or old.node, new.node))
     above = (*new.above, _without_vrf(new.node))
@@ -235,9 +236,9 @@ def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
 
 
 def _line(step: Step, after: ConfigTree, actual: str) -> int:
-    """Return the line of a statement in the actual text. If it is gone, return the line of its innermost remaining parent.
+    """Return the line of a statement in the actual text. If the statement is gone, return the line of its innermost remaining parent.
 
-    A parent that only has its braces left counts as remaining, although trees leave out empty tables.
+    A parent that has only its braces left counts as remaining, although trees leave out empty tables.
     """
     first = _first_line(step.node) if step.kind != "remove" else 0
     if first:

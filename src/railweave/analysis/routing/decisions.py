@@ -133,7 +133,7 @@ class Decision(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A device's decision on all prefixes. ``learned`` holds the indexes of the prefixes that it passes on for other devices."""
+    """A device's decision on all prefixes. ``learned`` holds the indexes of the prefixes that the device also announces to its neighbors."""
 
     routes: tuple[candidates.RouteColumn, ...]
     learned: NDArray[np.intp]

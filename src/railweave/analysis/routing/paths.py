@@ -277,7 +277,7 @@ def ports_without_path(network: Network, routes: Routes, src: str, dst: str, fam
 
 
 class _Lanes:
-    """The ports that the queue pairs of a connection use: those that both NICs have and that have a path.
+    """The ports that the queue pairs of a connection use: ports that exist on both NICs and have a path.
 
     The simulator chooses in the same way (``prediction.simulation.model.addresses``). If no port has a path, all ports remain in
     use.
