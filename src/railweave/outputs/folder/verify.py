@@ -120,7 +120,7 @@ def foreign(folder: Path, network: Network, rendered: Mapping[str, str]) -> Iter
 
 
 def _second(folder: Path, name: str, rendered: Mapping[str, str]) -> list[Finding]:
-    """Return a finding for each value that a file changes in the designed files of its server."""
+    """Return a finding for each setting in a file of a server that contradicts a designed file of the same server."""
     inner, designed = _beside(name, rendered)
     text = _text(content_of(folder, name)) if designed else ""
     changes = [] if isinstance(text, RenderError) else changed_by(inner, text, designed)
@@ -130,7 +130,7 @@ def _second(folder: Path, name: str, rendered: Mapping[str, str]) -> list[Findin
 
 
 def _beside(name: str, rendered: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return (the path of a file inside its server's folder, the designed files of that folder by such paths).
+    """Return the path of a file inside its server's folder, and the designed files of that folder by their paths inside it.
 
     Both are empty if the file is not in a server's folder.
     """

@@ -120,7 +120,7 @@ def _percent(share: float) -> str:
 
 
 def _passed(table: Statements[Any], above: str) -> Iterator[tuple[str, str]]:
-    """Yield the forms of statements that say nothing of what is read, each with the reason."""
+    """Yield the statements that a reader skips on purpose, each with the reason."""
     for row, forms, inner in table.statements():
         texts = [f"{above}{form.text}" for form in forms]
         if row.reason:

@@ -72,7 +72,10 @@ class Power:
 
 
 def power(items: Sequence[Item]) -> Power:
-    """Return the power draw of a bill. Modules in NICs are counted separately, because data sheets of servers do not include them."""
+    """Return the power draw of a bill of materials, in watts.
+
+    Modules in NICs are counted separately, because data sheets of servers do not include them.
+    """
     watts: dict[str, float] = {}
     unknown: list[str] = []
     for item in items:

@@ -26,8 +26,9 @@ def living_html(
     """Return the page as one HTML document that loads nothing and needs no script.
 
     - ``tasks``: the punch list.
-    - ``seen``: how much of the expected state was right, wrong and not seen; and the marks of path colors on each spine.
-    - ``devices``, ``answered``: the numbers of all devices and of those that answered.
+    - ``seen``: two tables: how much of the expected state was right, wrong and not seen, and the marks of path colors
+      on each spine.
+    - ``devices``, ``answered``: the number of all devices, and the number of devices that answered.
     """
     subjects, colors = seen
     counts = Counter(finding.severity for finding in findings)

@@ -185,7 +185,7 @@ def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choi
 
 
 def _made(network: Network, name: str, given: Mapping[str, Any]) -> Callable[[str], Choice] | None:
-    """Return the function that makes a choice from a value of setting ``name``, or None if there is no such setting."""
+    """Return the function that makes a choice from a value of setting ``name``; None if there is no such setting."""
     head, dot, _ = name.partition(".")
     if name == "lb":
         return lambda value: Choice(name, value, given={"lb": value})
