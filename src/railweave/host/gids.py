@@ -78,7 +78,7 @@ def of_port(machine: Machine, device: str, port: int, nic: Nic | None) -> list[G
 
 
 def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]]:
-    """Return the planned paths for whose address the NIC has no RoCE v2 GID."""
+    """Return the planned paths whose address has no RoCE v2 GID on its NIC."""
     have = {(gid.device, gid.port, gid.path) for gid in gids if gid.type == V2}
     return [(nic, path) for nic in plan.nics for path in nic.paths if (nic.rdma, nic.rdma_port, path) not in have]
 

@@ -101,7 +101,7 @@ def parser() -> ArgumentParser:
     apply.add_argument(
         "--partial",
         action="store_true",
-        help="configure the NICs that are ready, even if other NICs are not; list the NICs that are not, and exit 1 (default: if a NIC is not ready, change nothing)",
+        help="configure the NICs that are ready even if some are not; list the NICs that are not ready, and exit 1 (default: if a NIC is not ready, change nothing)",
     )
     _wait(apply)
     apply.add_argument(
@@ -202,7 +202,7 @@ def parser() -> ArgumentParser:
     check = verb(
         "check",
         "check whether this server is ready for a job: compare its state with host.json, and show a fix for each difference",
-        "Changes nothing.\nExit code 1: a check failed, or could not read its values (no root, no tool).\nA check that could not read its values is ignored if --allow-unseen names it. With --slurm or --nhc all such checks are ignored; --strict makes those count that --allow-unseen does not name.",
+        "Changes nothing.\nExit code 1: a check failed, or could not read its values (no root, no tool).\nA check that could not read its values is ignored if --allow-unseen names it.\nWith --slurm or --nhc every check that could not read its values is ignored. With --strict, too, only --allow-unseen counts.",
         "check",
         "check --only link --only rdma-gids",
         "check --json > before.json     ... later: check --since before.json",

@@ -187,9 +187,9 @@ def _takes(rule: Rule, wanted: Rule) -> bool:
 
 
 def _only_some(rule: Rule) -> bool:
-    """Return whether a rule matches only packets that have a program's mark or that arrive on an interface.
+    """Return whether a rule matches only packets that a program has marked or that arrive on an interface.
 
-    Packets that this server sends itself are neither, unless a program marks them.
+    Packets that this server sends itself do neither, unless a program marks them.
     """
     words = rule.more.split()
     if words[:1] == ["not"]:

@@ -155,8 +155,8 @@ def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: Address) -> bool:
     """Return whether an address within a path's prefix belongs to another server.
 
-    A static address does if it is not the planned one. A SLAAC address does if it was formed from another MAC address
-    (RFC 4291, appendix A).
+    A static address belongs to another server if it is not the planned one. A SLAAC address does if it was formed from
+    another MAC address (RFC 4291, appendix A).
     """
     if not path.slaac or address == path.address:
         return path.address is not None and address != path.address
