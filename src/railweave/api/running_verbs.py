@@ -42,7 +42,7 @@ WAVE_SHARE = Opt(
     most=1,
 )
 ALSO_PENDING = Opt(
-    "Also make the other changes that these switches need to reach their design. Default: the plan lists them and leaves them alone.",
+    "Also make the other changes that these switches need to match their design. Default: the plan lists these changes, but does not make them.",
 )
 CONFIRM = Opt(
     "Rollback timer: seconds after which a device reverts its change on its own, unless railweave has confirmed the change.",
@@ -213,7 +213,7 @@ class BenchRun:
     only: Annotated[
         Sequence[str],
         Opt(
-            "Run only the runs with this name, or of this part of the plan, for example mesh or 'pairs/*'. Default: all runs, except runs before which you must change settings of switches or NICs by hand. May be repeated."
+            "Run only the run with this name, or the runs of this part of the plan: mesh or 'pairs/*', for example. Default: all runs, except those that need settings changed by hand on switches or NICs first. May be repeated."
         ),
     ] = ()
     again: Annotated[bool, Opt("Also repeat runs that are already in the store. Default: these runs are skipped.")] = (
@@ -318,7 +318,7 @@ class BenchPlan(Source):
     parts: Annotated[
         Sequence[str],
         Opt(
-            "Plan only this part of the suite; default: all parts. May be repeated. quick has loops (each NIC with itself), pairs (NICs of a leaf), mesh (NICs of each two leaves), servers (each alone) and cluster (all servers). acceptance also has stripes, across (one server of each stripe) and queue-pairs. knobs has queue-pairs, buffers, channels and load-balancing. fifty-km has distance, designed and ecmp; pairs-of-servers, table12 and table1.3 have one part.",
+            "Plan only this part of the suite; default: all parts. May be repeated. Parts of suite quick: loops (each NIC sends to itself), pairs (two NICs on one leaf), mesh (two NICs on two leaves), servers (each server alone) and cluster (all servers). Parts of acceptance: the same, and stripes, across (one server of each stripe) and queue-pairs. Parts of knobs: queue-pairs, buffers, channels and load-balancing. Parts of fifty-km: distance, designed and ecmp. Suites pairs-of-servers, table12 and table1.3 have only one part.",
             name="--part",
         ),
     ] = ()
@@ -515,7 +515,7 @@ class DeployPlan(Reaching):
     live: Annotated[
         bool,
         Opt(
-            "Query the configuration of every switch now, instead of reading CAPTURE. `deploy apply` accepts a plan made with --live or --lab; it refuses a plan made from a CAPTURE from which secrets were removed."
+            "Query the configuration of every switch now, instead of reading CAPTURE. `deploy apply` refuses a plan whose CAPTURE had its secrets removed; it accepts plans made with --live or --lab."
         ),
     ] = False
     only: Annotated[Sequence[str], ONE_DEVICE] = ()
@@ -527,7 +527,7 @@ class DeployPlan(Reaching):
     allow_cut: Annotated[
         Sequence[str],
         Opt(
-            "Accept that this tenant, VNI ('VNI 100') or fabric loses connections between waves (groups of devices that change together), until a later wave restores them. Default: such a plan is refused, and the output names the steps (--step) that avoid the loss. May be repeated."
+            "Accept that this tenant, VNI ('VNI 100') or fabric loses connections after one wave (a group of devices that change together), until a later wave restores them. Default: such a plan is refused, and the output names the values of --step that avoid the loss. May be repeated."
         ),
     ] = ()
     step: Annotated[

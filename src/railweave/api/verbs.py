@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction
 
 DEVICE = Opt(
-    "Use a different switch model or operating system than the fabric file: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the fabric file has several. RELEASE is a release of the operating system, for example 25.4R1. NOS is junos, eos, sonic, dell_sonic or frr. If only NOS is given and the present model cannot run it, the most similar model that can is used. May be repeated."
+    "Use a different switch model or operating system than the fabric file: [[NAME/]ROLE=][MODEL][:NOS][:RELEASE], for example leaf=qfx5240-64od or leaf=:eos. MODEL, NOS or both are required. ROLE is leaf, spine, super-spine or dci; without ROLE=, the change applies to all switches. NAME is the name of a fabric, if the fabric file has several. RELEASE is a release of the operating system, for example 25.4R1. NOS is junos, eos, sonic, dell_sonic or frr. With only NOS, a model that cannot run NOS is replaced by the most similar model that can. May be repeated."
 )
 HARDWARE = Opt(
     "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Default: only the models of `railweave hardware list` and of the section `hardware:` in the fabric file can be used."

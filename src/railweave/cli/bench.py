@@ -164,7 +164,7 @@ def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
     """Run a plan of `railweave bench plan`: perftest between servers over SSH, collectives with mpirun or srun. Each result is stored as soon as its run ends.
 
     A failed or timed-out run is stored as a result. Runs that are already in the store are skipped, so the same command resumes an
-    interrupted plan. Nothing is left on servers. Exits 1 if a run failed, otherwise 0.
+    interrupted plan. No files or processes stay on the servers. Exits 1 if a run failed, otherwise 0.
     """
     from railweave.api.bench import bench_run
 
@@ -206,7 +206,7 @@ def import_(options: BenchImport, *, as_json: bool, quiet: bool) -> None:
     """Read output files of benchmarks, and add their runs to a store. Reading the same file again adds nothing.
 
     Unknown lines are reported with file and line. If a file is not benchmark output, no run of any file is added, and the exit status is 2.
-    Exits 1 if a file has the header of nccl-tests and no row of its table was read, otherwise 0.
+    Exits 1 if a table of nccl-tests has no row that could be read, otherwise 0.
     """
     from railweave.api.bench import bench_import
 
@@ -260,7 +260,7 @@ def _line(run: Run) -> str:
 @app.command("check", short_help="Say whether a result is good for such servers, without a fabric file.")
 @command(BenchCheck)
 def check(options: BenchCheck, *, as_json: bool, quiet: bool) -> None:
-    """Compare the results in output files of benchmarks with the results that servers with the GPUs and NICs of --gpus and --nic should get. No fabric file is needed.
+    """Compare measured results with the results that servers with the GPUs of --gpus and the NICs of --nic should get. No fabric file is needed.
 
     The expected results are simulated on a network without oversubscription. Each expected result is a range, called its band. The band is as wide as the errors of earlier predictions. The output also names the bottleneck. Exits 0 if all numbers are in their band. Exits 1 if a number is outside its band, if a run failed, or if a number cannot be predicted. Exits 2 if a file is not benchmark output.
     """

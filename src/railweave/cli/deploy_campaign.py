@@ -75,7 +75,7 @@ class Campaign:
 def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
     """Inject the faults of a scenario file into a running network, and measure their effect.
 
-    The faults are injected in turns, one after another. First run the command without --digest: it injects nothing, and shows for each turn the changes, the lost paths and the predicted effect. The switch itself removes a changed configuration or shut port by a rollback timer if railweave fails, and recovers from a restart or an ended process without help. Ctrl-C removes the present faults at once.
+    The faults are injected in turns, one after another. First run the command without --digest: it injects nothing, and shows for each turn the changes, the lost paths and the predicted effect. If railweave fails, a rollback timer on each switch restores the configuration and the ports. A switch that was restarted, or whose process was ended, recovers without help. Ctrl-C removes the present faults at once.
 
     Exits 1 if the campaign is refused, or if the network does not return to its earlier state.
     """

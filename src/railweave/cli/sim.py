@@ -149,7 +149,7 @@ def _as(kind: type[Given], network: Network, options: Sim, **more: Any) -> Given
 
 
 def _sizes(network: Network, options: Sim, *, as_json: bool, quiet: bool) -> bool:
-    """Predict the collective with each size, print each prediction as soon as it is there, and return whether all complete."""
+    """Predict the collective with each size and print each prediction when it is ready. Return whether all of them complete."""
     from railweave.api.predicting import simulate_sizes
 
     def show(prediction: JobPrediction) -> None:
