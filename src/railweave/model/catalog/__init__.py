@@ -72,5 +72,5 @@ def _add(known: dict[str, Any], more: dict[str, Any], path: Path) -> None:
     """Add the models of a file to ``known``. Raises ``ValueError`` with the path of the file if a name already exists."""
     twice = sorted(known.keys() & more.keys())
     if twice:
-        raise ValueError(f"{path}: {', '.join(twice)}: the catalog has another model of this name")
+        raise ValueError(f"{path}: {', '.join(twice)}: the catalog already has a model of this name")
     known |= more

@@ -38,7 +38,11 @@ def vendor_files() -> dict[str, Path]:
     nic_files = found_by(_places("railweave.nics"), "nics.yaml")
     for path in nic_files.values():
         modules = modules_of(path.parent)
-        check_known(path.parent, {*VENDOR_FILES, *modules}, f"files of a vendor are {', '.join(VENDOR_FILES)}")
+        check_known(
+            path.parent,
+            {*VENDOR_FILES, *modules},
+            f"a vendor's folder may have only the files {', '.join(VENDOR_FILES)}",
+        )
     return nic_files
 
 

@@ -92,11 +92,13 @@ class Buffer(Model):
     source: str
     cell_source: str
     pipeline_ns: float | None = Field(
-        default=None, description="from the last byte that fits to XOFF on the wire; empty: as most chips (assumed)"
+        default=None,
+        description="nanoseconds from the byte that fills the buffer to the PFC threshold until the pause frame is on the "
+        "wire; empty: the value assumed for most chips",
     )
     pipeline_source: str = ""
     headroom: HeadroomTable | None = Field(
-        default=None, description="PFC headroom of the platform's own table, by speed and length of cable"
+        default=None, description="PFC headroom from the platform's own table, by speed and cable length"
     )
 
 
@@ -206,16 +208,18 @@ class SwitchModel(Model):
     buffer: Buffer
     limits: Limits
     rack_units: int | None = None
-    power_w: int | None = Field(default=None, description="watts that it draws at most")
+    power_w: int | None = Field(default=None, description="largest power draw in watts")
     power_source: str = ""
     tunnels: dict[Literal["type-2", "type-5"], str] = Field(
         default_factory=dict[Literal["type-2", "type-5"], str],
-        description="EVPN routes by which a published configuration has it as a tunnel endpoint, and which that is",
+        description="kinds of EVPN routes for which a published configuration uses this model as a tunnel endpoint, and "
+        "the source",
     )
     sonic: SonicPlatform | None = None
     first_releases: dict[str, FirstRelease] = Field(
         default_factory=dict[str, FirstRelease],
-        description="first release of an operating system that runs on it, by the system's name; where none is given, any release may",
+        description="first release of each operating system that runs on this model; systems without an entry: every "
+        "release may",
     )
     features: dict[str, str] = Field(default_factory=dict[str, str])
     needs: dict[Need, str] = Field(default_factory=dict[Need, str])
@@ -265,17 +269,19 @@ class NicModel(Model):
     speed_gbps: int
     cage: str
     driver: str
-    gids: int | None = Field(default=None, description="entries of the GID table of a port")
+    gids: int | None = Field(default=None, description="number of entries in the GID table of a port")
     cnp_priority: int = Field(
-        description="802.1p priority that the NIC's own software gives congestion notification packets"
+        description="802.1p priority that the NIC's own software uses for congestion notification packets"
     )
     cnp_priority_source: str
-    messages_per_us: float | None = Field(default=None, description="what it takes a microsecond and direction")
+    messages_per_us: float | None = Field(
+        default=None, description="messages per microsecond that the NIC handles in each direction"
+    )
     messages_per_us_source: str = ""
     clear_to_send_as_notification: str = Field(
         default="",
-        description="source by which RCCL's clear-to-send messages have the DSCP of congestion notification packets; empty: they have that "
-        "of the data",
+        description="source for the DSCP of RCCL's clear-to-send messages being that of congestion notification packets; "
+        "empty: they have the DSCP of the data",
     )
     rccl: tuple[JobSetting, ...] = ()
     firmware: tuple[FirmwareSetting, ...] = ()
@@ -297,16 +303,17 @@ class NicGroup(Model):
         default=1,
         ge=1,
         le=4,
-        description="ports of each NIC, which collective libraries merge into one device; names and rdma have the first ports "
-        "of all NICs, then the second ones",
+        description="number of ports of each NIC; collective libraries merge them into one device. names and rdma list "
+        "port 1 of all NICs, then port 2 of all NICs",
     )
     further_ports_of: str = Field(
         default="",
-        description="another set of the server's NICs: these are the ports after its own ports, of the same cards in the same order, "
-        "so that a card is in two fabrics",
+        description="another set of the server's NICs. This set is the remaining ports of the same cards, in the same "
+        "order, so that each card is in two fabrics",
     )
     per_gpu: bool = Field(
-        default=False, description="they are the GPUs' own, in the same order: one beside each, or one beside several"
+        default=False,
+        description="the NICs belong to the GPUs, in the same order: one NIC per GPU, or one per group of GPUs",
     )
     source: str
 
@@ -357,7 +364,7 @@ class ServerModel(Model):
     bios_source: str = ""
     nics: dict[str, NicGroup]
     rack_units: int | None = None
-    power_w: int | None = Field(default=None, description="watts that it draws at most")
+    power_w: int | None = Field(default=None, description="largest power draw in watts")
     power_source: str = ""
     memory_gib: int | None = Field(default=None, ge=1, description="GiB of memory that it is delivered with")
     source: str
@@ -389,15 +396,17 @@ class Optic(Model):
     reach_m: float
     media: str
     kind: str
-    pmd: str = Field(default="", description="of its links: SR, DR, FR or ZR; the same at both ends of a link")
-    part: str = Field(default="", description="one that can be ordered")
+    pmd: str = Field(
+        default="", description="type of each link: SR, DR, FR or ZR; both ends of a link have the same type"
+    )
+    part: str = Field(default="", description="part number of a product that can be ordered")
     connector: str = Field(default="", description="of one link")
-    fibres: int | None = Field(default=None, description="that one link uses")
+    fibres: int | None = Field(default=None, description="number of fibres of one link")
     power_w: float | None = Field(
-        default=None, description="watts that a module draws at most; of an assembly both its ends"
+        default=None, description="largest power draw of a module in watts; for a cable assembly, of both ends together"
     )
     power_source: str = ""
-    fibre: str = Field(default="", description="grade and polarity of the cable, as the module's maker asks for it")
+    fibre: str = Field(default="", description="grade and polarity of the cable that the module's maker requires")
     source: str
 
     @property

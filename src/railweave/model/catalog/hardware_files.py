@@ -42,8 +42,8 @@ def contradictions(hardware: Hardware, known: Catalog) -> Iterator[Contradiction
             vendors = ", ".join(
                 sorted({nic.vendor for nic in known.nics.values() if nic.vendor.lower() in vendor_files()})
             )
-            fix = f"vendors are {vendors}; docs/howto/add-a-nic-vendor.md says how to add one"
-            yield ("nics", name, "vendor"), f"nothing is known of the vendor {nic.vendor!r}", fix
+            fix = f"known vendors: {vendors}; docs/howto/add-a-nic-vendor.md says how to add one"
+            yield ("nics", name, "vendor"), f"railweave does not know the vendor {nic.vendor!r}", fix
     for name, server in hardware.servers.items():
         for group, nics in server.nics.items():
             yield from _of_nics(("servers", name, "nics", group), nics, known)
@@ -54,7 +54,7 @@ def contradictions(hardware: Hardware, known: Catalog) -> Iterator[Contradiction
 def _first_releases(at: tuple[str, str], model: SwitchModel) -> Iterator[Contradiction]:
     for nos in model.first_releases:
         if nos not in model.systems:
-            message = f"the switch does not run {nos!r}, of which a first release is given"
+            message = f"first_releases names {nos!r}, but the switch does not run {nos!r}"
             yield (*at, "first_releases", nos), message, f"it runs {', '.join(model.systems)}"
 
 
@@ -70,26 +70,30 @@ def _of_switch(at: tuple[str, str], model: SwitchModel, known: Catalog) -> Itera
     taken: dict[int, int] = {}
     for place, group in enumerate(model.ports):
         if group.count < 1 or group.lanes < 1 or group.speed_gbps < 1 or group.first < 0:
-            yield (*at, "ports", place), "count, lanes and speed of ports are at least 1, first at least 0", ""
+            yield (*at, "ports", place), "count, lanes and speed of ports must be at least 1, first at least 0", ""
             continue
         for mode_place, mode in enumerate(group.breakouts):
             inside = (*at, "ports", place, "breakouts", mode_place)
             if mode.channels < 1 or group.lanes % mode.channels:
-                fix = f"its {group.lanes} lanes are shared equally by the channels"
+                fix = f"all channels of a port have the same number of lanes, and the port has {group.lanes} lanes"
                 yield inside, f"a port cannot be split into {mode.channels}", fix
             elif mode.channels * mode.speed_gbps > group.speed_gbps:
-                yield inside, f"{mode} is more than the {group.speed_gbps}G of the port", "give a lower speed"
+                yield inside, f"{mode} is faster than the port ({group.speed_gbps}G)", "give a lower speed"
         for port in range(group.first, group.last + 1):
             if port in taken:
                 yield (
                     (*at, "ports", place),
                     f"port {port} is in two groups",
-                    "ports of a model are told apart by number",
+                    "the numbers of a switch model's ports must be unique",
                 )
                 break
             taken[port] = place
     if model.sonic is not None and len(model.sonic.first_lanes) != sum(group.count for group in model.ports):
-        yield (*at, "sonic", "first_lanes"), "there is not one first lane a port", "give one for every port, in order"
+        yield (
+            (*at, "sonic", "first_lanes"),
+            "the number of first lanes differs from the number of ports",
+            "give one first lane for each port, in order",
+        )
 
 
 def _of_nics(at: tuple[str | int, ...], group: NicGroup, known: Catalog) -> Iterator[Contradiction]:
@@ -97,10 +101,10 @@ def _of_nics(at: tuple[str | int, ...], group: NicGroup, known: Catalog) -> Iter
         yield (*at, "nic"), f"there is no NIC model {group.nic!r}", f"known: {', '.join(known.nics)}"
     if len(group.names) != len(group.rdma):
         message = f"{len(group.names)} interfaces and {len(group.rdma)} RDMA devices"
-        yield (*at, "rdma"), message, "give one of each for every NIC, in the same order"
+        yield (*at, "rdma"), message, "give one interface and one RDMA device for each NIC, in the same order"
     if len(group.names) % group.ports:
-        message = f"{len(group.names)} names cannot be NICs of {group.ports} ports each"
-        yield (*at, "names"), message, "name the first ports of all NICs, then the second ports"
+        message = f"{len(group.names)} names are not a multiple of {group.ports} ports for each NIC"
+        yield (*at, "names"), message, "name port 1 of all NICs, then port 2 of all NICs"
     if len(set(group.names)) != len(group.names):
         yield (*at, "names"), "two NICs have the same name", "name each once"
 
@@ -114,17 +118,21 @@ def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str)
     first = server.nics.get(group.further_ports_of)
     others = ", ".join(nic for nic in server.nics if nic != kind)
     if first is None or first is group:
-        yield at, f"the server has no other NICs {group.further_ports_of!r}", f"its other sets: {others or 'none'}"
+        yield at, f"the server has no set of NICs {group.further_ports_of!r}", f"its other sets: {others or 'none'}"
     elif first.further_ports_of:
-        yield at, f"{group.further_ports_of} are further ports themselves", f"name {first.further_ports_of}"
+        yield (
+            at,
+            f"{group.further_ports_of} is itself given as further ports of another set",
+            f"name {first.further_ports_of}",
+        )
     elif (first.nic, first.adapters) != (group.nic, group.adapters):
-        message = f"{group.adapters} {group.nic} are not the cards of {first.adapters} {first.nic}"
-        yield at, message, "give both sets the same NIC model, and as many NICs"
+        message = f"{group.adapters} {group.nic} cannot be on the same cards as {first.adapters} {first.nic}"
+        yield at, message, "give both sets the same NIC model and the same number of NICs"
     elif [nic.further_ports_of for nic in server.nics.values()].count(group.further_ports_of) > 1:
         yield (
             at,
-            f"two sets are the ports after those of {group.further_ports_of}",
-            "name one of them; a card is in two fabrics at most",
+            f"two sets are given as further ports of {group.further_ports_of}",
+            "name only one of them: a card is in at most two fabrics",
         )
 
 
@@ -139,7 +147,10 @@ def hardware_schema() -> dict[str, Any]:
         reference = schema["properties"][section]["additionalProperties"]["$ref"]
         model = definitions[reference.rpartition("/")[2]]
         model["properties"] = {
-            "extends": {"type": "string", "description": "a known model that has whatever is not given here"},
+            "extends": {
+                "type": "string",
+                "description": "name of a known model; the new model takes every field that is not given here from it",
+            },
             **model["properties"],
         }
         model["if"] = {"not": {"required": ["extends"]}}
@@ -199,7 +210,7 @@ def own_hardware(folder: Path | None = None, fabric: Document | None = None) -> 
     layers = [_folder_layer(user_folder())]
     if folder is not None:
         if not folder.is_dir():
-            fix = "name a folder with hardware files (NAME.yaml); docs/hardware.md says what stands in them"
+            fix = "name a folder with hardware files (NAME.yaml), which docs/hardware.md describes"
             raise InputError([Problem(Option("--hardware"), f"{folder} is not a folder", fix)])
         layers.append(_folder_layer(folder))
     if fabric is not None and ("hardware",) in fabric.lines:
@@ -266,7 +277,9 @@ def _collect(
     for key in at:
         value = value[key]
     if not isinstance(value, dict):
-        problems.append(document.problem(at, "hardware is a map of sections", f"sections are {', '.join(MODELS)}"))
+        problems.append(
+            document.problem(at, "section `hardware` must be a map of sections", f"sections are {', '.join(MODELS)}")
+        )
         return
     for section, named in cast("dict[Key, Any]", value).items():
         where = (*at, section)
@@ -274,7 +287,9 @@ def _collect(
             hint = _nearest(str(section), list(MODELS)) or f"sections are {', '.join(MODELS)}"
             problems.append(document.problem(where, f"unknown key {section!r}", hint))
         elif not isinstance(named, dict):
-            problems.append(document.problem(where, f"{section}: not a map", "write each model below its name"))
+            problems.append(
+                document.problem(where, f"{section}: not a map", "write the fields of each model below its name")
+            )
         else:
             for name, given in cast("dict[Key, Any]", named).items():
                 _take(document, (*where, name), given, entries[str(section)], problems)

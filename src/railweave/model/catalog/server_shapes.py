@@ -25,7 +25,7 @@ _DIES = re.compile(r"(?<![a-z0-9])(hgx|dgx)[ -]?b300", re.IGNORECASE)
 BOARDS = {"B200": 8, "B300": 8}
 """The number of GPUs per board, by GPU model. These GPUs are also sold in trays of a rack."""
 
-NOT_MODELLED = "NVLink between servers is not modelled, and what goes over it is predicted to go over NICs"
+NOT_MODELLED = "NVLink between servers is not modeled: its traffic is predicted to go over NICs"
 
 
 def wider_domain(name: str, model: ServerModel) -> str:
@@ -46,8 +46,8 @@ def wider_domain(name: str, model: ServerModel) -> str:
     board = BOARDS.get(model.gpu, 0)
     if model.gpus < board:
         return (
-            f"it has {model.gpus} of the {board} GPUs of a board with {model.gpu}; if it stands for a tray of G{model.gpu} NVL{DOMAIN}, "
-            f"its NVLink domain has {DOMAIN} GPUs"
+            f"it has {model.gpus} {model.gpu}, but a board has {board}; if it is a tray of a G{model.gpu} "
+            f"NVL{DOMAIN}, give it an NVLink domain of {DOMAIN} GPUs"
         )
     return ""
 

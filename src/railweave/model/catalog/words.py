@@ -115,8 +115,8 @@ def _assumed(value: object, at: str = "") -> Iterator[str]:
 
 
 HOW_TO_ADD = (
-    "another is described in a hardware file: `railweave hardware show MODEL` prints one to start from, "
-    "--hardware DIR reads it (docs/hardware.md)"
+    "a hardware file can add a model: `railweave hardware show MODEL` prints a file to start from, and "
+    "--hardware DIR reads the files (docs/hardware.md)"
 )
 
 

@@ -27,7 +27,7 @@ def family_of(text: str | None) -> Family | None:
     """Return the address family that an option names; None if there is no text. Raises ``InputError`` for other text."""
     families: dict[str | None, Family | None] = {None: None, "4": "ipv4", "6": "ipv6", "ipv4": "ipv4", "ipv6": "ipv6"}
     if text not in families:
-        raise InputError([Problem(Option("--family"), f"{text!r} is no address family", "give 4 or 6")])
+        raise InputError([Problem(Option("--family"), f"{text!r} is not an address family", "give 4 or 6")])
     return families[text]
 
 
@@ -98,7 +98,7 @@ class _WithLength(_Value):
     def _checked(text: str) -> str:
         """Return the text unchanged. Raises ``ValueError`` if it has no prefix length, because ``ipaddress`` would add one."""
         if "/" not in text:
-            raise ValueError(f"{text!r:.60} does not appear to have a length")
+            raise ValueError(f"{text!r:.60} has no prefix length")
         return text
 
 
@@ -121,7 +121,7 @@ class InterfaceAddress(_WithLength):
     """The address of an interface with its prefix length, for example ``10.0.0.1/24``."""
 
     __slots__ = ()
-    WRITTEN = "an IPv4 or IPv6 address with the length of its prefix"
+    WRITTEN = "an IPv4 or IPv6 address with the length of its prefix, for example 10.0.0.1/31"
 
     @classmethod
     def _form(cls, text: str) -> str:

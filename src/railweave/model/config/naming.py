@@ -36,7 +36,7 @@ def _sum(text: str, fields: Mapping[str, str | int]) -> int:
         name, _, factor = term.lstrip("-").partition("*")
         value = name if name.isdecimal() else fields[name]
         if isinstance(value, str) and not name.isdecimal():
-            raise ValueError(f"{name} is text, and no number")
+            raise ValueError(f"{name} is text, but must be a number")
         total += int(value) * int(factor or 1) * (-1 if term.startswith("-") else 1)
     if total < 0:
         raise ValueError(f"{{{text}}} is {total}, below 0")

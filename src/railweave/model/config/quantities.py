@@ -136,7 +136,7 @@ ENGINE_TIME = replace(PICOSECONDS, example="750ns", any_case=True)
 _RATIO = re.compile(r"\s{0,9}([0-9]{1,3}(?:\.[0-9]{1,3})?)(?::1(?:\.0)?)?\s{0,9}")
 """A pattern of a ratio with at most six digits, because ``design.sizing.fabric_file`` writes no more."""
 
-RATIO_FIX = "write server bandwidth over uplink bandwidth, as 3:1, 3 or 1.5"
+RATIO_FIX = "write server bandwidth over uplink bandwidth: 3:1, 3 or 1.5, for example"
 
 
 def ratio(value: str | float) -> float:
@@ -146,7 +146,7 @@ def ratio(value: str | float) -> float:
     """
     match = _RATIO.fullmatch(str(value))
     if match is None or not float(match[1]):
-        raise ValueError(f"{value!r:.60} is not an oversubscription")
+        raise ValueError(f"{value!r:.60} is not an oversubscription ratio")
     return float(match[1])
 
 

@@ -70,7 +70,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         if bool(self.says) == bool(self.holds):
-            raise ValueError(f"rule {self.id} has to have one of `says` and `holds`")
+            raise ValueError(f"rule {self.id} must have exactly one of `says` and `holds`")
 
     def finding(
         self,
@@ -90,7 +90,7 @@ class Rule:
         fault.
         """
         if not (message or self.says):
-            raise ValueError(f"a finding of {self.id} has to say what was found")
+            raise ValueError(f"a finding of {self.id} must say what was found")
         return Finding(
             self.id,
             self.severity if severity is None else severity,
@@ -169,7 +169,7 @@ def rules_of(package: str) -> dict[str, Rule]:
         for value in vars(module).values():
             for rule in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
                 if isinstance(rule, Rule) and rules.setdefault(rule.id, rule) is not rule:
-                    raise ValueError(f"two rules are called {rule.id}")
+                    raise ValueError(f"two rules have the id {rule.id}")
     return rules
 
 

@@ -40,7 +40,10 @@ def _address(example: str) -> AfterValidator:
 
 def _router_id(value: str) -> str:
     if ipaddress.ip_address(value).version != 4:
-        raise WrongValueError(f"{value} is not an IPv4 address", "a router id has 32 bits: write it as 10.255.0.1")
+        raise WrongValueError(
+            f"{value} is not an IPv4 address",
+            "a router id has 32 bits: write it as an IPv4 address, for example 10.255.0.1",
+        )
     return value
 
 
@@ -88,7 +91,7 @@ def _addresses(value: object) -> object:
                 raise WrongValueError(f"{text!r} is not an IP address", "write 10.0.0.1, or 10.0.0.[1-4]") from None
     twice = next((address for address in addresses if addresses.count(address) > 1), None)
     if twice is not None:
-        raise WrongValueError(f"{twice} is listed twice", "give each switch its own")
+        raise WrongValueError(f"{twice} is listed twice", "give each switch a different list entry")
     return addresses
 
 
@@ -126,33 +129,39 @@ class Pools(Model):
     )
     spine_asn: NumberRange = Field(default=(4200000001, 4200000999), description="AS numbers of spines")
     super_spine_asn: NumberRange = Field(
-        default=(4200100001, 4200100999), description="AS numbers of super-spines, where there are such"
+        default=(4200100001, 4200100999), description="AS numbers of super-spines, if the fabric has them"
     )
     dci_asn: NumberRange = Field(
-        default=(4200200001, 4200200999), description="AS numbers of routers of the interconnect, where there are such"
+        default=(4200200001, 4200200999),
+        description="AS numbers of routers of the interconnect, if the fabric has them",
     )
     vlan: NumberRange = Field(
-        default=(2, 4094), description="VLAN ids of server-facing segments; the IRB unit equals the VLAN"
+        default=(2, 4094), description="VLAN ids of server-facing segments; the unit of an IRB interface is its VLAN id"
     )
-    router_id: Prefix = Field(default="10.255.0.0/16", description="router ids, also the loopback address")
+    router_id: Prefix = Field(
+        default="10.255.0.0/16", description="router ids; each is also the switch's loopback address"
+    )
     router_ids: RouterIdLists = Field(
         default=RouterIdLists(),
         exclude_if=lambda value: value == RouterIdLists(),
-        description="router ids by list, inside router_id: the first switch of a role has the first of its list",
+        description="router ids as lists, each inside router_id: the first switch of a role has the first entry of the "
+        "role's list",
     )
-    fabric_links: Prefix = Field(default="fd00:ffff::/48", description="link addresses, for numbered peering")
+    fabric_links: Prefix = Field(default="fd00:ffff::/48", description="addresses of links, for numbered peering")
     fabric_links_by: Literal["port", "cable"] = Field(
         default="port",
         exclude_if=lambda value: value == "port",
-        description="port: a link's pair follows from the leaf's number and its port, with room for every port; cable: pairs are "
-        "dealt one after another and kept in the lock, so that the pool can be exactly as large as needed",
+        description="port: the addresses of a link follow from the leaf's number and port, so the pool must have room for "
+        "every port; cable: links get addresses one after another, and the lock keeps them, so the pool can "
+        "be exactly as large as needed",
     )
     fabric_link: Annotated[str, pair_formula("10.1.{leaf}.{spine*4+link*2-6}/31", "leaf", "spine", "link")] | None = (
         Field(
             default=None,
             exclude_if=lambda value: value is None,
-            description="a formula for the pair of each link inside fabric_links, for example 10.1.{leaf}.{spine*4+link*2-6}/31; fields: "
-            "{leaf} and {spine} (numbers in the fabric), {link} (of parallel ones, from 1). The leaf has the first address",
+            description="a formula for the prefix of each link inside fabric_links, for example "
+            "10.1.{leaf}.{spine*4+link*2-6}/31; fields: {leaf} and {spine} (numbers in the fabric), {link} "
+            "(number among parallel links, from 1). The leaf has the first address",
         )
     )
 
@@ -160,7 +169,7 @@ class Pools(Model):
     @classmethod
     def _vlan_range(cls, value: tuple[int, int]) -> tuple[int, int]:
         if value[0] < 1 or value[1] > 4094:
-            raise WrongValueError(f"VLAN ids {value[0]}-{value[1]} leave the range 1-4094", "for example 2-4094")
+            raise WrongValueError(f"VLAN ids {value[0]}-{value[1]} are outside the range 1-4094", "for example 2-4094")
         return value
 
     @field_validator("leaf_asn", "spine_asn", "super_spine_asn", "dci_asn")
@@ -168,7 +177,8 @@ class Pools(Model):
     def _asn_range(cls, value: tuple[int, int]) -> tuple[int, int]:
         if value[0] < 1 or value[1] > 4_294_967_294:
             raise WrongValueError(
-                f"AS numbers {value[0]}-{value[1]} leave the range 1-4294967294", "for example 4200000001-4200000999"
+                f"AS numbers {value[0]}-{value[1]} are outside the range 1-4294967294",
+                "for example 4200000001-4200000999",
             )
         return value
 
@@ -177,14 +187,14 @@ class Pools(Model):
     def _router_ids(cls, value: str) -> str:
         if ":" in value:
             raise WrongValueError(
-                f"router ids are 32-bit numbers, not from {value}", "use an IPv4 pool such as 10.255.0.0/16"
+                f"router ids have 32 bits, but {value} is an IPv6 pool", "use an IPv4 pool such as 10.255.0.0/16"
             )
         return value
 
     @model_validator(mode="after")
     def _one_way(self) -> Pools:
         if self.fabric_link is not None and "fabric_links_by" in self.model_fields_set:
-            message = "fabric_link and fabric_links_by both say which addresses a link has"
+            message = "fabric_link and fabric_links_by both define the addresses of links"
             raise WrongValueError(message, "keep one", ["fabric_links_by"], ["fabric_link"])
         return self
 
@@ -196,6 +206,9 @@ class Pools(Model):
         for (pool, (first, last)), (other, (low, high)) in combinations(pools.items(), 2):
             if first <= high and low <= last:
                 raise WrongValueError(
-                    f"{pool} {first}-{last} and {other} {low}-{high} overlap", "move the ranges apart", [other], [pool]
+                    f"{pool} {first}-{last} and {other} {low}-{high} overlap",
+                    "choose ranges that do not overlap",
+                    [other],
+                    [pool],
                 )
         return self

@@ -26,11 +26,15 @@ ServerList = Annotated[
 class FieldBits(Model):
     """The number of bits that each number (stripe, rail, color and so on) occupies in a server prefix, after the bits of the pool."""
 
-    stripe: int = Field(ge=0, le=32, description="bits of the stripe number")
-    rail: int = Field(ge=0, le=32, description="bits of the rail number")
-    color: int = Field(ge=0, le=32, description="bits of the path-color number")
-    server: int = Field(default=0, ge=0, le=32, description="bits of the server number in its stripe, on routed links")
-    tenant: int = Field(default=0, ge=0, le=32, description="bits of the tenant number, first after the pool")
+    stripe: int = Field(ge=0, le=32, description="bits that hold the stripe number")
+    rail: int = Field(ge=0, le=32, description="bits that hold the rail number")
+    color: int = Field(ge=0, le=32, description="bits that hold the path color's number")
+    server: int = Field(
+        default=0, ge=0, le=32, description="bits that hold the server's number in its stripe, on routed links"
+    )
+    tenant: int = Field(
+        default=0, ge=0, le=32, description="bits that hold the tenant's number, directly after the pool's bits"
+    )
 
 
 def _check_one_way(pool: Addressing | SecondFamily) -> None:
@@ -38,7 +42,12 @@ def _check_one_way(pool: Addressing | SecondFamily) -> None:
     if pool.server_prefix is None:
         return
     if pool.bits is not None:
-        raise WrongValueError("server_prefix and bits both deal out the pool", "keep one", ["bits"], ["server_prefix"])
+        raise WrongValueError(
+            "server_prefix and bits are both given, but only one of them can divide the pool",
+            "keep one",
+            ["bits"],
+            ["server_prefix"],
+        )
     length = length_of(pool.server_prefix)
     if "prefix_length" in pool.model_fields_set and pool.prefix_length != length:
         raise WrongValueError(
@@ -51,12 +60,19 @@ def _check_one_way(pool: Addressing | SecondFamily) -> None:
 class SecondFamily(Model):
     """The second address family of every NIC, in addition to the family of ``server_pool`` (dual stack)."""
 
-    server_pool: Prefix = Field(description="its pool: IPv4 where the other is IPv6, or the other way round")
-    prefix_length: int | None = Field(
-        default=None, ge=8, le=128, description="length of a server prefix; empty: 64, of IPv4 24, on routed links 31"
+    server_pool: Prefix = Field(
+        description="pool of the second family: IPv4 if the other server_pool is IPv6, else IPv6"
     )
-    bits: FieldBits | None = Field(default=None, description="bits of each number, as beside it")
-    server_prefix: PrefixFormula | None = Field(default=None, description="a formula, as beside it")
+    prefix_length: int | None = Field(
+        default=None,
+        ge=8,
+        le=128,
+        description="length of a server prefix; empty: 64 for IPv6, 24 for IPv4, 31 for IPv4 on routed links",
+    )
+    bits: FieldBits | None = Field(default=None, description="bits of each number, as in `addressing.bits`")
+    server_prefix: PrefixFormula | None = Field(
+        default=None, description="a formula for server prefixes, as in `addressing.server_prefix`"
+    )
     gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
 
     @model_validator(mode="after")
@@ -70,26 +86,33 @@ class OtherLink(Model):
 
     servers: ServerList = Field(description="servers, or host lists such as storage-[01-04]")
     server_link: Literal["access", "trunk", "routed"] = Field(
-        default="routed", description="as beside it. Of all links of a fabric one at most is access or trunk"
+        default="routed",
+        description="kind of the servers' links, as in `addressing.server_link`. At most one kind of link in a fabric is "
+        "access or trunk",
     )
     server_pool: Prefix = Field(description="their pool")
     prefix_length: int | None = Field(
         default=None,
         ge=8,
         le=128,
-        description="length of a server prefix; empty: 64, of IPv4 31 on routed links, else 24",
+        description="length of a server prefix; empty: 64 for IPv6, 24 for IPv4, 31 for IPv4 on routed links",
     )
-    server_prefix: PrefixFormula | None = Field(default=None, description="a formula, as beside it")
+    server_prefix: PrefixFormula | None = Field(
+        default=None, description="a formula for server prefixes, as in `addressing.server_prefix`"
+    )
     gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
     dual_stack: SecondFamily | None = Field(
-        default=None, description="their pool of the other address family; empty: they have one family"
+        default=None, description="pool of a second address family for these servers; empty: they have one family"
     )
 
     @model_validator(mode="after")
     def _two_families(self) -> OtherLink:
         second = self.dual_stack
         if second is not None and (":" in second.server_pool) == (":" in self.server_pool):
-            message = f"server_pool {self.server_pool} and that of dual_stack, {second.server_pool}, are of one address family"
+            message = (
+                f"server_pool {self.server_pool} and dual_stack's server_pool {second.server_pool} have the same "
+                "address family"
+            )
             raise WrongValueError(message, "give one IPv4 and one IPv6 pool", ["dual_stack", "server_pool"])
         return self
 
@@ -124,49 +147,54 @@ class Addressing(Model):
 
     server_pool: Prefix = Field(
         default="fd01::/16",
-        description="pool that server prefixes are cut from. Addresses that nobody assigns are in fd00::/8 (RFC 4193, "
-        "section 3.1), which fc00::/16 of the RLB document is not; links and loopbacks are in fd00::/16",
+        description="pool that is divided into server prefixes. A private pool is within fd00::/8 (RFC 4193, section "
+        "3.1), which fc00::/16 of the RLB document is not; links and loopbacks use fd00::/16",
     )
     prefix_length: int = Field(default=64, ge=8, le=128, description="length of a server prefix")
     bits: FieldBits | None = Field(
         default=None,
-        description="bits of each number; empty: dealt by what the pool holds, 16 each where they fit (routed links: stripe, server, rail and color)",
+        description="bits of each number; empty: 16 each if the pool has room for that, else fewer. On routed links the "
+        "numbers are stripe, server, rail and color",
     )
     server_mode: Literal["slaac", "static"] = Field(
         default="slaac",
-        description="slaac: NICs form EUI-64 addresses from router advertisements; static: numbered by server. IPv4 addresses of "
-        "dual stack are numbered either way",
+        description="slaac: NICs form EUI-64 addresses from router advertisements; static: addresses follow the server's "
+        "number. IPv4 addresses of dual stack always follow the server's number",
     )
     server_link: Literal["access", "trunk", "routed", "proxy-arp"] = Field(
         default="access",
-        description="access: the NICs of a rail and stripe share a VLAN and its prefixes; trunk: the same, the VLAN being "
-        "the native one of a trunk port; routed: every NIC has a link and prefixes of its own on a routed port; proxy-arp: the "
-        "same, and NICs take the whole IPv4 pool for one subnet, whose other addresses the leaf answers for",
+        description="access: the NICs of a rail and stripe share a VLAN and its prefixes; trunk: like access, but the "
+        "VLAN is the native VLAN of a trunk port; routed: every NIC has its own prefixes and a routed port; "
+        "proxy-arp: like routed, but NICs treat the whole IPv4 pool as one subnet, and the leaf answers ARP "
+        "for the other addresses",
     )
     server_prefix: PrefixFormula | None = Field(
         default=None,
-        description="a formula for server prefixes in place of the pool's bits, for example 192.168.{rail}.0/24, 10.200.{stripe*8+rail-9}.0/24 or "
-        "10.1.{server+100}.{rail*10+4}/31; fields: {stripe}, {rail}, {color}, {tenant}, and {server} on routed links",
+        description="a formula for server prefixes, instead of the bits of the pool, for example 192.168.{rail}.0/24, "
+        "10.200.{stripe*8+rail-9}.0/24 or 10.1.{server+100}.{rail*10+4}/31; fields: {stripe}, {rail}, "
+        "{color}, {tenant}, and {server} on routed links",
     )
     gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
     tagged_vlans: tuple[Annotated[int, Field(ge=1, le=4094)], ...] = Field(
         default=(),
         exclude_if=lambda value: not value,
-        description="VLANs that trunk ports carry with a tag, beside the native one of the prefixes: layer 2 on each leaf, without a "
-        "gateway, for what servers run there themselves; other numbers than those that `pools.vlan` allots",
+        description="VLANs that trunk ports carry with a tag, in addition to the native VLAN: layer 2 on each leaf "
+        "without a gateway, for the servers' own use. Numbers of the range `pools.vlan` are not allowed",
     )
     other_links: dict[Name, OtherLink] = Field(
         default_factory=dict[str, OtherLink],
         exclude_if=lambda value: not value,
-        description="servers that are on their leaves in another way, for example on routed ports where the rest is on trunks",
+        description="servers with another kind of link than the rest, for example routed links where the others have "
+        "trunks",
     )
     local_prefixes: tuple[Prefix, ...] = Field(
-        default=(), description="prefixes a leaf may originate, in its `local` list; empty: the server pools"
+        default=(), description="prefixes that a leaf may originate (its `local` list); empty: the server pools"
     )
     dual_stack: SecondFamily | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="a second pool, of the other address family, from which every NIC has addresses too: one for each of the first",
+        description="a second pool, of the other address family: every NIC gets one of its addresses for each address of "
+        "the first pool",
     )
 
     @model_validator(mode="after")
@@ -176,7 +204,8 @@ class Addressing(Model):
             return self
         if (":" in second.server_pool) == (":" in self.server_pool):
             raise WrongValueError(
-                f"server_pool {self.server_pool} and that of dual_stack, {second.server_pool}, are of one address family",
+                f"server_pool {self.server_pool} and dual_stack's server_pool {second.server_pool} have the "
+                "same address family",
                 "give one IPv4 and one IPv6 pool",
                 ["dual_stack", "server_pool"],
                 ["server_pool"],
@@ -191,7 +220,7 @@ class Addressing(Model):
     def _proxy_arp(self) -> Addressing:
         if self.server_link == "proxy-arp" and (self.server_mode != "static" or ":" in self.server_pool):
             raise WrongValueError(
-                "server_link proxy-arp is for static IPv4 addresses",
+                "server_link proxy-arp works only with static IPv4 addresses",
                 "set server_mode: static and an IPv4 server_pool",
                 ["server_link"],
             )
@@ -213,11 +242,11 @@ class Addressing(Model):
         links += [(f"other_links.{name}", other_link.server_link) for name, other_link in self.other_links.items()]
         shared = [at for at, link in links if link in {"access", "trunk"}]
         if self.other_links and self.server_link == "proxy-arp":
-            message = "server_link proxy-arp takes all servers for one subnet, so no other links stand beside it"
+            message = "server_link proxy-arp treats all servers as one subnet, so other links are not possible"
             raise WrongValueError(message, "use routed", ["other_links"], ["server_link"])
         if len(shared) > 1:
             message = f"{shared[0]} and {shared[1]} both put NICs on a VLAN of their rail"
-            raise WrongValueError(message, "let all but one be routed", ["other_links"])
+            raise WrongValueError(message, "make all of them routed except one", ["other_links"])
         if self.tagged_vlans and "trunk" not in {link for _, link in links}:
             raise WrongValueError("tagged_vlans without trunk ports", "set server_link: trunk", ["tagged_vlans"])
         if len(set(self.tagged_vlans)) < len(self.tagged_vlans):
@@ -226,8 +255,10 @@ class Addressing(Model):
         for name, other_link in self.other_links.items():
             for server in other_link.servers:
                 if owners.setdefault(server, name) != name:
-                    message = f"{server} is in {owners[server]!r} and in {name!r}"
-                    raise WrongValueError(message, "a server has one kind of link", ["other_links", name, "servers"])
+                    message = f"{server} is in both {owners[server]!r} and {name!r}"
+                    raise WrongValueError(
+                        message, "list each server in one kind of link only", ["other_links", name, "servers"]
+                    )
         return self
 
     def of_server(self, server: str) -> Addressing:

@@ -17,36 +17,46 @@ from railweave.model.intent.profiles import LOAD_BALANCING, known_profile, with_
 class EgressQuantization(Model):
     """The settings of DLB's quality bands, by which it chooses a port: loads in percent, and the weight of the rate."""
 
-    min: Percent = Field(default=20, ge=1, le=100, description="load below this is the best band, percent of line rate")
+    min: Percent = Field(
+        default=20, ge=1, le=100, description="load below which a link is in the best band, percent of line rate"
+    )
     max: Percent = Field(
-        default=50, ge=1, le=100, description="load above this is the worst band, percent of line rate"
+        default=50, ge=1, le=100, description="load above which a link is in the worst band, percent of line rate"
     )
     rate_weightage: Percent = Field(
-        default=50, ge=0, le=100, description="weight of recent rate against queue depth, percent"
+        default=50, ge=0, le=100, description="weight of the recent rate against the queue depth, percent"
     )
 
     @model_validator(mode="after")
     def _ordered(self) -> EgressQuantization:
         if self.min >= self.max:
-            raise WrongValueError(f"min {self.min} must be below max {self.max}", "the tuned values are 10 and 90")
+            raise WrongValueError(
+                f"min {self.min} must be below max {self.max}", "the values of the tuned profile are 10 and 90"
+            )
         return self
 
 
 class Reassignment(Model):
     """The settings of reactive path rebalancing, which moves a busy flowlet to a clearly better port."""
 
-    prob_threshold: int = Field(default=3, ge=0, le=255, description="probability of moving, in units of 1/256")
-    quality_delta: int = Field(default=6, ge=0, le=7, description="how many quality bands better a port must be")
+    prob_threshold: int = Field(
+        default=3, ge=0, le=255, description="probability that a flow moves to a better port, in units of 1/256"
+    )
+    quality_delta: int = Field(
+        default=6, ge=0, le=7, description="number of quality bands by which a port must be better"
+    )
 
 
 class Dlb(Model):
     """The settings of dynamic load balancing (DLB) inside one next-hop group."""
 
     inactivity_interval: Microseconds = Field(
-        default=256, ge=16, le=32000, description="idle time after which a flowlet may move"
+        default=256, ge=16, le=32000, description="idle time after which a flowlet may move to another port"
     )
-    flowset_table_size: int = Field(default=256, ge=256, le=32768, description="flowsets per group, a power of two")
-    sampling_rate: int = Field(default=62_500, ge=8, le=1_000_000, description="samples of port load per second")
+    flowset_table_size: int = Field(
+        default=256, ge=256, le=32768, description="number of flowsets per group, a power of two"
+    )
+    sampling_rate: int = Field(default=62_500, ge=8, le=1_000_000, description="number of port-load samples per second")
     egress_quantization: EgressQuantization = Field(default=EgressQuantization(), description="quality bands")
     reassignment: Reassignment | None = Field(default=None, description="reactive path rebalancing; empty: off")
 
@@ -63,7 +73,9 @@ class Hash(Model):
 
     layer3: bool = Field(default=True, description="hash source and destination address")
     layer4: bool = Field(default=True, description="hash source and destination UDP port")
-    seed: int | None = Field(default=None, ge=0, le=4_294_967_295, description="hash seed; empty: each switch's own")
+    seed: int | None = Field(
+        default=None, ge=0, le=4_294_967_295, description="hash seed; empty: each switch has a different seed"
+    )
 
 
 OPCODES = {
@@ -83,7 +95,7 @@ OPCODES = {
 
 def _opcode(value: object) -> object:
     if isinstance(value, str) and value not in OPCODES:
-        raise WrongValueError(f"{value!r} is not an opcode", f"write 0 to 255, or {', '.join(OPCODES)}")
+        raise WrongValueError(f"{value!r} is not an RDMA opcode", f"write 0 to 255, or {', '.join(OPCODES)}")
     return OPCODES[value] if isinstance(value, str) else value
 
 
@@ -101,14 +113,14 @@ class Selective(Model):
 
     opcodes: tuple[Opcode, ...] = Field(
         default=(6, 7, 8, 9, 10, 11),
-        description="opcodes that are balanced dynamically, 0 to 255 or by name; empty: RDMA writes",
+        description="opcodes whose packets are balanced dynamically, 0 to 255 or by name; empty: RDMA writes",
     )
 
     @field_validator("opcodes")
     @classmethod
     def _once(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         if not value:
-            raise WrongValueError("no opcode is given", "leave `opcodes` away for RDMA writes")
+            raise WrongValueError("no opcode is given", "remove `opcodes` to balance RDMA writes")
         twice = next((opcode for opcode in value if value.count(opcode) > 1), None)
         if twice is not None:
             raise WrongValueError(f"opcode {twice} is listed twice", "name each once")
@@ -134,34 +146,38 @@ class LoadBalancing(Model):
     mode: Mode = Field(default="rlb", description="ecmp, dlb-flowlet, dlb-per-packet, spray (random per packet) or rlb")
     within_color: Literal["ecmp", "dlb-flowlet", "dlb-per-packet"] = Field(
         default="dlb-flowlet",
-        description="for rlb: how next-hop groups (several uplinks of a color, backups) are shared",
+        description="for rlb: how next-hop groups (several uplinks of a color, backups) share packets",
     )
-    dlb: Dlb = Field(default=Dlb(), description="knobs of DLB, where it is used")
+    dlb: Dlb = Field(default=Dlb(), description="parameters of DLB, for modes that use it")
     selective: Selective | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="DLB for packets of some RDMA opcodes only; empty: for all",
+        description="use DLB only for packets with some RDMA opcodes; empty: for all packets",
     )
     global_balancing: bool = Field(
         default=False,
         exclude_if=lambda value: value is False,
-        description="global load balancing: leaves count in how loaded the spines' links to the destination are",
+        description="global load balancing: leaves also consider how loaded the spines' links to the destination are",
     )
     hash: Hash = Field(default=Hash(), description="the static hash")
     spray_opcodes: tuple[int, ...] = Field(
         default=(),
         exclude_if=lambda value: value == (),
-        description="for spray: only packets whose RDMA opcode (first byte behind the UDP header) is one of these are "
-        "sprayed, the others hashed; 10 is RDMA write only, which NICs with adaptive routing send; empty: every packet",
+        description="for spray: spray only packets with these RDMA opcodes (first byte after the UDP header), and hash "
+        "the others; 10 is RDMA write only, which NICs with adaptive routing send; empty: spray every packet",
     )
-    fast_reroute: bool = Field(default=True, description="repair a next-hop group in hardware when a member goes down")
+    fast_reroute: bool = Field(
+        default=True, description="hardware repairs a next-hop group when one of its members goes down"
+    )
 
     @model_validator(mode="after")
     def _opcodes(self) -> LoadBalancing:
         for opcode in self.spray_opcodes:
             if not 0 <= opcode <= 255:
                 raise WrongValueError(
-                    f"{opcode} is no RDMA opcode", "it is one byte: 10 for RDMA write only", ["spray_opcodes"]
+                    f"{opcode} is not an RDMA opcode",
+                    "an opcode is one byte, for example 10 for RDMA write only",
+                    ["spray_opcodes"],
                 )
         if self.spray_opcodes and self.mode != "spray":
             raise WrongValueError(f"spray_opcodes with mode {self.mode}", "set `mode: spray`", ["spray_opcodes"])
@@ -182,7 +198,7 @@ class LoadBalancing(Model):
         for part, given in (("selective", self.selective), ("global_balancing", self.global_balancing)):
             if given and not self.group_mode().startswith("dlb"):
                 raise WrongValueError(
-                    f"{part} without dynamic load balancing: next-hop groups are shared by {self.group_mode()}",
+                    f"{part} needs dynamic load balancing, but next-hop groups are shared by {self.group_mode()}",
                     "set mode dlb-flowlet or dlb-per-packet",
                     [part],
                 )

@@ -91,7 +91,7 @@ MOST = 10**17
 
 def _one_line(value: str) -> str:
     if "\n" in value or "\r" in value:
-        raise WrongValueError(f"{value!r:.60} spans lines", "write it on one")
+        raise WrongValueError(f"{value!r:.60} spans lines", "write it on one line")
     return value
 
 
@@ -116,7 +116,8 @@ def _written(quantity: Quantity[Any]) -> BeforeValidator:
         number = value if whole else quantity.parse(value)
         if number > MOST:
             raise WrongValueError(
-                f"{value!r:.40} is more than any", f"write {quantity.unit}, for example {quantity.example}"
+                f"{value!r:.40} is larger than every allowed value",
+                f"write {quantity.unit}, for example {quantity.example}",
             )
         return number
 
@@ -197,7 +198,7 @@ def check_name(name: str) -> str:
         shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
         raise WrongValueError(
             f"{shown!r} is not a name",
-            f"use letters, digits, dots, dashes and underscores, at most {LONGEST}, the first a letter or digit",
+            f"use letters, digits, dots, dashes and underscores, at most {LONGEST}; begin with a letter or digit",
         )
     return name
 
@@ -242,7 +243,7 @@ def _parts(pattern: str) -> tuple[str, list[tuple[str, str]], str]:
         bounds = _BOUNDS.fullmatch(part)
         first, last = (bounds[1], bounds[2] or bounds[1]) if bounds else ("1", "0")
         if len(match["head"]) + len(match["tail"]) + max(len(first), len(last)) > LONGEST:
-            raise WrongValueError(f"{_short(pattern)} stands for names that are too long", f"at most {LONGEST} letters")
+            raise WrongValueError(f"{_short(pattern)} gives names that are too long", f"at most {LONGEST} letters")
         if int(first) > int(last):
             raise ValueError(f"{_short(part)} in {_short(pattern)} is not a range: write low-high, for example 01-04")
         ranges.append((first, last))
@@ -262,7 +263,7 @@ def _check_count(pattern: str, ranges: list[tuple[str, str]]) -> int:
 def check_most(subject: str, count: int) -> None:
     """Raise ``ValueError`` if ``count`` is more than ``MOST_NAMES``. ``subject`` names the list in the message."""
     if count > MOST_NAMES:
-        raise WrongValueError(f"{subject} stands for {count:,} names", f"at most {MOST_NAMES:,} are taken")
+        raise WrongValueError(f"{subject} stands for {count:,} names", f"at most {MOST_NAMES:,} names are allowed")
 
 
 def expand_all(value: object, repeated: str, fix: str) -> list[str]:
@@ -275,7 +276,7 @@ def expand_all(value: object, repeated: str, fix: str) -> list[str]:
     names: list[str] = []
     for item in items:
         if not isinstance(item, str):
-            raise WrongValueError(f"{item!r:.60} is not text", "write names as text, numbers in quotes")
+            raise WrongValueError(f"{item!r:.60} is not text", "write names as text, and put numbers in quotes")
         check_most("the list", len(names) + count_of(item))
         names += map(check_name, expand(item))
     twice = repeated_name(names)
@@ -321,7 +322,8 @@ def secret_reference(value: str | None) -> str | None:
     """Return the value if it is None or a secret reference (``secret:NAME``). Raise ``ValueError`` for anything else."""
     if value is not None and not value.startswith(SECRET):
         raise WrongValueError(
-            "secrets are not written here", "refer to one as secret:NAME and pass --secrets FILE to build"
+            "this must be the name of a secret, not the secret itself",
+            "write secret:NAME instead, and pass --secrets FILE to build",
         )
     if value == SECRET:
         raise WrongValueError("the secret has no name", "write it as secret:NAME")

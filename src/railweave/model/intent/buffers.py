@@ -17,14 +17,15 @@ class Buffers(Model):
 
     lossless: Percent = Field(default=80, ge=0, le=100, description="ingress pool of lossless classes")
     headroom: Percent = Field(
-        default=10, ge=0, le=100, description="ingress pool that absorbs what arrives after a PFC pause is sent"
+        default=10, ge=0, le=100, description="ingress pool for packets that arrive after a PFC pause frame was sent"
     )
     lossy: Percent = Field(default=10, ge=0, le=100, description="ingress pool of lossy classes")
     egress: Literal["designed", "system"] = Field(
         default="designed",
         exclude_if=lambda value: value == "designed",
-        description="`system` leaves the egress partition to the system's default, where it has one (Junos: lossless 50, lossy 31, multicast 19; "
-        "EOS and Enterprise SONiC take no partition, and it changes nothing there)",
+        description="`system` leaves the egress partition at the system's default, if it has one (Junos: lossless 50, "
+        "lossy 31, multicast 19). EOS and Enterprise SONiC have no egress partition, so the values have no "
+        "effect there",
     )
     egress_lossless: Percent = Field(default=80, ge=0, le=100, description="egress pool of lossless classes")
     egress_lossy: Percent = Field(default=10, ge=0, le=100, description="egress pool of lossy unicast")
@@ -36,10 +37,10 @@ class Buffers(Model):
         description="shared-buffer threshold index of ingress lossless priority groups; alpha = 2^(index-7)",
     )
     dedicated_ingress: Percent | None = Field(
-        default=None, ge=0, le=100, description="dedicated buffer, percent of its default; empty: unchanged"
+        default=None, ge=0, le=100, description="dedicated ingress buffer, percent of its default; empty: unchanged"
     )
     dedicated_egress: Percent | None = Field(
-        default=None, ge=0, le=100, description="dedicated buffer, percent of its default; empty: unchanged"
+        default=None, ge=0, le=100, description="dedicated egress buffer, percent of its default; empty: unchanged"
     )
 
     @model_validator(mode="before")
@@ -62,6 +63,7 @@ class Buffers(Model):
             if sum(parts) > 100:
                 shown = " + ".join(str(part) for part in parts)
                 raise WrongValueError(
-                    f"{side} partitions {shown} are {sum(parts)} %, more than the whole", "make them at most 100"
+                    f"{side} partitions {shown} have the sum {sum(parts)} %, more than 100 %",
+                    "the sum may be at most 100",
                 )
         return self

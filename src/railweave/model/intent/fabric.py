@@ -24,8 +24,8 @@ from railweave.model.intent.underlay import RouterAdvertisements, Underlay
 def _color_name(value: str) -> str:
     if re.fullmatch(COLOR_NAME, value) is None:
         raise base.WrongValueError(
-            f"{value!r} is not a name of a color",
-            "use letters, digits, dashes and underscores, at most 32, the first a letter",
+            f"{value!r} is not a valid name of a path color",
+            "use letters, digits, dashes and underscores, at most 32; begin with a letter",
         )
     return value
 
@@ -40,7 +40,10 @@ class ColorName(base.Model):
         Field(description="used in community and group names")
     )
     number: int | None = Field(
-        default=None, ge=1, le=4_294_967_295, description="N of color:0:N; empty: its place in the list"
+        default=None,
+        ge=1,
+        le=4_294_967_295,
+        description="the number N in the community color:0:N; empty: the color's place in the list",
     )
 
 
@@ -66,18 +69,22 @@ class Emulation(base.Model):
 class Fabric(base.Model):
     """One network fabric: the leaves and spines that connect one kind of server NIC."""
 
-    site: str | None = Field(default=None, description="the site it stands in; empty: the only one")
-    nics: str = Field(default="gpu", description="which NIC group of the server models it connects")
-    topology: Topology = Field(description="stripes, rails, spines and links")
+    site: str | None = Field(default=None, description="name of the site; empty: the only site")
+    nics: str = Field(default="gpu", description="group of the server models' NICs that the fabric connects")
+    topology: Topology = Field(description="numbers of stripes, rails, spines and links")
     leaf: Role = Field(description="the leaves")
-    spine: Role | None = Field(default=None, description="the spines; empty: like the leaves")
-    super_spine: Role | None = Field(default=None, description="the super-spines; empty: like the spines")
-    dci: Role | None = Field(default=None, description="the routers of the interconnect; empty: like the spines")
+    spine: Role | None = Field(default=None, description="settings of the spines; empty: those of the leaves")
+    super_spine: Role | None = Field(
+        default=None, description="settings of the super-spines; empty: those of the spines"
+    )
+    dci: Role | None = Field(
+        default=None, description="settings of the routers of the interconnect; empty: those of the spines"
+    )
     paths_per_nic: int | None = Field(
         default=None,
         ge=1,
         le=64,
-        description="path colors, and so addresses, per NIC; empty: with rlb one per uplink, else 1",
+        description="number of path colors, and so of addresses, per NIC; empty: with rlb one per uplink, else 1",
     )
     colors: tuple[ColorName, ...] = Field(
         default=(), description="names of path colors in order; empty: color1, color2, …"
@@ -88,29 +95,29 @@ class Fabric(base.Model):
     router_advertisements: RouterAdvertisements = Field(
         default=RouterAdvertisements(), description="router advertisements to servers"
     )
-    load_balancing: LoadBalancing = Field(default=LoadBalancing(), description="how uplinks are shared")
-    qos: Qos = Field(default=Qos(), description="QoS of every role that has none of its own")
+    load_balancing: LoadBalancing = Field(default=LoadBalancing(), description="how packets are shared over uplinks")
+    qos: Qos = Field(default=Qos(), description="QoS of every role that has no QoS of its own")
     mtu: Mtu = Field(default=Mtu(), description="MTUs")
     cabling: Cabling = Field(default=Cabling(), description="cables and optics")
     naming: Naming = Field(default=Naming(), description="names of devices")
     host_routing: HostRouting = Field(default=HostRouting(), description="source routing on the servers")
     overlay: Overlay | None = Field(
-        default=None, description="EVPN-VXLAN over the fabric; empty: there where there are tenants, else none"
+        default=None, description="EVPN-VXLAN over the fabric; empty: only if the fabric has tenants"
     )
     tenants: dict[base.Name, Tenant] = Field(
-        default_factory=dict[str, Tenant], description="tenants by name, each in a VRF of its own on the leaves"
+        default_factory=dict[str, Tenant], description="tenants by name; each has a VRF on the leaves"
     )
     edge_ports: dict[base.Name, EdgePort] = Field(
         default_factory=dict[str, EdgePort],
         exclude_if=lambda value: not value,
-        description="routed ports of leaves without BGP, by the name of what is there, for example a tester",
+        description="routed ports of leaves without BGP, by the name of the device there, for example a tester",
     )
     tenant_slices: TenantSlices | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="tenants by slices of servers, beside those of `tenants`; empty: none",
+        description="tenants that get slices of servers, in addition to those of `tenants`; empty: none",
     )
-    emulation: Emulation = Field(default=Emulation(), description="the FRR form of the network")
+    emulation: Emulation = Field(default=Emulation(), description="settings of the emulated network, which runs FRR")
 
     @field_validator("colors")
     @classmethod
@@ -121,7 +128,9 @@ class Fabric(base.Model):
             seen: dict[str | int, int] = {}
             for place, item in enumerate(items):
                 if item in seen:
-                    raise base.WrongValueError(f"two colors have the {label} {item}", "", [place], earlier=[seen[item]])
+                    raise base.WrongValueError(
+                        f"{label} {item} is used by two colors", "", [place], earlier=[seen[item]]
+                    )
                 seen[item] = place
         return value
 
@@ -150,21 +159,22 @@ class Fabric(base.Model):
 class ServerGroup(base.Model):
     """Servers of one model."""
 
-    names: tuple[str, ...] = Field(min_length=1, description="names, or host lists such as H100-[01-04]")
-    model: str = Field(description="server model, or the model of its NICs, as the catalog names it or a part of that")
+    names: tuple[str, ...] = Field(min_length=1, description="names of servers, or host lists such as H100-[01-04]")
+    model: str = Field(description="server model, or the model of its NICs: a name of the catalog, or a part of one")
     gpus: int | None = Field(
-        default=None, ge=1, le=64, description="GPUs of each, where they are not as many as the model has"
+        default=None, ge=1, le=64, description="number of GPUs of each server, if it differs from the model's"
     )
     gpu_nics: int | None = Field(
-        default=None, ge=1, le=64, description="NICs of the GPUs of each, where they are not as many as the model has"
+        default=None, ge=1, le=64, description="number of NICs for GPUs of each server, if it differs from the model's"
     )
     stripe: str | dict[str, str] | None = Field(
         default=None,
         description="stripe they are in, or stripe by fabric; empty: spread over the stripes (docs/changes.md)",
     )
-    site: str | None = Field(default=None, description="the site they stand in; empty: the only one")
+    site: str | None = Field(default=None, description="site of the servers; empty: the only site")
     fabrics: tuple[str, ...] | None = Field(
-        default=None, description="fabrics they are on; empty: every one that connects NICs they have"
+        default=None,
+        description="fabrics that the servers are connected to; empty: every fabric that their NICs can connect to",
     )
 
     @field_validator("names", mode="before")
@@ -176,14 +186,14 @@ class ServerGroup(base.Model):
 class FabricFile(base.Model):
     """The fabric file: one or more fabrics that share servers."""
 
-    name: base.Name = Field(description="name of the whole")
+    name: base.Name = Field(description="name of the network")
     description: base.Line = Field(default="", description="free text")
     sites: dict[base.Name, Site] = Field(
         default_factory=lambda: {"site1": Site()}, min_length=1, description="sites by name"
     )
     fabrics: dict[base.Name, Fabric] = Field(min_length=1, description="fabrics by name")
     servers: tuple[ServerGroup, ...] = Field(default=(), description="groups of servers")
-    hosts: Hosts = Field(default=Hosts(), description="the servers' own configuration, and how jobs are started")
+    hosts: Hosts = Field(default=Hosts(), description="configuration of the servers, and how jobs are started")
     management: Management = Field(default=Management(), description="management plane of the switches")
     overrides: Overrides = Field(default=Overrides(), description="explicit overrides")
     status: dict[Pattern, Status] = Field(
@@ -193,10 +203,10 @@ class FabricFile(base.Model):
         "host lists and `*` stand for several, and of two lines the later one holds. It is designed and rendered, and treated as absent by "
         "routes, paths, sim, the lab and checks (docs/changes.md)",
     )
-    racks: Racks = Field(default=Racks(), description="where devices stand; cables are as long as that makes them")
+    racks: Racks = Field(default=Racks(), description="positions of devices, from which the lengths of cables follow")
     hardware: dict[str, dict[str, dict[str, Any]]] = Field(
         default_factory=dict[str, dict[str, dict[str, Any]]],
-        description="models of your own in the sections switches, nics, servers and optics (docs/hardware.md)",
+        description="your own models, in the sections switches, nics, servers and optics (docs/hardware.md)",
     )
 
     @field_validator("servers", mode="before")
@@ -213,7 +223,9 @@ class FabricFile(base.Model):
             for group_names in lists
             for name in (cast("list[Any]", group_names) if isinstance(group_names, list) else [group_names])
         ]
-        base.check_most("all groups together: the list", sum(_count(name) for name in names if isinstance(name, str)))
+        base.check_most(
+            "the list for all groups together", sum(_count(name) for name in names if isinstance(name, str))
+        )
         return cast("object", value)
 
     @field_validator("fabrics")
@@ -221,12 +233,12 @@ class FabricFile(base.Model):
     def _apart(cls, value: dict[str, Fabric]) -> dict[str, Fabric]:
         if len(value) > MOST_FABRICS:
             raise base.WrongValueError(
-                f"there are {len(value):,} fabrics", f"at most {MOST_FABRICS} are designed together"
+                f"there are {len(value):,} fabrics", f"at most {MOST_FABRICS} fabrics can be designed together"
             )
         twice = base.repeated_name(list(value))
         if twice is not None:
             raise base.WrongValueError(
-                f"two fabrics are called {twice!r}, but for capitals",
+                f"two fabrics have the name {twice!r}, apart from capital letters",
                 "files and hosts are named after them: rename one",
             )
         return value

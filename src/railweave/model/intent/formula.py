@@ -70,16 +70,18 @@ def check_formula(
     """
     rest = _SUM.sub("", formula)
     if "{" in rest or "}" in rest:
-        raise WrongValueError(f"{formula!r} holds a field that cannot be read", f"for example {like}")
+        raise WrongValueError(f"{formula!r} has a field that is not closed or not valid", f"for example {like}")
     unknown = sorted(fields_of(formula) - set(values))
     if unknown:
-        raise WrongValueError(f"{formula!r} has no field {unknown[0]!r} to use", f"fields are {', '.join(values)}")
+        raise WrongValueError(
+            f"{formula!r} uses the field {unknown[0]!r}, which does not exist here", f"fields are {', '.join(values)}"
+        )
     try:
         check(filled(formula, values, form))
     except ValueError as error:
         if isinstance(error, WrongValueError):
             raise
-        raise WrongValueError(f"{formula!r} is no such formula ({error})", f"for example {like}") from None
+        raise WrongValueError(f"{formula!r} is not a valid formula ({error})", f"for example {like}") from None
 
 
 def host_formula(example: str, *fields: str) -> AfterValidator:
@@ -110,7 +112,7 @@ def _distinguisher(text: str) -> str:
             ipaddress.IPv4Address(int(first) if first.isdecimal() else first)
         if int(second) < most:
             return text
-    raise ValueError(f"{text} is no route distinguisher")
+    raise ValueError(f"{text} is not a route distinguisher")
 
 
 _DISTINGUISHER_FIELDS = {"router_id": "10.255.0.1", "asn": 65001, "tenant": 1, "vni": 20001, "leaf": 1}
@@ -144,7 +146,9 @@ def target_of(text: str) -> str:
     first, colon, second = text.partition(":")
     if colon and first.isdecimal() and second.isdecimal() and 1 <= int(first) <= MOST_SHORT and int(second) < 1 << 32:
         return f"{int(first)}:{int(second)}"
-    raise WrongValueError(f"{text!r} is not a route target", "write it as 64512:100: an AS of 16 bits, a number of 32")
+    raise WrongValueError(
+        f"{text!r} is not a route target", "write it as 64512:100: an AS number of 16 bits, and a number of 32 bits"
+    )
 
 
 MOST_SHORT = 65535
@@ -173,7 +177,7 @@ def pair_formula(example: str, *fields: str) -> AfterValidator:
         def pair(text: str) -> None:
             length, _, most = text.rpartition("/")[2], None, 128 if ":" in text else 32
             if length not in {str(most - 1), *(["30"] if most == 32 else [])}:
-                raise ValueError(f"{text} is no link's prefix: a /31, /30 or /127")
+                raise ValueError(f"{text} is not a prefix for a link: /31, /30, /127 or /126")
             ipaddress.ip_network(text)
 
         check_formula(formula, dict.fromkeys(fields, 2), example, pair, "x" if ":" in formula else "d")
@@ -186,11 +190,13 @@ def _check(formula: str) -> str:
     rest = _SUM.sub("", formula)
     if "{" in rest or "}" in rest:
         raise WrongValueError(
-            f"{formula!r} holds a field that cannot be read", "write {rail}, {rail*10+4} or {stripe*8+rail-9}"
+            f"{formula!r} has a field that is not closed or not valid", "write {rail}, {rail*10+4} or {stripe*8+rail-9}"
         )
     unknown = sorted(fields_of(formula) - set(FIELDS))
     if unknown:
-        raise WrongValueError(f"{formula!r} has no field {unknown[0]!r} to use", f"fields are {', '.join(FIELDS)}")
+        raise WrongValueError(
+            f"{formula!r} uses the field {unknown[0]!r}, which does not exist here", f"fields are {', '.join(FIELDS)}"
+        )
     if not formula.rpartition("/")[2].isdecimal() or "/" not in formula:
         raise WrongValueError(f"{formula!r} has no length", "write it as 192.168.{rail}.0/24")
     try:

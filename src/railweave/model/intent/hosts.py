@@ -14,7 +14,7 @@ VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
 
 def _no_space(value: str) -> str:
     if any(character.isspace() for character in value):
-        raise WrongValueError(f"{value!r} holds a space", "names of interfaces and plug-ins have none")
+        raise WrongValueError(f"{value!r} holds a space", "names of interfaces and plug-ins have no spaces")
     return value
 
 
@@ -46,25 +46,27 @@ class HostRouting(Model):
         default=None,
         ge=1,
         le=4_294_967_295,
-        description="number of the first table; empty: 10000, and 1000 more for each further fabric",
+        description="number of the first table; empty: 10000 in the first fabric, and 1000 more in each next fabric",
     )
     table_name: Annotated[str, naming_pattern(nic="eth1", rail=1, gpu=0, path=1, color="green")] | None = Field(
         default=None,
-        description="name of a table, of {nic}, {rail} (from 1), {gpu} (from 0), {path} (number of the address on its NIC) "
-        "and {color}; empty: gpu{gpu}_subnet{path} for NICs of GPUs with one port, else {nic}_subnet{path}",
+        description="pattern for the name of a table; fields: {nic}, {rail} (from 1), {gpu} (from 0), {path} (number of "
+        "the address on its NIC) and {color}; empty: gpu{gpu}_subnet{path} for NICs of GPUs with one port, "
+        "else {nic}_subnet{path}",
     )
     prefix_route: bool | None = Field(
         default=None,
-        description="a route to the server prefix itself in every table; empty: where the NIC's prefix is shared by servers, and SLAAC or proxy ARP",
+        description="put a route to the server prefix itself into every table; empty: only if servers share the NIC's "
+        "prefix, and with SLAAC or proxy ARP",
     )
     main_routes: tuple[MainRoute, ...] = Field(
         default=(),
         exclude_if=lambda value: value == (),
-        description="what the servers reach by their first NIC of this fabric whatever address a socket is bound to: routes "
-        "of the main table, prefixes or `default`",
+        description="destinations that the servers reach through their first NIC of this fabric, whatever address a "
+        "socket is bound to: routes in the main table, as prefixes or `default`",
     )
     rule_priority: int | None = Field(
-        default=10000, ge=0, le=32765, description="priority of the rules; null: the kernel's choice"
+        default=10000, ge=0, le=32765, description="priority of the rules; null: the kernel chooses"
     )
 
 
@@ -73,57 +75,62 @@ class Job(Model):
 
     net_plugin: Word | None = Field(
         default=None,
-        description="NCCL_NET_PLUGIN, with path colors; empty: railweave (the source's own plug-in is juniper-ib)",
+        description="value of NCCL_NET_PLUGIN if the fabric has path colors; empty: railweave (Juniper's own plug-in is "
+        "juniper-ib)",
     )
     qps_per_connection: int | None = Field(
         default=None, ge=1, le=128, description="queue pairs per connection; empty: one per path color"
     )
     socket_interface: Word | None = Field(
         default=None,
-        description="NCCL_SOCKET_IFNAME, the interface of the bootstrap connections; empty: NCCL's choice",
+        description="value of NCCL_SOCKET_IFNAME, the interface for bootstrap connections; empty: NCCL chooses",
     )
     address_family: Literal["ipv4", "ipv6"] | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="address family of RDMA traffic where NICs have both (NCCL_IB_ADDR_FAMILY, dual stack); empty: that of server_pool",
+        description="address family of RDMA traffic if NICs have both (NCCL_IB_ADDR_FAMILY, dual stack); empty: that of "
+        "server_pool",
     )
     socket_family: Literal["AF_INET", "AF_INET6"] | None = Field(
-        default=None, description="NCCL_SOCKET_FAMILY; empty: that of the server addresses"
+        default=None, description="value of NCCL_SOCKET_FAMILY; empty: the family of the server addresses"
     )
     library_folder: Word | None = Field(
         default=None,
-        description="folder of the net plug-in, put on LD_LIBRARY_PATH; empty: /usr/local/lib with path colors, else none",
+        description="folder of the net plug-in, which is added to LD_LIBRARY_PATH; empty: /usr/local/lib with path "
+        "colors, else none",
     )
     mpi_folder: Word | None = Field(
         default=None,
-        description="folder Open MPI is installed in, the same on every server; empty: /opt/AMD/install/mpi beside AMD "
-        "GPUs, else what PATH finds",
+        description="folder of Open MPI, the same on every server; empty: /opt/AMD/install/mpi on servers with AMD GPUs, "
+        "else Open MPI is found through PATH",
     )
     environment: dict[str, str | int | None] = Field(
         default_factory=dict[str, "str | int | None"],
-        description="variables that are added or changed; null leaves one out; $NAME stands for what the server's own NAME holds",
+        description="variables to add or change; null removes a variable; $NAME is replaced by the value of NAME on the "
+        "server",
     )
     color_dscp: dict[str, Annotated[int, Field(ge=0, le=63)]] = Field(
         default_factory=dict[str, int],
         exclude_if=lambda value: not value,
-        description="DSCP of the data of single path colors, by color name, for the net plug-in; NCCL_IB_TC, which would be for "
-        "all, is then left out. Its class on the switches is that of `qos.classes` with this DSCP",
+        description="DSCP of the data of single path colors, by the color's name, for the net plug-in. NCCL_IB_TC, which "
+        "would set one DSCP for all colors, is then left out. Switches put the data into the class of "
+        "`qos.classes` that has this DSCP",
     )
     clear_to_send_dscp: int | None = Field(
         default=None,
         ge=0,
         le=63,
         exclude_if=lambda value: value is None,
-        description="DSCP of clear-to-send messages and acknowledgements (NCCL_IB_FIFO_TC); empty: that of the data, "
-        "or of congestion notification packets for RCCL over NICs whose vendor has it so (Pollara)",
+        description="DSCP of clear-to-send messages and acknowledgements (NCCL_IB_FIFO_TC); empty: that of the data, or "
+        "for RCCL with NICs whose vendor says so (Pollara) that of congestion notification packets",
     )
     tuner: bool = Field(
         default=False,
         exclude_if=lambda value: value is False,
-        description="NCCL takes algorithm, protocol and channels from hosts/tuner.json (RAILWEAVE_NET_TUNER=1); else the "
-        "table is only named, and NCCL's log says what it would choose",
+        description="true: NCCL takes algorithm, protocol and channels from hosts/tuner.json (RAILWEAVE_NET_TUNER=1); "
+        "false: NCCL only logs what it would choose from that table",
     )
-    mpi_version: Literal[4, 5] = Field(default=5, description="major version of Open MPI that mpirun is of")
+    mpi_version: Literal[4, 5] = Field(default=5, description="major version of Open MPI, whose mpirun starts jobs")
 
     @field_validator("environment", mode="before")
     @classmethod
@@ -142,7 +149,7 @@ class Job(Model):
             if re.fullmatch(VARIABLE, name) is None:
                 raise WrongValueError(f"{name!r} is not the name of a variable", "use letters, digits and underscores")
             if isinstance(text, str) and ("\n" in text or "\0" in text):
-                raise WrongValueError(f"the value of {name} spans lines", "write it on one")
+                raise WrongValueError(f"the value of {name} has several lines", "write it on one line")
         return value
 
 
@@ -165,7 +172,8 @@ class Versions(Model):
     kernel: Version | None = Field(default=None, description="release of the Linux kernel, as `uname -r` prints it")
     gpu_driver: Version | None = Field(default=None, description="version of the GPU driver")
     collective_library: Version | None = Field(
-        default=None, description="version of NCCL or RCCL, as the end of its file's name: 2.27.3; 2.27 is any of them"
+        default=None,
+        description="version of NCCL or RCCL, as at the end of its file's name: 2.27.3; 2.27 allows every 2.27 version",
     )
     nic_firmware: dict[str, Version] = Field(
         default_factory=dict[str, str], description="firmware version by NIC model, as `ethtool -i` prints it"
@@ -186,14 +194,14 @@ class Hosts(Model):
 
     router_advertisements: Literal["networkd", "kernel"] = Field(
         default="networkd",
-        description="who forms addresses from router advertisements: systemd-networkd (which turns the kernel's handling "
-        "off on its interfaces) or the kernel (NICs not managed by networkd)",
+        description="program that forms addresses from router advertisements: systemd-networkd (it turns the kernel's "
+        "handling off on its interfaces) or the kernel (for NICs that networkd does not manage)",
     )
     roce_bandwidth: Percent | None = Field(
         default=None,
         ge=1,
         le=99,
-        description="share of RDMA data in the NICs' own scheduler, percent; empty: `bandwidth` of its class",
+        description="share of RDMA data in the scheduler of the NICs, percent; empty: the `bandwidth` of its class",
     )
     versions: Versions = Field(default=Versions(), description="software that servers should run")
     job: Job = Field(default=Job(), description="how collective jobs are started")

@@ -84,7 +84,9 @@ def read_inventory(path: Path) -> Inventory:
 def _read(path: Path, reader: csv.DictReader[str]) -> Inventory:
     unknown = sorted(set(reader.fieldnames or ()) - set(COLUMNS))
     if reader.fieldnames is None or "device" not in reader.fieldnames or unknown:
-        message = f"unknown column {unknown[0]!r}" if unknown else "the first line must name the columns"
+        message = (
+            f"unknown column {unknown[0]!r}" if unknown else "the first line must contain the names of the columns"
+        )
         raise SpecError([Problem(FileLine(str(path), 1), message, f"columns are {','.join(COLUMNS)}")])
     problems: list[Problem] = []
     items: dict[tuple[str, str], Item] = {}
@@ -116,13 +118,15 @@ def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]
         wrong.append((f"{cells['mac']!r} is not a MAC address", "write it as a0:88:c2:3b:50:66"))
         mac = ""
     elif mac and int(mac[:2], 16) & 1:  # the group bit, IEEE 802
-        wrong.append((f"{mac} is a group address, not a NIC's", "read it from the card's label or `ip link`"))
+        wrong.append(
+            (f"{mac} is a group address, which a NIC cannot have", "read it from the card's label or `ip link`")
+        )
         mac = ""
     metres = 0.0
     try:
         metres = METRES.parse(cells["length"] or "0")
     except ValueError:
-        wrong.append((f"{cells['length']!r} is not a length", "write metres, for example 12.5"))
+        wrong.append((f"{cells['length']!r} is not a length", "write the length in metres, for example 12.5"))
     return Item(mac, cells["serial"], cells["netdev"], cells["rdma"], metres or None, line, cells["part"]), wrong
 
 

@@ -42,36 +42,43 @@ class Storage(Model):
     Each NIC of the job has a connection to each storage server and exchanges the same amount of data with each.
     """
 
-    storage: Line = Field(description="the storage servers: names, or lists of names as WEKA-[1-4]")
+    storage: Line = Field(description="storage servers: names, or host lists such as WEKA-[1-4]")
     fabric: Line | None = Field(
         default=None,
-        description="the fabric it goes over; empty: the job's own where the storage servers are on it, else that of both's storage NICs, else the first that joins them",
+        description="name of the fabric for this traffic; empty: the job's own fabric if the storage servers are on it, "
+        "else the fabric of the storage NICs of both sides, else the first fabric that both sides are on",
     )
-    qps: int = Field(default=1, ge=1, le=128, description="queue pairs from each NIC to each storage server's")
+    qps: int = Field(
+        default=1, ge=1, le=128, description="queue pairs from each NIC of the job to each NIC of a storage server"
+    )
     rate: Mbps | None = Field(
-        default=None, gt=0, description="what a storage server reads or writes at most; empty: what its NICs take"
+        default=None,
+        gt=0,
+        description="largest rate at which a storage server reads or writes; empty: the rate of its NICs",
     )
 
 
 class Checkpoint(Storage):
     """A checkpoint: the state of a job, which all of its GPUs write to storage in equal parts."""
 
-    every: Line = Field(description="how often: 100 steps, or a time, 30m")
+    every: Line = Field(description="interval between checkpoints, in steps (100 steps) or as a time (30m)")
     bytes: Size | None = Field(
-        default=None, ge=1, le=1 << 60, description="of a checkpoint; empty: parameters x (weights + optimizer)"
+        default=None, ge=1, le=1 << 60, description="size of a checkpoint; empty: parameters x (weights + optimizer)"
     )
     weights: float = Field(
-        default=2, ge=0, le=64, description="bytes of a parameter that is trained with: 2 in 16 bits"
+        default=2, ge=0, le=64, description="bytes per parameter for the weights: 2 for 16-bit weights"
     )
     optimizer: float = Field(
         default=12,
         ge=0,
         le=64,
-        description="bytes of the optimizer for a parameter: Adam's are 12, three numbers of 32 bits",
+        description="bytes per parameter for the optimizer: 12 for Adam, which keeps three 32-bit numbers",
     )
-    overlap: bool = Field(default=True, description="whether GPUs train on while it is written (asynchronous)")
+    overlap: bool = Field(
+        default=True, description="true: GPUs keep training while the checkpoint is written (asynchronous)"
+    )
     snapshot: Picoseconds = Field(
-        default=0, ge=0, description="how long GPUs wait until their state is copied aside; 0: not counted"
+        default=0, ge=0, description="time for which GPUs wait until a copy of their state is made; 0: not counted"
     )
 
     @field_validator("every")
@@ -83,7 +90,7 @@ class Checkpoint(Storage):
             except ValueError:
                 raise WrongValueError(f"{value!r:.60} is neither steps nor a time", _EVERY) from None
             if not seconds:
-                raise WrongValueError("no time passes between checkpoints", _EVERY)
+                raise WrongValueError("the time between checkpoints must be more than 0", _EVERY)
         return value
 
     def steps(self, step_ps: int) -> float:
@@ -95,44 +102,54 @@ class Checkpoint(Storage):
 class Reading(Storage):
     """The data that a job reads from storage for each step. It arrives in a burst while the job trains on the previous step's data."""
 
-    bytes: Size = Field(ge=1, le=1 << 60, description="for a step, of all of its GPUs together")
+    bytes: Size = Field(ge=1, le=1 << 60, description="bytes that all GPUs of the job read together for one step")
 
 
 class ModelShape(Model):
     """The dimensions of a transformer for which there is no preset."""
 
     layers: int = Field(ge=1, le=10_000, description="layers")
-    hidden: int = Field(ge=1, le=1 << 20, description="width of the model")
+    hidden: int = Field(ge=1, le=1 << 20, description="width of the model (hidden size)")
     heads: int = Field(ge=1, le=1 << 16, description="heads of queries")
     kv_heads: int | None = Field(
-        default=None, ge=1, description="heads of keys and values; empty: as many as of queries"
+        default=None, ge=1, description="number of key and value heads; empty: as many as query heads"
     )
-    head_dim: int | None = Field(default=None, ge=1, description="width of a head; empty: hidden / heads")
+    head_dim: int | None = Field(default=None, ge=1, description="width of one head; empty: hidden / heads")
     ffn: int | None = Field(default=None, ge=1, description="width of the feed-forward block; empty: 4 x hidden")
     vocabulary: int = Field(ge=1, le=1 << 24, description="tokens there are")
     sequence: int = Field(ge=1, le=1 << 24, description="tokens of a sequence")
-    gated: bool = Field(default=True, description="whether the feed-forward block has three matrices (SwiGLU), or two")
-    tied: bool = Field(default=False, description="whether input and output embedding are one matrix")
-    experts: int = Field(default=0, ge=0, le=4096, description="experts of a layer; 0: none")
-    top_k: int = Field(default=0, ge=0, le=64, description="experts that a token goes to")
-    shared_experts: int = Field(default=0, ge=0, le=64, description="experts that every token goes to")
-    expert_ffn: int | None = Field(default=None, ge=1, description="width of an expert; empty: ffn")
-    dense_layers: int = Field(default=0, ge=0, description="how many of the first layers have no experts")
+    gated: bool = Field(
+        default=True, description="true: the feed-forward block has three matrices (SwiGLU); false: two"
+    )
+    tied: bool = Field(default=False, description="true: the input and the output embedding are the same matrix")
+    experts: int = Field(default=0, ge=0, le=4096, description="number of experts per layer; 0: none")
+    top_k: int = Field(default=0, ge=0, le=64, description="number of experts that each token is sent to")
+    shared_experts: int = Field(
+        default=0, ge=0, le=64, description="number of experts that every token is sent to, in addition"
+    )
+    expert_ffn: int | None = Field(
+        default=None, ge=1, description="width of the feed-forward block of one expert; empty: ffn"
+    )
+    dense_layers: int = Field(
+        default=0, ge=0, description="number of layers, counted from the first, that have no experts"
+    )
     attention_parameters: int | None = Field(
-        default=None, ge=1, description="parameters of a layer's attention, where they do not follow from the heads"
+        default=None, ge=1, description="number of attention parameters per layer, if it does not follow from the heads"
     )
 
     @model_validator(mode="after")
     def _fits(self) -> ModelShape:
         if self.head_dim is None and self.hidden % self.heads:
             raise WrongValueError(
-                f"hidden {self.hidden} is no multiple of {self.heads} heads", "say head_dim", ["heads"]
+                f"hidden {self.hidden} is not a multiple of {self.heads} heads", "say head_dim", ["heads"]
             )
         if self.kv_heads is not None and self.heads % self.kv_heads:
-            raise WrongValueError(f"{self.heads} heads cannot share {self.kv_heads} of keys evenly", "", ["kv_heads"])
+            raise WrongValueError(
+                f"{self.heads} query heads cannot be divided equally among {self.kv_heads} key heads", "", ["kv_heads"]
+            )
         if bool(self.experts) != bool(self.top_k) or self.top_k > self.experts:
             raise WrongValueError(
-                f"{self.experts} experts, and a token goes to {self.top_k}", "1 to experts", ["top_k"], ["experts"]
+                f"{self.experts} experts do not fit top_k {self.top_k}", "1 to experts", ["top_k"], ["experts"]
             )
         return self
 
@@ -140,39 +157,50 @@ class ModelShape(Model):
 class Parallel(Model):
     """The parallelism of a job. If ``data`` is left out, it follows from the number of GPUs."""
 
-    tensor: int = Field(default=1, ge=1, description="ranks that share each matrix (TP)")
+    tensor: int = Field(default=1, ge=1, description="number of ranks that share each matrix (TP)")
     sequence: bool = Field(
-        default=True, description="whether these share norms and activations too (sequence parallel)"
+        default=True, description="true: these ranks also share norms and activations (sequence parallelism)"
     )
-    context: int = Field(default=1, ge=1, description="ranks that share a sequence (CP)")
-    pipeline: int = Field(default=1, ge=1, description="stages that share the layers (PP)")
-    virtual: int = Field(default=1, ge=1, description="parts of the model on each stage, interleaved")
-    data: int | None = Field(default=None, ge=1, description="replicas (DP); empty: what the servers have GPUs for")
-    expert: int = Field(default=1, ge=1, description="ranks that share the experts (EP)")
+    context: int = Field(default=1, ge=1, description="number of ranks that share a sequence (CP)")
+    pipeline: int = Field(default=1, ge=1, description="number of stages that share the layers (PP)")
+    virtual: int = Field(default=1, ge=1, description="number of interleaved parts of the model on each stage")
+    data: int | None = Field(
+        default=None, ge=1, description="number of replicas (DP); empty: as many as the GPUs of the servers allow"
+    )
+    expert: int = Field(default=1, ge=1, description="number of ranks that share the experts (EP)")
     zero: Literal[0, 1, 2, 3] = Field(
-        default=1, description="what replicas share: 1 optimizer, 2 gradients too, 3 parameters too (FSDP)"
+        default=1,
+        description="state that replicas share: 1, the optimizer's; 2, also gradients; 3, also parameters (FSDP); 0, none",
     )
 
 
 class Batch(Model):
     """The number of sequences in a training step (global batch) and in a micro-batch."""
 
-    size: int = Field(ge=1, le=1 << 30, alias="global", description="sequences of a step, over all replicas")
+    size: int = Field(ge=1, le=1 << 30, alias="global", description="number of sequences per step, over all replicas")
     micro: int = Field(default=1, ge=1, le=1 << 20, description="sequences of a micro-batch")
 
 
 class Overlap(Model):
     """The kinds of traffic that overlap with computation on the GPUs."""
 
-    gradients: bool = Field(default=True, description="gradients, while the last micro-batch goes backward")
-    parameters: bool = Field(default=True, description="parameters (ZeRO), while the first micro-batch goes forward")
-    pipeline: bool = Field(default=True, description="between pipeline stages, while the next micro-batch is computed")
-    tensor: bool = Field(default=False, description="between the ranks of a tensor, in parts while it is multiplied")
-    expert: bool = Field(default=False, description="to experts and back, while another part of the batch is computed")
+    gradients: bool = Field(default=True, description="send gradients during the backward pass of the last micro-batch")
+    parameters: bool = Field(
+        default=True, description="send parameters (ZeRO) during the forward pass of the first micro-batch"
+    )
+    pipeline: bool = Field(
+        default=True, description="send between pipeline stages while the next micro-batch is computed"
+    )
+    tensor: bool = Field(
+        default=False, description="send between the ranks of a tensor in parts, during the multiplication"
+    )
+    expert: bool = Field(
+        default=False, description="send to and from experts while another part of the batch is computed"
+    )
     bucket: int | None = Field(
         default=None,
         ge=1,
-        description="parameters of a bucket; empty: 40 million, or 1 million a replica (Megatron-LM)",
+        description="number of parameters per bucket; empty: 40 million, or 1 million per replica (Megatron-LM)",
     )
 
 
@@ -180,12 +208,20 @@ class GpuRates(Model):
     """The performance of a GPU, instead of the catalog's values. Efficiencies are fractions of the peak, from 0 to 1."""
 
     bf16_tflops: float | None = Field(default=None, gt=0, description="10^12 operations a second, dense")
-    fp8_tflops: float | None = Field(default=None, gt=0, description="the same in 8 bits")
+    fp8_tflops: float | None = Field(
+        default=None, gt=0, description="10^12 operations per second with 8-bit numbers, dense"
+    )
     memory_tbytes_per_s: float | None = Field(default=None, gt=0, description="10^12 byte a second")
-    gemm: float | None = Field(default=None, gt=0, le=1, description="what matrix products in 16 bits get of the peak")
-    fp8_gemm: float | None = Field(default=None, gt=0, le=1, description="the same in 8 bits, of that peak")
-    attention: float | None = Field(default=None, gt=0, le=1, description="what attention gets of the peak")
-    memory: float | None = Field(default=None, gt=0, le=1, description="what norms and the optimizer get of the memory")
+    gemm: float | None = Field(
+        default=None, gt=0, le=1, description="fraction of the peak that 16-bit matrix products reach"
+    )
+    fp8_gemm: float | None = Field(
+        default=None, gt=0, le=1, description="fraction of the 8-bit peak that 8-bit matrix products reach"
+    )
+    attention: float | None = Field(default=None, gt=0, le=1, description="fraction of the peak that attention reaches")
+    memory: float | None = Field(
+        default=None, gt=0, le=1, description="fraction of the memory bandwidth that norms and the optimizer reach"
+    )
 
 
 OF_MODELS = (
@@ -206,70 +242,78 @@ OF_MODELS = (
 class TrainingJob(Model):
     """A training job, described by a model or by a trace."""
 
-    name: Line = Field(default="", description="what it is called in results")
+    name: Line = Field(default="", description="name of the job in results")
     model: str | ModelShape = Field(
-        default="", description="a preset (docs/jobs.md has them), or sizes; needed but with `trace`"
+        default="", description="name of a preset (docs/jobs.md), or the model's dimensions; required without `trace`"
     )
     sequence: int | None = Field(
-        default=None, ge=1, le=1 << 24, description="tokens of a sequence, in place of the preset's"
+        default=None, ge=1, le=1 << 24, description="number of tokens per sequence; empty: the preset's"
     )
-    parallel: Parallel = Field(default=Parallel(), description="how it is divided over GPUs")
+    parallel: Parallel = Field(default=Parallel(), description="how the job is divided over GPUs")
     batch: Batch = Field(
-        default=Batch.model_validate({"global": 1}), description="what is trained in a step; needed but with `trace`"
+        default=Batch.model_validate({"global": 1}),
+        description="number of sequences per step; required without `trace`",
     )
     dtype: Literal["bf16", "fp8"] = Field(
-        default="bf16", description="in what matrices are multiplied; what is sent is bf16"
+        default="bf16", description="number format of matrix products; data is always sent as bf16"
     )
     gradients: Literal["fp32", "bf16"] = Field(
-        default="fp32", description="in what gradients are added up over replicas"
+        default="fp32", description="number format in which replicas add up gradients"
     )
     recompute: Literal["none", "selective", "full"] = Field(
         default="none",
-        description="what is computed again going backward: nothing, the scores of attention, everything",
+        description="what the backward pass computes again: none; selective, attention scores; full, everything",
     )
     attention: Literal["fused", "unfused"] = Field(
-        default="fused", description="one kernel (FlashAttention), or several"
+        default="fused", description="fused: attention is one kernel (FlashAttention); unfused: several kernels"
     )
-    overlap: Overlap = Field(default=Overlap(), description="what is sent while GPUs compute")
-    gpu: GpuRates = Field(default=GpuRates(), description="what the GPUs can do, in place of what is known of them")
+    overlap: Overlap = Field(default=Overlap(), description="traffic that is sent while GPUs compute")
+    gpu: GpuRates = Field(default=GpuRates(), description="performance of the GPUs, instead of the catalog's values")
     layer: tuple[Picoseconds, Picoseconds] | None = Field(
-        default=None, description="measured: what a rank computes for a layer of a micro-batch, forward and backward"
+        default=None,
+        description="measured times that a rank computes for one layer of a micro-batch: forward, backward",
     )
-    hosts: Line | None = Field(default=None, description="its servers in the order of their ranks; empty: all")
-    tenant: Line | None = Field(default=None, description="whose job it is, where there are several")
+    hosts: Line | None = Field(default=None, description="servers of the job, in the order of their ranks; empty: all")
+    tenant: Line | None = Field(default=None, description="tenant that the job belongs to, if the network has several")
     qps: int | None = Field(
-        default=None, ge=1, le=128, description="queue pairs per connection; empty: the fabric file's"
+        default=None, ge=1, le=128, description="number of queue pairs per connection; empty: the fabric file's"
     )
     nccl: dict[str, Setting] = Field(default_factory=dict[str, Setting], description="NCCL's parameters")
-    start: Picoseconds = Field(default=0, ge=0, description="when its first step begins")
+    start: Picoseconds = Field(default=0, ge=0, description="time at which the first step begins")
     trace: Line | None = Field(
         default=None,
-        description="in place of a model: execution traces of Chakra (a folder, or folder and name before the ranks) or a log of NCCL (a file, or a folder with one of each process); a path counts from the job file",
+        description="instead of a model: execution traces of Chakra (a folder, or a folder and the beginning of the file "
+        "names) or a log of NCCL (a file, or a folder with one file per process); the path is relative to the "
+        "job file",
     )
     trace_groups: Line | None = Field(
-        default=None, description="the process groups of the trace; empty: comm_group.json beside it"
+        default=None, description="file with the process groups of the trace; empty: comm_group.json in the same folder"
     )
 
     ranks_per_host: int | None = Field(
-        default=None, ge=1, le=1024, description="ranks of the trace on each server; empty: one for each GPU"
+        default=None, ge=1, le=1024, description="number of ranks of the trace on each server; empty: one per GPU"
     )
-    checkpoint: Checkpoint | None = Field(default=None, description="its state, written to storage now and then")
-    read: Reading | None = Field(default=None, description="what it reads from storage for each step")
+    checkpoint: Checkpoint | None = Field(
+        default=None, description="the job's state, which is written to storage regularly"
+    )
+    read: Reading | None = Field(default=None, description="data that the job reads from storage for each step")
 
     @model_validator(mode="after")
     def _model_or_trace(self) -> TrainingJob:
         given = self.model_fields_set
         if self.trace is None:
             if missing := [name for name in ("model", "batch") if name not in given]:
-                raise WrongValueError(f"{missing[0]} is missing", f"say {missing[0]}, or give a trace")
+                raise WrongValueError(f"{missing[0]} is missing", f"give {missing[0]}, or a trace")
             for name in ("trace_groups", "ranks_per_host"):
                 if name in given:
-                    raise WrongValueError(f"there is no trace that {name} belongs to", "give trace", [name])
+                    raise WrongValueError(f"{name} needs a trace, but none is given", "give trace", [name])
             return self
         if self.checkpoint is not None and self.checkpoint.bytes is None:
-            raise WrongValueError("a trace does not say how large its state is", "say bytes", ["checkpoint"])
+            raise WrongValueError(
+                "the size of the job's state is missing: a trace does not contain it", "say bytes", ["checkpoint"]
+            )
         if of_model := [name for name in OF_MODELS if name in given]:
-            message = f"{of_model[0]} goes with a model; a trace has what was computed and sent"
+            message = f"{of_model[0]} is allowed only with a model: a trace already contains what was computed and sent"
             raise WrongValueError(message, "leave it out", [of_model[0]])
         return self
 

@@ -103,7 +103,7 @@ def read_lock(path: Path) -> Lock:
     """Read a lock. A missing file gives an empty lock. Raises ``SpecError`` if the file is damaged."""
     if not path.exists():
         return Lock()
-    fix = "restore it from version control; deleting it allots everything anew"
+    fix = "restore it from version control; if you delete it, all numbers and addresses are assigned anew"
     text = read_json(path, "the lock is damaged", fix)
     data = cast("dict[str, Any]", text) if isinstance(text, dict) else {}
     if data.get("railweave-lock") != VERSION:
@@ -124,17 +124,17 @@ def read_lock(path: Path) -> Lock:
 def _wrong(pools: Any) -> Iterator[str]:  # noqa: ANN401 - JSON values
     """Yield a message for each fault that makes the pools of a lock unusable."""
     if not isinstance(pools, dict):
-        yield "pools are not a map"
+        yield "pools must be a map"
         return
     for pool, slots in cast("dict[str, Any]", pools).items():
         if not isinstance(slots, dict):
-            yield f"{pool}: not a map of names and slots"
+            yield f"{pool}: must be a map of names to slots"
             continue
         owners: dict[int, str] = {}
         for name, slot in cast("dict[str, Any]", slots).items():
             if not isinstance(slot, int) or isinstance(slot, bool) or not 1 <= slot <= MOST_SLOTS:
                 yield f"{pool}: {name!r} has slot {slot!r:.40}"
             elif slot in owners:
-                yield f"{pool}: {owners[slot]!r} and {name!r} both have slot {slot}"
+                yield f"{pool}: {owners[slot]!r} and {name!r} have the same slot {slot}"
             else:
                 owners[slot] = name

@@ -16,10 +16,15 @@ class LoginServer(Model):
 
     host: ManagementAddress = Field(description="its address")
     port: int | None = Field(
-        default=None, ge=1, le=65535, description="empty: 49 of TACACS+, 1812 of RADIUS (authentication)"
+        default=None,
+        ge=1,
+        le=65535,
+        description="port of the server; empty: 49 for TACACS+, 1812 for RADIUS (authentication)",
     )
-    key: str = Field(description="secret:NAME of the key that it shares with switches")
-    timeout: int = Field(default=5, ge=1, le=60, description="seconds until the next server is asked")
+    key: str = Field(description="secret:NAME of the key that the server and the switches share")
+    timeout: int = Field(
+        default=5, ge=1, le=60, description="seconds to wait for an answer before the next server is asked"
+    )
 
     _key = field_validator("key")(secret_reference)
 
@@ -28,7 +33,7 @@ def _each_once(value: tuple[LoginServer, ...]) -> tuple[LoginServer, ...]:
     hosts = [server.host for server in value]
     twice = next((host for host in hosts if hosts.count(host) > 1), None)
     if twice is not None:
-        raise WrongValueError(f"server {twice} is there twice", "name each server once")
+        raise WrongValueError(f"server {twice} is listed twice", "name each server once")
     return value
 
 
@@ -44,27 +49,32 @@ class Aaa(Model):
     tacacs: LoginServers = Field(default=(), description="TACACS+ servers")
     radius: LoginServers = Field(default=(), description="RADIUS servers")
     role: Literal["super-user", "operator", "read-only"] = Field(
-        default="read-only", description="what users may do whom servers know and this file does not"
+        default="read-only", description="rights of users whom the servers know but this file does not"
     )
 
 
 class Login(Model):
     """The limits on logins."""
 
-    attempts: int = Field(default=3, ge=2, le=10, description="wrong passwords until the session ends")
-    lockout: int = Field(default=5, ge=1, le=60, description="minutes that the account is locked then")
-    idle: int = Field(default=15, ge=1, le=60, description="minutes without a key until a session ends")
+    attempts: int = Field(default=3, ge=2, le=10, description="number of wrong passwords after which the session ends")
+    lockout: int = Field(default=5, ge=1, le=60, description="minutes for which the account is locked then")
+    idle: int = Field(default=15, ge=1, le=60, description="minutes without input after which a session ends")
 
 
 class EdgePorts(Model):
     """Protection of a switch and of other servers against harmful traffic from layer-2 server ports."""
 
-    bpdu_guard: bool = Field(default=True, description="a port that hears a bridge (BPDU) is shut: a cable is wrong")
+    bpdu_guard: bool = Field(
+        default=True,
+        description="shut a server port that receives spanning-tree packets (BPDU): they mean that a switch is connected "
+        "there",
+    )
     storm_control: int | None = Field(
         default=1,
         ge=1,
         le=100,
-        description="percent of a port's speed that broadcast, multicast and unknown unicast may take; empty: no limit",
+        description="largest share of a port's speed for broadcast, multicast and unknown unicast together, percent; "
+        "empty: no limit",
     )
 
 
@@ -76,8 +86,8 @@ class ControlPlane(Model):
 
     management_prefixes: tuple[Prefix, ...] = Field(
         default=(),
-        description="prefixes that SSH, NETCONF, gNMI and SNMP are reached from, and that replies of NTP, DNS, TACACS+ and "
-        "RADIUS servers come from; empty: `management.pool`",
+        description="prefixes from which SSH, NETCONF, gNMI and SNMP may be used, and which the NTP, DNS, TACACS+ and "
+        "RADIUS servers are in; empty: `management.pool`",
     )
 
 
@@ -86,11 +96,13 @@ class Security(Model):
 
     control_plane: ControlPlane | None = Field(
         default=ControlPlane(),
-        description="filter what may reach a switch itself (docs/switch-security.md); empty: no filter",
+        description="filter the packets to the switch itself (docs/switch-security.md); empty: no filter",
     )
-    login: Login | None = Field(default=Login(), description="limits of logins; empty: those of the system")
-    aaa: Aaa | None = Field(default=None, description="servers that know logins; empty: `users` alone")
-    edge_ports: EdgePorts | None = Field(default=EdgePorts(), description="layer-2 server ports; empty: no protection")
+    login: Login | None = Field(default=Login(), description="limits for logins; empty: the system's defaults")
+    aaa: Aaa | None = Field(default=None, description="servers that check logins; empty: only `users` can log in")
+    edge_ports: EdgePorts | None = Field(
+        default=EdgePorts(), description="protection of layer-2 server ports; empty: none"
+    )
 
 
 def _host(value: str) -> str:
@@ -107,9 +119,7 @@ Host = Annotated[str, AfterValidator(_host)]
 class User(Model):
     """A user account on every switch."""
 
-    role: Literal["super-user", "operator", "read-only"] = Field(
-        default="super-user", description="what the user may do"
-    )
+    role: Literal["super-user", "operator", "read-only"] = Field(default="super-user", description="rights of the user")
     password: str | None = Field(default=None, description="secret:NAME of a crypt(3) hash")
     ssh_keys: tuple[Line, ...] = Field(default=(), description="public keys, as in authorized_keys")
 
@@ -122,7 +132,7 @@ class Syslog(Model):
     host: Host = Field(description="address or name")
     port: int = Field(default=514, ge=1, le=65535, description="UDP port")
     severity: Literal["emergency", "alert", "critical", "error", "warning", "notice", "info", "any"] = Field(
-        default="notice", description="lowest severity that is sent"
+        default="notice", description="lowest severity of the messages that are sent"
     )
 
 
@@ -145,7 +155,8 @@ class Snmp(Model):
     clients: tuple[Prefix, ...] = Field(
         default=(),
         exclude_if=lambda value: not value,
-        description="prefixes that may ask with the community; required with `security`, for a community is no secret",
+        description="prefixes that may use the community; required with `security`, because a community is sent "
+        "unencrypted",
     )
     trap_targets: tuple[ManagementAddress, ...] = Field(default=(), description="addresses that receive traps")
 
@@ -158,17 +169,18 @@ class Services(Model):
     netconf: bool = Field(default=True, description="NETCONF over SSH (RFC 6242)")
     netconf_rfc_compliant: bool = Field(
         default=False,
-        description="answers of NETCONF hold strictly to RFC 4741 and 6241 (Junos rfc-compliant); most tools expect "
-        "Junos without it",
+        description="answers of NETCONF follow RFC 4741 and 6241 strictly (Junos rfc-compliant); most tools for Junos "
+        "expect the other form",
     )
     eapi: bool = Field(
         default=True,
         exclude_if=lambda value: value,
-        description="Arista's eAPI over HTTPS in the management VRF, by which railweave reaches EOS; other systems have none",
+        description="Arista's eAPI over HTTPS in the management VRF; railweave uses it to reach EOS. Other systems ignore "
+        "it",
     )
     grpc_certificate: str | None = Field(
         default=None,
-        description="secret:NAME of a PEM certificate with its key; turns gNMI/gRPC telemetry on; empty: off",
+        description="secret:NAME of a PEM certificate with its key; it turns gNMI/gRPC telemetry on; empty: off",
     )
     grpc_port: int = Field(default=32767, ge=1024, le=65535, description="gRPC port")
 
@@ -178,7 +190,9 @@ class Services(Model):
 class Management(Model):
     """The management plane of every switch in the fabric file."""
 
-    pool: Prefix = Field(default="172.20.0.0/16", description="management addresses; the lock keeps each device's")
+    pool: Prefix = Field(
+        default="172.20.0.0/16", description="pool of management addresses; the lock keeps the address of each device"
+    )
     gateway: ManagementAddress | None = Field(
         default=None, description="default gateway; empty: the first address of the pool"
     )
@@ -189,22 +203,23 @@ class Management(Model):
     root_password: str | None = Field(default=None, description="secret:NAME of root's crypt(3) hash")
     users: dict[Name, User] = Field(default_factory=dict[Name, User], description="logins by name")
     syslog: tuple[Syslog, ...] = Field(default=(), description="remote syslog servers")
-    snmp: Snmp | None = Field(default=None, description="SNMP agent; empty: none")
+    snmp: Snmp | None = Field(default=None, description="settings of the SNMP agent; empty: no agent")
     services: Services = Field(default=Services(), description="management services")
-    lldp: bool = Field(default=True, description="LLDP on every cabled port, so that cabling can be checked")
+    lldp: bool = Field(default=True, description="LLDP on every cabled port, so that railweave can check the cabling")
     lldp_interval: int | None = Field(
         default=None,
         ge=5,
         le=254,
         exclude_if=lambda value: value is None,
-        description="seconds between the messages of LLDP; empty: as the switch has it, 30 as a rule",
+        description="seconds between LLDP messages; empty: the switch's default, usually 30",
     )
     lldp_hold: int | None = Field(
         default=None,
         ge=2,
         le=10,
         exclude_if=lambda value: value is None,
-        description="intervals for which neighbors keep what a message says (IEEE 802.1AB, msgTxHold); empty: as the switch has it, 4 as a rule",
+        description="number of such intervals for which neighbors keep a message (IEEE 802.1AB, msgTxHold); empty: the "
+        "switch's default, usually 4",
     )
     banner: str = Field(default="", description="login banner")
 
@@ -212,13 +227,13 @@ class Management(Model):
     @classmethod
     def _not_ended(cls, value: str) -> str:
         if any(line.strip() == "EOF" for line in value.splitlines()):
-            raise WrongValueError("a line of the banner is EOF", "that ends the banner on EOS: leave the line out")
+            raise WrongValueError("a line of the banner is `EOF`", "remove the line: it ends the banner on EOS")
         return value
 
     security: Security | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="protection of the switches themselves; empty: none. New files of `init` have it",
+        description="protection of the switches themselves; empty: none. `init` writes this section into new files",
     )
 
     @model_validator(mode="after")
@@ -226,7 +241,7 @@ class Management(Model):
         timers = [name for name in ("lldp_interval", "lldp_hold") if getattr(self, name) is not None]
         if timers and not self.lldp:
             raise WrongValueError(
-                f"`{timers[0]}` is given, and `lldp` is off", f"leave `{timers[0]}` out, or turn `lldp` on"
+                f"`{timers[0]}` is given, but `lldp` is off", f"leave `{timers[0]}` out, or turn `lldp` on"
             )
         return self
 
@@ -234,8 +249,8 @@ class Management(Model):
     def _community_of_clients(self) -> Management:
         if self.security and self.snmp and self.snmp.community and not self.snmp.clients:
             raise WrongValueError(
-                "anybody who hears the SNMP community may use it: it travels in the clear",
-                "name who may ask in `snmp: {clients: [PREFIX]}`, or use v3 `users` in its place",
+                "anyone who reads the traffic learns the SNMP community and may use it, because it is sent unencrypted",
+                "limit the clients with `snmp: {clients: [PREFIX]}`, or use v3 `users` instead",
             )
         return self
 
@@ -249,6 +264,6 @@ class Management(Model):
             if ipaddress.ip_address(value) not in pool:
                 raise WrongValueError(
                     f"{value} is not in the pool {pool}",
-                    f"use an address of the pool, or leave it empty for {pool.network_address + 1}",
+                    f"use an address of the pool, or leave it out to use {pool.network_address + 1}",
                 )
         return value

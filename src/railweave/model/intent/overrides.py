@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 class Rack(Model):
     """A rack: its position in the room, and its devices."""
 
-    x: Metres = Field(default=0, description="place along the row")
-    y: Metres = Field(default=0, description="place across the rows")
-    units: int = Field(default=48, ge=1, le=80, description="height in rack units")
+    x: Metres = Field(default=0, description="position along the row")
+    y: Metres = Field(default=0, description="position across the rows")
+    units: int = Field(default=48, ge=1, le=80, description="height of a rack in rack units")
     devices: dict[str, int] = Field(
         default_factory=dict[str, int],
-        description="lowest unit of each device, by its name; of a host list such as gpu-[1-4] that of the first, the others stand "
-        "above it one after the other",
+        description="lowest rack unit of each device, by the device's name. A host list such as gpu-[1-4] gives the unit "
+        "of the first device; the others are directly above it, one after another",
     )
 
 
 class Racks(Model):
     """The racks of a room. Cable lengths assume that cables between racks run above the racks, along the rows and across them."""
 
-    slack: Metres = Field(default=2, description="added to every cable, for both its ends together")
-    step: Metres = Field(default=1, gt=0, description="lengths are rounded up to whole multiples of it")
+    slack: Metres = Field(default=2, description="length that is added to every cable, for both its ends together")
+    step: Metres = Field(default=1, gt=0, description="lengths are rounded up to a multiple of this")
     racks: dict[Name, Rack] = Field(default_factory=dict[str, Rack], description="racks by name")
 
 
@@ -42,9 +42,9 @@ def _link_address(value: str) -> str:
     try:
         interface = ipaddress.ip_interface(value)
     except ValueError:
-        raise WrongValueError(f"{value!r} is not an address with its length", "write it as 10.0.0.0/31") from None
+        raise WrongValueError(f"{value!r} is not an address with a prefix length", "write it as 10.0.0.0/31") from None
     if "/" not in value or interface.network.num_addresses < 2:
-        raise WrongValueError(f"{value!r} has no length of a link", "write it as 10.0.0.0/31")
+        raise WrongValueError(f"{value!r} does not have the prefix length of a link", "write it as 10.0.0.0/31")
     return str(interface)
 
 
@@ -61,16 +61,16 @@ class PortOverride(Model):
     """The fixed quality-of-service settings of one port."""
 
     pfc: bool | None = Field(
-        default=None, description="whether priority flow control pauses on it; empty: as `qos.pfc.ports` says"
+        default=None, description="enable priority flow control on the port; empty: as `qos.pfc.ports` says"
     )
     qos: bool = Field(
-        default=True, description="no: nothing of `qos` is bound to it, and it has what the system gives any port"
+        default=True, description="no: `qos` is not applied to the port, which keeps the system's defaults"
     )
 
     @model_validator(mode="after")
     def _something(self) -> PortOverride:
         if not self.qos and self.pfc:
-            raise WrongValueError("pfc on a port without qos", "leave one out", ["pfc"], ["qos"])
+            raise WrongValueError("pfc is on for a port without qos", "leave one out", ["pfc"], ["qos"])
         return self
 
 
@@ -80,26 +80,29 @@ class DeviceOverride(Model):
     asn: int | None = Field(default=None, ge=1, le=4_294_967_294, description="AS number")
     router_id: RouterId | None = Field(default=None, description="router id")
     management_address: ManagementAddress | None = Field(
-        default=None, description="management address, without a length"
+        default=None, description="management address, without a prefix length"
     )
-    device: str | None = Field(default=None, description="switch model; empty: its role's")
-    nos: str | None = Field(default=None, description="network operating system; empty: its role's")
-    release: Release | None = Field(default=None, description="release of its network operating system")
+    device: str | None = Field(default=None, description="switch model; empty: the model of the role")
+    nos: str | None = Field(default=None, description="network operating system; empty: that of the role")
+    release: Release | None = Field(default=None, description="release of the network operating system")
     uplink_ports: PortRange | None = Field(
-        default=None, description="as in its role; empty: the role's, or with a `device` of its own the default"
+        default=None,
+        description="settings as in the role; empty: those of the role, or the defaults if `device` is given",
     )
     server_ports: PortRange | None = Field(default=None, description="likewise")
     leaf_ports: PortRange | None = Field(default=None, description="likewise")
-    buffers: Buffers | None = Field(default=None, description="shared-buffer partition; empty: its role's")
+    buffers: Buffers | None = Field(
+        default=None, description="partition of the shared packet buffer; empty: that of the role"
+    )
     ports: dict[str, PortOverride] = Field(
         default_factory=dict[str, PortOverride],
         exclude_if=lambda value: not value,
-        description="exceptions of quality of service by port, for example {et-0/0/30: {pfc: false}}",
+        description="exceptions from quality of service, by port, for example {et-0/0/30: {pfc: false}}",
     )
     extra: dict[str, str] = Field(
         default_factory=dict[str, str],
         exclude_if=lambda value: not value,
-        description="statements of your own for this switch, by operating system, in place of its role's `extra`",
+        description="your own statements for this switch, by operating system, instead of the `extra` of the role",
     )
 
     def own_equipment(self) -> frozenset[str]:
@@ -130,25 +133,26 @@ class NicOverride(Model):
 
     addresses: dict[str, Address] = Field(
         default_factory=dict[str, Address],
-        description="address by path-color name (or `default`), configured statically",
+        description="static addresses of the NIC, by the name of the path color (or `default`)",
     )
 
 
 class CableOverride(Model):
     """The fixed settings of one cable."""
 
-    between: tuple[str, str] = Field(description="its ends: [SERVER:NIC, LEAF] or [LEAF, SPINE]")
-    link: int = Field(default=1, ge=1, description="which of several parallel leaf-spine links")
+    between: tuple[str, str] = Field(description="ends of the cable: [SERVER:NIC, LEAF] or [LEAF, SPINE]")
+    link: int = Field(default=1, ge=1, description="number of the cable among parallel leaf-spine links")
     ports: dict[str, str] = Field(
-        default_factory=dict[str, str], description="port by device, for example {spine1: et-0/0/9:1}"
+        default_factory=dict[str, str], description="port of each end, by device, for example {spine1: et-0/0/9:1}"
     )
     addresses: dict[str, LinkAddress] = Field(
         default_factory=dict[str, str],
         exclude_if=lambda value: not value,
-        description="for numbered peering: address with its length by device, for both ends, for example {leaf1: 10.0.0.0/31, spine1: 10.0.0.1/31}",
+        description="for numbered peering: addresses of both ends with prefix length, by device, for example "
+        "{leaf1: 10.0.0.0/31, spine1: 10.0.0.1/31}",
     )
     length: Metres | None = Field(default=None, description="length of this cable")
-    optic: str | None = Field(default=None, description="catalog name at both ends")
+    optic: str | None = Field(default=None, description="catalog name of the optic at both ends")
 
     @model_validator(mode="after")
     def _own_ports(self) -> CableOverride:
@@ -166,12 +170,12 @@ class CableOverride(Model):
         given = {device: ipaddress.ip_interface(address) for device, address in self.addresses.items()}
         if given and (set(given) != set(self.between) or len({interface.network for interface in given.values()}) > 1):
             raise WrongValueError(
-                "the ends of a cable have addresses of one subnet, or neither has one of its own",
+                "both ends of a cable must have addresses of the same subnet, or neither end may have an address here",
                 f"give {' and '.join(self.between)} one each",
                 ["addresses"],
             )
         if len({interface.ip for interface in given.values()}) < len(given):
-            raise WrongValueError("both ends have the same address", "give each its own", ["addresses"])
+            raise WrongValueError("both ends have the same address", "give each end a different address", ["addresses"])
         return self
 
 
@@ -179,7 +183,7 @@ class Overrides(Model):
     """The overrides by their subject: switches, NICs and cables."""
 
     devices: dict[str, DeviceOverride] = Field(
-        default_factory=dict[str, DeviceOverride], description="by switch name, or a host list of names"
+        default_factory=dict[str, DeviceOverride], description="exceptions by switch name, or by a host list of names"
     )
     nics: dict[str, NicOverride] = Field(default_factory=dict[str, NicOverride], description="by SERVER:NIC")
     cables: tuple[CableOverride, ...] = Field(default=(), description="single cables")
@@ -212,7 +216,7 @@ class Overrides(Model):
             if len(names) > 1 and given:
                 raise WrongValueError(
                     f"{given} of {len(names)} switches",
-                    "give each its own, under its own name",
+                    "write one entry for each NIC, under the NIC's own name",
                     ["devices", key, given],
                 )
         return self

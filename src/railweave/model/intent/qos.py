@@ -74,38 +74,38 @@ class Ecn(Model):
 class TrafficClass(Model):
     """One forwarding class: its packets, queue, scheduling and marking."""
 
-    queue: int = Field(ge=0, le=11, description="egress queue number on the switch (local; need not match the NIC's)")
-    dscp: tuple[Dscp, ...] = Field(default=(), description="DSCP values classified into this class, 0 to 63")
-    lossless: bool = Field(default=False, description="never drop: PFC is enabled for this class")
+    queue: int = Field(ge=0, le=11, description="number of the egress queue on the switch (the NIC's may differ)")
+    dscp: tuple[Dscp, ...] = Field(default=(), description="DSCP values of the class, 0 to 63")
+    lossless: bool = Field(default=False, description="never drop packets of this class: PFC is enabled for it")
     pfc_priority: int | None = Field(
         default=None,
         ge=0,
         le=7,
-        description="PFC priority on the wire, 1 to 7; required when lossless. 0 is that of traffic without a class of its own",
+        description="PFC priority on the wire, 1 to 7; required when lossless. Priority 0 is for traffic without a class",
     )
     priority: Literal["low", "strict-high"] = Field(
-        default="low", description="scheduling: weighted round robin or strict"
+        default="low", description="scheduling of the queue: weighted round robin or strict priority"
     )
     bandwidth: Percent | None = Field(
         default=None,
         ge=1,
         le=99,
-        description="share of the port that the class is guaranteed, percent, on both ends of a server's link: the switch's "
-        "scheduler and the NIC's (ETS) have it; of a strict class, the most that it gets",
+        description="guaranteed share of the port, percent. The switch's scheduler and the NIC's (ETS) both use it. For a "
+        "strict class it is the upper limit",
     )
     transmit_percent: Percent | None = Field(
         default=None,
         ge=1,
         le=100,
         validate_default=True,
-        description="scheduler weight or strict-priority cap of the switch, percent of port rate; empty: as `bandwidth`. Where it is given "
-        "without `bandwidth`, NICs take it as their share, too",
+        description="weight or strict-priority limit in the switch's scheduler, percent of the port rate; empty: as "
+        "`bandwidth`. Without `bandwidth`, NICs use this value as their share, too",
     )
     buffer_percent: Percent | None = Field(
         default=None,
         ge=0,
         le=100,
-        description="dedicated buffer of the queue, percent of the port's; empty: the system's default",
+        description="dedicated buffer of the queue, percent of the port's dedicated buffer; empty: the system's default",
     )
     dynamic_threshold: int | None = Field(
         default=None,
@@ -113,7 +113,7 @@ class TrafficClass(Model):
         le=10,
         description="egress shared-buffer threshold index; alpha = 2^(index-7); empty: the system's default, 7",
     )
-    ecn: Ecn | None = Field(default=None, description="ECN marking; empty: none")
+    ecn: Ecn | None = Field(default=None, description="settings of ECN marking; empty: none")
 
     @field_validator("transmit_percent", mode="after")
     @classmethod
@@ -134,11 +134,14 @@ class TrafficClass(Model):
         if self.lossless and self.pfc_priority is None:
             raise WrongValueError("a lossless class needs a pfc_priority", "RoCEv2 fabrics use 3")
         if self.pfc_priority is not None and not self.lossless:
-            raise WrongValueError("pfc_priority on a class that is not lossless", "set `lossless: true` or remove it")
+            raise WrongValueError(
+                "pfc_priority is set on a class that is not lossless", "set `lossless: true` or remove it"
+            )
         if self.pfc_priority == 0:
             raise WrongValueError(
-                "pfc_priority 0 would pause all other traffic too: NICs and switches put into priority 0 what has no class",
-                "use 1 to 7; RoCEv2 fabrics use 3",
+                "pfc_priority 0 would also pause all other traffic, because NICs and switches use priority 0 "
+                "for packets without a class",
+                "use 1 to 7; most RoCEv2 fabrics use 3",
                 ["pfc_priority"],
             )
         return self
@@ -147,13 +150,20 @@ class TrafficClass(Model):
 class Watchdog(Model):
     """The PFC watchdog, which acts on a queue that has been paused for too long (Junos defaults, facts/physics.md)."""
 
-    poll_interval: Milliseconds = Field(default=100, ge=1, le=1000, description="time between looks at a paused queue")
-    detection: int = Field(default=2, ge=1, le=10, description="polls in a row that find it stuck before acting")
+    poll_interval: Milliseconds = Field(
+        default=100, ge=1, le=1000, description="time between two checks of a paused queue"
+    )
+    detection: int = Field(
+        default=2,
+        ge=1,
+        le=10,
+        description="number of consecutive checks that find the queue stuck before the watchdog acts",
+    )
     recovery: Milliseconds = Field(
-        default=200, ge=100, le=1500, description="how long the action lasts before PFC is honoured again"
+        default=200, ge=100, le=1500, description="time for which the watchdog acts before PFC works again"
     )
     action: Literal["drop", "forward"] = Field(
-        default="drop", description="what happens to packets of the stuck queue meanwhile"
+        default="drop", description="what happens to the packets of the stuck queue during that time"
     )
 
 
@@ -164,19 +174,20 @@ class Pfc(Model):
         default=None,
         ge=0,
         le=25_400_000,
-        description="how far below XOFF the pause is lifted, bytes; empty: the system's default",
+        description="bytes below XOFF at which the pause ends; empty: the system's default",
     )
     mru: Bytes | None = Field(
         default=None,
         ge=1500,
         le=9416,
-        description="largest packet a peer may have in flight, bytes; empty: the port MTU",
+        description="size of the largest packet that the other end of the link sends, bytes; empty: the port MTU",
     )
     watchdog: Watchdog | None = Field(default=Watchdog(), description="PFC watchdog; null turns it off")
     ports: Literal["all", "server", "fabric"] = Field(
         default="all",
         exclude_if=lambda value: value == "all",
-        description="which ports pause: all, those to servers only, or those between switches only; the others drop what does not fit",
+        description="ports that send pause frames: all, only ports to servers, or only ports between switches. The other "
+        "ports drop packets that do not fit",
     )
 
     def pauses(self, kind: Literal["server", "fabric"]) -> bool:
@@ -222,8 +233,8 @@ class Qos(Model):
     )
     classes: dict[Name, TrafficClass] = Field(
         default_factory=_default_classes,
-        description="forwarding classes by name; keys given here change or add to the default classes "
-        "best-effort, cnp, no-loss and network-control; null removes one",
+        description="forwarding classes by name. They change or add to the default classes best-effort, cnp, no-loss and "
+        "network-control; null removes a class",
     )
     buffers: Buffers = Field(default=Buffers(), description="shared-buffer partition")
     pfc: Pfc = Field(default=Pfc(), description="priority flow control")
@@ -273,8 +284,9 @@ class Qos(Model):
             first = seen.setdefault(name.casefold(), name)
             if first != name:
                 raise WrongValueError(
-                    f"classes {first!r} and {name!r} differ in capitals alone, and Junos calls both {name.upper()}: rename one",
-                    "give both lines one name, if they are one class",
+                    f"classes {first!r} and {name!r} differ only in capital letters, and Junos uses the name "
+                    f"{name.upper()} for both: rename one",
+                    "use the same spelling in both places, if they are the same class",
                     ["classes", name],
                     earlier=["classes", first],
                 )
@@ -290,7 +302,7 @@ class Qos(Model):
                     continue
                 if value in seen:
                     raise WrongValueError(
-                        f"classes {seen[value]!r} and {name!r} both use {wording} {value}",
+                        f"classes {seen[value]!r} and {name!r} use the same {wording} {value}",
                         "give each its own",
                         ["classes", name],
                         ["classes", seen[value]],
@@ -302,7 +314,7 @@ class Qos(Model):
                 if dscp in owners:
                     raise WrongValueError(
                         f"DSCP {dscp} is in classes {owners[dscp]!r} and {name!r}",
-                        "it can be in one",
+                        "put each DSCP value in one class only",
                         ["classes", name],
                         ["classes", owners[dscp]],
                     )
@@ -323,7 +335,8 @@ class Qos(Model):
             }
             raise WrongValueError(
                 f"classes {', '.join(most)} and {last} have {' and '.join(sorted(keys)) or 'shares'} of {sum(shares.values())} % together",
-                "make them at most 100: give classes that have their default a smaller `bandwidth`, too",
+                "reduce them to at most 100 % together; classes that you did not change have a default "
+                "`bandwidth`, which counts, too",
                 *(["classes", name] for name in reversed(shares)),
             )
         return self

@@ -59,79 +59,92 @@ class Kind:
         return {"sim": self.sim, "lab": self.lab, "campaign": self.campaign}[runner]
 
 
-NO_DAEMONS = "`sim` runs no daemons, only the routes that they settle on: `railweave lab fault` has them"
-NO_KNOB = "no switch has a command for it that takes itself back: `railweave lab fault` has it"
-NO_STORM = "a storm on a running network would not stay where it was made: `railweave sim` has it"
-ONE_BY_ONE = "a campaign breaks what can be taken back link by link: name the switches by `device-down`"
-NO_PFC = "the lab's links and hosts have no PFC and no line rate: `railweave sim` has them"
+NO_DAEMONS = "`sim` runs no daemons and only computes the routes after convergence: use `railweave lab fault`"
+NO_KNOB = "no switch has a command for it that reverts by itself: use `railweave lab fault`"
+NO_STORM = "a storm would spread in a running network: use `railweave sim`"
+ONE_BY_ONE = "a campaign breaks only what it can restore link by link: name the plane's switches with `device-down`"
+NO_PFC = "links and hosts of the lab have no PFC and no line rate: use `railweave sim`"
 
 KINDS: dict[FaultKind, Kind] = {
-    "link-down": Kind("the link breaks for both ends", ("link",)),
+    "link-down": Kind("the link fails, seen from both ends", ("link",)),
     "link-flap": Kind(
-        "the link breaks `count` times, every `period`, for half of it",
+        "the link fails `count` times: once per `period`, for half of the period",
         ("link", "period", "count"),
         lasts=False,
         campaign=NO_KNOB,
     ),
-    "link-slow": Kind("the link runs at `rate`, both ways", ("link", "rate"), campaign=NO_KNOB),
-    "link-lossy": Kind("packets are lost on the link with this chance, both ways", ("link", "loss"), campaign=NO_KNOB),
-    "nic-down": Kind("the NIC's link breaks", ("nic",)),
-    "device-down": Kind("all links of a switch or server break", ("device",)),
+    "link-slow": Kind("the link runs only at `rate`, in both directions", ("link", "rate"), campaign=NO_KNOB),
+    "link-lossy": Kind(
+        "each packet on the link is lost with probability `loss`, in both directions",
+        ("link", "loss"),
+        campaign=NO_KNOB,
+    ),
+    "nic-down": Kind("the NIC's link fails", ("nic",)),
+    "device-down": Kind("all links of a switch or server fail", ("device",)),
     "plane-down": Kind(
-        "all links of every switch of a plane break: each NIC's port in a network of several planes, or the NICs of a rail",
+        "all links of every switch of a plane fail. In a network of several planes the plane is one port of "
+        "each NIC, else the NICs of one rail",
         ("plane",),
         campaign=ONE_BY_ONE,
     ),
     "device-reboot": Kind(
-        "a switch loses its links and all that its daemons knew; at the end it boots: they start, read their "
-        "configuration, and learn it again",
+        "a switch loses its links and the state of its daemons. At the end it boots: the daemons start, read "
+        "their configuration and learn the routes again",
         ("device",),
     ),
     "blackhole": Kind(
-        "the switch forwards nothing, and says nothing: its links and sessions stay up", ("device",), campaign=NO_KNOB
+        "the switch drops all packets that it should forward, without any sign: its links and sessions stay up",
+        ("device",),
+        campaign=NO_KNOB,
     ),
-    "bgp-session-down": Kind("the BGP sessions between two switches end; links stay up", ("device", "neighbor")),
-    "bgp-down": Kind(
-        "all BGP sessions of a switch end, as where BGP is deactivated on it; its links stay up", ("device",)
-    ),
-    "daemon-kill": Kind("the daemon is killed; it is started again at the end", ("device", "daemon"), sim=NO_DAEMONS),
+    "bgp-session-down": Kind("the BGP sessions between two switches end; their links stay up", ("device", "neighbor")),
+    "bgp-down": Kind("all BGP sessions of a switch end, as if BGP were deactivated; its links stay up", ("device",)),
+    "daemon-kill": Kind("a daemon is killed, and started again at the end", ("device", "daemon"), sim=NO_DAEMONS),
     "ra-stopped": Kind(
-        "the leaf's router advertisements on this port stop",
+        "the leaf sends no more router advertisements on this port",
         ("device", "port"),
-        sim="`sim` takes addresses and gateways as given: `railweave lab fault` has router advertisements",
+        sim="`sim` uses the designed addresses and gateways and has no router advertisements: use `railweave lab "
+        "fault`",
         campaign=NO_KNOB,
     ),
     "slow-receiver": Kind(
-        "the NIC takes data at `rate` only, and pauses its leaf", ("nic", "rate"), lab=NO_PFC, campaign=NO_STORM
+        "the NIC receives data only at `rate`, and sends pause frames to its leaf",
+        ("nic", "rate"),
+        lab=NO_PFC,
+        campaign=NO_STORM,
     ),
-    "pfc-storm": Kind("the NIC pauses its leaf's data class without end", ("nic",), lab=NO_PFC, campaign=NO_STORM),
+    "pfc-storm": Kind("the NIC pauses its leaf's data class permanently", ("nic",), lab=NO_PFC, campaign=NO_STORM),
 }
 
 
 class Fault(Model):
     """A fault: a part of the network that fails at a given time and may recover later."""
 
-    at: Picoseconds = Field(ge=0, description="when it begins, from the start of the scenario")
-    until: Picoseconds | None = Field(default=None, description="when it ends; empty, and no `for`: never")
+    at: Picoseconds = Field(ge=0, description="time at which the fault begins, from the start of the scenario")
+    until: Picoseconds | None = Field(
+        default=None, description="time at which the fault ends; without `until` and `for`, it never ends"
+    )
     lasts: Picoseconds | None = Field(
-        default=None, alias="for", gt=0, description="how long it lasts, instead of `until`"
+        default=None, alias="for", gt=0, description="how long the fault lasts, instead of `until`"
     )
-    kind: FaultKind = Field(description="what breaks, see the table of kinds")
+    kind: FaultKind = Field(description="kind of the fault; see the table of kinds")
     link: str | None = Field(
-        default=None, description="A:port--B:port as in cabling.csv, or A--B: all links between the two"
+        default=None,
+        description="a link: A:port--B:port as in cabling.csv, or A--B for all links between the two devices",
     )
-    device: str | None = Field(default=None, description="a switch; for device-down also a server")
+    device: str | None = Field(default=None, description="a switch; for device-down, a switch or a server")
     plane: str | None = Field(
         default=None,
-        description="a plane, as `cabling.csv` and names of spines have it: plane2; FABRIC/plane2 where several have one",
+        description="a plane, named as in `cabling.csv` and in names of spines: plane2, or FABRIC/plane2 if several "
+        "fabrics have one",
     )
     neighbor: str | None = Field(default=None, description="the switch at the other end of the sessions")
     daemon: str | None = Field(default=None, description="a daemon of the device: bgpd, zebra, bfdd, …")
     port: str | None = Field(default=None, description="a port of the device")
     nic: str | None = Field(default=None, description="a server's NIC: SERVER:NIC")
-    rate: Mbps | None = Field(default=None, gt=0, description="what is left of the rate")
-    loss: Share | None = Field(default=None, gt=0, le=1, description="chance that a packet is lost")
-    period: Picoseconds | None = Field(default=None, gt=1, description="from one break to the next")
+    rate: Mbps | None = Field(default=None, gt=0, description="rate that the link or NIC still has")
+    loss: Share | None = Field(default=None, gt=0, le=1, description="probability that a packet is lost")
+    period: Picoseconds | None = Field(default=None, gt=1, description="time from one failure of the link to the next")
     count: int | None = Field(default=None, ge=1, le=10_000, description="how many breaks")
 
     @model_validator(mode="after")
@@ -150,7 +163,7 @@ class Fault(Model):
         if not kind.lasts and self.end_ps is not None:
             raise WrongValueError(f"{self.kind} ends by itself", "leave it out", ["until"], ["for"])
         if self.until is not None and self.until <= self.at:
-            raise WrongValueError("it ends before it begins", "give a later end", ["until"])
+            raise WrongValueError("the fault ends before it begins", "give a later end", ["until"])
         return self
 
     @property
@@ -180,29 +193,34 @@ class Step(Model):
     collective: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-recv"] = Field(
         description="which collective"
     )
-    size: MessageBytes = Field(ge=1, le=1 << 50, description="bytes as nccl-tests counts them: 1G is 2^30")
+    size: MessageBytes = Field(ge=1, le=1 << 50, description="size in bytes, counted as in nccl-tests: 1G is 2^30")
     qps: int | None = Field(
         default=None, ge=1, le=128, description="queue pairs per connection; empty: one per path color"
     )
     nccl: dict[str, Setting] = Field(
         default_factory=dict[str, Setting], description="NCCL's parameters for this collective"
     )
-    compute: Picoseconds = Field(default=0, ge=0, description="how long GPUs compute before it begins")
-    repeat: int = Field(default=1, ge=1, le=100_000, description="how often computing and collective take place")
+    compute: Picoseconds = Field(
+        default=0, ge=0, description="time for which GPUs compute before the collective begins"
+    )
+    repeat: int = Field(
+        default=1, ge=1, le=100_000, description="number of times that computation and collective are repeated"
+    )
 
 
 class Background(Model):
     """Background traffic on the same network, which continues as long as the job runs."""
 
-    share: Share = Field(gt=0, le=1, description="what each port sends, as a share of its line rate")
+    share: Share = Field(gt=0, le=1, description="rate of each port, as a share of its line rate")
     ports: tuple[str, ...] = Field(
-        default=(), description="NICs that send and receive, SERVER:NIC; `*` stands for anything; empty: all"
+        default=(), description="NICs that send and receive, as SERVER:NIC; `*` matches any text; empty: all"
     )
-    qps: int = Field(default=1, ge=1, le=1024, description="queue pairs of each port")
-    packet: Bytes = Field(default=4096, ge=256, le=9000, description="payload of its packets")
+    qps: int = Field(default=1, ge=1, le=1024, description="number of queue pairs of each port")
+    packet: Bytes = Field(default=4096, ge=256, le=9000, description="payload of each packet")
     to: Literal["half-way", "intra-stripe", "inter-stripe"] | tuple[str, ...] = Field(
         default="half-way",
-        description="whom each port sends to: the one of its rail half way round those ports, one in its stripe, one in the next stripe, or these NICs in turn",
+        description="destination of each port: the port half way round the ports of its rail, one in its own stripe, one "
+        "in the next stripe, or these NICs in turn",
     )
 
     @field_validator("ports", mode="before")
@@ -219,38 +237,48 @@ class Background(Model):
 class RunOverrides(Model):
     """The values that a run uses in place of those in the fabric file and the defaults."""
 
-    lb: str | None = Field(default=None, description="how switches share: MODE[:knob=value,…], as `--lb` takes it")
+    lb: str | None = Field(
+        default=None, description="load balancing of the switches: MODE[:knob=value,…], as in `--lb`"
+    )
     settings: dict[str, Setting] = Field(
-        default_factory=dict[str, Setting], alias="set", description="parameters of the engine, as `--set` takes them"
+        default_factory=dict[str, Setting], alias="set", description="parameters of the simulator, as in `--set`"
     )
     nccl: dict[str, Setting] = Field(
-        default_factory=dict[str, Setting], description="NCCL's parameters for every collective"
+        default_factory=dict[str, Setting], description="NCCL's parameters for all collectives"
     )
 
 
 class Scenario(Model):
     """The traffic and faults on a network: a job, background traffic and faults. Times count from the start of the scenario."""
 
-    name: Line = Field(default="", description="what it is called in results")
+    name: Line = Field(default="", description="name of the scenario in results")
     description: Line = Field(default="", description="free text")
-    traffic: tuple[Step, ...] = Field(default=(), description="the job: collectives, one after another")
+    traffic: tuple[Step, ...] = Field(default=(), description="collectives of the job, which run one after another")
     hosts: Line | None = Field(
         default=None,
-        description="`sim`: servers of the job in the order of their ranks: names and lists with commas between, how many of the "
-        "first, or `stripes-alternate`; empty: all, as the fabric file has them",
+        description="for `sim`: servers of the job, in the order of their ranks: names and host lists separated by "
+        "commas, a number (that many, from the first), or `stripes-alternate`; empty: all, in the order of "
+        "the fabric file",
     )
     per_host: int | None = Field(
-        default=None, ge=1, description="`sim`: processes on each server, which share its GPUs; empty: one for each GPU"
+        default=None,
+        ge=1,
+        description="for `sim`: number of processes on each server, which share its GPUs; empty: one per GPU",
     )
-    iterations: int = Field(default=1, ge=1, le=100_000, description="how often the job does all of its traffic")
+    iterations: int = Field(
+        default=1, ge=1, le=100_000, description="number of times that the job repeats all of its traffic"
+    )
     background: Background | None = Field(default=None, description="traffic of others")
-    overrides: RunOverrides = Field(default=RunOverrides(), description="instead of the fabric file and defaults")
+    overrides: RunOverrides = Field(
+        default=RunOverrides(), description="settings that override the fabric file and the defaults"
+    )
     reroute: Picoseconds | None = Field(
         default=None,
         ge=0,
-        description="`sim`: how long after a fault routes follow, empty: 10ms; the lab's daemons take theirs",
+        description="for `sim`: time from a fault until routes have changed; empty: 10ms. In the lab, the daemons need "
+        "their own time",
     )
-    faults: tuple[Fault, ...] = Field(default=(), description="what breaks, and when")
+    faults: tuple[Fault, ...] = Field(default=(), description="the faults: which parts fail, and when")
 
     @field_validator("hosts", mode="before")
     @classmethod
@@ -265,7 +293,7 @@ class Scenario(Model):
         if count > MOST_COLLECTIVES:
             raise WrongValueError(
                 f"the job has {count:,} collectives",
-                f"at most {MOST_COLLECTIVES:,} are run",
+                f"at most {MOST_COLLECTIVES:,} collectives are possible",
                 ["iterations"],
                 ["traffic"],
             )

@@ -39,7 +39,7 @@ def _pattern(text: str) -> str:
         device, colon, port = end.partition(":")
         if not device or (colon and not port):
             raise WrongValueError(
-                f"{text!r} names no device or link",
+                f"{text!r} is not a valid name of a device or link",
                 "write a name, a host list (H100-[01-04]), a name with `*`, SERVER:NIC, a plane, or a link as A--B or A:port--B:port",
             )
         count_of(device)

@@ -29,25 +29,29 @@ class TunedCollective(Model):
     collective: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-recv"] = Field(
         description="which collective"
     )
-    size: MessageBytes = Field(ge=1, le=1 << 50, description="bytes as nccl-tests counts them: 1G is 2^30")
+    size: MessageBytes = Field(ge=1, le=1 << 50, description="size in bytes, counted as in nccl-tests: 1G is 2^30")
     qps: int | None = Field(
         default=None,
         ge=1,
         le=128,
-        description="queue pairs per connection; empty: the fabric file's, which may be a knob",
+        description="number of queue pairs per connection; empty: the fabric file's, which may be a knob",
     )
     nccl: dict[str, Setting] = Field(default_factory=dict[str, Setting], description="NCCL's parameters")
-    hosts: Line | None = Field(default=None, description="its servers in the order of their ranks; empty: all")
-    tenant: Line | None = Field(default=None, description="whose servers, where there are several tenants")
-    weight: float = Field(default=1.0, gt=0, le=1000, description="what it counts in the mean, beside the others")
-    background: Background | None = Field(default=None, description="traffic of others meanwhile")
+    hosts: Line | None = Field(
+        default=None, description="servers of the collective, in the order of their ranks; empty: all"
+    )
+    tenant: Line | None = Field(default=None, description="tenant that owns the servers, if the network has several")
+    weight: float = Field(default=1.0, gt=0, le=1000, description="weight of this collective in the mean")
+    background: Background | None = Field(default=None, description="traffic of others at the same time")
 
 
 class Goal(Model):
     """The measured quantity: the bus bandwidth of collectives, or the step time of the jobs of a job file."""
 
     collectives: tuple[TunedCollective, ...] = Field(
-        default=(), max_length=64, description="collectives, each run by itself; their weighted geometric mean counts"
+        default=(),
+        max_length=64,
+        description="collectives, each measured alone; the goal is their weighted geometric mean",
     )
     job: Line | None = Field(
         default=None, description="a job file (docs/simulation-files.md), beside the study file; instead of collectives"
@@ -56,11 +60,11 @@ class Goal(Model):
         default=("speed",),
         min_length=1,
         max_length=4,
-        description="what is to become better: `speed`; `pauses` and `marks`, which are to be few; `fairness` between "
-        "jobs. Several make a frontier",
+        description="what to improve: `speed` (more), `pauses` and `marks` (fewer), or `fairness` between jobs. With "
+        "several, the result is a frontier",
     )
     tail: Literal["worst", "median", "mean"] = Field(
-        default="worst", description="what counts of the seeds of a trial: the worst, the median or the mean"
+        default="worst", description="which seed of a trial counts: the worst, the median, or the mean of all"
     )
 
     @field_validator("objectives")
@@ -78,14 +82,14 @@ class Goal(Model):
             raise WrongValueError(message, "give either `collectives:` or `job:`", ["job"], ["collectives"])
         if self.job is None and "fairness" in self.objectives:
             raise WrongValueError(
-                "fairness is between jobs that run at the same time",
+                "fairness is defined only between jobs that run at the same time",
                 "give a job file with several jobs",
                 ["objectives"],
             )
         counted = [objective for objective in self.objectives if objective in {"pauses", "marks"}]
         if self.job is not None and counted:
             raise WrongValueError(
-                f"{counted[0]} of jobs are not counted: their steps are put together from flows",
+                f"{counted[0]} cannot be an objective for jobs: their steps are combined from separate flows",
                 "give collectives",
                 ["objectives"],
             )
@@ -95,13 +99,14 @@ class Goal(Model):
 class Limits(Model):
     """The limits that a trial must meet for every seed. A trial that exceeds a limit cannot win."""
 
-    drops: int = Field(default=0, ge=0, description="packets that are dropped, at most")
-    pauses: int | None = Field(default=None, ge=0, description="PFC pauses, at most; empty: any number")
+    drops: int = Field(default=0, ge=0, description="largest allowed number of dropped packets")
+    pauses: int | None = Field(default=None, ge=0, description="largest allowed number of PFC pauses; empty: no limit")
     fairness: float | None = Field(
         default=None,
         gt=0,
         le=1,
-        description="Jain's index of what jobs keep of their speed when they run together, at least: 1 is equal; empty: any",
+        description="smallest allowed fairness (Jain's index of the speed that each job keeps when all run together; 1 is "
+        "equal); empty: no limit",
     )
 
 
@@ -112,72 +117,85 @@ class Guardrails(Model):
     """
 
     drops: int | None = Field(
-        default=0, ge=0, description="packets that lossless classes drop, at most; `null`: drops are not watched"
+        default=0, ge=0, description="largest allowed number of packets that lossless classes drop; `null`: no limit"
     )
     pauses: int | None = Field(
-        default=None, ge=0, description="PFC frames that switches send, or get from servers, at most; empty: any number"
+        default=None,
+        ge=0,
+        description="largest allowed number of PFC frames that switches send or receive from servers; empty: no limit",
     )
     errors: int | None = Field(
         default=0,
         ge=0,
-        description="frames with bit errors, FEC codewords that were not corrected, and resource errors, at most; `null`: any number",
+        description="largest allowed number of frames with bit errors, uncorrected FEC codewords and resource errors "
+        "together; `null`: no limit",
     )
-    every: float = Field(default=5.0, gt=0, le=600, description="seconds from one reading of the counters to the next")
+    every: float = Field(default=5.0, gt=0, le=600, description="seconds between two readings of the counters")
 
 
 class HardwareTrials(Model):
     """The settings for trials on hardware and for their measurement. They apply with `evaluator: bench` or `both`."""
 
-    guardrails: Guardrails = Field(default=Guardrails(), description="when a trial is rolled back at once")
+    guardrails: Guardrails = Field(default=Guardrails(), description="limits at which a trial is rolled back at once")
     best: int = Field(
         default=3,
         ge=1,
         le=100,
-        description="with `both`: how many of the best of the simulator are measured on hardware",
+        description="with `both`: number of the simulator's best trials that are measured on hardware",
     )
     settle: float = Field(
         default=60.0,
         ge=0,
         le=3600,
-        description="seconds that the network may take after a wave, as `deploy apply --settle`",
+        description="seconds in which the network must converge after a wave, as in `deploy apply --settle`",
     )
     max_unavailable: float = Field(
-        default=0.5, gt=0, le=1, description="share of the network that a wave may take out, as `deploy plan` has it"
+        default=0.5,
+        gt=0,
+        le=1,
+        description="largest share of the network that a wave may take out of service, as in `deploy plan`",
     )
     launcher: Literal["mpirun", "srun"] = Field(
-        default="mpirun", description="what starts collectives, as `bench run` has it"
+        default="mpirun", description="program that starts collectives, as in `bench run`"
     )
     launch_on: Line | None = Field(
-        default=None, description="the server that it is started on, or `here`; empty: as `bench run` has it"
+        default=None, description="server on which the launcher is started, or `here`; empty: as in `bench run`"
     )
-    ranks: Line | None = Field(default=None, description="what starts each rank, in place of `railweave host env`")
+    ranks: Line | None = Field(
+        default=None, description="command that starts each rank, instead of `railweave host env`"
+    )
     mpi_script: Line | None = Field(
-        default=None, description="a file beside the study file, in place of the `mpirun.sh` of `build`"
+        default=None, description="a file in the folder of the study file, instead of the `mpirun.sh` of `build`"
     )
-    srun_options: tuple[Line, ...] = Field(default=(), max_length=64, description="more words for `srun`")
-    nccl_tests: Line = Field(
-        default="", description="folder of nccl-tests on servers, where they are not on their path"
+    srun_options: tuple[Line, ...] = Field(default=(), max_length=64, description="more arguments for `srun`")
+    nccl_tests: Line = Field(default="", description="folder of nccl-tests on the servers, if PATH does not contain it")
+    timeout: int = Field(
+        default=300, ge=1, le=86_400, description="seconds after which a run of a collective is stopped"
     )
-    timeout: int = Field(default=300, ge=1, le=86_400, description="seconds after which a run of a collective is ended")
 
 
 class Search(Model):
     """The search method, and the number of trials."""
 
     sampler: Literal["tpe", "cma-es", "random", "grid"] = Field(
-        default="tpe", description="TPE, CMA-ES, by chance, or every combination"
+        default="tpe", description="search method: TPE, CMA-ES, random values, or a grid of all combinations"
     )
-    trials: int = Field(default=40, ge=1, le=100_000, description="trials, at most; a grid takes what it needs")
-    start: int = Field(default=10, ge=1, le=10_000, description="trials by chance before TPE takes over")
+    trials: int = Field(
+        default=40, ge=1, le=100_000, description="largest number of trials; a grid runs all its combinations"
+    )
+    start: int = Field(default=10, ge=1, le=10_000, description="number of random trials before TPE begins")
     batch: int = Field(
         default=4,
         ge=1,
         le=256,
-        description="trials that are asked for together: the result depends on it, not on workers",
+        description="number of trials that are chosen together; it changes the result, unlike the number of workers",
     )
-    seed: int = Field(default=1, ge=0, le=2**31 - 1, description="the study's own seed: the same, the same result")
+    seed: int = Field(
+        default=1, ge=0, le=2**31 - 1, description="seed of the study: the same seed gives the same result"
+    )
     prune: bool = Field(
-        default=True, description="give a trial up after a seed that is worse than the median; with one objective alone"
+        default=True,
+        description="stop a trial after a seed whose result is worse than the median; only with one objective",
     )
 
 
@@ -185,8 +203,8 @@ class Range(Model):
     """A range of whole numbers from ``first`` to ``last``."""
 
     first: int = Field(description="the first value")
-    last: int = Field(description="the last value, which is one of them where the step fits")
-    step: int = Field(default=1, ge=1, description="from one to the next")
+    last: int = Field(description="largest value; it is tried only if a step ends on it")
+    step: int = Field(default=1, ge=1, description="distance from one value to the next")
 
     @model_validator(mode="after")
     def _ordered(self) -> Range:
@@ -202,36 +220,41 @@ Values = str | tuple[Setting, ...] | Range
 class Study(Model):
     """A study: a fabric file, a goal, limits, and the knobs to tune."""
 
-    name: Name = Field(description="its name: files of results are called after it")
+    name: Name = Field(description="name of the study, which is also in the names of result files")
     description: Line = Field(default="", description="free text")
-    fabric: Line = Field(description="the fabric file, beside the study file")
-    on: Line | None = Field(default=None, description="which fabric the job runs on, where several connect GPUs")
+    fabric: Line = Field(description="the fabric file, in the folder of the study file")
+    on: Line | None = Field(default=None, description="fabric that the job runs on, if several connect GPUs")
     goal: Goal = Field(description="what is measured")
-    limits: Limits = Field(default=Limits(), description="what a trial must keep to")
+    limits: Limits = Field(default=Limits(), description="limits that a trial must keep")
     space: dict[str, Values] = Field(
         default_factory=dict[str, "Values"],
-        description="knobs by their path in the fabric file: values as `20..80`, `20..80 step 5`, or a list",
+        description="knobs, by their path in the fabric file; values as `20..80`, `20..80 step 5`, or a list",
     )
     engine: dict[str, Values] = Field(
         default_factory=dict[str, "Values"],
-        description="knobs that no fabric file has, by the simulator's name (docs/sim.md), as `dcqcn.additive` of NICs",
+        description="knobs of the simulator that fabric files do not have, by their names (docs/sim.md), for example "
+        "`dcqcn.additive` of NICs",
     )
     settings: dict[str, Setting] = Field(
         default_factory=dict[str, Setting],
         alias="set",
-        description="parameters of the simulator, as `--set` takes them",
+        description="parameters of the simulator, as in `--set`",
     )
-    search: Search = Field(default=Search(), description="how values are looked for")
+    search: Search = Field(default=Search(), description="how the search chooses values")
     seeds: int = Field(default=3, ge=1, le=100, description="seeds of a trial: 1, 2, …")
     confirm: int = Field(
-        default=5, ge=2, le=1000, description="fresh seeds on which the winner and the file's own values are run again"
+        default=5,
+        ge=2,
+        le=1000,
+        description="number of new seeds with which the best trial and the fabric file's own values are run again",
     )
     evaluator: Literal["sim", "bench", "both"] = Field(
         default="sim",
-        description="who measures: the simulator; `bench`, the network itself; `both`: the simulator ranks, and the best few are measured on the network",
+        description="what measures a trial: `sim`, the simulator; `bench`, the network itself; `both`: the simulator "
+        "ranks the trials, and the best are measured on the network",
     )
     bench: HardwareTrials = Field(
-        default=HardwareTrials(), description="how hardware is measured, with `bench` and `both`"
+        default=HardwareTrials(), description="settings for measurements on hardware, with `bench` and `both`"
     )
 
     @model_validator(mode="after")
@@ -239,7 +262,7 @@ class Study(Model):
         if self.evaluator == "sim":
             if "bench" in self.model_fields_set:
                 raise WrongValueError(
-                    "the simulator alone measures",
+                    "the section `bench` has no effect: only the simulator measures",
                     "write `evaluator: bench` or `both`, or leave `bench:` out",
                     ["bench"],
                     ["evaluator"],
@@ -247,7 +270,7 @@ class Study(Model):
             return self
         if self.goal.job is not None:
             raise WrongValueError(
-                "a step of a job is not measured on hardware",
+                "the steps of a job cannot be measured on hardware",
                 "give `collectives:`, or `evaluator: sim`",
                 ["goal", "job"],
                 ["evaluator"],
@@ -255,13 +278,13 @@ class Study(Model):
         for number, collective in enumerate(self.goal.collectives):
             if collective.background is not None:
                 raise WrongValueError(
-                    "traffic of others is not made on hardware",
+                    "traffic of others cannot be generated on hardware",
                     "leave `background:` out, or write `evaluator: sim`",
                     ["goal", "collectives", number, "background"],
                 )
         if self.engine:
             raise WrongValueError(
-                "no deploy brings the simulator's own parameters onto hardware",
+                "parameters of the simulator (`engine`) cannot be deployed to hardware",
                 "leave `engine:` out, or write `evaluator: sim`",
                 ["engine"],
                 ["evaluator"],
@@ -269,11 +292,14 @@ class Study(Model):
         if self.evaluator == "bench":
             if self.settings:
                 raise WrongValueError(
-                    "these are parameters of the simulator, which does not take part", "leave `set:` out", ["set"]
+                    "these are parameters of the simulator, which is not used here", "leave `set:` out", ["set"]
                 )
             if "limits" in self.model_fields_set:
                 raise WrongValueError(
-                    "limits are the simulator's", "write them below `bench: {guardrails: …}`", ["limits"], ["evaluator"]
+                    "these limits apply only to the simulator",
+                    "write them below `bench: {guardrails: …}`",
+                    ["limits"],
+                    ["evaluator"],
                 )
         return self
 
@@ -281,7 +307,10 @@ class Study(Model):
     def _knobs(self) -> Study:
         if not self.space and not self.engine:
             raise WrongValueError(
-                "there is no knob", "add `space:` with a path of the fabric file and its values", ["space"], ["engine"]
+                "the study has no knobs",
+                "add `space:` with a path of the fabric file and its values",
+                ["space"],
+                ["engine"],
             )
         if self.search.sampler == "cma-es" and len(self.goal.objectives) > 1:
             raise WrongValueError(
@@ -322,7 +351,7 @@ def read_study(path: Path) -> StudyFile:
     named = ((("fabric",), study.fabric), (("goal", "job"), study.job), (("bench", "mpi_script"), study.mpi_script))
     for location, file in named:
         if file is not None and not file.is_file():
-            fix = "the name counts from the folder of the study file"
+            fix = "the path is relative to the folder of the study file"
             absent.append(document.problem(location, f"there is no file {file}", fix))
     if absent:
         raise SpecError(absent)

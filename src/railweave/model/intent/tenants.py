@@ -45,10 +45,16 @@ class VirtualNetwork(base.Model):
     prefix: Prefix = Field(description="its subnet")
     gateway_host: int = Field(default=1, ge=1, le=254, description="host part of the gateway's address")
     vlan: int | None = Field(
-        default=None, ge=1, le=4094, description="VLAN id; empty: by its slot, from the end of the fabric's VLAN pool"
+        default=None,
+        ge=1,
+        le=4094,
+        description="VLAN id; empty: from the end of the fabric's VLAN range, by the network's slot",
     )
     vni: int | None = Field(
-        default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's network_vni"
+        default=None,
+        ge=1,
+        le=16_777_215,
+        description="VNI; empty: from the overlay's network_vni, by the network's slot",
     )
     description: base.Line = Field(default="", description="free text")
 
@@ -56,10 +62,10 @@ class VirtualNetwork(base.Model):
 class ExternalLink(base.Model):
     """A link to an external router. The leaf has the first address of the link's prefix, and the router has the second."""
 
-    leaf: str = Field(description="the leaf that it ends on")
-    port: str = Field(description="the leaf's port, for example et-0/0/31")
-    prefix: Prefix = Field(description="the link's two addresses: a /31 or /30, a /127 or /126")
-    speed: base.Gbps | None = Field(default=None, gt=0, description="its speed; empty: that of the whole port")
+    leaf: str = Field(description="leaf at the end of the link")
+    port: str = Field(description="port of the leaf, for example et-0/0/31")
+    prefix: Prefix = Field(description="prefix of the link, which holds both addresses: /31 or /30, /127 or /126")
+    speed: base.Gbps | None = Field(default=None, gt=0, description="speed of the link; empty: that of the whole port")
     vlan: int | None = Field(default=None, ge=1, le=4094, description="802.1Q tag; empty: untagged")
 
     @field_validator("prefix")
@@ -68,7 +74,7 @@ class ExternalLink(base.Model):
         network = ipaddress.ip_network(value)
         if network.max_prefixlen - network.prefixlen not in {1, 2}:
             shape = "a /31 or /30" if network.version == 4 else "a /127 or /126"
-            raise base.WrongValueError(f"{value} is no prefix of a point-to-point link", f"use {shape}")
+            raise base.WrongValueError(f"{value} is not the prefix of a point-to-point link", f"use {shape}")
         return value
 
 
@@ -79,23 +85,26 @@ class ExternalRouter(base.Model):
     """
 
     asn: int = Field(ge=1, le=4_294_967_294, description="its AS number")
-    links: tuple[ExternalLink, ...] = Field(description="links to leaves, a session on each")
+    links: tuple[ExternalLink, ...] = Field(description="links to leaves; each carries one BGP session")
     accept: tuple[Prefix, ...] = Field(
         default=(),
-        description="prefixes taken from it, exactly; empty: the default route of the tenant's address family",
+        description="prefixes that are accepted from the router, exactly; empty: the default route of the tenant's "
+        "address family",
     )
     advertise: tuple[Prefix, ...] = Field(
-        default=(), description="prefixes it is sent, and those inside them; empty: all of the tenant's"
+        default=(),
+        description="prefixes that are announced to the router, including longer ones inside them; empty: all of the "
+        "tenant's",
     )
 
     @field_validator("links")
     @classmethod
     def _some(cls, value: tuple[ExternalLink, ...]) -> tuple[ExternalLink, ...]:
         if not value:
-            raise base.WrongValueError("an external router without links", "give at least one")
+            raise base.WrongValueError("an external router must have links", "give at least one")
         if len({":" in link.prefix for link in value}) > 1:
-            fix = "describe the IPv6 links as a router of another name, on ports of their own"
-            raise base.WrongValueError("links of IPv4 and of IPv6 to one router", fix)
+            fix = "describe the IPv6 links as a second router with another name, on other ports"
+            raise base.WrongValueError("the router has both IPv4 and IPv6 links", fix)
         return value
 
     @model_validator(mode="after")
@@ -104,9 +113,10 @@ class ExternalRouter(base.Model):
         for field, prefixes in (("accept", self.accept), ("advertise", self.advertise)):
             for place, prefix in enumerate(prefixes):
                 if (":" in prefix) != six:
-                    message = f"{prefix} is not IPv{6 if six else 4}, and the links to the router are"
+                    message = f"{prefix} is not IPv{6 if six else 4}, but the links to the router are"
                     fix = (
-                        "a session carries the family of its link: leave it out, or give it to a router on other links"
+                        "a session carries only the address family of its link: remove the prefix, or give it "
+                        "to a router whose links have its family"
                     )
                     raise base.WrongValueError(message, fix, [field, place], [field])
         return self
@@ -118,19 +128,19 @@ class EdgePort(base.Model):
     The leaf has the first address of each prefix of the port, and advertises these prefixes.
     """
 
-    leaf: str = Field(description="the leaf that it is on")
-    port: str = Field(description="the leaf's port, for example et-0/0/31")
+    leaf: str = Field(description="leaf of the port")
+    port: str = Field(description="port of the leaf, for example et-0/0/31")
     prefixes: Annotated[tuple[Prefix, ...], Field(min_length=1)] = Field(
-        description="what is behind it, at most one prefix of each address family"
+        description="prefixes behind the port, at most one of each address family"
     )
-    speed: base.Gbps | None = Field(default=None, gt=0, description="its speed; empty: that of the whole port")
+    speed: base.Gbps | None = Field(default=None, gt=0, description="speed of the port; empty: that of the whole port")
     length: base.Metres | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="length of its cable, for PFC's headroom; empty: the planned length of cables to servers",
+        description="length of the cable, for PFC headroom; empty: the planned length of cables to servers",
     )
     tenant: base.Name | None = Field(
-        default=None, description="the tenant whose VRF it is in, where the fabric has tenants"
+        default=None, description="tenant whose VRF the port is in, if the fabric has tenants"
     )
     description: base.Line = Field(default="", description="free text")
 
@@ -138,12 +148,12 @@ class EdgePort(base.Model):
     @classmethod
     def _one_of_each(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if len({":" in prefix for prefix in value}) < len(value):
-            message = f"{' and '.join(value)} are of one address family"
+            message = f"{' and '.join(value)} have the same address family"
             raise base.WrongValueError(message, "give at most one IPv4 and one IPv6 prefix")
         for prefix in value:
             if ipaddress.ip_network(prefix).num_addresses < 2:
                 raise base.WrongValueError(
-                    f"{prefix} has no room for the leaf and another", "use a /31 or /127, or a shorter one"
+                    f"{prefix} is too small for the leaf and another device", "use a /31 or /127, or a shorter one"
                 )
         return value
 
@@ -153,14 +163,16 @@ def _unicast_mac(value: str) -> str:
     if len(octets) != 6 or any(len(octet) != 2 or set(octet) - set("0123456789abcdef") for octet in octets):
         raise base.WrongValueError(f"{value!r} is not a MAC address", "for example 00:1c:73:00:00:01")
     if int(octets[0], 16) & 1:
-        raise base.WrongValueError(f"{value} is a multicast address", "a gateway needs one whose first octet is even")
+        raise base.WrongValueError(
+            f"{value} is a multicast address", "the first octet of a gateway's MAC address must be even"
+        )
     return ":".join(octets)
 
 
 def _one_of_each(value: tuple[str, ...]) -> tuple[str, ...]:
     if len({":" in formula for formula in value}) < len(value):
         raise base.WrongValueError(
-            f"{' and '.join(value)} are not of two address families", "give at most one IPv4 and one IPv6 formula"
+            f"{' and '.join(value)} must have different address families", "give at most one IPv4 and one IPv6 formula"
         )
     return value
 
@@ -177,16 +189,18 @@ class Overlay(base.Model):
     """
 
     vtep: Literal["ipv4", "ipv6"] = Field(
-        default="ipv4", description="address family of loopbacks and tunnels: overlay sessions and VXLAN use it"
+        default="ipv4", description="address family of loopbacks and tunnels, for overlay sessions and VXLAN"
     )
-    vni: NumberRange = Field(default=(20001, 29999), description="VNIs of tenants, one each")
-    network_vni: NumberRange = Field(default=(10001, 19999), description="VNIs of layer-2 networks, one each")
+    vni: NumberRange = Field(default=(20001, 29999), description="VNIs of tenants; each tenant has one")
+    network_vni: NumberRange = Field(
+        default=(10001, 19999), description="VNIs of layer-2 networks; each network has one"
+    )
     gateway_mac: Annotated[str, AfterValidator(_unicast_mac)] = Field(
         default="00:1c:73:00:00:01",
         description="MAC address of the gateways of layer-2 networks, the same on every leaf (anycast)",
     )
     route_target_as: int = Field(
-        default=64512, ge=1, le=65535, description="first half of the route targets, target:AS:VNI"
+        default=64512, ge=1, le=65535, description="first half of the route targets, in target:AS:VNI"
     )
     route_target: TargetFormula | None = Field(
         default=None,
@@ -203,24 +217,25 @@ class Overlay(base.Model):
     tenant_loopbacks: Loopbacks = Field(
         default=(),
         exclude_if=lambda value: not value,
-        description="a loopback in each VRF, by a formula of each address family, for example 10.200.{tenant}.{leaf}/32; fields: "
-        "{leaf} and {tenant} (numbers); empty: none",
+        description="formulas for a loopback in each VRF, one per address family, for example 10.200.{tenant}.{leaf}/32; "
+        "fields: {leaf} and {tenant} (numbers); empty: none",
     )
     loopbacks: Prefix = Field(
         default="fd00:fffe::/64",
-        description="IPv6 loopbacks of switches, where `vtep` is ipv6; IPv4 ones are the router ids",
+        description="pool of the switches' IPv6 loopbacks, if `vtep` is ipv6; IPv4 loopbacks are the router ids",
     )
     loopback_lists: AddressLists = Field(
         default=AddressLists(),
         exclude_if=lambda value: value == AddressLists(),
-        description="IPv6 loopbacks by list, inside loopbacks: the first switch of a role has the first of its list",
+        description="IPv6 loopbacks as lists, each inside loopbacks: the first switch of a role has the first entry of "
+        "the role's list",
     )
     color_endpoints: Prefix | None = Field(
         default=None,
-        description="tunnel endpoints of leaves, one per path color; empty: 10.254.0.0/16 or fd00:fffd::/64",
+        description="pool of the leaves' tunnel endpoints, one per path color; empty: 10.254.0.0/16 or fd00:fffd::/64",
     )
     bfd: Bfd = Field(
-        default=Bfd(minimum_interval=3000), description="BFD of the overlay sessions; slower than the underlay's"
+        default=Bfd(minimum_interval=3000), description="BFD of the overlay sessions; slower than in the underlay"
     )
 
     @model_validator(mode="after")
@@ -228,7 +243,9 @@ class Overlay(base.Model):
         if self.vtep == "ipv4":
             for key in ("loopbacks", "loopback_lists"):
                 if key in self.model_fields_set:
-                    message = f"overlay.{key} are IPv6 loopbacks, and tunnels run over IPv4 (`vtep: ipv4`) from the router ids"
+                    message = (
+                        f"overlay.{key} holds IPv6 loopbacks, but tunnels use the router ids over IPv4 (`vtep: ipv4`)"
+                    )
                     raise base.WrongValueError(message, f"set `vtep: ipv6`, or leave {key} out", [key])
         return self
 
@@ -249,38 +266,44 @@ class Tenant(base.Model):
     )
     networks: dict[base.Name, VirtualNetwork] = Field(
         default_factory=dict[str, VirtualNetwork],
-        description="layer-2 networks by name, each a VLAN on every leaf with a member, one subnet, one gateway address",
+        description="layer-2 networks by name. Each is a VLAN on every leaf with a member, with one subnet and one "
+        "gateway address",
     )
     external: dict[base.Name, ExternalRouter] = Field(
         default_factory=dict[str, ExternalRouter],
-        description="routers outside the fabric that the VRF peers with, by name",
+        description="routers outside the fabric that the VRF has sessions with, by name",
     )
     server_pools: tuple[Prefix, ...] = Field(
         default=(),
-        description="pools of its own, at most one of each address family: the tenant's routed members have addresses of these "
-        "families, in prefixes by stripe and rail; empty: the fabric's pools",
+        description="the tenant's own pools, at most one of each address family: its routed members have addresses of "
+        "these families, in prefixes by stripe and rail; empty: the fabric's pools",
     )
     leaks: tuple[base.Name, ...] = Field(
         default=(),
         exclude_if=lambda value: not value,
-        description="tenants with shared services: it takes their prefixes and they take its own, and nobody else's. Two tenants that "
-        "leak to the same services do not reach each other",
+        description="tenants with shared services. This tenant and each of them exchange their prefixes with one another, "
+        "but with no other tenant: two tenants that use the same services do not reach each other",
     )
     vni: int | None = Field(
-        default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's range"
+        default=None,
+        ge=1,
+        le=16_777_215,
+        description="VNI of the tenant; empty: from the overlay's range, by the tenant's slot",
     )
     route_target: TargetFormula | None = Field(
-        default=None, description="its route target, A:B, for example 64512:100; empty: by the overlay's formula"
+        default=None,
+        description="route target of the tenant, A:B, for example 64512:100; empty: by the overlay's formula",
     )
     route_distinguisher: DistinguisherFormula | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="its route distinguishers, a formula as in the overlay; empty: the overlay's",
+        description="formula for the tenant's route distinguishers, as in the overlay; empty: the overlay's",
     )
     loopbacks: Loopbacks | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="its loopback on each leaf, formulas as tenant_loopbacks of the overlay; empty: by those",
+        description="formulas for the tenant's loopback on each leaf, as in tenant_loopbacks of the overlay; empty: those "
+        "formulas",
     )
     description: base.Line = Field(default="", description="free text")
 
@@ -289,10 +312,10 @@ class Tenant(base.Model):
         if not self.members and not self.networks:
             raise base.WrongValueError("a tenant without members", "list servers under `members:`, or under a network")
         if self.server_pools and not self.members:
-            message = "server_pools without `members`: those of layer-2 networks have their network's prefix"
+            message = "server_pools needs `members`: NICs in a layer-2 network have addresses of the network's subnet"
             raise base.WrongValueError(message, "leave it out, or list routed members", ["server_pools"])
         if len({":" in pool for pool in self.server_pools}) < len(self.server_pools):
-            message = f"server_pools {' and '.join(self.server_pools)} are not of two address families"
+            message = f"server_pools {' and '.join(self.server_pools)} must have different address families"
             raise base.WrongValueError(message, "give at most one IPv4 and one IPv6 pool", ["server_pools"])
         return self
 
@@ -300,17 +323,22 @@ class Tenant(base.Model):
 class TenantSlices(base.Model):
     """Tenants that each own a part of every server. The first tenant has the NICs of each server's first GPUs, and so on."""
 
-    servers: Members = Field(description="servers, as a tenant's members; NICs cannot be listed")
+    servers: Members = Field(description="servers of these tenants; NICs cannot be listed")
     gpus: int = Field(
-        ge=1, le=64, description="GPUs of each server that a tenant has; they must divide those of a server"
+        ge=1,
+        le=64,
+        description="number of GPUs that a tenant gets on each server; it must divide the server's number of GPUs",
     )
     name: Annotated[str, base.naming_pattern(slice=1)] = Field(
-        default="tenant-{slice}", description="names of the tenants; {slice} counts them from 1"
+        default="tenant-{slice}",
+        description="pattern for the names of the tenants; {slice} is the tenant's number, from 1",
     )
 
     @model_validator(mode="after")
     def _whole_servers(self) -> TenantSlices:
         nic = next((server for server in self.servers if ":" in server), None)
         if nic is not None:
-            raise base.WrongValueError(f"{nic} is a NIC", "list servers: slices say which NICs", ["servers"])
+            raise base.WrongValueError(
+                f"{nic} is a NIC", "list only servers: the slices determine the NICs", ["servers"]
+            )
         return self

@@ -15,7 +15,7 @@ class Macsec(base.Model):
 
     cipher_suite: Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"] = Field(
         default="gcm-aes-xpn-256",
-        description="cipher; xpn counts packets in 64 bits, without which a link of 800G has to be keyed anew every minute",
+        description="cipher; xpn counts packets with 64 bits, without which an 800G link needs a new key every minute",
     )
     key_name: str = Field(
         pattern=r"^([0-9a-fA-F]{2}){1,32}$", description="name of the connectivity association key (CKN), hexadecimal"
@@ -32,20 +32,30 @@ class Interconnect(base.Model):
     spine of a site has links to every router of its site, and these routers have links to the routers of other sites.
     """
 
-    sites: dict[base.Name, tuple[str, ...]] = Field(min_length=2, description="the stripes at each site")
-    routers: int = Field(default=0, ge=0, le=8, description="routers of the interconnect at each site; 0: the leaves")
+    sites: dict[base.Name, tuple[str, ...]] = Field(min_length=2, description="stripes at each site")
+    routers: int = Field(
+        default=0,
+        ge=0,
+        le=8,
+        description="number of routers of the interconnect at each site; 0: the leaves connect the sites",
+    )
     links_per_router: int = Field(
-        default=1, ge=1, le=64, description="parallel links between a spine and each router of its site"
+        default=1, ge=1, le=64, description="number of parallel links between a spine and each router of its site"
     )
-    links: int = Field(default=4, ge=1, le=64, description="parallel links between each pair of routers of two sites")
-    link_speed: base.Gbps = Field(default=800, description="speed of those links")
+    links: int = Field(
+        default=4, ge=1, le=64, description="number of parallel links between each pair of routers of two sites"
+    )
+    link_speed: base.Gbps = Field(default=800, description="speed of the links between sites")
     delay: base.Microseconds | None = Field(
-        default=None, ge=1, le=100_000, description="measured delay of a long link, one way; empty: by its length"
+        default=None,
+        ge=1,
+        le=100_000,
+        description="measured one-way delay of a long link; empty: computed from its length",
     )
-    macsec: Macsec | None = Field(default=None, description="encryption of the long links; empty: none")
+    macsec: Macsec | None = Field(default=None, description="encryption of the links between sites; empty: none")
     pfc: bool = Field(
         default=False,
-        description="pause frames on the long links; they need headroom for twice the delay at full rate",
+        description="PFC on the links between sites; it needs headroom for twice the delay at full rate",
     )
 
     @model_validator(mode="after")
@@ -58,8 +68,8 @@ class Interconnect(base.Model):
                 other = owner.setdefault(stripe, site)
                 if other != site:
                     raise base.WrongValueError(
-                        f"stripe {stripe!r} is at {other!r} and at {site!r}",
-                        "it can stand at one site",
+                        f"stripe {stripe!r} is listed at both {other!r} and {site!r}",
+                        "list it at one site only",
                         ["sites", site],
                         earlier=["sites", other],
                     )
@@ -83,30 +93,35 @@ DEFAULT_SYSTEM = "junos"
 class PortRange(base.Model):
     """The ports of a device for one kind of cable, and the order in which they are used."""
 
-    first: int | None = Field(default=None, ge=0, description="first physical port; empty: chosen by the topology")
+    first: int | None = Field(
+        default=None, ge=0, description="number of the first physical port; empty: chosen by the topology"
+    )
     last: int | None = Field(
-        default=None, ge=0, description="last physical port; empty: the end of the device or of the free range"
+        default=None,
+        ge=0,
+        description="number of the last physical port; empty: the end of the device or of the free range",
     )
     fill: Literal["pack", "spread"] = Field(
         default="pack",
-        description="pack: every channel of a port before the next port; spread: each neighbor on a port of its own",
+        description="pack: use every channel of a port before the next port; spread: each neighbor has a port of its own",
     )
     breakout: str | None = Field(
-        default=None, description="for example 2x400G; empty: the breakout of the port that gives the link speed"
+        default=None,
+        description="how ports are split, for example 2x400G; empty: the breakout with the speed of the links",
     )
 
     @model_validator(mode="after")
     def _ordered(self) -> PortRange:
         if self.first is not None and self.last is not None and self.first > self.last:
             raise base.WrongValueError(
-                f"begins at {self.first} and ends at {self.last}", "write the lower port as `first:`"
+                f"the range begins at {self.first} and ends at {self.last}", "write the lower port as `first:`"
             )
         return self
 
 
 def _release(value: str) -> str:
     if not value[:1].isdecimal():
-        raise base.WrongValueError(f"{value!r} is not a release", "write it as 25.4R1, number first")
+        raise base.WrongValueError(f"{value!r} is not a release", "write it as 25.4R1, with the number first")
     return value
 
 
@@ -122,27 +137,30 @@ class Role(base.Model):
     )
     nos: str = Field(
         default=DEFAULT_SYSTEM,
-        description="network operating system to render for; where the model does not run the default: the first in the "
-        "catalog that it runs",
+        description="network operating system of the switches; if the model does not run the default, the first system of "
+        "the catalog that it runs",
     )
     release: Release | None = Field(
         default=None,
-        description="release of that system; decides which features can be used, and on SONiC what is rendered; empty: the catalog's for the system and the switch model",
+        description="release of that system. It decides which features can be used and, on SONiC, what is rendered; "
+        "empty: the catalog's release for the system and the switch model",
     )
     uplink_ports: PortRange = Field(
         default=PortRange(),
-        description="leaf: ports towards the spines; spine: towards super-spines or routers of the interconnect; what is joined between sites: towards other sites",
+        description="ports towards the spines (leaves), towards super-spines or routers of the interconnect (spines), or "
+        "towards other sites (routers of the interconnect)",
     )
-    server_ports: PortRange = Field(default=PortRange(), description="leaf only: ports towards servers")
+    server_ports: PortRange = Field(default=PortRange(), description="ports towards servers, only for leaves")
     leaf_ports: PortRange = Field(
         default=PortRange(),
-        description="spine: ports towards the leaves; super-spine and dci: ports towards the spines",
+        description="ports towards the leaves (spines) or towards the spines (super-spines and routers of the "
+        "interconnect)",
     )
-    qos: Qos | None = Field(default=None, description="QoS of this role; empty: the fabric's")
+    qos: Qos | None = Field(default=None, description="QoS of this role; empty: that of the fabric")
     extra: dict[str, Annotated[str, Field(max_length=MOST_EXTRA)]] = Field(
         default_factory=dict[str, str],
-        description="the operator's own statements by network operating system, as that would print them "
-        "(junos: curly or set form); merged into the rendered tree, validated and listed",
+        description="your own statements, by network operating system, in the form that the system prints (junos: curly "
+        "or set form). They are merged into the rendered configuration, validated and listed",
     )
 
 
@@ -155,7 +173,7 @@ def _count_or_names(value: object) -> object:
     if not isinstance(value, int) or isinstance(value, bool):
         raise base.WrongValueError(f"{value!r} is neither a count nor a list of names", "write 4, or [name1, name2]")
     if not 0 <= value <= 4096:
-        raise base.WrongValueError(f"{value} is out of range", "0 to 4096")
+        raise base.WrongValueError(f"{value} is outside the allowed range", "0 to 4096")
     return value
 
 
@@ -168,70 +186,77 @@ class Topology(base.Model):
 
     stripes: int | tuple[str, ...] = Field(
         default=1,
-        description="groups of servers that share one set of leaves: a count, or names so that one can be removed from the middle",
+        description="groups of servers that share one set of leaves: a number, or names, so that you can remove one from "
+        "the middle",
     )
     leaves_per_stripe: int | None = Field(
         default=None,
         ge=1,
-        description="empty: one leaf per rail; fewer put several rails on a leaf and must divide the rails; with planes of "
-        "NIC ports, those of each plane",
+        description="number of leaves per stripe; empty: one per rail. With fewer, several rails share a leaf, and the "
+        "number must divide the rails. With planes of NIC ports, it counts the leaves of each plane",
     )
     spines: int | tuple[str, ...] = Field(
         default=0,
-        description="spines (of each rail plane or pod, where there are such): a count or names; 0 for no spine tier",
+        description="spines (of each rail plane or pod, if the topology has them): a number or names; 0: no spine tier",
     )
     planes: Literal["rail"] | Annotated[int, Field(ge=2, le=MOST_PLANES)] | None = Field(
         default=None,
-        description="rail: each rail has spines of its own, a two-tier fabric a rail with no path to another rail; a number: "
-        "each port of the servers' NICs has leaves and spines of its own, and NICs have so many ports "
-        "(docs/planes.md); empty: one set of spines joins all rails",
+        description="rail: each rail has its own spines, and no path leads to another rail; a number: each port of the "
+        "servers' NICs has its own leaves and spines, and every NIC has that many ports (docs/planes.md); "
+        "empty: one set of spines connects all rails",
     )
     stripes_per_pod: int | None = Field(
         default=None,
         ge=1,
-        description="stripes that share one set of spines, under super-spines; empty: all, without super-spines",
+        description="number of stripes that share one set of spines, under super-spines; empty: all, without super-spines",
     )
     super_spines: int = Field(
         default=0,
         ge=0,
         le=512,
-        description="super-spines above each spine of a pod: they join the spines of one number of all pods",
+        description="number of super-spines above each spine of a pod. They connect the spines with the same number in "
+        "all pods",
     )
     links_per_super_spine: int = Field(
-        default=1, ge=1, le=64, description="parallel links between a spine and each of its super-spines"
+        default=1, ge=1, le=64, description="number of parallel links between a spine and each of its super-spines"
     )
     interconnect: Interconnect | None = Field(
         default=None,
-        description="sites that the fabric spans, each with spines of its own, and the long links between them",
+        description="sites of the fabric, each with its own spines, and the links between sites",
     )
-    links_per_spine: int = Field(default=1, ge=1, le=64, description="parallel links between a leaf and each spine")
+    links_per_spine: int = Field(
+        default=1, ge=1, le=64, description="number of parallel links between a leaf and each spine"
+    )
     link_speed: base.Gbps = Field(default=400, description="speed of leaf-spine links")
     oversubscription: base.Ratio = Field(
-        default=1.0, description="server bandwidth over uplink bandwidth of a leaf that is still accepted, as 3 or 3:1"
+        default=1.0, description="largest accepted ratio of server bandwidth to uplink bandwidth on a leaf, as 3 or 3:1"
     )
     servers_per_stripe: int | None = Field(
         default=None,
         ge=1,
-        description="how many servers are placed in a stripe before the next one; empty: they are spread evenly over the stripes",
+        description="number of servers that fill a stripe before the next stripe is used; empty: servers are spread "
+        "equally over the stripes",
     )
 
     @model_validator(mode="after")
     def _tiers(self) -> Topology:
         if self.planes and (self.super_spines or self.stripes_per_pod):
             part = "super_spines" if self.super_spines else "stripes_per_pod"
-            raise base.WrongValueError(
-                f"planes and {part} exclude each other", "keep one way to grow beyond two tiers", ["planes"]
-            )
+            raise base.WrongValueError(f"planes and {part} cannot be combined", "choose one of them", ["planes"])
         if bool(self.super_spines) != bool(self.stripes_per_pod):
             there, missing = ("super_spines", "stripes_per_pod")[:: 1 if self.super_spines else -1]
-            raise base.WrongValueError(f"{there} without {missing}", "pods joined by super-spines need both", [there])
+            raise base.WrongValueError(
+                f"{there} without {missing}", "pods and super-spines must be given together", [there]
+            )
         if self.interconnect and (self.planes or self.super_spines):
             part = "planes" if self.planes else "super_spines"
-            raise base.WrongValueError(f"interconnect and {part} exclude each other", "keep one", ["interconnect"])
+            raise base.WrongValueError(f"interconnect and {part} cannot be combined", "keep one", ["interconnect"])
         if self.interconnect and bool(self.interconnect.routers) != bool(self.spines):
             message = "spines without routers" if self.spines else "routers without spines"
             raise base.WrongValueError(
-                message, "spines are joined by routers of each site; without spines, the leaves are", ["interconnect"]
+                message,
+                "spines need routers of the interconnect at each site; without spines, the leaves connect the sites",
+                ["interconnect"],
             )
         if self.super_spines and not self.spines:
             raise base.WrongValueError("super_spines without spines", "add `spines:`", ["super_spines"])
@@ -249,7 +274,7 @@ class Topology(base.Model):
         if value not in (None, "rail") and not number:
             raise base.WrongValueError(
                 f"{value!r} is neither `rail` nor a number of planes",
-                f"write rail, or 2 to {MOST_PLANES}: as many as every NIC has ports",
+                f"write rail, or a number from 2 to {MOST_PLANES}: the number of ports of every NIC",
             )
         return value
 
@@ -257,7 +282,7 @@ class Topology(base.Model):
     @classmethod
     def _some(cls, value: int | tuple[str, ...]) -> int | tuple[str, ...]:
         if not value:
-            raise base.WrongValueError("0 stripes hold no servers", "give at least 1")
+            raise base.WrongValueError("with 0 stripes there is no place for servers", "give at least 1")
         return value
 
     @property
@@ -281,12 +306,14 @@ def _names(value: int | tuple[str, ...], stem: str) -> list[str]:
 class CableIntent(base.Model):
     """The length of one kind of cable, and the optic or cable at each end."""
 
-    length: base.Metres = Field(description="planned length; a measured one in the inventory wins")
+    length: base.Metres = Field(description="planned length; a measured length in the inventory overrides it")
     optic: str | None = Field(
-        default=None, description="catalog name at the switch end; empty: the shortest reach that fits"
+        default=None,
+        description="catalog name of the optic at the switch; empty: the shortest reach that is long enough",
     )
     far_optic: str | None = Field(
-        default=None, description="catalog name at the far end (NIC or spine); empty: chosen likewise"
+        default=None,
+        description="catalog name of the optic at the far end (NIC or spine); empty: chosen in the same way",
     )
 
 
@@ -307,7 +334,9 @@ class Mtu(base.Model):
 
     fabric: int = Field(default=9216, ge=1500, le=9416, description="leaf-spine ports, Ethernet frame")
     server_port: int = Field(default=9216, ge=1500, le=9416, description="server-facing ports, Ethernet frame")
-    irb: int = Field(default=9000, ge=1280, le=9400, description="server-facing gateway interface, IP packet")
+    irb: int = Field(
+        default=9000, ge=1280, le=9400, description="MTU of the gateway interfaces to servers, counted as IP packet"
+    )
     server: int = Field(default=9000, ge=1280, le=9400, description="NIC, IP packet")
 
 
@@ -323,26 +352,26 @@ class Naming(base.Model):
         base.naming_pattern(fabric="backend", stripe="stripe1", leaf=1, stripe_number=1, number=1, plane="plane1"),
     ] = Field(
         default="{stripe}-leaf{leaf}",
-        description="{stripe} is the stripe's name, {stripe_number} its number, {leaf} counts the leaves of a stripe, {number} "
-        "those of the fabric; {plane} is the plane's name where there are planes",
+        description="pattern for leaves; fields: {stripe} (name), {stripe_number}, {leaf} (number in the stripe), "
+        "{number} (number in the fabric), {plane} (name of the plane, if the topology has planes)",
     )
     spine: Annotated[str, base.naming_pattern(fabric="backend", spine="spine1", number=1)] = Field(
         default="{spine}",
-        description="{spine} is the spine's name, with its rail or pod before it where there are such, {number} counts the "
-        "spines of the fabric",
+        description="pattern for spines; fields: {spine} (name, after the name of its rail or pod if the topology has "
+        "them), {number} (number in the fabric)",
     )
     super_spine: Annotated[str, base.naming_pattern(fabric="backend", super_spine="plane1-super1")] = Field(
         default="{super_spine}",
         exclude_if=lambda value: value == "{super_spine}",
-        description="{super_spine} is the super-spine's plane and number",
+        description="pattern for super-spines; fields: {super_spine} (plane and number)",
     )
     dci: Annotated[str, base.naming_pattern(fabric="backend", site="site1", dci=1)] = Field(
         default="{site}-dci{dci}",
         exclude_if=lambda value: value == "{site}-dci{dci}",
-        description="routers of the interconnect: {site} is the site's name, {dci} their number there",
+        description="pattern for routers of the interconnect; fields: {site} (name), {dci} (number at the site)",
     )
     vlan: Annotated[str, base.naming_pattern(fabric="backend", stripe="stripe1", rail=1, vlan=2)] = Field(
-        default="vn{vlan}", description="{vlan} is the VLAN id"
+        default="vn{vlan}", description="pattern for VLANs; fields: {vlan} (the VLAN id)"
     )
     bgp_group: Annotated[str, base.naming_pattern(role="spine", color="color1")] = Field(
         default="{role}-{color}", description="{role} is the neighbor's role, {color} the path color's name"
@@ -350,7 +379,7 @@ class Naming(base.Model):
     switches: dict[base.Name, base.Name] = Field(
         default_factory=dict[str, str],
         exclude_if=lambda value: not value,
-        description="names of single switches that no pattern gives, by the names that the patterns give them",
+        description="names of single switches that differ from the patterns, by the names that the patterns give them",
     )
 
     def name_of(self, patterned: str) -> str:

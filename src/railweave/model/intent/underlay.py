@@ -15,7 +15,9 @@ class Bfd(Model):
 
     enabled: bool = Field(default=True, description="run BFD")
     minimum_interval: Milliseconds = Field(default=1000, ge=1, le=255_000, description="time between hello packets")
-    multiplier: int = Field(default=3, ge=1, le=255, description="hello packets missed before the session is down")
+    multiplier: int = Field(
+        default=3, ge=1, le=255, description="number of missed hello packets after which the session is down"
+    )
 
     def detection_ms(self) -> int:
         """Return the detection time in milliseconds (RFC 5880, section 6.8.4)."""
@@ -26,9 +28,9 @@ class Isis(Model):
     """The settings of IS-IS as the only underlay routing protocol: one level-2 area (ISO 10589, RFC 1195, RFC 5305)."""
 
     area: str = Field(default="49.0001", pattern=r"^[0-9]{2}(\.[0-9]{4}){0,6}$", description="area address")
-    metric: int = Field(default=10, ge=1, le=16_777_214, description="metric of every link, wide")
+    metric: int = Field(default=10, ge=1, le=16_777_214, description="metric of every link (wide metrics)")
     key: str | None = Field(
-        default=None, description="secret:NAME of the key that authenticates hellos and the database"
+        default=None, description="secret:NAME of the key that authenticates hello packets and the link-state database"
     )
 
     _key = field_validator("key")(secret_reference)
@@ -38,10 +40,10 @@ class Authentication(Model):
     """The authentication of BGP sessions (TCP MD5, RFC 2385; TCP-AO, RFC 5925 and 5926)."""
 
     algorithm: Literal["md5", "ao-aes-128-cmac", "ao-hmac-sha-1"] = Field(
-        default="md5", description="md5: TCP MD5; ao: TCP-AO, which FRR and SONiC do not have"
+        default="md5", description="md5: TCP MD5; ao: TCP-AO, which FRR and SONiC do not support"
     )
-    key: str = Field(description="secret:NAME of the key, one for every session of the fabric")
-    key_id: int = Field(default=1, ge=0, le=255, description="number of the key, for TCP-AO: sent and expected")
+    key: str = Field(description="secret:NAME of the key, the same for every session of the fabric")
+    key_id: int = Field(default=1, ge=0, le=255, description="number of the key for TCP-AO, both sent and expected")
 
     _key = field_validator("key")(secret_reference)
 
@@ -52,49 +54,51 @@ class Underlay(Model):
     protocol: Literal["bgp", "isis"] = Field(
         default="bgp",
         exclude_if=lambda value: value == "bgp",
-        description="bgp: external sessions and policies, as path colors and tenants need; isis: shortest paths alone",
+        description="bgp: external BGP sessions with policies, which path colors and tenants need; isis: only shortest "
+        "paths",
     )
     isis: Isis = Field(default=Isis(), exclude_if=lambda value: value == Isis(), description="knobs of IS-IS")
 
     peering: Literal["auto-discovered", "numbered"] = Field(
         default="auto-discovered",
-        description="auto-discovered: neighbors found by IPv6 neighbor discovery, accepted by a list of AS numbers; "
-        "numbered: an address pair per link",
+        description="auto-discovered: IPv6 neighbor discovery finds the neighbors, and a list of AS numbers decides which "
+        "are accepted; numbered: each link has a pair of addresses",
     )
     path_color: Literal["auto", "dpf", "local-preference"] = Field(
         default="auto",
-        description="how switches carry path colors: dpf (fabric-color, AIGP), local-preference (large communities), "
-        "or auto: dpf where every leaf and spine of the fabric has it",
+        description="how switches carry path colors: dpf (fabric-color, AIGP), local-preference (large communities), or "
+        "auto: dpf if every leaf and spine of the fabric supports it, else local-preference",
     )
     maximum_ecmp: int | None = Field(
         default=None,
         ge=1,
         le=1024,
-        description="widest next-hop group; empty: the smallest the device allows that fits",
+        description="largest number of next hops in a group; empty: the smallest number that the device allows and that "
+        "is large enough",
     )
-    bfd: Bfd = Field(default=Bfd(), description="BFD of the underlay's sessions")
+    bfd: Bfd = Field(default=Bfd(), description="settings of BFD for the underlay's sessions")
     graceful_restart: bool = Field(
         default=False,
         exclude_if=lambda value: not value,
-        description="routes stay in use while a neighbor's BGP process restarts (RFC 4724), but not where BFD says that "
-        "its forwarding is gone too; turning it on resets sessions",
+        description="keep routes in use while a neighbor's BGP process restarts (RFC 4724), unless BFD reports that the "
+        "neighbor no longer forwards. Turning it on resets the sessions",
     )
     ttl_security: bool = Field(
         default=False,
         exclude_if=lambda value: not value,
-        description="BGP between neighbors on a link is taken with a hop limit of 255 only (GTSM, RFC 5082): nobody "
-        "further away can forge it",
+        description="accept BGP packets from neighbors on a link only with hop limit 255 (GTSM, RFC 5082), so that "
+        "devices farther away cannot forge them",
     )
     authentication: Authentication | None = Field(
-        default=None, exclude_if=lambda value: value is None, description="key of BGP sessions; empty: none"
+        default=None, exclude_if=lambda value: value is None, description="key of the BGP sessions; empty: none"
     )
 
     @model_validator(mode="after")
     def _of_bgp(self) -> Underlay:
         if self.protocol == "isis" and (self.graceful_restart or self.ttl_security or self.authentication):
             raise WrongValueError(
-                "graceful_restart, ttl_security and authentication are of BGP, and the underlay has IS-IS",
-                "leave them out; `isis: {key: secret:NAME}` authenticates IS-IS",
+                "graceful_restart, ttl_security and authentication belong to BGP, but the underlay is IS-IS",
+                "remove them; `isis: {key: secret:NAME}` authenticates IS-IS",
             )
         return self
 
@@ -103,16 +107,21 @@ class RouterAdvertisements(Model):
     """Router advertisements on server-facing interfaces (RFC 4861). The defaults are those of the RLB document, Table 3."""
 
     prefix_valid_lifetime: Seconds = Field(
-        default=2_592_000, ge=0, le=4_294_967_295, description="how long a prefix stays valid"
+        default=2_592_000, ge=0, le=4_294_967_295, description="time for which a prefix is valid"
     )
     prefix_preferred_lifetime: Seconds = Field(
-        default=604_800, ge=0, le=4_294_967_295, description="how long new connections may use it"
+        default=604_800,
+        ge=0,
+        le=4_294_967_295,
+        description="time for which addresses of the prefix may be used for new connections",
     )
-    router_lifetime: Seconds = Field(default=1800, ge=0, le=9000, description="how long the leaf is a default router")
+    router_lifetime: Seconds = Field(
+        default=1800, ge=0, le=9000, description="time for which the leaf is a default router"
+    )
     on_link: bool = Field(default=True, description="prefix flag L: hosts reach the prefix directly")
     autonomous: bool = Field(default=True, description="prefix flag A: hosts form addresses from the prefix (SLAAC)")
     managed: bool = Field(default=False, description="flag M: addresses by DHCPv6")
-    other: bool = Field(default=False, description="flag O: other settings by DHCPv6")
+    other: bool = Field(default=False, description="flag O: hosts get other settings by DHCPv6")
     min_interval: Seconds = Field(
         default=200, ge=3, le=1350, description="shortest time between unsolicited advertisements"
     )
@@ -128,10 +137,10 @@ class RouterAdvertisements(Model):
     hop_limit: int = Field(default=64, ge=0, le=255, description="advertised hop limit; 0: unspecified")
     link_mtu: bool = Field(default=False, description="advertise the interface's MTU")
     routes: tuple[Prefix, ...] = Field(
-        default=(), description="prefixes that servers reach by the leaf: route information options (RFC 4191)"
+        default=(), description="prefixes that servers reach through the leaf: route information options (RFC 4191)"
     )
     route_lifetime: Seconds = Field(
-        default=1800, ge=0, le=4_294_967_295, description="how long servers keep those routes"
+        default=1800, ge=0, le=4_294_967_295, description="time for which servers keep those routes"
     )
     route_preference: Literal["low", "medium", "high"] = Field(
         default="medium", description="preference of those routes (RFC 4191, section 2.1)"
@@ -142,7 +151,7 @@ class RouterAdvertisements(Model):
     def _ipv6(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for prefix in value:
             if ":" not in prefix:
-                raise WrongValueError(f"{prefix} is not IPv6", "route information options carry IPv6 prefixes only")
+                raise WrongValueError(f"{prefix} is not IPv6", "route information options can carry only IPv6 prefixes")
         return value
 
     @model_validator(mode="after")
@@ -160,8 +169,8 @@ class RouterAdvertisements(Model):
             )
         if 0 < self.router_lifetime < self.max_interval:
             raise WrongValueError(
-                f"router_lifetime {self.router_lifetime} s is below max_interval {self.max_interval} s, and the default "
-                "route would expire between advertisements",
+                f"router_lifetime {self.router_lifetime} s is below max_interval {self.max_interval} s, so the "
+                "default route would expire between advertisements",
                 f"make it 0, or at least {self.max_interval} s (RFC 4861 section 6.2.1)",
             )
         return self

@@ -204,7 +204,7 @@ class Network:
     def absent_sentence(self) -> str:
         """Return the phrase of ``absent_words`` as a sentence, or an empty string if nothing is absent."""
         words = self.absent_words()
-        return f"treated as absent, by `status:` of the fabric file: {words}" if words else ""
+        return f"treated as absent because of `status:` in the fabric file: {words}" if words else ""
 
     def segment_of(self, server: str, nic: Nic) -> Segment:
         """Return the segment of a NIC. Raise ``KeyError`` if the network has no such segment."""
@@ -235,7 +235,8 @@ class Network:
         named += [(f"{s.name}:{nic.name}", nic.leaf, leaves) for s in self.servers for nic in s.nics]
         named += [(f"switch {switch.name}", switch.fabric, fabrics) for switch in self.switches]
         return next(
-            (f"{subject} names {name!r}, which is not there" for subject, name, known in named if name not in known), ""
+            (f"{subject} names {name!r}, which does not exist" for subject, name, known in named if name not in known),
+            "",
         )
 
     def fabric(self, name: str) -> Fabric:

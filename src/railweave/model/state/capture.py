@@ -130,8 +130,8 @@ def read_capture(folder: Path) -> Capture:
             saved.setdefault(path.stem, {})[""] = path
     meta = _meta(folder / META)
     if not any(answers.values()) and not any(saved.values()) and not meta.devices:
-        fix = "it should hold DEVICE/configuration.txt for each device, or DEVICE.txt"
-        raise InputError([Problem(FileLine(str(folder)), "no device's answers are here", fix)])
+        fix = "the folder should contain DEVICE/configuration.txt for each device, or DEVICE.txt"
+        raise InputError([Problem(FileLine(str(folder)), "the folder contains no answers of devices", fix)])
     return Capture(folder, meta, answers, saved)
 
 
@@ -153,7 +153,7 @@ def _meta(path: Path) -> Meta:
         where = ".".join(map(str, first["loc"]))
         message = f"{where}: {first['msg']}" if where else first["msg"]
         raise InputError(
-            [Problem(FileLine(str(path)), message, "mend the file, or remove it: it is optional")]
+            [Problem(FileLine(str(path)), message, "repair the file, or remove it: it is optional")]
         ) from None
 
 
@@ -161,9 +161,13 @@ def _text(path: Path) -> str:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise InputError(
-                [Problem(FileLine(str(path)), f"longer than {_MOST_BYTES >> 20} MiB", "it is no configuration")]
+                [
+                    Problem(
+                        FileLine(str(path)), f"longer than {_MOST_BYTES >> 20} MiB", "the file is not a configuration"
+                    )
+                ]
             )
         return path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"cannot be read: {error.strerror if isinstance(error, OSError) else 'it is no UTF-8 text'}"
-        raise InputError([Problem(FileLine(str(path)), message, "save it from the device again")]) from None
+        message = f"cannot be read: {error.strerror if isinstance(error, OSError) else 'it is not UTF-8 text'}"
+        raise InputError([Problem(FileLine(str(path)), message, "save the file from the device again")]) from None

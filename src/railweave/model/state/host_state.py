@@ -186,7 +186,7 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
     if shown is None:
         return HostState(device, notes=answers.notes)
     if not shown.get("links").there:
-        answers.note(HOST.name, "links", "it is not there: this is no answer of `railweave host show --json`")
+        answers.note(HOST.name, "links", "the field is missing: this is not output of `railweave host show --json`")
         return HostState(device, notes=answers.notes)
     heard = shown.get("lldp")
     state = HostState(

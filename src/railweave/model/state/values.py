@@ -35,7 +35,7 @@ def parse_xml(text: str) -> dict[str, Any]:
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
         if len(inside) > MOST_DEPTH:
-            raise ValueError(f"nested more than {MOST_DEPTH} deep")
+            raise ValueError(f"the answer is nested more than {MOST_DEPTH} deep")
         element: dict[str, Any] = {}
         if attributes:
             element["attributes"] = attributes
@@ -52,7 +52,7 @@ def parse_xml(text: str) -> dict[str, Any]:
         texts[-1].append(text)
 
     def refuse(*_: object) -> NoReturn:
-        raise ValueError("it has a document type, and no device's answer has one")
+        raise ValueError("the answer has a document type declaration, which devices never send")
 
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
@@ -102,7 +102,9 @@ class Answers:
         if len(self._notes) < MOST_NOTES:
             self._notes[Note(self.device, question, printable(place), printable(reason))] = None
         elif len(self._notes) == MOST_NOTES:
-            self._notes[Note(self.device, "", "", f"more than {MOST_NOTES} places; the others are not listed")] = None
+            self._notes[
+                Note(self.device, "", "", f"more than {MOST_NOTES} places could not be read; the others are not listed")
+            ] = None
 
     def text(self, question: str) -> str | None:
         """Return the unmodified answer, or None if there is none."""
@@ -177,7 +179,7 @@ class Value:
         if isinstance(raw, dict):
             return cast("dict[str, Any]", raw)
         if raw is not None:
-            self.note(f"a table was expected, and it is {_shown(raw)}")
+            self.note(f"expected a table, found {_shown(raw)}")
         return {}
 
     def _alone(self) -> object:
@@ -250,7 +252,7 @@ class Value:
         raw = _leaf(self.raw)
         if raw is None or isinstance(raw, str | int | float):
             return None if raw is None else printable(str(raw)).strip() or None
-        self.note(f"a text was expected, and it is {_shown(raw)}")
+        self.note(f"expected a text, found {_shown(raw)}")
         return None
 
     def lower(self) -> str | None:
@@ -266,7 +268,7 @@ class Value:
         digits = re.sub(r"[:.-]", "", text)
         if len(digits) == 12 and all(digit in "0123456789abcdef" for digit in digits):
             return ":".join(digits[at : at + 2] for at in range(0, 12, 2))
-        self.note(f"a MAC address was expected, and it is {text[:60]!r}")
+        self.note(f"expected a MAC address, found {text[:60]!r}")
         return None
 
     def integer(self) -> int | None:
@@ -279,7 +281,7 @@ class Value:
             raw = int(raw)
         if raw is None or (isinstance(raw, int) and not isinstance(raw, bool) and abs(raw) < _MOST):
             return raw
-        self.note(f"a whole number was expected, and it is {_shown(raw)}")
+        self.note(f"expected a whole number, found {_shown(raw)}")
         return None
 
     def number(self) -> float | None:
@@ -292,7 +294,7 @@ class Value:
             return None
         if isinstance(raw, int | float) and not isinstance(raw, bool) and abs(raw) < _MOST and math.isfinite(raw):
             return float(raw)
-        self.note(f"a number was expected, and it is {_shown(raw)}")
+        self.note(f"expected a number, found {_shown(raw)}")
         return None
 
     def flag(self) -> bool | None:
@@ -302,7 +304,7 @@ class Value:
             return raw
         if isinstance(raw, str) and raw.strip().lower() in _FLAGS:
             return _FLAGS[raw.strip().lower()]
-        self.note(f"yes or no was expected, and it is {_shown(raw)}")
+        self.note(f"expected yes or no, found {_shown(raw)}")
         return None
 
     def attribute(self, name: str) -> Value:

@@ -135,7 +135,7 @@ def _plain_words(detail: ErrorDetails) -> str:
         return f"{given} is not {_KINDS[kind]}"
     if kind in _BOUNDS:
         key, bound = _BOUNDS[kind]
-        return f"{given} is not allowed: it must be {bound} {float(detail.get('ctx', {}).get(key, 0)):g}"
+        return f"{given} is not allowed: the value must be {bound} {float(detail.get('ctx', {}).get(key, 0)):g}"
     return ""
 
 
@@ -167,10 +167,12 @@ def _wrong_kind(model: type[BaseModel], path: Location, value: Any, wanted: Sequ
     name = _name(path)
     not_wanted = f"neither {' nor '.join(wanted)}" if len(wanted) > 1 else f"not {wanted[0]}"
     if not path:
-        return Mistake(path, f"the file is {_kind_of(value)}, {not_wanted}", "start from `railweave init`")
+        return Mistake(
+            path, f"the file is {_kind_of(value)}, {not_wanted}", "use a file that `railweave init` writes as a start"
+        )
     if value is None:
         part = "value" if wanted[0] not in {"a map", "a list"} else "section"
-        return Mistake(path, f"{name}: the {part} is empty", "fill it in, or remove it to have its default")
+        return Mistake(path, f"{name}: the {part} is empty", "give it a value, or remove the line to use the default")
     if isinstance(value, list | dict):
         value = cast("object", value)
         return Mistake(path, f"{name} is {_kind_of(value)}, {not_wanted}", _remedy(model, path, value, wanted[0]))
@@ -309,7 +311,9 @@ def read_document(path: Path, *, as_text: bool = False) -> Document:
     node = compose_yaml(text, str(path))
     document.value = None if node is None else _construct(node, (), document, ())
     if node is None:
-        raise SpecError([Problem(FileLine(str(path), 1), "the file is empty", "start from `railweave init`")])
+        raise SpecError(
+            [Problem(FileLine(str(path), 1), "the file is empty", "use a file that `railweave init` writes as a start")]
+        )
     return document
 
 
@@ -325,11 +329,13 @@ def _construct(node: Any, path: Location, document: Document, around: tuple[int,
     document.lines.setdefault(path, node.start_mark.line + 1)
     document.values += 1 if not isinstance(node, yaml.ScalarNode) else _names_in(node.value)
     if document.values > MOST_VALUES:
-        message = f"more than {MOST_VALUES:,} values, with those that aliases and host lists stand for"
-        raise SpecError([document.problem(path, message, "name what there is, and no more")])
+        message = (
+            f"the file has more than {MOST_VALUES:,} values, including those that aliases and host lists stand for"
+        )
+        raise SpecError([document.problem(path, message, "list only devices that exist")])
     if id(node) in around:
         raise SpecError(
-            [document.problem(path, "an alias stands inside the value that it names", "write the value out")]
+            [document.problem(path, "an alias is inside the value that it refers to", "write the value in full")]
         )
     around = (*around, id(node))
     if isinstance(node, yaml.MappingNode):
@@ -354,11 +360,11 @@ def _construct(node: Any, path: Location, document: Document, around: tuple[int,
         return [_construct(item, (*path, index), document, around) for index, item in enumerate(node.value)]
     value = node.value if document.as_text else _scalar(node)
     if isinstance(value, str) and (control := CONTROL.search(value)):
-        message = f"the value holds a control character (0x{ord(control.group()):02x})"
+        message = f"the value contains a control character (0x{ord(control.group()):02x})"
         raise SpecError([document.problem(path, message, "remove it")])
     if isinstance(value, int | float) and not -LARGEST < value < LARGEST:
         raise SpecError(
-            [document.problem(path, f"{node.value:.40} is too large a number", "write it in the unit meant")]
+            [document.problem(path, f"{node.value:.40} is too large for a number", "write it in a larger unit")]
         )
     return value
 
@@ -376,7 +382,7 @@ def _key(node: Any, path: Location, document: Document) -> Key:  # noqa: ANN401 
     key = _scalar(node) if isinstance(node, yaml.ScalarNode) else None
     line = node.start_mark.line + 1
     if key == "<<":
-        fix = f"repeat the keys, or use an alias for the whole: `{path[-1] if path else 'key'}: *name`"
+        fix = f"repeat the keys, or use an alias for the whole map: `{path[-1] if path else 'key'}: *name`"
         raise SpecError([Problem(FileLine(document.file, line), "merge keys (<<) are not part of YAML 1.2", fix)])
     if not isinstance(key, str | int) or isinstance(key, bool):
         raise SpecError([Problem(FileLine(document.file, line), "a key must be a word", "write `key: value`")])
