@@ -241,8 +241,10 @@ def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[
     for name in lossless if pausing else ():
         if name not in pausing:
             at = ("fabrics", layout.name, *((given[name][0],) if given[name][1].qos else ()), "qos", "pfc", "ports")
-            message = f"{name} switches do not pause on ports between switches, and {pausing[0]} switches do"
-            context.problem(at, message, "give all tiers the same: both ends of a link pause, or neither")
+            message = f"{name} switches send no pause frames on ports between switches, but {pausing[0]} switches do"
+            context.problem(
+                at, message, "give all tiers the same setting: both ends of a link send pause frames, or neither"
+            )
     check_roles(context, layout, intents)
     context.check()
     return intents
@@ -258,8 +260,8 @@ def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
         there = across.site_of(nic.stripe) if across else ""
         if there and group.site not in {None, there}:
             index = context.source.spec.servers.index(group)
-            message = f"site {group.site!r} is not that of stripe {nic.stripe!r}, which is {there!r}"
-            context.problem(("servers", index, "site"), message, "leave `site:` out, or choose a stripe there")
+            message = f"site {group.site!r} differs from the site of stripe {nic.stripe!r}, which is {there!r}"
+            context.problem(("servers", index, "site"), message, "remove `site:`, or choose a stripe at that site")
             context.check()
         if there:
             return there

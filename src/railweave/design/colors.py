@@ -37,7 +37,8 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
         if (spec.paths_per_nic or 1) > 1:
             context.problem(
                 ("fabrics", name, "paths_per_nic"),
-                f"paths_per_nic {spec.paths_per_nic} needs path colors, and load_balancing.mode is {spec.load_balancing.mode}",
+                f"paths_per_nic {spec.paths_per_nic} needs path colors, but load_balancing.mode is "
+                f"{spec.load_balancing.mode}",
                 "set `load_balancing: {mode: rlb}`, or remove paths_per_nic",
             )
         return (), {}
@@ -57,7 +58,7 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
             ways = [str(n) for n in range(1, len(keys) + 1) if len(keys) % n == 0]
             context.problem(
                 ("fabrics", name, "paths_per_nic"),
-                f"{wanted} path colors do not divide the {len(keys)} uplinks of a leaf",
+                f"the {len(keys)} uplinks of a leaf cannot be divided equally among {wanted} path colors",
                 f"use {', '.join(ways)}",
             )
             context.check()
@@ -80,7 +81,8 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
             context.problem(
                 ("fabrics", name, "colors"),
                 f"two path colors have the name color{index}",
-                f"path color {index} has no name of its own: name it, or rename this one",
+                f"path color {index} has the default name color{index}, which another color has, too: name it, "
+                "or rename the other color",
             )
         colors.append(Color(index, number, given.name if given else f"color{index}"))
     return tuple(path_color for path_color in colors if path_color.index in live), indexes
@@ -108,8 +110,8 @@ def _check_balance(context: Context, name: str, wanted: int, indexes: list[int])
     if min(loads) == 0:
         context.problem(
             ("fabrics", name, "topology", "spines"),
-            f"path color {loads.index(0) + 1} has no uplink left after the spines that were removed",
-            f'delete the pool "{name}/uplinks" from the lock to deal the colors anew',
+            f"path color {loads.index(0) + 1} has no uplink left after spines were removed",
+            f'delete the pool "{name}/uplinks" from the lock file, so that the next build distributes the colors again',
         )
     elif min(loads) != max(loads):
         context.finding(

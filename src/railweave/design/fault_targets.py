@@ -93,9 +93,7 @@ def _plane(network: Network, text: str) -> tuple[str, ...]:
         if switch.plane and fabric in {"", switch.fabric}:
             planes.setdefault(f"{switch.fabric}/{switch.plane}", []).append(switch.name)
     if not planes:
-        raise _UnknownError(
-            "plane", f"there is no plane {text!r}", "no fabric here has planes: name a switch by `device`"
-        )
+        raise _UnknownError("plane", f"there is no plane {text!r}", "no fabric has planes: name a switch with `device`")
     matches = [plane for plane in planes if plane.rpartition("/")[2] == name]
     if not matches:
         raise _UnknownError(

@@ -42,15 +42,17 @@ def positions(context: Context, layouts: Iterable[Layout]) -> dict[str, Position
             unit = lowest
             for name in _expanded(context, at, pattern):
                 if name not in heights:
-                    context.problem(at, f"there is no device {name!r}", "name a switch or a server of this file")
+                    context.problem(
+                        at, f"there is no device {name!r}", "use the name of a switch or server of this file"
+                    )
                     continue
                 if name in places:
-                    context.problem(at, f"{name} stands in rack {places[name].rack} too", "name each device once")
+                    context.problem(at, f"{name} is also in rack {places[name].rack}", "name each device once")
                     continue
                 units = range(unit, unit + heights[name])
                 if unit < 1 or units[-1] > spec.units:
-                    fix = f"the rack has units 1 to {spec.units}; {name} needs {heights[name]}"
-                    context.problem(at, f"{name} would reach unit {units[-1]} of rack {rack}", fix)
+                    fix = f"the rack has units 1 to {spec.units}, and {name} needs {heights[name]} units"
+                    context.problem(at, f"{name} would extend to unit {units[-1]} of rack {rack}", fix)
                 elif other := next((taken[slot] for slot in units if slot in taken), ""):
                     context.problem(at, f"{name} and {other} overlap in rack {rack}", "move one of them")
                 taken |= dict.fromkeys(units, name)
@@ -135,7 +137,7 @@ def check_inventory(
                 item.line, f"{device} has no interface {interface!r}", f"its NICs are {', '.join(nics[device])}"
             )
         elif interface and device in ports and interface not in ports[device]:
-            fix = "name a port that has one (cabling.csv lists them), or leave the row out"
+            fix = "use a port that has a cable (cabling.csv lists them), or remove the row"
             _unused(context, item.line, f"{device} has no cable in {interface!r}", fix)
         elif len(item.netdev) > longest:
             context.inventory_problem(
@@ -143,8 +145,11 @@ def check_inventory(
             )
         for column, name in (("netdev", item.netdev), ("rdma", item.rdma)):
             if name and (DEVICE_NAME.fullmatch(name) is None or name == "lo"):
-                fix = "write it as `ip link` or `rdma link` shows it: letters, digits, dots, dashes, colons and underscores"
-                context.inventory_problem(item.line, f"{column} {name!r} is not the name of a NIC", fix)
+                fix = (
+                    "write it as `ip link` or `rdma link` prints it: letters, digits, dots, dashes, colons and "
+                    "underscores"
+                )
+                context.inventory_problem(item.line, f"{column} {name!r} is not a valid name of a NIC", fix)
     context.check()
     for server in servers:
         _check_apart(context, server)
@@ -161,8 +166,8 @@ def _check_apart(context: Context, server: Server) -> None:
             if other != nic.name:
                 rows = [context.source.inventory.get(server.name, nic_name) for nic_name in (nic.name, other)]
                 line = next((row.line for row in rows if getattr(row, column) == name), 0)
-                message = f"{server.name}: {other} and {nic.name} would both be {column} {name!r}"
-                context.inventory_problem(line, message, f"fill the column {column} of both")
+                message = f"{server.name}: {other} and {nic.name} would both have the {column} {name!r}"
+                context.inventory_problem(line, message, f"give both NICs a value in column {column}")
 
 
 def _unused(context: Context, line: int, message: str, fix: str) -> None:
@@ -172,4 +177,4 @@ def _unused(context: Context, line: int, message: str, fix: str) -> None:
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     close = nearest(name, known)
-    return f"did you mean {close!r}?" if close else "leave the row out"
+    return f"did you mean {close!r}?" if close else "remove the row"

@@ -64,7 +64,7 @@ def note_outside(context: Context, used: Hardware, places: Mapping[tuple[str, st
         context.finding(OUTSIDE, context.source.spec.name, (), f"from hardware files: {', '.join(outside)}")
 
 
-HOW = "docs/howto/add-a-nic-vendor.md says how to add it; or choose another server model"
+HOW = "docs/howto/add-a-nic-vendor.md says how to add the vendor; or choose another server model"
 
 
 def check_nic_vendors(context: Context) -> None:
@@ -85,12 +85,12 @@ def _missing(model: NicModel | None) -> str:
         return "they are not in the catalog"
     folder = f"nics/{model.vendor.lower()}"
     if model.vendor.lower() not in vendor_files():
-        return f"nothing is known of their vendor, {model.vendor}: there is no {folder}"
+        return f"railweave does not know their vendor, {model.vendor}: {folder} does not exist"
     parts = [part for part in missing_parts(model.vendor) if model.firmware or part != ONLY_WITH_FIRMWARE]
     if not parts:
         return ""
     words = ", ".join(f"`{part}` ({PARTS[part]})" for part in parts)
-    return f"their vendor, {model.vendor}, lacks {words} in {folder}"
+    return f"the files of their vendor, {model.vendor}, lack {words} in {folder}"
 
 
 MODEL_BY_WORD = Rule(

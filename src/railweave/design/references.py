@@ -36,7 +36,7 @@ def _check_sites(context: Context) -> None:
         if site is None and len(spec.sites) > 1:
             context.problem(
                 location,
-                f"{label} has no site, and there are {len(spec.sites)}",
+                f"{label} has no site, but the file has {len(spec.sites)} sites",
                 f"add `site:`, one of {', '.join(spec.sites)}",
             )
         if site is not None and site not in spec.sites:
@@ -72,7 +72,7 @@ def check_color_names(context: Context, fabrics: Iterable[Fabric]) -> None:
     known = sorted({color.name for fabric in fabrics for color in fabric.colors})
     for name in context.source.spec.hosts.job.color_dscp:
         if name not in known:
-            fix = f"colors are {', '.join(known)}" if known else "leave it out: no fabric has path colors"
+            fix = f"colors are {', '.join(known)}" if known else "remove it: no fabric has path colors"
             context.problem(("hosts", "job", "color_dscp", name), f"there is no path color {name!r}", fix)
 
 
@@ -107,5 +107,6 @@ def _check_nic_groups(context: Context) -> None:
             context.problem(
                 ("fabrics", other, "nics"),
                 f"duplicate: fabrics {name!r} and {other!r} both connect the {second.nics!r} NICs of the same servers",
-                "choose another NIC group with `nics:`, put them on different sites, or say `fabrics:` of each group of servers",
+                "choose another NIC group with `nics:`, put the fabrics on different sites, or write "
+                "`fabrics:` in each group of servers",
             )

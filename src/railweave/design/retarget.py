@@ -73,7 +73,9 @@ def parse_target(text: str) -> Target:
         runs = ", ".join(catalog().switches[target.model].systems)
         raise _wrong(text, f"{target.model} does not run {target.nos!r}", f"it runs {runs}")
     if target.release and not target.release[0].isdecimal():
-        raise _wrong(text, f"{target.release!r} is not a release", "write its number first, for example 25.4R1")
+        raise _wrong(
+            text, f"{target.release!r} is not a release", "write the number of the release first, for example 25.4R1"
+        )
     return target
 
 
@@ -110,7 +112,7 @@ def _apply(spec: FabricFile, target: Target, as_written: dict[tuple[str, str], R
     if not changed:
         where = f"fabric {target.fabric!r} has" if target.fabric else "no fabric has"
         message = f"{where} no {several(target.role)}" if target.fabric else f"{where} {several(target.role)}"
-        raise _wrong(target.text, message, "leave the role out, or name one that there is")
+        raise _wrong(target.text, message, "remove the role, or use a role of the fabric")
     return spec.model_copy(update={"fabrics": {**spec.fabrics, **changed}})
 
 
@@ -162,8 +164,8 @@ def _like(name: str, old: SwitchModel, target: Target) -> str:
     models = {key: model for key, model in catalog().switches.items() if target.nos in model.systems}
     fast = {key: model for key, model in models.items() if _shape(model)[1] == speed}
     if not fast:
-        known = f"models that run it: {', '.join(models)}" if models else "no model of the catalog does"
-        raise _wrong(target.text, f"no model with {speed}G ports as {name} has runs {target.nos!r}", known)
+        known = f"models that run it: {', '.join(models)}" if models else "no model of the catalog runs it"
+        raise _wrong(target.text, f"no model that runs {target.nos!r} has {speed}G ports like {name}", known)
 
     def distance(key: str) -> tuple[bool, int, bool, bool]:
         ports, model = _shape(fast[key])[0], fast[key]

@@ -84,7 +84,7 @@ def _by_rdma(pattern: str, servers: Sequence[Server]) -> str:
     """Return advice to use the NIC's name in the design if a pattern contains its RDMA device or Linux interface. Empty otherwise."""
     name, _, port = pattern.partition(":")
     nic = next((server.nic(port) for server in servers if server.name == name), None)
-    return f"a NIC is named by its name here: write {name}:{nic.name}" if nic else ""
+    return f"write the NIC by its name in railweave: {name}:{nic.name}" if nic else ""
 
 
 def _unknown(pattern: str, names: Sequence[str]) -> str:
@@ -119,4 +119,4 @@ def _near(pattern: str, devices: Sequence[str]) -> str:
     close = nearest(pattern, devices) if "--" not in pattern else None
     if close:
         return f"did you mean {close}?"
-    return f"devices are {', '.join(devices[:SHOWN])}, …; a link is A--B or A:port--B:port, as in cabling.csv"
+    return f"devices are {', '.join(devices[:SHOWN])}, …; write a link as A--B or A:port--B:port, as in cabling.csv"

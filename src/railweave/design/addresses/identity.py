@@ -86,7 +86,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
             most = max(entry.number for entry in entries if entry.role == role)
             context.problem(
                 ("fabrics", name, "pools", f"{role.replace('-', '_')}_asn"),
-                f"pool too small: AS numbers {first}-{last} do not hold {role} number {most}",
+                f"pool too small: AS numbers {first}-{last} have no number for {role} number {most}",
                 _room_for(most, first, [pool for other, pool in pools.items() if other != role]),
             )
             context.check()
@@ -140,7 +140,10 @@ def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str
     if all(last < low or first > high for low, high in others):
         return f"widen it to at least {first}-{last}"
     start = max(high for _, high in others) + 1
-    return f"move it, for example to {start}-{start + number - 1}: widened, it would overlap another pool of AS numbers"
+    return (
+        f"move it, for example to {start}-{start + number - 1}: a wider pool here would overlap another pool of AS "
+        "numbers"
+    )
 
 
 def _beside_lists(slots: Mapping[str, int], owners: Mapping[int, str], device: str) -> int:
@@ -174,7 +177,9 @@ def listed(
         return ""
     if number > len(addresses):
         context.problem(
-            at, f"the list has {len(addresses)} addresses, and {device} is {role} number {number}", "add one for each"
+            at,
+            f"the list has {len(addresses)} addresses, and {device} is {role} number {number}",
+            "add one address for each",
         )
         context.check()
     address = ipaddress.ip_address(addresses[number - 1])
@@ -182,7 +187,7 @@ def listed(
     if address not in pool:
         key = "router_id" if part[0] == "pools" else "loopbacks"
         context.problem(
-            at, f"{address} of {device} is not in {key} {pool}", f"write the pool that holds all of them as `{key}:`"
+            at, f"{address} of {device} is not in {key} {pool}", f"write a pool that contains all of them as `{key}:`"
         )
         context.check()
     return addresses[number - 1]
@@ -241,7 +246,7 @@ def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
                 context.problem(
                     _given_at(context, attribute, switch, other),
                     f"duplicate {label} {value}: {other} and {switch.name}",
-                    "give each its own",
+                    "give each switch a different one",
                 )
     names = {switch.name for switch in all_switches}
     for key in context.source.spec.overrides.devices:
@@ -250,7 +255,7 @@ def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
                 context.problem(
                     ("overrides", "devices", key),
                     f"there is no switch {device!r}",
-                    "overrides.devices names leaves and spines",
+                    "overrides.devices must have names of switches",
                 )
     context.check()
 
@@ -307,4 +312,6 @@ def check_management(context: Context, all_switches: Sequence[Switch], servers: 
             override = context.source.spec.overrides.of_device(name)
             fixed = override[1] is not None and override[1].management_address is not None
             where: Location = ("overrides", "devices", override[0], "management_address") if fixed else at
-            context.finding(MANAGEMENT_ADDRESS_TAKEN, name, where, f"management address {address} is that of {holder}")
+            context.finding(
+                MANAGEMENT_ADDRESS_TAKEN, name, where, f"management address {address} is also that of {holder}"
+            )

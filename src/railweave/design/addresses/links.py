@@ -39,7 +39,9 @@ def edge_segments(context: Context, layout: Layout) -> list[Segment]:
             )
             continue
         if overlay and intent.tenant is None:
-            context.problem(at, f"edge port {name!r} has no tenant", "say whose VRF it is in with `tenant:`")
+            context.problem(
+                at, f"edge port {name!r} has no tenant", "name the tenant whose VRF the port is in: `tenant:`"
+            )
         elif intent.tenant is not None and intent.tenant not in layout.spec.tenants:
             message = f"there is no tenant {intent.tenant!r}"
             context.problem((*at, "tenant"), message, f"tenants are {', '.join(layout.spec.tenants) or 'none'}")
@@ -47,7 +49,7 @@ def edge_segments(context: Context, layout: Layout) -> list[Segment]:
         place = (layout.name, leaf.stripe, 0, leaf.name)
         segments.append(Segment(*place, None, "", subnets, f"{name}:{EDGE}", intent.tenant or ""))
     if segments and layout.spec.load_balancing.mode == "rlb":
-        message = "edge ports need a fabric without path colors: what is behind them has one address"
+        message = "edge ports need a fabric without path colors, because devices behind them have only one address"
         context.problem(("fabrics", layout.name, "edge_ports"), message, "use mode ecmp, dlb-flowlet or dlb-per-packet")
     context.check()
     return segments
@@ -81,7 +83,7 @@ def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tup
         conflict = panels[intent.leaf].take(port, Owner(f"edge port {name}", at, "server_ports"))
         if conflict is not None:
             message = f"{intent.leaf} {intent.port} for edge port {name} {conflict.text}"
-            context.problem(at, message, "choose another port, or end the server or uplink ports before it")
+            context.problem(at, message, "choose another port, or end the range of server or uplink ports before it")
         length = edge_length(layout, intent)
         ports.append(EdgePort(name, intent.leaf, intent.port, port.physical, port.channel, speed, length))
     context.check()
@@ -108,10 +110,12 @@ def with_endpoints(
     at = ("fabrics", layout.name, "overlay")
     if endpoints.version != (4 if overlay.vtep == "ipv4" else 6):
         context.problem(
-            (*at, "color_endpoints"), f"{endpoints} is not {overlay.vtep}, which `vtep` asks for", "use a pool of it"
+            (*at, "color_endpoints"),
+            f"{endpoints} is not {overlay.vtep}, but `vtep` asks for that family",
+            "use a pool of this address family",
         )
     if loopbacks.version != 6:
-        context.problem((*at, "loopbacks"), f"{loopbacks} is not IPv6", "IPv4 loopbacks are the router ids")
+        context.problem((*at, "loopbacks"), f"{loopbacks} is not IPv6", "IPv4 loopbacks are always the router ids")
     context.check()
     result: list[Switch] = []
     for switch in switches:
@@ -135,7 +139,7 @@ def with_endpoints(
         for color in colors if switch.role == "leaf" else ():
             host = (slot - 1) * ENDPOINTS_PER_LEAF + color.index
             if host >= endpoints.num_addresses:
-                message = f"pool too small: {endpoints} has no {ENDPOINTS_PER_LEAF} addresses for {switch.name}"
+                message = f"pool too small: {endpoints} has fewer than {ENDPOINTS_PER_LEAF} addresses for {switch.name}"
                 context.problem((*at, "color_endpoints"), message, "use a shorter prefix")
                 context.check()
             switch_endpoints.append(Endpoint(str(endpoints.network_address + host), color.index))
@@ -246,8 +250,9 @@ def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
             context.problem(
                 _at(layout, "fabric_links"),
                 f"pool too small: {pool} has no address pair for {cable.name}",
-                f"it must hold {2 * stride} addresses for each of {max(leaf.number for leaf in layout.leaves)} leaves, or deal "
-                "them one after another with `fabric_links_by: cable`",
+                f"the pool must have {2 * stride} addresses for each of "
+                f"{max(leaf.number for leaf in layout.leaves)} leaves; or set `fabric_links_by: cable` to "
+                "give links addresses one after another",
             )
             context.check()
         return _pair(pool, base + offset)
@@ -265,11 +270,11 @@ def _by_cable(context: Context, layout: Layout, between: Sequence[_Numbered]) ->
     need = 2 * max(slots.values(), default=0)
     if need > pool.num_addresses:
         gone = len(context.lock.pools[f"{layout.name}/links"]) - len(slots)
-        kept = f" beside {counted(gone, 'former link')} that the lock still has" if gone else ""
+        kept = f" including {counted(gone, 'former link')} that the lock still has" if gone else ""
         freed = ", or free the addresses of the former links with `railweave build --compact`" if gone else ""
         context.problem(
             _at(layout, "fabric_links"),
-            f"pool too small: {pool} has {pool.num_addresses} addresses, and {len(slots)} links take {need}{kept}",
+            f"pool too small: {pool} has {pool.num_addresses} addresses, but {len(slots)} links need {need}{kept}",
             f"use a /{pool.max_prefixlen - (need - 1).bit_length()}{freed}",
         )
         context.check()
@@ -289,8 +294,11 @@ def _by_formula(context: Context, layout: Layout, formula: str) -> Callable[[_Nu
     def deal(numbered: _Numbered) -> Pair:
         ends = numbered.cable.a.device, numbered.cable.b.device
         if ends[0] not in leaves or ends[1] not in spines:
-            message = f"fabric_link is a formula of leaves and spines, and {numbered.cable.name} joins others"
-            context.problem(at, message, "use `fabric_links_by: cable` in its place")
+            message = (
+                f"fabric_link is a formula for links of leaves and spines, but {numbered.cable.name} is another "
+                "kind of link"
+            )
+            context.problem(at, message, "use `fabric_links_by: cable` instead")
             context.check()
         values = {"leaf": leaves[ends[0]], "spine": spines[ends[1]], "link": numbered.link}
         try:
@@ -302,7 +310,7 @@ def _by_formula(context: Context, layout: Layout, formula: str) -> Callable[[_Nu
             raise
         if not inside(network, pool):
             message = f"fabric_link gives {network} to {numbered.cable.name}, which is not in fabric_links {pool}"
-            context.problem(at, message, "write the pool that holds every link as `fabric_links:`")
+            context.problem(at, message, "write a pool that contains every link as `fabric_links:`")
             context.check()
         first = 0 if network.num_addresses == 2 else 1
         low = network.network_address + first

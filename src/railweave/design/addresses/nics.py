@@ -70,24 +70,31 @@ def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequ
     for fabric, tables in spans.items():
         at = ("fabrics", fabric, "host_routing", "first_table")
         if tables.stop > LAST_TABLE + 1:
-            message = f"routing tables from {tables.start} do not fit: a server needs {len(tables)}, and the last is {LAST_TABLE}"
-            context.problem(at, message, f"begin at {LAST_TABLE + 1 - len(tables)} or below")
+            message = (
+                f"routing tables from {tables.start} do not fit: a server needs {len(tables)} tables, and the "
+                f"largest possible number is {LAST_TABLE}"
+            )
+            context.problem(at, message, f"set `first_table` to {LAST_TABLE + 1 - len(tables)} or less")
         if tables.start <= RESERVED.stop - 1 and tables.stop > RESERVED.start:
             shown = f"{tables.start} to {tables.stop - 1}"
-            context.problem(at, f"routing tables {shown} take the kernel's own, 253 to 255", "begin at 256 or above")
+            context.problem(
+                at,
+                f"routing tables {shown} include the kernel's own tables, 253 to 255",
+                "set `first_table` to 256 or more",
+            )
     for first, other in together:
         at = ("fabrics", other, "host_routing")
         if spans[first].start < spans[other].stop and spans[other].start < spans[first].stop:
             context.problem(
                 (*at, "first_table"),
-                f"fabrics {first!r} and {other!r} share servers and the routing tables from {spans[other].start}",
-                f"begin at {spans[first].stop} or above",
+                f"fabrics {first!r} and {other!r} share servers, but both use routing tables from {spans[other].start}",
+                f"set `first_table` of one fabric to {spans[first].stop} or more",
             )
         elif shared := names[first] & names[other]:
             context.problem(
                 (*at, "table_name"),
-                f"fabrics {first!r} and {other!r} share servers and the table name {min(shared)!r}",
-                "give each fabric names of its own",
+                f"fabrics {first!r} and {other!r} share servers, but both use the table name {min(shared)!r}",
+                "give each fabric different table names",
             )
     context.check()
 
@@ -102,8 +109,8 @@ def _check_priority(context: Context, fabric: Fabric) -> None:
         shown = "null" if priority is None else str(priority)
         context.problem(
             ("fabrics", fabric.name, "host_routing", "rule_priority"),
-            f"rule_priority {shown} gives no order on routed links: rules to the pool, one number higher, must come after "
-            "those from an address and before the main table's",
+            f"rule_priority {shown} allows no correct order on routed links: rules to the pool (one number "
+            "higher) must come after rules from an address, but before the rule of the main table",
             f"use 0 to {LAST_RULE - 1}",
         )
 
@@ -122,14 +129,14 @@ def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
                 context.problem(
                     ("fabrics", fabric.name, "host_routing", "table_name"),
                     f"{name!r} {error}",
-                    "begin with a letter, and leave main, default, local and unspec to the system",
+                    "begin with a letter, and do not use main, default, local and unspec, which belong to the system",
                 )
                 context.check()
             if name in names:
                 context.problem(
                     ("fabrics", fabric.name, "host_routing", "table_name"),
-                    f"table name {name!r} stands for two tables of a server",
-                    "use {rail}, {gpu} or {nic}, and {path} where a NIC has several addresses",
+                    f"table name {name!r} is used for two tables of a server",
+                    "use {rail}, {gpu} or {nic} in the name, and {path} if a NIC has several addresses",
                 )
             names.add(name)
     return names
@@ -255,9 +262,12 @@ def nics(
                 server.name,
                 (),
                 f"MAC addresses of {counted(len(unknown), 'NIC')} are placeholders: {', '.join(unknown)}",
-                why="SLAAC addresses are derived from MAC addresses, so these will change"
+                why=(
+                    "SLAAC addresses are derived from MAC addresses, so they change when the real MAC addresses "
+                    "are known"
+                )
                 if layout.spec.addressing.server_mode == "slaac"
-                else "servers name their interfaces by MAC address",
+                else "the servers' configuration finds interfaces by MAC address",
                 fix=f"fill {context.source.path.stem}.inventory.csv",
             )
         result[server.name] = made
@@ -298,12 +308,14 @@ def _addresses(
             address = ipaddress.ip_address(given)
             host = int(address) - int(network.network_address) if address.version == network.version else -1
             if not is_host(network, host) or given == subnet.gateway:
-                reason = f"is no host's in {subnet.prefix}" if address in network else f"is not in {subnet.prefix}"
-                reason = "is the leaf's own address" if given == subnet.gateway else reason
+                reason = (
+                    f"is not a host address in {subnet.prefix}" if address in network else f"is not in {subnet.prefix}"
+                )
+                reason = "is the address of the leaf" if given == subnet.gateway else reason
                 context.problem(
                     ("overrides", "nics", nic, "addresses", label),
                     f"address {given} {reason}",
-                    "choose one inside the prefix",
+                    "choose an address inside the prefix",
                 )
             result.append(NicAddress(given, length, subnet.color, "override"))
         elif slaac:
@@ -381,6 +393,6 @@ def check_addresses(context: Context, servers: Sequence[Server]) -> None:
                     context.problem(
                         ("overrides", "nics", place, "addresses"),
                         f"duplicate address {address.address}: {other} and {name}",
-                        "give each its own",
+                        "give each NIC a different one",
                     )
     context.check()

@@ -55,13 +55,15 @@ def with_own_pools(context: Context) -> dict[str, FabricSpec]:
             if mine != theirs and _overlap(mine, theirs):
                 message = f"{key} of fabrics {first!r} and {other!r} overlap: {_shown(mine)} and {_shown(theirs)}"
                 context.problem(
-                    ("fabrics", other, part, key), message, "name the same pool to share it, or move them apart"
+                    ("fabrics", other, part, key),
+                    message,
+                    "name the same pool to share it, or choose pools that do not overlap",
                 )
         for name, value in users.items():
             if sum(1 for other in users.values() if other == value) > 1:
                 if slots[name] > BLOCKS:
-                    message = f"{key}: fabric number {slots[name]} has no part of a pool that is cut in {BLOCKS}"
-                    context.problem(("fabrics", name, part, key), message, "give it a pool of its own")
+                    message = f"{key}: fabric number {slots[name]} gets no part of the pool, which has {BLOCKS} parts"
+                    context.problem(("fabrics", name, part, key), message, "give the fabric its own pool")
                     continue
                 block = _block(value, slots[name] - 1)
                 at = fabrics[name]
@@ -132,7 +134,7 @@ def check_apart(
             message = f"overlapping prefixes: {widest[0]} of {widest[1]} and {other[0]} of {other[1]}"
             # An edge port's prefix is written for it alone, a pool for many: so that is the one to change.
             edge = next((held[2] for held in (other, widest) if "edge_ports" in held[2]), None)
-            fix = "give the edge port a prefix of its own, outside the pools" if edge else "move the pools apart"
+            fix = "give the edge port another prefix, outside the pools" if edge else "choose pools that do not overlap"
             context.problem(edge or other[2], message, fix)
             break
     context.check()
@@ -212,7 +214,7 @@ def check_tagged(context: Context, layout: Layout, all_segments: Iterable[Segmen
         whose = f"network {holder.network!r}" if holder.network else f"{holder.stripe} rail {holder.rail}"
         context.problem(
             ("fabrics", layout.name, "addressing", "tagged_vlans", place),
-            f"tagged VLAN {vlan} is also the VLAN that {holder.leaf} has for the prefixes of {whose}",
+            f"tagged VLAN {vlan} is also the VLAN that {holder.leaf} uses for the prefixes of {whose}",
             f"choose another number, such as {free}, or begin `pools.vlan` above {vlan}",
         )
     context.check()
@@ -317,14 +319,14 @@ def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) ->
     at = ("fabrics", layout.name, "addressing", "other_links")
     if others and layout.spec.evpn() is not None:
         message = "tenants have routed members and layer-2 networks on one leaf without other_links"
-        context.problem(at, message, "leave it out: list NICs as members, or under a network")
+        context.problem(at, message, "remove it: list NICs as members of a tenant, or under a network")
     there = [server.name for server in layout.servers]
     for name, other_link in others.items():
         for server in other_link.servers:
             if server not in there:
                 message = f"there is no server {server!r} on fabric {layout.name!r}"
                 close = difflib.get_close_matches(server, there, 1)
-                more = "leave it out, or put it on this fabric under `servers:`"
+                more = "remove it, or add the server to this fabric under `servers:`"
                 fix = f"did you mean {close[0]!r}? Otherwise {more}" if close else more
                 context.problem((*at, name, "servers"), message, fix)
     context.check()
@@ -371,14 +373,15 @@ def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant
     if vlan > last and owner is not None:
         context.problem(
             ("fabrics", layout.name, "pools", "vlan"),
-            f"pool too small: VLANs {first}-{last} do not hold the {layout.rails} rails of tenant {owner.name}",
+            f"pool too small: VLANs {first}-{last} do not have room for the {layout.rails} rails of tenant "
+            f"{owner.name}",
             f"widen it to at least {first}-{first + owner.slot * layout.rails - 1}",
         )
         context.check()
     if vlan > last:
         context.problem(
             ("fabrics", layout.name, "pools", "vlan"),
-            f"pool too small: VLANs {first}-{last} do not hold the {layout.rails} rails of {leaf.stripe}",
+            f"pool too small: VLANs {first}-{last} do not have room for the {layout.rails} rails of {leaf.stripe}",
             f"widen it to at least {first}-{first + server_prefixes.stripes(layout) * layout.rails - 1}",
         )
         context.check()
@@ -403,9 +406,9 @@ def _check_gateway(context: Context, layout: Layout, all_segments: Sequence[Segm
         if prefix is not None and not server_prefixes.is_host(ipaddress.ip_network(prefix), host):
             context.problem(
                 (*pool.at, "gateway_host"),
-                f"gateway_host {host} is no host of {prefix}: the leaf would have the network's own address, "
-                "the broadcast address, or one outside",
-                "use 0 or 1 in a /31 or /127, else 1 to the last but one",
+                f"gateway_host {host} is not a host in {prefix}: the leaf would have the network address, the "
+                "broadcast address, or an address outside the prefix",
+                "use 0 or 1 in a /31 or /127, else a number from 1 to the last but one address",
             )
             context.check()
 
@@ -422,8 +425,10 @@ def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segmen
             if pair.network_address == pool.network_address or pair.broadcast_address == pool.broadcast_address:
                 context.problem(
                     ("fabrics", layout.name, "addressing", "server_prefix" if addressing.server_prefix else "bits"),
-                    f"{pair} of {segment.nic} holds the own or the broadcast address of {pool}, which NICs take for their subnet",
-                    "deal the prefixes from the middle, for example `server_prefix: 10.50.0.{stripe*16+server*4+rail*2}/31`",
+                    f"{pair} of {segment.nic} contains the network or the broadcast address of {pool}, which "
+                    "NICs treat as their subnet",
+                    "use prefixes from the middle of the pool, for example `server_prefix: "
+                    "10.50.0.{stripe*16+server*4+rail*2}/31`",
                 )
                 context.check()
 
@@ -450,7 +455,8 @@ def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segment
             context.problem(
                 (*pool.at, "server_prefix"),
                 f"server_prefix gives overlapping prefixes {network} and {other} to {names}",
-                "let it use every number that tells them apart: {stripe}, {rail}, {color}, {server}, {tenant}",
+                "use every number in the formula that differs between the prefixes: {stripe}, {rail}, "
+                "{color}, {server} or {tenant}",
             )
             context.check()
 

@@ -109,7 +109,7 @@ def check_slaac(context: Context, layout: Layout) -> None:
     for pool in wrong:
         context.problem(
             pool.at,
-            f"SLAAC needs IPv6 prefixes of /64, not {pool.network} cut in /{pool.addressing.length()}",
+            f"SLAAC needs IPv6 prefixes of length 64, but {pool.network} is divided into /{pool.addressing.length()}",
             "use an IPv6 pool and prefix_length 64, or server_mode: static",
         )
     context.check()
@@ -122,7 +122,7 @@ def check_own_pools(context: Context, layout: Layout) -> None:
         for other, whose in known:
             if pool.network.version == other.network.version and pool.network.overlaps(other.network):
                 message = f"{pool.network} of tenant {pool.tenant!r} overlaps {whose} {other.network}"
-                context.problem(pool.at, message, "choose one apart from it")
+                context.problem(pool.at, message, "choose a pool that does not overlap with it")
         known.append((pool, f"that of tenant {pool.tenant!r},"))
     context.check()
 
@@ -179,7 +179,7 @@ def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
     where, whole = (*at, "server_prefix"), pool.network
     if "server" in fields_of(formula) and not addressing.own_links:
         context.problem(
-            where, "{server} numbers prefixes that servers share", "leave it out, or use server_link: routed"
+            where, "the formula uses {server}, but servers share the prefixes", "remove it, or set server_link: routed"
         )
     context.check()
 
@@ -204,8 +204,8 @@ def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
         if not inside(ipaddress.ip_network(prefix), whole):
             context.problem(
                 (*at, "server_pool"),
-                f"server_prefix gives {prefix}, which is not in server_pool {whole}",
-                "write the pool that holds every server prefix",
+                f"server_prefix gives {prefix}, which is not inside server_pool {whole}",
+                "write a pool that contains every server prefix",
             )
             context.check()
         return _subnet(addressing, prefix, color)
@@ -221,8 +221,8 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerP
     if length > pool.max_prefixlen or free < 0 or (free == 0 and not of.tenant):
         context.problem(
             (*of.at, "server_pool"),
-            f"pool too small: {pool} holds no /{length}",
-            f"use a pool shorter than /{length}",
+            f"pool too small: {pool} contains no /{length}",
+            f"use a pool whose length is less than {length}",
         )
         context.check()
     tenants = layout.spec.evpn() is not None and not of.tenant
@@ -300,8 +300,8 @@ def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, co
         shown += "".join(f" + {width}" for width in (bits.server, bits.tenant) if width)
         context.problem(
             (*of.at, "bits"),
-            f"bits {shown} do not fill the {free} between {pool} and /{addressing.prefix_length}",
-            "make them add up",
+            f"bits {shown} do not add up to the {free} bits between {pool} and /{addressing.prefix_length}",
+            "change the bits or prefix_length so that they add up",
         )
         return
     slots = max((server.slot for server in layout.servers), default=1)
@@ -317,8 +317,8 @@ def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, co
         if most >= 1 << width and not (width == 0 and most <= 1):
             context.problem(
                 (*of.at, "server_pool"),
-                f"pool too small: {pool} leaves {width} bits for {label}, and the highest is number {most}",
-                "use a shorter pool, or deal the bits with `bits:`",
+                f"pool too small: {pool} leaves {width} bits for {label}, but the highest number is {most}",
+                "use a larger pool, or divide the bits with `bits:`",
             )
 
 

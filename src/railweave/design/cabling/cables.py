@@ -70,7 +70,7 @@ def choose(
         OPTIC_UNLISTED,
         f"{channels} x {speed_gbps}G in {cage}",
         at,
-        f"the catalog lists no optic for a {cage} port of {channels} x {speed_gbps}G over {length_m:g} m",
+        f"the catalog has no optic for a {cage} port with {channels} x {speed_gbps}G over {length_m:g} m",
     )
     return UNKNOWN
 
@@ -90,20 +90,25 @@ def _check(
     if optic is None:
         context.problem(at, f"optic {asked!r} is not in the catalog", f"known optics: {', '.join(sorted(optics))}")
     elif port not in (cages := [f"{cage} of {optic.channels} x {optic.speed_gbps}G" for cage in optic.cages]):
-        others = f"use {' or '.join(name for _, name in fits)}, or leave it" if fits else "leave it"
+        others = f"use {' or '.join((name for _, name in fits))}, or remove the line" if fits else "leave it"
         context.problem(
-            at, f"optic {asked} is for {' or '.join(cages)}, the port is {port}", f"{others} empty to have one chosen"
+            at,
+            f"optic {asked} is for {' or '.join(cages)}, but the port is {port}",
+            f"leave {others} empty to let railweave choose one",
         )
     elif optic.reach_m < length_m and measured_on:
         context.inventory_problem(
             measured_on,
-            f"optic {asked} reaches {optic.reach_m:g} m, the cable is measured to be {length_m:g} m",
-            f"choose one with more reach ({context.source.document.file}:{context.source.document.line(at)}), or one for "
-            "this cable alone under overrides.cables",
+            f"optic {asked} reaches {optic.reach_m:g} m, but the measured length of the cable is {length_m:g} m",
+            "choose an optic with more reach "
+            f"({context.source.document.file}:{context.source.document.line(at)}), or set an optic for this "
+            "cable alone under overrides.cables",
         )
     elif optic.reach_m < length_m:
         context.problem(
-            at, f"optic {asked} reaches {optic.reach_m:g} m, the cable is {length_m:g} m", "choose one with more reach"
+            at,
+            f"optic {asked} reaches {optic.reach_m:g} m, but the cable is {length_m:g} m long",
+            "choose an optic with more reach",
         )
 
 
@@ -218,7 +223,7 @@ def _note(
         OPTIC_MISMATCH,
         cable.name,
         ("fabrics", fabric, "cabling", cable.kind),
-        f"{words} are the ends of one link{more}",
+        f"{words} are both ends of the same link{more}",
         severity="error" if asked else "warning",
     )
 

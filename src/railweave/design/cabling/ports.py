@@ -157,7 +157,10 @@ class Panel:
         split, by = self.splits.setdefault(port.physical, (port.channels, owner))
         if split != port.channels:
             del self.owners[key]
-            text = f"is on a port split in {split} for {by.text}, and this cable needs it split in {port.channels}"
+            text = (
+                f"is on a port that is split in {split} for {by.text}, but this cable needs the port split in "
+                f"{port.channels}"
+            )
             return Conflict(text, by)
         return None
 
@@ -180,8 +183,8 @@ def port_named(
     if whole and channels:
         context.problem(
             at,
-            f"port {name} of {device} is {whole[1]}G, the link is {speed_gbps}G",
-            f"name a channel of it: {' or '.join(channels)}",
+            f"port {name} of {device} is {whole[1]}G, but the link is {speed_gbps}G",
+            f"name a channel of the port: {' or '.join(channels)}",
         )
     else:
         names = list(fitting)

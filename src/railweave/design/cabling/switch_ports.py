@@ -107,9 +107,9 @@ def _check_common_speed(context: Context, layout: Layout) -> None:
                 ours, theirs = (" or ".join(f"{speed}G" for speed in sorted(speeds)) for speeds in (up, down))
                 context.problem(
                     lower.place("uplink_ports"),
-                    f"{lower.role.device} as {lower.role_name} and {upper.role.device} as {upper.role_name} have no speed in "
-                    f"common: {ours} and {theirs}",
-                    "leave `breakout:` empty, or choose other models",
+                    f"{lower.role.device} as {lower.role_name} and {upper.role.device} as {upper.role_name} "
+                    f"have no common speed: {ours} and {theirs}",
+                    "remove `breakout:`, or choose other models",
                 )
     context.check()
 
@@ -128,7 +128,8 @@ def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment,
             LINK_SLOWER,
             f"{layout.name} {device}",
             ("fabrics", layout.name, "topology", "link_speed"),
-            f"links of {device} run at {speed}G instead of {wanted}G like the others, because its ports are slower",
+            f"links of {device} run at {speed}G instead of {wanted}G like the other links, because its ports "
+            "are slower",
             fix=f"accept the slower links, or set link_speed: {speed}G so that all links are equal",
         )
 
@@ -193,13 +194,13 @@ def _cannot_split(
     group = model.group_of(ports.first or model.ports[0].first)
     can = [str(mode) for mode in group.modes()] if group else []
     message, fix = (
-        f"a port of {device} cannot do {f'breakout {ports.breakout}' if ports.breakout else f'{speed}G links'}",
+        f"a port of {device} does not support {f'breakout {ports.breakout}' if ports.breakout else f'{speed}G links'}",
         f"it can do {', '.join(can)}",
     )
     if ports.breakout and parse_breakout(ports.breakout) is None:
         message, fix = f"{ports.breakout!r} is not a breakout", "write it as 2x400G"
     elif ports.breakout in can:
-        message = f"breakout {ports.breakout} does not give the {speed}G these links need"
+        message = f"breakout {ports.breakout} does not give the {speed}G that these links need"
         fix = f"a {device} port can do {', '.join(can)}"
     context.problem(at, message, fix)
 
@@ -250,7 +251,7 @@ class SwitchPorts:
             self.context.problem(
                 equipment.place(ranges[0][0]),
                 f"{' and '.join(named)} overlap: {overlaps[0]}{more}",
-                "move the ranges apart",
+                "choose ranges that do not overlap",
             )
 
     def _check_silicon(self) -> None:
@@ -259,7 +260,7 @@ class SwitchPorts:
             if limit is not None and len(panel.owners) > limit:
                 self.context.problem(
                     ("fabrics", self.layout.name),
-                    f"{panel.device} would have {len(panel.owners)} ports in use, its silicon has {limit}",
+                    f"{panel.device} would have {len(panel.owners)} ports in use, but its chip supports {limit}",
                     "split fewer ports",
                 )
 
@@ -314,12 +315,12 @@ class SwitchPorts:
         equipment = self.layout.equipment[device]
         text, where = f"{device} {spot.name} for {owner} {conflict.text}", fixed_at or conflict.other.fixed_at
         if where is None and conflict.other.kind == kind:
-            fix = "use `fill: spread`, so that links of unlike speed share no port"
+            fix = "use `fill: spread`, so that links with different speeds do not share a port"
             self.context.problem(equipment.place(kind), text, fix)
         elif where is None:
             self.overlaps.setdefault(equipment, []).append(text)
         else:
-            self.context.problem(where, text, "choose another port, or move the ranges apart")
+            self.context.problem(where, text, "choose another port, or ranges that do not overlap")
         return None
 
     def room(self, device: str, kind: PortKind) -> int:

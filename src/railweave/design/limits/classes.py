@@ -38,7 +38,11 @@ def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch],
         if (device, port) not in ends:
             key, _ = context.source.spec.overrides.of_device(device)
             at = ("overrides", "devices", key, "ports", port)
-            context.problem(at, f"nothing is on port {port!r} of {device}", "name a port of its cables (cabling.csv)")
+            context.problem(
+                at,
+                f"no cable is connected to port {port!r} of {device}",
+                "use a port with a cable (cabling.csv lists them)",
+            )
     for cable in cables:
         pair = [(end.device, end.port) for end in (cable.a, cable.b)]
         pair_qos = [qos_by_port.get(end) for end in pair]
@@ -46,8 +50,10 @@ def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch],
             here, far = pair if pair_qos[0] else reversed(pair)
             key, _ = context.source.spec.overrides.of_device(here[0])
             at = ("overrides", "devices", key, "ports", here[1])
-            message = f"{here[0]} {here[1]} has other quality of service than its far end, {far[0]} {far[1]}"
-            context.problem(at, message, "give both ends the same exception: both pause, or neither")
+            message = f"{here[0]} {here[1]} has a different quality of service than the far end, {far[0]} {far[1]}"
+            context.problem(
+                at, message, "give both ends the same exception, so that either both send pause frames or neither does"
+            )
     context.check()
 
 
@@ -148,7 +154,7 @@ def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -
         if not traffic_class.dscp and name != qos.rdma_name():
             context.finding(LOSSLESS_NO_DSCP, layout.name, at, f"lossless class {name} has no DSCP")
         if traffic_class.nic_share is None and len(shares) > 1:
-            message = f"lossless class {name} has no `bandwidth`: NICs give it {shares[name]} %"
+            message = f"lossless class {name} has no `bandwidth`; NICs give it {shares[name]} %"
             context.finding(LOSSLESS_NO_SHARE, layout.name, at, message)
 
 
@@ -172,7 +178,7 @@ def check_roles(context: Context, layout: Layout, roles: Mapping[RoleName, RoleI
             and qos.buffers.lossless > qos.buffers.lossy
         ):
             message = (
-                f"{name} switches pause on no port, and keep {qos.buffers.lossless} % of their buffer for lossless classes "
-                f"and {qos.buffers.lossy} % for all others"
+                f"{name} switches send pause frames on no port, but reserve {qos.buffers.lossless} % of their "
+                f"buffer for lossless classes and {qos.buffers.lossy} % for all others"
             )
             context.finding(LOSSLESS_POOL_IDLE, layout.name, (*at, "qos", "pfc", "ports"), message)

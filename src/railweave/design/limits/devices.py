@@ -35,14 +35,20 @@ def check_strict_queues(context: Context, system: System, qos: Qos, base: Locati
     for name, traffic_class in qos.classes.items():
         if traffic_class.pfc_priority is None:
             continue
-        statement = f"class {name} has queue {traffic_class.pfc_priority} on {system.description}, the number of its pfc_priority"
+        statement = (
+            f"on {system.description}, class {name} uses queue {traffic_class.pfc_priority}, the number of its "
+            "pfc_priority"
+        )
         if traffic_class.priority == "strict-high":
             above = _sharing_above(qos, traffic_class.pfc_priority)
             if above:
-                message = f"{statement}, and {' and '.join(above)} above it {'share' if above[1:] else 'shares'}: a strict class must be the highest"
-                context.problem((*base, "classes", name, "priority"), message, "make it `priority: low`")
+                message = (
+                    f"{statement}, but {' and '.join(above)} above it {'share' if above[1:] else 'shares'} by "
+                    "weight: strict classes must be above all others"
+                )
+                context.problem((*base, "classes", name, "priority"), message, "set `priority: low`")
         elif len(strict) > system.queues - 1 - traffic_class.pfc_priority:
-            message = f"{statement}, which leaves too few above it for {_these(strict)}"
+            message = f"{statement}, so too few queues above it are left for {_these(strict)}"
             fix = f"give {name} a pfc_priority of at most {system.queues - 1 - len(strict)}"
             context.problem((*base, "classes", name, "pfc_priority"), message, fix)
 
@@ -110,7 +116,7 @@ def check_qos_ranges(context: Context, system: System, qos: Qos, base: Location)
 def _check_range(context: Context, system: System, part: object, field: str, takes: Range, base: Location) -> None:
     for place, value in _numbers(part, field.split(".")):
         if not takes.least <= value <= takes.most:
-            message = f"{place[-1]} is {value}, which must be {takes.least} to {takes.most} on {system.description}"
+            message = f"{place[-1]} is {value}, but must be {takes.least} to {takes.most} on {system.description}"
             context.problem((*base, *place), message, "choose a value in that range")
 
 
@@ -155,11 +161,11 @@ def _refused(dog: Watchdog, takes: WatchdogTimes) -> Iterator[tuple[str, str, st
     for key, name, time, (least, most), step in times:
         if not least <= time <= most or time % step:
             steps = f", in steps of {step} ms" if step > 1 else ""
-            yield key, f"{name} is {time} ms, which must be {least} to {most} ms{steps}", "choose a value in that range"
+            yield key, f"{name} is {time} ms, but must be {least} to {most} ms{steps}", "choose a value in that range"
     if dog.detection < takes.polls:
         yield (
             "detection",
-            f"detection {dog.detection} is below the {takes.polls} polls that a timeout holds",
+            f"detection {dog.detection} is less than the {takes.polls} polls that a timeout needs",
             f"use {takes.polls} or more",
         )
     if dog.recovery < takes.polls * dog.poll_interval:
@@ -285,7 +291,9 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
         allowed = context.catalog.systems[nos].maximum_ecmp
         if asked is not None and allowed and asked not in allowed:
             near = next((value for value in allowed if value >= asked), allowed[-1])
-            context.problem(place, f"maximum_ecmp {asked} is not a value {nos} accepts", f"the next one is {near}")
+            context.problem(
+                place, f"maximum_ecmp {asked} is not a value that {nos} accepts", f"the next larger value is {near}"
+            )
     if asked is not None and asked < width and layout.spines:
         context.finding(
             ECMP_NARROW,
@@ -345,13 +353,13 @@ def _check_host_qos(context: Context, layout: Layout, base: Location, qos: Qos) 
     if data is not None and not data.dscp:
         context.finding(RDMA_NO_DSCP, layout.name, at, "the class of RDMA data has no DSCP")
     if cnp is None or not cnp.dscp:
-        message = "no class takes congestion notification packets: there is no `cnp` class with a DSCP"
+        message = "no class is for congestion notification packets: there is no `cnp` class with a DSCP"
         context.finding(CNP_NO_CLASS, layout.name, at, message)
     shares = qos.nic_shares(context.source.spec.hosts.roce_bandwidth)
     if sum(shares.values()) > 99:
         words = ", ".join(f"{name} {share} %" for name, share in shares.items())
-        message = f"the lossless classes take all of a NIC's link: {words}"
-        context.problem(at, message, "make their `bandwidth` (and `hosts.roce_bandwidth`) at most 99 together")
+        message = f"the lossless classes together get 100 % of a NIC's link: {words}"
+        context.problem(at, message, "reduce their `bandwidth` (and `hosts.roce_bandwidth`) to at most 99 together")
 
 
 def _check_mtu(context: Context, layout: Layout, kind: Equipment) -> None:
@@ -373,14 +381,16 @@ def _check_mtu(context: Context, layout: Layout, kind: Equipment) -> None:
     tunnel = 0 if overlay is None else tunnel_overhead_bytes(overlay.vtep)
     largest = min(mtu.server, mtu.irb)  # a server's that exceeds the gateway's has been said, and is to come down
     for key, of, inner, outer in (("server_port", "irb", mtu.irb, 0), ("fabric", "server", largest, tunnel)):
-        more = f", in a tunnel of {outer} more" if outer else ""
+        more = f", in a tunnel with {outer} more bytes" if outer else ""
         need = inner + ETHERNET_HEADER + outer
-        held = f"an IP packet of {inner} and its {ETHERNET_HEADER} bytes of Ethernet header{more}"
+        held = f"an IP packet of {inner} bytes with {ETHERNET_HEADER} bytes of Ethernet header{more}"
         if need > system.maximum_mtu:  # no MTU of that port would do
-            message = f"{held}, make {need} bytes, and {system.description} takes {system.maximum_mtu}"
+            message = (
+                f"{held}, needs frames of {need} bytes, but {system.description} allows at most {system.maximum_mtu}"
+            )
             context.problem((*at, of), message, f"use at most {inner - (need - system.maximum_mtu)}")
         elif getattr(mtu, key) < need:
-            context.problem((*at, key), f"MTU {getattr(mtu, key)} does not hold {held}", f"use at least {need}")
+            context.problem((*at, key), f"MTU {getattr(mtu, key)} is too small for {held}", f"use at least {need}")
 
 
 def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
@@ -394,15 +404,16 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
                 KERNEL_MAX_ADDRESSES,
                 layout.name,
                 at,
-                f"{addresses} prefixes and the link-local address exceed the kernel's limit of "
-                f"{kernel.max_addresses} addresses per interface",
+                f"{addresses} prefixes and the link-local address are more than the {kernel.max_addresses} "
+                "addresses that the kernel allows on an interface",
                 fix=f"set net.ipv6.conf.*.max_addresses to {addresses + 1} on servers",
             )
         size = 40 + kernel.ra_header_bytes + 8 + kernel.ra_prefix_option_bytes * addresses
         if size > layout.spec.mtu.irb:
             context.problem(
                 at,
-                f"a router advertisement with {addresses} prefixes is {size} bytes, over the gateway's MTU {layout.spec.mtu.irb}",
+                f"a router advertisement with {addresses} prefixes has {size} bytes, more than the gateway's "
+                f"MTU {layout.spec.mtu.irb}",
                 "use fewer path colors",
             )
     gids = next(iter(layout.servers)).nics.nic if layout.servers else ""

@@ -104,7 +104,7 @@ def note_rank_order(context: Context, layout: Layout) -> None:
     stripes = {server.name: server.stripe for server in layout.servers}
     crossing, least = crossings(list(stripes), stripes), fewest_crossings(list(stripes), stripes)
     if crossing > least:
-        message = f"{crossing} of {len(stripes)} hops of a ring cross the spines, {least} would do"
+        message = f"{crossing} of {len(stripes)} hops of a ring cross the spines, but {least} would be enough"
         context.finding(RANK_ORDER_CROSSES, layout.name, ("servers",), message)
 
 
@@ -117,11 +117,11 @@ def note_empty_stripes(context: Context, layout: Layout) -> None:
     at = ("fabrics", layout.name, "topology", "stripes")
     kept = sum(len(context.source.lock.pools.get(f"{layout.name}/servers/{stripe}", {})) for stripe in used)
     lock = context.source.path.with_suffix(".lock").name
-    held = f": {lock} keeps those that were placed before where they are" if kept else ""
+    held = f": {lock} keeps earlier servers where they are" if kept else ""
     if empty and not any(group.stripe for group in context.source.spec.servers):
         # Nobody chose where servers stand, so that what is left over is a number that is too high: said once.
         stripes = f"stripe {empty[0]!r} has" if len(empty) == 1 else f"{len(empty)} stripes from {empty[0]!r} on have"
-        fix = f"count {len(used)} in `stripes` until more servers come: the lock keeps every number as it is"
+        fix = f"set `stripes` to {len(used)} until there are more servers: the lock keeps every number"
         context.finding(STRIPE_EMPTY, layout.name, at, f"{stripes} no servers{held}", fix=fix)
         return
     for name in empty:
@@ -258,7 +258,7 @@ def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None
             SPINES_FULL,
             fabric_growth.fabric,
             at,
-            f"the {tier} are full: {fabric_growth.used} of the {fabric_growth.ports} ports of a "
+            f"the {tier} are full: {fabric_growth.used} of the {fabric_growth.ports} ports of each "
             f"{fabric_growth.top} are in use",
             fix=ways_out(layout, fabric_growth),
         )
@@ -267,18 +267,18 @@ def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None
             RAIL_PLANES,
             fabric_growth.fabric,
             at,
-            "each rail is a network of its own: a NIC reaches NICs of its own rail only",
+            "each rail is a separate network: a NIC reaches only NICs of its own rail",
         )
     if fabric_growth.shape == "sites":
         context.finding(
             PINNED_TO_THE_SPINE,
             fabric_growth.fabric,
             at,
-            "between sites, the path of a queue pair is fixed only up to the spine: from there, the hash "
-            f"selects one of {spread} links to the routers of the interconnect, and does so again on the way "
-            "down",
-            why="queue pairs of different path colors never share a spine of their site, but any two may share a "
-            "long link",
+            "between sites, the path of a queue pair is fixed only up to the spine. The spine's hash then "
+            f"selects one of {spread} links to the routers of the interconnect, and another hash selects a "
+            "link on the way down",
+            why="queue pairs with different path colors never share a spine of their site, but they may share a "
+            "link between sites",
             fix="keep jobs inside a site if they need fixed paths",
         )
     elif fabric_growth.pinned == "spine":
@@ -286,8 +286,8 @@ def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None
             PINNED_TO_THE_SPINE,
             fabric_growth.fabric,
             at,
-            "between pods, the path of a queue pair is fixed only up to the spine: from there, the hash "
-            f"selects one of {spread} links to super-spines, and does so again on the way down",
+            "between pods, the path of a queue pair is fixed only up to the spine. The spine's hash then "
+            f"selects one of {spread} links to super-spines, and another hash selects a link on the way down",
             why="queue pairs of different path colors never share a spine of their pod, but two of the same color "
             "may share links above it",
             fix="keep jobs inside a pod if they need fixed paths, or use rail planes (`planes: rail`)",
@@ -303,10 +303,12 @@ def ways_out(layout: Layout, fabric_growth: Growth) -> str:
     topology = layout.spec.topology
     links = topology.links_per_super_spine if fabric_growth.shape == "super-spines" else topology.links_per_spine
     if links > 1:
-        ways.append(f"more {fabric_growth.top}s with fewer than {links} links to each, most cables to them laid anew")
+        ways.append(
+            f"more {fabric_growth.top}s with fewer than {links} links to each (most cables to them must be laid again)"
+        )
     by_port = topology.port_planes > 1
     if fabric_growth.shape == "two-tier" and not by_port and layout.rails > len(layout.leaves[0].rails):
-        ways.append("a plane a rail (`planes: rail`), every leaf-spine cable laid anew")
+        ways.append("one plane per rail (`planes: rail`; every leaf-spine cable must be laid again)")
     if fabric_growth.shape == "two-tier" and not by_port:
-        ways.append("super-spines (`stripes_per_pod`, `super_spines`), for half the ports of every spine")
+        ways.append("super-spines (`stripes_per_pod`, `super_spines`), which need half the ports of every spine")
     return "growth takes " + ", or ".join([*ways, f"{fabric_growth.top}s with more ports"])

@@ -57,8 +57,9 @@ def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -
         INTERCONNECT_LOSSY,
         layout.name,
         ("fabrics", layout.name, "topology", "interconnect"),
-        f"links between sites are not paused: without loss over {longest / 1000:g} km a lossless class would need "
-        f"{max(ports) / 1e6:.1f} MB of headroom a port, {sum(ports) / 1e6:.0f} MB on the {len(ports)} of {device}",
+        f"links between sites have no PFC: for no loss over {longest / 1000:g} km, a lossless class would need "
+        f"{max(ports) / 1000000.0:.1f} MB of headroom per port, {sum(ports) / 1000000.0:.0f} MB for the "
+        f"{len(ports)} ports of {device}",
     )
 
 
@@ -143,9 +144,11 @@ def check_headroom(
             HEADROOM_SHARED,
             device,
             where,
-            f"{device}'s ports share {have / 1e6:.1f} MB of PFC headroom: all at once need {most / 1e6:.1f} MB with packets of the MTU, and "
-            f"{worst / 1e6:.1f} MB if only packets of {SMALLEST_BYTES} bytes arrive, each in a cell of {model.buffer.cell_bytes} ({largest:,} bytes a port and priority); "
-            f"that is enough for {counted(int(have // largest), 'port')} at once",
+            f"{device}'s ports share {have / 1000000.0:.1f} MB of PFC headroom. All ports at once need "
+            f"{most / 1000000.0:.1f} MB if packets have the size of the MTU, and {worst / 1000000.0:.1f} MB if "
+            f"all packets have {SMALLEST_BYTES} bytes, each in a cell of {model.buffer.cell_bytes} "
+            f"({largest:,} bytes per port and priority). For such packets, the headroom is enough for "
+            f"{counted(int(have // largest), 'port')} at once",
         )
     if model.dedicated is not None and context.catalog.systems[kind.role.nos].dedicated_first:
         buffers = qos.buffers
@@ -155,12 +158,12 @@ def check_headroom(
                 HEADROOM_THIN,
                 device,
                 where,
-                f"PFC headroom of {device}'s ports is {most / 1000000.0:.1f} MB; its partition has "
-                f"{have / 1000000.0:.1f} MB if all of the {model.buffer.shared_mb:g} MB are shared, and "
+                f"PFC headroom of {device}'s ports is {most / 1000000.0:.1f} MB. Its partition has "
+                f"{have / 1000000.0:.1f} MB if all of the {model.buffer.shared_mb:g} MB are shared, but only "
                 f"{shared * buffers.headroom / 100000000.0:.1f} MB if {shared / 1000000.0:.1f} MB are shared, "
                 "as Juniper documents for these dedicated buffers",
-                why="partitions are percentages of the buffer without dedicated buffers; a port without headroom "
-                "drops packets after it has sent a pause",
+                why="partitions are percentages of the buffer without dedicated buffers; a port without enough "
+                "headroom drops packets after it has sent a pause frame",
                 fix=f"increase {key} to {math.ceil(100 * most / shared)} % and reduce lossless, or reduce "
                 "dedicated_ingress and dedicated_egress; compare with `show class-of-service shared-buffer` "
                 "of the first switch",
@@ -178,7 +181,7 @@ def check_headroom(
             why="switches subtract dedicated buffers before they divide the rest into partitions, and the size of "
             "dedicated buffers is not documented for this model",
             fix=f"compare with the values that the first switch shows; {wanted} % of headroom ({key}) would leave "
-            "a reserve of a quarter of the buffer",
+            "a quarter of the buffer as a reserve",
         )
 
 

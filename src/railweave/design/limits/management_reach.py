@@ -47,7 +47,7 @@ def check_reach(context: Context) -> None:
     inside = control_plane.management_prefixes or (management.pool,)
     for description, value, at in _asked(management):
         if not _is_address(value):
-            context.finding(BY_NAME, "management", at, f"{description} {value} is given by name")
+            context.finding(BY_NAME, "management", at, f"{description} {value} is a name, not an address")
         elif not any(_holds(prefix, value) for prefix in inside):
             context.finding(SHUT_OUT, "management", at, f"{description} {value} is not in {', '.join(inside)}")
 

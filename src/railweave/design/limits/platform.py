@@ -118,7 +118,7 @@ def _note(context: Context, layout: Layout, given: object, role: str, at: Locati
     taken = _taken(layout, cast("RoleName", role))
     for key in cast("dict[str, Any]", given) if isinstance(given, dict) else ():
         if key.endswith("_ports") and key not in taken:
-            message = f"`{key}` of `{at[-1]}`: a {role} of this fabric has no such links"
+            message = f"`{key}` of `{at[-1]}` has no effect: a {role} of this fabric has no such links"
             context.finding(PORTS_UNUSED, layout.name, (*at, key), message)
 
 

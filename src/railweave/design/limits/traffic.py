@@ -96,9 +96,10 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
             for fabric in used:
                 data = fabric.leaf.qos.rdma_class()
                 if number is not None and data is not None and data.dscp and number >> 2 not in data.dscp:
-                    shown = "left out, which is 0" if value is None else str(value)
+                    shown = "not given, which means 0" if value is None else str(value)
                     message = (
-                        f"{name} is {shown}: DSCP {number >> 2}, and RDMA data of {fabric.name} has {data.dscp[0]}"
+                        f"{name} is {shown}, which means DSCP {number >> 2}, but RDMA data of {fabric.name} "
+                        f"has DSCP {data.dscp[0]}"
                     )
                     context.finding(JOB_TRAFFIC_CLASS, fabric.name, (*at, name), message)
     _check_merging(context, used)
@@ -111,7 +112,7 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
     where = ("hosts", "job", "qps_per_connection") if given is None else (*at, QUEUE_PAIRS)
     for fabric in used:
         if pairs is not None and pairs < len(fabric.colors):
-            message = f"{pairs} queue pairs a connection over {len(fabric.colors)} path colors of {fabric.name}"
+            message = f"{pairs} queue pairs per connection over {len(fabric.colors)} path colors of {fabric.name}"
             context.finding(JOB_QUEUE_PAIRS, fabric.name, where, message)
         at = where if pairs else ("fabrics", fabric.name)
         _check_splitting(context, fabric, models, pairs or max(len(fabric.colors), 1), at)
@@ -138,8 +139,8 @@ def _check_splitting(
         ports = f"{group.ports} x " if group.ports > 1 else ""
         cost = split_cost(gbps, group.ports, pairs)
         message = (
-            f"{pairs * group.ports} parts of each message over {ports}{gbps}G: an all-to-all takes up to "
-            f"{cost:.0%} longer than with whole messages"
+            f"each message is split into {pairs * group.ports} parts over {ports}{gbps}G: an all-to-all takes "
+            f"up to {cost:.0%} longer than with whole messages"
         )
         costs.append((cost, message))
     cost, message = max(costs, default=(0.0, ""))
@@ -158,7 +159,7 @@ def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
             continue
         for fabric in used:
             if fabric.adapters:
-                message = f"{name} is {given}, and NICs of {fabric.name} have several ports"
+                message = f"{name} is {given}, but NICs of {fabric.name} have several ports"
                 context.finding(JOB_PORTS_APART, fabric.name, ("hosts", "job", "environment", name), message)
 
 
@@ -172,8 +173,8 @@ def _check_family(context: Context, used: Sequence[Fabric]) -> None:
         if all((":" in pool) != (wanted == "ipv6") for pool in pools):
             context.problem(
                 ("hosts", "job", "address_family"),
-                f"no NIC of {fabric.name} has an address of {wanted}: its pools are {', '.join(sorted(pools))}",
-                "leave it out, or give the fabric `addressing.dual_stack`",
+                f"no NIC of {fabric.name} has an {wanted} address: its pools are {', '.join(sorted(pools))}",
+                "remove it, or give the fabric `addressing.dual_stack`",
             )
     context.check()
 
@@ -278,7 +279,7 @@ def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -
                 PATH_REBALANCING_UNDOCUMENTED,
                 f"{layout.name} {device}",
                 (*at, "dlb", "reassignment"),
-                f"reactive path rebalancing is documented for QFX5240, not for {device}",
+                f"reactive path rebalancing is documented for QFX5240, but not for {device}",
             )
 
 
@@ -296,7 +297,7 @@ def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> 
         first, *others = dict.fromkeys(devices)
         more = f" and {len(others)} more" if others else ""
         shown = " and ".join(f"{speed}G" for speed in speeds)
-        message = f"uplinks of {shown} in one group of {first}{more}"
+        message = f"uplinks of {shown} are in one group of {first}{more}"
         context.finding(DLB_MIXED_SPEEDS, layout.name, ("fabrics", layout.name, "topology", "link_speed"), message)
 
 
@@ -309,7 +310,7 @@ def _check_adaptive_routing(context: Context, layout: Layout) -> None:
         return
     kinds = (kind for kind in layout.kinds() if NIC_ADAPTIVE_ROUTING not in kind.model.features)
     for device in dict.fromkeys(kind.role.device for kind in kinds):
-        message = f"ConnectX NICs send for adaptive routing, and no document has {device} with that"
+        message = f"ConnectX NICs expect adaptive routing, but no document shows that {device} supports it"
         where = ("fabrics", layout.name, "load_balancing", "mode")
         context.finding(ADAPTIVE_ROUTING_UNDOCUMENTED, f"{layout.name} {device}", where, message)
 
@@ -330,17 +331,17 @@ def _check_global(context: Context, layout: Layout) -> None:
     topology = layout.spec.topology
     at = ("fabrics", layout.name, "load_balancing", "global_balancing")
     reasons: list[tuple[str, str]] = [
-        (f"{device} does not have it", "use QFX5240 switches and Junos 23.4 or later throughout")
+        (f"{device} does not support it", "use QFX5240 switches with Junos 23.4 or later for all roles")
         for device in _without(context, layout, "global-load-balancing")
     ]
     if topology.super_spines or not layout.spines:
         reasons.append(("it works in leaf-spine-leaf fabrics only", "turn it off"))
     if topology.links_per_spine > 1:
-        reason = f"it knows one link between a leaf and a spine, and there are {topology.links_per_spine}"
-        reasons.append((reason, "set links_per_spine: 1, with more spines"))
+        reason = f"it supports one link between a leaf and a spine, but there are {topology.links_per_spine}"
+        reasons.append((reason, "set links_per_spine: 1, and use more spines"))
     if len(layout.leaves) > MOST_LEAVES:
-        reasons.append((f"it takes {MOST_LEAVES} leaves, and there are {len(layout.leaves)}", "turn it off"))
+        reasons.append((f"it supports {MOST_LEAVES} leaves, but there are {len(layout.leaves)}", "turn it off"))
     if layout.spec.evpn() is not None:
-        reasons.append(("it does not act on routes of tenants and overlays", "turn it off"))
+        reasons.append(("it has no effect on routes of tenants and overlays", "turn it off"))
     for reason, fix in reasons:
         context.problem(at, f"no global load balancing: {reason}", fix)

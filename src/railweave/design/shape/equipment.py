@@ -115,7 +115,8 @@ def equipment_of(
             if left and "device" not in given and key not in left_out:  # what goes with another model goes with it
                 left_out.add(key)
                 message = (
-                    f"{', '.join(f'`{field}`' for field in left)} of {key}: --device gives its role other switches"
+                    f"{', '.join(f'`{field}`' for field in left)} of {key} has no effect: --device gives its "
+                    "role other switches"
                 )
                 context.finding(OVERRIDE_LEFT_OUT, name, ("overrides", "devices", key), message)
         own_fields = override.own_equipment() if override else frozenset[str]()

@@ -57,7 +57,7 @@ def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Lea
         if any(other.site == site for other in borders):
             context.problem(
                 ("fabrics", name, "topology", "interconnect", "sites", site),
-                f"site {site!r} has several leaves and no spines: they could not reach each other at the site",
+                f"site {site!r} has several leaves but no spines, so the leaves could not reach each other",
                 "add `spines:` and `routers:`, or keep one stripe of `leaves_per_stripe: 1` at a site",
             )
             break
@@ -91,9 +91,11 @@ def check_sites(context: Context, name: str, fabric: Fabric) -> None:
                 context.problem((*at, site), f"there is no stripe {stripe!r}", f"stripes are {', '.join(stripes)}")
     for stripe in stripes:
         if not wanted.site_of(stripe):
-            context.problem(at, f"stripe {stripe!r} stands at no site", "list it under one")
+            context.problem(at, f"stripe {stripe!r} is at no site", "list it under one site")
     if fabric.site is not None:
         context.problem(
-            ("fabrics", name, "site"), "the fabric has a site and spans several", "leave `site:` out: stripes have one"
+            ("fabrics", name, "site"),
+            "the fabric has `site:`, but it spans several sites",
+            "remove `site:`: the stripes already have sites",
         )
     context.check()

@@ -104,8 +104,8 @@ def place(
         if home is None:
             context.problem(
                 ("servers", index, "names"),
-                f"no room for server {server!r}: {_stripes_of(room)} servers are full",
-                "add a stripe, or raise servers_per_stripe if the leaves have the ports",
+                f"no place for server {server!r}: {_stripes_of(room)} servers are full",
+                "add a stripe, or increase servers_per_stripe if the leaves have enough ports",
             )
             return []
         members[home].append((server, group, nics))

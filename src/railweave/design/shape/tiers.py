@@ -76,7 +76,9 @@ def _check_renamed(context: Context, layout: Layout) -> None:
     for patterned, name in layout.spec.naming.switches.items():
         if name not in there:
             at = ("fabrics", layout.name, "naming", "switches", patterned)
-            context.problem(at, f"no switch would be called {patterned!r}", "name it as the pattern of its role does")
+            context.problem(
+                at, f"no switch has the name {patterned!r}", "give a name that the pattern of its role produces"
+            )
 
 
 def _check_servers(context: Context, servers: dict[str, int], names: Sequence[str]) -> None:
@@ -84,8 +86,8 @@ def _check_servers(context: Context, servers: dict[str, int], names: Sequence[st
         if name.casefold() in servers:
             context.problem(
                 ("servers", servers[name.casefold()], "names"),
-                f"duplicate name: a server and a switch would be called {name!r}",
-                "rename the server, or the switch with `naming:`",
+                f"duplicate name: a server and a switch would both have the name {name!r}",
+                "rename the server, or rename the switch with `naming:`",
             )
 
 
@@ -95,8 +97,8 @@ def _check_length(context: Context, fabric: str, role: str, names: Sequence[str]
     if len(longest) > LONGEST:
         context.problem(
             ("fabrics", fabric, "naming", role),
-            f"a switch would be called {longest[:LONGEST]!r}…, {len(longest)} letters",
-            f"host names have at most {LONGEST}: shorten the pattern, or the names of stripes and spines",
+            f"a switch would have the name {longest[:LONGEST]!r}…, with {len(longest)} characters",
+            f"host names have at most {LONGEST} characters: shorten the pattern, or the names of stripes and spines",
         )
 
 
@@ -104,13 +106,14 @@ def _note(context: Context, fabric: str, role: str, name: str, other: str) -> No
     at = ("fabrics", fabric, "naming", role)
     if other == fabric:
         context.problem(
-            at, f"duplicate name: two devices would be called {name!r}", f"use {_FIELDS[role]} in the pattern"
+            at, f"duplicate name: two devices would both have the name {name!r}", f"use {_FIELDS[role]} in the pattern"
         )
     else:
         context.problem(
             at,
             f"duplicate name: fabrics {other!r} and {fabric!r} both have a switch {name!r}",
-            'name them apart, for example `naming: {leaf: "{fabric}-{stripe}-leaf{leaf}", spine: "{fabric}-{spine}"}`',
+            "use names that differ, for example `naming: "
+            '{leaf: "{fabric}-{stripe}-leaf{leaf}", spine: "{fabric}-{spine}"}`',
         )
 
 

@@ -68,35 +68,39 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
         where = (*at, "underlay", "protocol")
         if colored:
             context.problem(
-                where, "IS-IS has no policies to carry path colors by", "use `protocol: bgp`, or another mode"
+                where, "IS-IS has no policies, which path colors need", "use `protocol: bgp`, or another mode"
             )
         if fabric.evpn() is not None:
-            context.problem(where, "tenants need BGP for their routes", "use `protocol: bgp`, or leave tenants out")
+            context.problem(
+                where,
+                "tenants need BGP for their routes, but the underlay is IS-IS",
+                "set `protocol: bgp`, or remove the tenants",
+            )
         if fabric.underlay.peering != "numbered":
             message = "IS-IS needs addresses on its links"
             context.problem(where, message, "set `peering: numbered` and `pools: {fabric_links: 10.254.0.0/16}`")
         if fabric.topology.planes or fabric.topology.super_spines:
             part = "planes" if fabric.topology.planes else "super-spines"
-            message = f"IS-IS is not designed for a fabric with {part}: it is for one set of spines, or an interconnect"
-            context.problem(where, message, f"use `protocol: bgp`, or leave {part} out")
+            message = f"IS-IS is possible only for one set of spines or an interconnect, not for a fabric with {part}"
+            context.problem(where, message, f"set `protocol: bgp`, or remove {part}")
     across = fabric.topology.interconnect
     if across is not None and not across.routers and colored:
         context.problem(
             (*at, "load_balancing", "mode"),
-            "there are no spines that path colors could lead to",
+            "path colors need spines, but there are none",
             "use spray, dlb-flowlet or ecmp",
         )
     if across is not None and colored and fabric.underlay.path_color == "dpf":
         context.problem(
             (*at, "underlay", "path_color"),
-            "dpf does not reach over an interconnect: its routers pass on one copy of a prefix, with one color",
-            "use `path_color: local-preference`, or leave it empty",
+            "dpf does not work over an interconnect: its routers forward one copy of a prefix, with one color",
+            "set `path_color: local-preference`, or remove the line",
         )
     if across is not None and fabric.evpn() is not None:
         context.problem(
             (*at, "topology", "interconnect"),
-            "tenants over an interconnect are not designed: their overlay ends at the spines",
-            "leave tenants out, or give each site a fabric of its own",
+            "tenants are not possible over an interconnect: their overlay ends at the spines",
+            "remove the tenants, or give each site a fabric of its own",
         )
     context.check()
 
@@ -113,8 +117,8 @@ def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterab
         if not context.catalog.systems[kind.role.nos].isis:
             context.problem(
                 ("fabrics", name, "underlay", "protocol"),
-                f"no public document has IS-IS on {kind.role.nos}, which {kind.role.device} is to run",
-                "set `underlay: {protocol: bgp}`, or another system for that switch",
+                f"no public document shows IS-IS with {kind.role.nos}, the system of {kind.role.device}",
+                "set `underlay: {protocol: bgp}`, or choose another system for that switch",
             )
 
 
@@ -126,7 +130,7 @@ def _note_dpf(context: Context, name: str, equipment: Iterable[Equipment]) -> No
         if entry is None or system.has("path-color-dpf", release) or release in noted:
             continue
         noted.add(release)
-        message = f"`path_color: dpf` on {system.description} {release}, which may not have it ({entry.source})"
+        message = f"`path_color: dpf` on {system.description} {release}, which may not support it ({entry.source})"
         context.finding(DPF_RELEASE, name, ("fabrics", name, "underlay", "path_color"), message)
 
 
@@ -139,7 +143,7 @@ def _note_links(context: Context, name: str, fabric: Fabric, equipment: Iterable
     pools = [pool for addressing in addressings for pool in addressing.pools()] if overlay is None else []
     around = next((pool for pool in pools if _overlap(pool, links)), None)
     if around is not None:
-        message = f"links have addresses of {links}, and servers of {around}"
+        message = f"links have {links} addresses, but servers have {around}"
         context.finding(LINKS_AMONG_SERVERS, name, ("fabrics", name, "pools", "fabric_links"), message)
     routed = [":" in pool for pool in pools] if overlay is None else [overlay.vtep == "ipv6"]
     if ":" in links or not any(routed):
@@ -147,7 +151,9 @@ def _note_links(context: Context, name: str, fabric: Fabric, equipment: Iterable
     systems = dict.fromkeys(kind.role.nos for kind in equipment)
     lacking = [system for system in systems if not context.catalog.systems[system].has("ipv6-over-ipv4")]
     if lacking:
-        message = f"links have IPv4 addresses alone, and {' and '.join(lacking)} switches are to exchange IPv6 routes over them"
+        message = (
+            f"links have only IPv4 addresses, but {' and '.join(lacking)} switches would exchange IPv6 routes over them"
+        )
         context.finding(IPV6_OVER_IPV4, name, ("fabrics", name, "pools", "fabric_links"), message)
 
 
@@ -180,7 +186,7 @@ def check_extent(context: Context, name: str, fabric: Fabric, leaves: int) -> No
             context.problem(
                 ("fabrics", name, "topology"),
                 f"fabric {name!r} would have {count:,} {label}",
-                f"at most {most:,} are designed",
+                f"at most {most:,} are possible",
             )
     context.check()
 
@@ -212,22 +218,24 @@ def check_ports(
         if other.ports != nics.ports:
             context.problem(
                 ("servers", index, "model"),
-                f"uneven ports: NICs of {group.model} have {_ports(other)} on fabric {name!r}, those of {first.model} (line "
-                f"{line(('servers', first_index))}) have {_ports(nics)}",
+                f"uneven ports: on fabric {name!r}, NICs of {group.model} have {_ports(other)}, but those of "
+                f"{first.model} (line {line(('servers', first_index))}) have {_ports(nics)}",
                 "servers of one fabric need NICs with the same number of ports; put them on fabrics of their own",
             )
     if fabric.topology.planes == "rail" and nics.ports > 1:
         context.problem(
             ("fabrics", name, "topology", "planes"),
-            f"planes: rail is for NICs of one port, and those of {first.model} (line {line(('servers', first_index))}) have {_ports(nics)}",
-            f"use `planes: {nics.ports}`, a plane for each port, or leave planes out",
+            f"planes: rail needs NICs with one port, but those of {first.model} (line "
+            f"{line(('servers', first_index))}) have {_ports(nics)}",
+            f"set `planes: {nics.ports}` to get one plane per port, or remove planes",
         )
     if planes > 1 and nics.ports != planes:
-        by_ports = f"a plane is for one port of every NIC: use `planes: {nics.ports}`"
-        other_server = f"take servers whose NICs have {planes} ports (`ports:`, docs/hardware.md), or leave planes out"
+        by_ports = f"every plane uses one port of every NIC: set `planes: {nics.ports}`"
+        other_server = f"use servers whose NICs have {planes} ports (`ports:`, docs/hardware.md), or remove planes"
         context.problem(
             ("fabrics", name, "topology", "planes"),
-            f"{planes} planes, and the NICs of {first.model} (line {line(('servers', first_index))}) have {_ports(nics)}",
+            f"{planes} planes are given, but the NICs of {first.model} (line {line(('servers', first_index))}) "
+            f"have {_ports(nics)}",
             by_ports if nics.ports > 1 else other_server,
         )
 
@@ -265,8 +273,8 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
         if above and below / above > asked + 1e-9:
             context.problem(
                 at,
-                f"oversubscription is {below / above:.2f}:1 ({below} Gb/s of leaves over {above} Gb/s of super-spines on a "
-                f"spine), more than the {asked:g}:1 asked for",
+                f"oversubscription is {below / above:.2f}:1 ({below} Gb/s of leaves over {above} Gb/s of "
+                f"super-spines on a spine), more than the requested {asked:g}:1",
                 "add super_spines or links_per_super_spine, put fewer stripes in a pod, or accept it with `oversubscription:`",
             )
 
@@ -407,7 +415,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         ways = [str(n) for n in range(1, of_plane + 1) if of_plane % n == 0]
         context.problem(
             (*_at(name), "topology", "leaves_per_stripe"),
-            f"uneven rails: {leaves_of_plane} leaves cannot share {of_plane} rails equally",
+            f"uneven rails: {of_plane} rails cannot be divided equally among {leaves_of_plane} leaves",
             f"use {', '.join(ways)}",
         )
         context.check()
@@ -416,7 +424,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     if len(stripes) > 1 and not topology.spine_names() and topology.interconnect is None:
         context.problem(
             (*_at(name), "topology"),
-            f"{len(stripes)} stripes and no spines: stripes could not reach each other",
+            f"{len(stripes)} stripes but no spines: stripes could not reach each other",
             "add `spines:`",
         )
     check_extent(context, name, fabric, len(stripes) * per_stripe)
@@ -531,7 +539,7 @@ def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, Nic
         there = dict.fromkeys(nics for model in models if model for nics in model.nics)
         context.problem(
             (*_at(name), "nics"),
-            f"fabric {name!r} has no servers with {context.source.spec.fabrics[name].nics!r} NICs",
+            f"fabric {name!r} has no servers with the NICs {context.source.spec.fabrics[name].nics!r}",
             f"the servers of this file have {', '.join(there)}" if there else "add a group under `servers:`",
         )
         return 1, 400
@@ -559,8 +567,8 @@ def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGr
         if stripe is not None and speeds.setdefault(stripe, speed) != speed:
             context.problem(
                 ("servers", index, "model"),
-                f"NICs of {speeds[stripe]}G and of {speed}G in stripe {stripe!r} of fabric {name!r}",
-                "a leaf's server ports are all split alike: put them in stripes of their own",
+                f"stripe {stripe!r} of fabric {name!r} has NICs of {speeds[stripe]}G and of {speed}G",
+                "all server ports of a leaf are split in the same way: put the NICs in different stripes",
             )
     return speeds
 
@@ -589,8 +597,9 @@ def _check_speeds(context: Context, layout: Layout) -> None:
             index = next(i for i, group in enumerate(context.source.spec.servers) if server.name in group.names)
             context.problem(
                 ("servers", index),
-                f"{server.name} has NICs of {speed}G, and stripe {server.stripe!r} of fabric {layout.name!r} those of {wanted}G",
-                "give the group a `stripe:` of its own",
+                f"{server.name} has NICs of {speed}G, but stripe {server.stripe!r} of fabric {layout.name!r} "
+                f"has NICs of {wanted}G",
+                "give this group of servers a `stripe:` of its own",
             )
             break
     context.check()

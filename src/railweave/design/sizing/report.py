@@ -35,7 +35,7 @@ def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int
         (f"ports of {speed}G in use on the fullest {role}", count, total) for role, count in used.items()
     ]
     if model.limits.ports != total:
-        rows.append(("ports in use, of those that the chip handles", max(used.values()), model.limits.ports))
+        rows.append(("ports in use, of the ports that the chip supports", max(used.values()), model.limits.ports))
     if size.spines:
         widest = max(size.uplinks, size.spine_uplinks, size.links_per_spine)
         rows.append(("links in a next-hop group", widest, model.limits.ecmp_members))
@@ -44,7 +44,7 @@ def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int
     rows.append(("kB of PFC headroom on the fullest switch", math.ceil(need / 1000), int(partition / 1000)))
     return [
         *rows,
-        ("addresses of a NIC, link-local counted", colors + 1, kernel.max_addresses),
+        ("addresses per NIC, including the link-local address", colors + 1, kernel.max_addresses),
         ("GIDs of a NIC", 2 * (colors + 1), nic.gids),
         ("bytes of a router advertisement", 48 + kernel.ra_header_bytes + kernel.ra_prefix_option_bytes * colors, mtu),
         ("routing tables of a server", size.ports.rails * colors, None),
@@ -72,7 +72,7 @@ def words(catalog: Catalog, sized: Sizing) -> Iterator[str]:
     """Yield lines for a terminal: the models, the chosen shape, then the alternatives."""
     best = sized.best
     yield from _models(catalog, sized)
-    yield f"chosen: {TITLES[best.shape]}, " + ("the first that fits" if len(sized.shapes) > 1 else "as asked for")
+    yield f"chosen: {TITLES[best.shape]}, " + ("first shape that fits" if len(sized.shapes) > 1 else "as asked for")
     yield from (f"  {line}" for line in _shape_lines(catalog, best))
     yield "  limits:"
     yield from (f"    {line}" for line in _limit_lines(catalog, best))
@@ -93,7 +93,7 @@ def _models(catalog: Catalog, sized: Sizing) -> Iterator[str]:
     each = f"{counted(ports.gpus_per_server, 'GPU')} and {nics} each ({nic.description})"
     yield f"servers: {best.servers:,} x {wanted.server}, {each}"
     if best.gpus != wanted.gpus:
-        yield f"  {counted(wanted.gpus, 'GPU')} asked for, rounded up to whole servers: {best.gpus:,}"
+        yield f"  requested: {counted(wanted.gpus, 'GPU')}, rounded up to whole servers: {best.gpus:,}"
     if sized.other_servers:
         yield f'  other models that match "{sized.nic}": {", ".join(sized.other_servers)}; choose with --nic NAME'
     system = system_of(catalog, wanted.switch)

@@ -87,10 +87,10 @@ def request_of(given: Mapping[str, Any]) -> Request:
 
     ``qps`` may be the word ``predict``, which means that no number is given.
     """
-    few = "write a whole number, 1 to 4096"
+    few = "write a whole number from 1 to 4096"
     qps = None if given["qps"] == "predict" else given["qps"]
     return Request(
-        gpus=_count("--gpus", given["gpus"], "a number of GPUs", "write a whole number, at least 1, as 512"),
+        gpus=_count("--gpus", given["gpus"], "a number of GPUs", "write a whole number of at least 1, for example 512"),
         nic=given["nic"],
         switch=given["switch"],
         oversubscription=_oversubscription(given["oversubscription"]),
@@ -99,7 +99,7 @@ def request_of(given: Mapping[str, Any]) -> Request:
         gpus_per_server=given["gpus_per_server"],
         nics_per_server=given["nics_per_server"],
         stripes=_count("--stripes", given["stripes"], "a number of stripes", few),
-        qps=_count("--qps", qps, "a number of queue pairs per connection", "write a whole number, 1 to 128", 128),
+        qps=_count("--qps", qps, "a number of queue pairs per connection", "write a whole number from 1 to 128", 128),
         tenants=_count("--tenants", given["tenants"], "a number of tenants", few),
         lb=given["lb"],
     )
@@ -121,8 +121,8 @@ def _oversubscription(text: str) -> float:
     except ValueError as error:
         raise InputError([Problem(Option("--oversubscription"), str(error), RATIO_FIX)]) from None
     if factor < 1:
-        fix = f"{RATIO_FIX}; a fabric is sized for at least 1"
-        raise InputError([Problem(Option("--oversubscription"), f"{text!r:.60} is not an oversubscription", fix)])
+        fix = f"{RATIO_FIX}; sizing needs at least 1"
+        raise InputError([Problem(Option("--oversubscription"), f"{text!r:.60} is not an oversubscription ratio", fix)])
     return factor
 
 
@@ -133,7 +133,11 @@ def _growth(text: str) -> float:
         factor = 0.0
     if factor < 1 or ":" in text:
         raise InputError(
-            [Problem(Option("--growth"), f"{text!r:.60} is not a growth", "write a factor, at least 1, as 2x")]
+            [
+                Problem(
+                    Option("--growth"), f"{text!r:.60} is not a growth", "write a factor of at least 1, for example 2x"
+                )
+            ]
         )
     return factor
 
@@ -169,15 +173,22 @@ def answer(known: Catalog, request: Request) -> Answer:
         servers = math.ceil(request.gpus / known.servers[server].gpus)
         if request.stripes > servers:
             message = f"{request.stripes} stripes of {counted(servers, 'server')}"
-            raise InputError([Problem(Option("--stripes"), message, "a stripe has at least a server: ask for fewer")])
+            raise InputError(
+                [Problem(Option("--stripes"), message, "a stripe needs at least one server: request fewer stripes")]
+            )
         raise InputError([_nothing_fits(known, wanted, candidates, asked)])
     if request.tenants > best.servers:
         message = f"{request.tenants} tenants of {best.servers} servers"
-        raise InputError([Problem(Option("--tenants"), message, "a tenant has at least a server: ask for fewer")])
+        raise InputError(
+            [Problem(Option("--tenants"), message, "a tenant needs at least one server: request fewer tenants")]
+        )
     rails, (first, last) = best.ports.rails, Pools().vlan
     if request.tenants * rails > last - first + 1:
-        message = f"{request.tenants} tenants of {counted(rails, 'rail')} take {request.tenants * rails:,} VLANs, and there are {last - first + 1:,}"
-        fix = f"ask for at most {(last - first + 1) // rails}"
+        message = (
+            f"{request.tenants} tenants with {counted(rails, 'rail')} need {request.tenants * rails:,} VLANs, but "
+            f"only {last - first + 1:,} exist"
+        )
+        fix = f"request at most {(last - first + 1) // rails}"
         raise InputError([Problem(Option("--tenants"), message, fix)])
     return Answer(request, known, Sizing(asked, best, servers[1:], switches[1:], request.nic, request.switch), words)
 
@@ -224,9 +235,9 @@ def _nothing_fits(
     ``candidates`` are the results for all shapes, ``asked`` those for the requested ones.
     """
     why = "; ".join(f"{name}: {candidate.why}" for name, candidate in asked.items() if not isinstance(candidate, Size))
-    fix = "take a larger switch, or fewer GPUs"
+    fix = "choose a larger switch, or fewer GPUs"
     if wanted.stripes and choose(sizes(known, replace(wanted, stripes=0))):
-        fix = "leave --stripes out, or give another number"
+        fix = "remove --stripes, or give another number"
     if len(asked) < len(candidates) and (other := choose(candidates)):
-        fix = f"{other.shape} takes them: leave --shape out"
-    return Problem(Option("--gpus"), f"{wanted.gpus} GPUs fit no shape ({why})", fix)
+        fix = f"shape {other.shape} is possible: remove --shape"
+    return Problem(Option("--gpus"), f"{wanted.gpus} GPUs do not fit into any shape ({why})", fix)

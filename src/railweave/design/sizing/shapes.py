@@ -76,9 +76,9 @@ def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None
     servers = -(-wanted.gpus // ports.gpus_per_server)
     grown = wanted.grown(servers)
     if shape == "rail-planes" and ports.nic_ports > 1:
-        return RefusedShape(shape, f"NICs of {ports.nic_ports} ports take a plane for each port")
+        return RefusedShape(shape, f"NICs with {ports.nic_ports} ports need one plane per port")
     if wanted.stripes > 1 and shape == "one-leaf":
-        return RefusedShape(shape, f"it is one stripe, and {wanted.stripes} are asked for")
+        return RefusedShape(shape, f"it has one stripe, but {wanted.stripes} are requested")
     if shape == "one-leaf":
         need = grown * ports.rails
         if need > ports.total:
@@ -93,7 +93,7 @@ def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None
     if on_a_leaf is not None and on_a_leaf <= ports.total and not there and wanted.stripes <= 1:
         return Size(shape, wanted, ports, servers, 1, servers)  # one leaf a rail, or a plane, joins all its NICs
     if not ports.down:
-        return RefusedShape(shape, f"at {wanted.oversubscription:g}:1 no port of a leaf is left for uplinks")
+        return RefusedShape(shape, f"at {wanted.oversubscription:g}:1 a leaf has no port left for uplinks")
     asked = max(wanted.stripes, there.stripes if there else 1)
     later = max(-(-grown // ports.down), asked)
     each = max(-(-grown // later), there.servers_per_stripe if there else 1)
@@ -104,7 +104,7 @@ def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None
     first, last = Pools().vlan
     if later * ports.rails > last - first + 1:
         vlans = (
-            f"{later:,} stripes{_grown(wanted)} of {counted(ports.rails, 'rail')} take {later * ports.rails:,} VLANs"
+            f"{later:,} stripes{_grown(wanted)} of {counted(ports.rails, 'rail')} need {later * ports.rails:,} VLANs"
         )
         return RefusedShape(shape, f"{vlans}, and there are {last - first + 1:,}")
     if wanted.stripes and (wanted.stripes != stripes or -(-servers // fullest) != stripes):
@@ -115,7 +115,10 @@ def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None
     if leaves > ports.total:
         gpus = grown * ports.gpus_per_server
         most = _most(ports, shape)
-        why = f"{gpus:,} GPUs{_grown(wanted)} put {leaves:,} leaves on a spine of {ports.total} ports; it ends at {most:,}"
+        why = (
+            f"{gpus:,} GPUs{_grown(wanted)} need {leaves:,} leaves on a spine with {ports.total} ports; the limit "
+            f"of this shape is {most:,}"
+        )
         return RefusedShape(shape, why)
     spine_spread = spread(need, ports.up, ports.total // leaves)
     return replace(base, spines=spine_spread[0], links_per_spine=spine_spread[1])
@@ -151,8 +154,8 @@ def _other_stripes(base: Size, down: int) -> str:
     """
     servers, asked = counted(base.servers, "server"), base.wanted.stripes
     if asked < base.stripes:
-        return f"{servers} take {base.stripes} stripes: the leaves of a stripe have ports for {down}"
-    return f"{servers} with {base.servers_per_stripe} in a stripe leave one of {asked} stripes without any"
+        return f"{servers} need {base.stripes} stripes: the leaves of a stripe have ports for {down}"
+    return f"{servers} with {base.servers_per_stripe} per stripe leave one of the {asked} stripes empty"
 
 
 def _most(ports: Ports, shape: Shape) -> int:
@@ -171,15 +174,17 @@ def _super_spine(base: Size, later: int, need: int, there: Size | None) -> Size 
     ports = base.ports
     per_pod = ports.half // ports.rails
     if per_pod == 0:
-        return RefusedShape("super-spine", f"half a spine, {ports.half} ports, joins no stripe of {ports.rails} leaves")
+        return RefusedShape(
+            "super-spine", f"half of a spine's ports, {ports.half}, is not enough for a stripe of {ports.rails} leaves"
+        )
     same = there.stripes_per_pod if there and there.shape == "super-spine" else 0
     if later <= per_pod and not same:
-        few = f"one pod holds {per_pod} stripes, and there {'is' if later == 1 else 'are'} {later}"
+        few = f"one pod has room for {per_pod} stripes, but there {'is' if later == 1 else 'are'} {later}"
         return RefusedShape("super-spine", f"{few}: super-spines would have only one pod")
     candidates = list(_pods(base, later, need, range(same or 1, (same or per_pod) + 1)))
     if not candidates:
         pods = -(-later // per_pod)
-        return RefusedShape("super-spine", f"{pods:,} pods on super-spines of {ports.total} ports")
+        return RefusedShape("super-spine", f"{pods:,} pods on super-spines with {ports.total} ports")
     return min(
         candidates,
         key=lambda candidate: (

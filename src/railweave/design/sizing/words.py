@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from railweave.design.sizing.shapes import Step
 
 TITLES: dict[Shape, str] = {
-    "port-planes": "planes of NIC ports",
+    "one plane per NIC port": "planes of NIC ports",
     "one-leaf": "one leaf",
     "two-tier": "two tiers",
     "rail-planes": "rail planes",
@@ -24,17 +24,17 @@ def reason(size: Size) -> str:
     if size.shape == "port-planes":
         return _of_port_planes(size)
     if size.shape == "one-leaf":
-        return "every NIC reaches every other through one switch; if that fails, all stop"
+        return "every NIC reaches every other NIC through one switch; if that switch fails, all jobs stop"
     if size.shape == "super-spine":
         if size.wanted.balancing != "rlb":
             return f"every NIC reaches every other; {_pinned(size)}"
         return "every NIC reaches every other; inside a pod " + _pinned(size) + ", between pods only up to the spine"
     if size.shape == "two-tier":
         return "every NIC reaches every other through at most three switches; " + _pinned(size)
-    inside = "through one switch, the rail's only one" if not size.spines else "through at most three switches"
+    inside = "through one switch, the only switch of the rail" if not size.spines else "through at most three switches"
     pinned = f"; {_pinned(size)}" if size.spines else ""
     return (
-        f"NICs of a rail reach each other {inside}{pinned}; between rails traffic goes through the servers (NCCL: PXN)"
+        f"NICs of a rail reach each other {inside}{pinned}; traffic between rails goes through the servers (NCCL: PXN)"
     )
 
 
@@ -43,8 +43,9 @@ def _of_port_planes(size: Size) -> str:
     through = f"at most three switches of each; {_pinned(size)}" if size.spines else "one switch of each"
     left = "half" if planes == 2 else f"{planes - 1} of {planes} parts"
     return (
-        f"{planes} networks without a link between them, one for each port of a NIC: if one fails, jobs with port failover go on with {left} of "
-        f"the bandwidth; every NIC reaches every other through {through}"
+        f"{planes} networks without a link between them, one for each port of a NIC: if one fails, jobs with "
+        f"port failover continue with {left} of the bandwidth; every NIC reaches every other NIC through "
+        f"{through}"
     )
 
 
@@ -75,7 +76,7 @@ def cost(step: Step) -> str:
     text = f"{more or 'no switches'}, {counted(step.server_cables, 'server cable')}, "
     text += f"{counted(step.cables, 'cable')} between switches and {counted(step.modules, 'optic')} more, {_laid(step)}"
     if before.spines and after.spines and before.colors != after.colors:
-        text += f", {after.colors} path colors in place of {before.colors} (NICs get other addresses)"
+        text += f", {after.colors} path colors instead of {before.colors} (NICs get other addresses)"
     return text
 
 
@@ -83,14 +84,12 @@ def _laid(step: Step) -> str:
     if not step.moved:
         return "no cable moves"
     if step.servers_laid:
-        return f"{counted(step.servers_laid, 'server cable')} laid anew to other ports"
+        return f"{counted(step.servers_laid, 'server cable')} moved to other ports"
     if step.laid.elsewhere == step.before.fabric_cables:
-        return f"all {counted(step.laid.elsewhere, 'cable')} between switches laid anew"
+        return f"all {counted(step.laid.elsewhere, 'cable')} between switches laid again"
     moves = ((step.laid.elsewhere, "to another switch"), (step.laid.ports, "to another port of the same switches"))
     between = " and ".join(f"{count:,} {where}" for count, where in moves if count)
-    return (
-        f"of the {counted(step.before.fabric_cables, 'cable')} between switches that there are, these move: {between}"
-    )
+    return f"of the {counted(step.before.fabric_cables, 'cable')} between switches that exist, these move: {between}"
 
 
 def growth_lines(steps: list[Step], factor: float) -> list[str]:
@@ -100,7 +99,7 @@ def growth_lines(steps: list[Step], factor: float) -> list[str]:
     if isinstance(first.size, Size):
         lines = [head + cost(first)]
     elif others:
-        lines = [f"{head}not in this shape ({first.size.why})"]
+        lines = [f"{head}not possible in this shape ({first.size.why})"]
     else:
-        return [f"{head}not in this shape ({first.size.why}), nor in another with these switches"]
+        return [f"{head}not possible in this shape ({first.size.why}), nor in another shape with these switches"]
     return lines + [f"as {TITLES[other.size.shape]}: {cost(other)}" for other in others]

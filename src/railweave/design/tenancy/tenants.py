@@ -65,13 +65,16 @@ def with_external(
             ]
             version = ipaddress.ip_network(intent.links[0].prefix).version
             if intent.asn in numbers:
-                message = f"external router {name} has AS number {intent.asn}, which is that of {numbers[intent.asn]}"
-                fix = "give it another: a switch takes no route whose path has its own AS number"
+                message = f"external router {name} has AS number {intent.asn}, which {numbers[intent.asn]} has, too"
+                fix = "choose another AS number: a switch rejects routes whose path contains its own AS number"
                 context.problem((*at, "asn"), message, fix)
             advertise = intent.advertise or _summary(layout, tenant.name, tuple(prefixes), version)
             if not advertise:
                 message = f"tenant {tenant.name!r} has no IPv{version} prefix to advertise over the IPv{version} links of external router {name}"
-                fix = f"give the links IPv{10 - version} prefixes, or list under `advertise:` what the router is sent"
+                fix = (
+                    f"give the links IPv{10 - version} prefixes, or list the prefixes to send to the router under "
+                    "`advertise:`"
+                )
                 context.problem((*at, "links", 0, "prefix"), message, fix)
             routers.append(
                 ExternalRouter(
@@ -152,18 +155,21 @@ def _refused(
     message = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
     others = on_port[:-1]
     if not others:
-        return message, "choose another port, or end the server or uplink ports before it"
+        return message, "choose another port, or end the range of server or uplink ports before it"
     if any(other[0] != router for other in others):
-        return message, "choose another port: links to two routers are on two ports"
+        return message, "choose another port: links to two routers need two ports"
     if link.vlan is not None and link.vlan in {other[2] for other in others}:
         return (
             f"{link.leaf} {link.port} has two links to external router {router} with VLAN {link.vlan}",
-            "give each its own",
+            "give each link a different VLAN",
         )
     if link.vlan is not None and all(other[2] for other in others):
-        return f"{link.leaf} {link.port} has links to external router {router} of two speeds", "give them one speed"
-    message = f"{link.leaf} {link.port} has several links to external router {router}, one of them without a VLAN"
-    return message, "give each a `vlan:` of its own, or choose another port"
+        return (
+            f"{link.leaf} {link.port} has links to external router {router} with two speeds",
+            "give them the same speed",
+        )
+    message = f"{link.leaf} {link.port} has several links to external router {router}, but one of them has no VLAN"
+    return message, "give each link its own `vlan:`, or choose another port"
 
 
 def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict[str, tuple[VirtualNetwork, ...]]:
@@ -182,7 +188,8 @@ def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict
         return {}
     if layout.spec.load_balancing.mode == "rlb":
         message = (
-            "layer-2 networks need a fabric without path colors: a leaf's tunnels have one address for all of them"
+            "layer-2 networks need a fabric without path colors, because a leaf has only one tunnel address "
+            "for all of them"
         )
         context.problem(
             ("fabrics", layout.name, "load_balancing"), message, "use mode ecmp, dlb-flowlet or dlb-per-packet"
@@ -198,11 +205,13 @@ def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict
         for label, number, taken in (("VLAN", vlan, vlans), ("VNI", vni, vnis)):
             other = taken.setdefault(number, name)
             if other != name:
-                context.problem(at, f"duplicate {label} {number}: {other} and {name}", "give each its own")
+                context.problem(
+                    at, f"duplicate {label} {number}: {other} and {name}", "give each network a different one"
+                )
         subnet = ipaddress.ip_network(intent.prefix)
         if not is_host(subnet, intent.gateway_host):
-            message = f"gateway_host {intent.gateway_host} is no host of {subnet}"
-            context.problem((*at, "gateway_host"), message, "use 1 to the last but one")
+            message = f"gateway_host {intent.gateway_host} is not a host in {subnet}"
+            context.problem((*at, "gateway_host"), message, "use a number from 1 to the last but one address")
         label = named(layout.spec.naming.vlan, fabric=layout.name, stripe="", rail=0, vlan=vlan)
         target = f"target:{overlay.route_target_as}:{vni}"
         gateway = str(subnet.network_address + intent.gateway_host)
@@ -223,10 +232,12 @@ def _numbers(
     first, last = overlay.network_vni
     vlan, vni = intent.vlan or high - slot + 1, intent.vni or first + slot - 1
     if vlan < low and intent.vlan is None:
-        message = f"pool too small: VLANs {low}-{high} do not hold network number {slot}, {name}"
-        context.problem(("fabrics", layout.name, "pools", "vlan"), message, "widen it, or give the network a `vlan:`")
+        message = f"pool too small: VLANs {low}-{high} have no id for network number {slot}, {name}"
+        context.problem(
+            ("fabrics", layout.name, "pools", "vlan"), message, "widen it, or give the network its own `vlan:`"
+        )
     if vni > last and intent.vni is None:
-        message = f"pool too small: VNIs {first}-{last} do not hold network number {slot}, {name}"
+        message = f"pool too small: VNIs {first}-{last} have no VNI for network number {slot}, {name}"
         context.problem(
             ("fabrics", layout.name, "overlay", "network_vni"), message, f"widen it to at least {first}-{vni}"
         )
@@ -268,7 +279,7 @@ def _made(context: Context, spec: FabricFile, fabric_name: str, fabric: Fabric) 
     for server in wanted.servers:
         group = groups.get(server)
         if group is None:
-            context.problem((*at, "servers"), f"there is no server {server!r}", "name servers of the file")
+            context.problem((*at, "servers"), f"there is no server {server!r}", "use names of servers of the file")
             continue
         for place, nics in enumerate(_nics_of_slices(context, at, wanted, group, server, fabric.nics), 1):
             members.setdefault(place, []).extend(f"{server}:{nic}" for nic in nics)
@@ -277,7 +288,9 @@ def _made(context: Context, spec: FabricFile, fabric_name: str, fabric: Fabric) 
         name = check_name(named(wanted.name, slice=place))
         if name in fabric.tenants or name in intents:
             context.problem(
-                (*at, "name"), f"two tenants would be called {name!r}", "use {slice}, and a name of its own"
+                (*at, "name"),
+                f"two tenants would have the name {name!r}",
+                "use {slice} in the pattern, and names that no other tenant has",
             )
         intents[name] = TenantIntent(members=tuple(slice_members))
     return intents
@@ -293,8 +306,11 @@ def _nics_of_slices(
     nics = model.nics[kind]
     slices = model.gpus // wanted.gpus if model.gpus else 0
     if not slices or model.gpus % wanted.gpus or nics.adapters % slices:
-        message = f"{server} has {model.gpus} GPUs and {nics.adapters} NICs, which do not divide into slices of {wanted.gpus} GPUs"
-        context.problem((*at, "gpus"), message, "use a number that divides both")
+        message = (
+            f"{server} has {model.gpus} GPUs and {nics.adapters} NICs, which cannot both be divided into slices of "
+            f"{wanted.gpus} GPUs"
+        )
+        context.problem((*at, "gpus"), message, "use a number that divides both numbers")
         return []
     each = nics.adapters // slices
     return [
@@ -338,7 +354,9 @@ def with_leaves(
             try:
                 rd = distinguisher_of(formula, more) if formula else rd
             except ValueError as error:
-                message = f"route_distinguisher {formula} gives none for {tenant.name} on {switch.name} ({error})"
+                message = (
+                    f"route_distinguisher {formula} gives no valid value for {tenant.name} on {switch.name} ({error})"
+                )
                 context.problem(where, message, "use smaller numbers")
                 context.check()
             name = f"{tenant.name} on {switch.name}"
@@ -346,13 +364,14 @@ def with_leaves(
             if formula and other != name:
                 message = f"duplicate route distinguisher {rd}: {other} and {name}"
                 fix = (
-                    "let it use every number that tells VRFs apart: {tenant} or {vni}, and {router_id}, {asn} or {leaf}"
+                    "use every number in the formula that differs between VRFs: {tenant} or {vni}, and "
+                    "{router_id}, {asn} or {leaf}"
                 )
                 context.problem(where, message, fix)
                 context.check()
             router, _, number = rd.rpartition(":")
             if formula and router == switch.router_id and int(number) >= FIRST_BRIDGED:
-                message = f"route distinguisher {rd} is one of those from {FIRST_BRIDGED} on, which bridged VLANs have"
+                message = f"route distinguisher {rd} is in the range from {FIRST_BRIDGED}, which bridged VLANs use"
                 context.problem(where, message, "use smaller numbers")
                 context.check()
             where = (*at, "loopbacks") if own_loopbacks is not None else (*above, "tenant_loopbacks")
@@ -360,8 +379,8 @@ def with_leaves(
             for address in addresses:
                 other = alike.setdefault(address, name)
                 if other != name:
-                    message = f"one loopback for two VRFs, {address}: {other} and {name}"
-                    context.problem(where, message, "let the formula use {tenant} and {leaf}")
+                    message = f"one loopback {address} for two VRFs: {other} and {name}"
+                    context.problem(where, message, "use {tenant} and {leaf} in the formula")
                     context.check()
             made.append(TenantLeaf(switch.name, rd if formula else "", addresses))
         result.append(replace(tenant, on_leaves=tuple(made) if formula or loopbacks else ()))
@@ -373,7 +392,7 @@ def _address(context: Context, at: Location, formula: str, values: dict[str, int
     try:
         return str(ipaddress.ip_network(filled(formula, values, "x" if ":" in formula else "d")).network_address)
     except ValueError as error:
-        context.problem(at, f"the formula {formula} gives no loopback to {name} ({error})", "use other factors")
+        context.problem(at, f"the formula {formula} gives no valid loopback for {name} ({error})", "use other factors")
         context.check()
         raise
 
@@ -416,12 +435,14 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
         if intent.vni is None and vni > last:
             context.problem(
                 ("fabrics", name, "overlay", "vni"),
-                f"pool too small: VNIs {first}-{last} do not hold tenant number {slot}",
+                f"pool too small: VNIs {first}-{last} have no VNI for tenant number {slot}",
                 f"widen it to at least {first}-{vni}",
             )
         other = owners.setdefault(vni, tenant)
         if other != tenant:
-            context.problem((*at, "vni"), f"duplicate VNI {vni}: {other} and {tenant}", "give each its own")
+            context.problem(
+                (*at, "vni"), f"duplicate VNI {vni}: {other} and {tenant}", "give each tenant a different one"
+            )
         _check_name(context, layout, tenant)
         target = f"target:{_target(context, layout, tenant, slot, vni)}"
         whose = targets.setdefault(target, tenant)
@@ -431,7 +452,9 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
             message = f"duplicate route target {target.removeprefix('target:')}: {whose} and {tenant}"
             key = "route_target" if intent.route_target else "vni"
             where = (*at, key) if intent.route_target or not overlay.route_target else _formula_at(layout)
-            context.problem(where, message, "give each its own: tenants with one target reach each other")
+            context.problem(
+                where, message, "give each tenant a different one: tenants with the same target reach each other"
+            )
         tenant_networks = networks.get(tenant, ())
         leaks = _leaks(context, layout, tenant)
         all_tenants.append(
@@ -449,10 +472,15 @@ def _check_name(context: Context, layout: Layout, tenant: str) -> None:
         system = context.catalog.systems[nos]
         names = system.vrf_names
         if len(tenant) > names.most:
-            message = f"{tenant!r} is too long for a VRF of {system.description}, which has the tenant's name"
+            message = (
+                f"{tenant!r} is too long for the name of a VRF on {system.description}, and a VRF has its tenant's name"
+            )
             context.problem(at, message, f"use at most {names.most} characters")
         elif tenant in names.reserved:
-            message = f"a VRF of {system.description} cannot be called {tenant!r}: that is {names.reserved[tenant]}"
+            message = (
+                f"a VRF of {system.description} cannot have the name {tenant!r}, because that is "
+                f"{names.reserved[tenant]}"
+            )
             context.problem(at, message, "give the tenant another name")
 
 
@@ -523,8 +551,8 @@ def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> N
                 continue
             noted.add(other)  # members are often alike on all servers: the first tells enough
             both_ports = " and ".join(f"{server.name}:{name}" for name in (first, port))
-            message = f"{both_ports} are ports of one NIC, and belong to tenants {tenant!r} and {other!r}"
-            fix = "give all ports of a NIC to one tenant: the GPU beside it is in one tenant only"
+            message = f"{both_ports} are ports of one NIC, but belong to tenants {tenant!r} and {other!r}"
+            fix = "give all ports of a NIC to the same tenant, because the GPU next to it belongs to one tenant only"
             context.problem(("fabrics", layout.name, "tenants", other, "members"), message, fix)
 
 
@@ -536,7 +564,7 @@ def _nics(context: Context, layout: Layout, at: Location, members: tuple[str, ..
         server, colon, nic = member.partition(":")
         if server not in nics:
             message = f"there is no server {server!r} on fabric {layout.name!r}"
-            context.problem(at, message, "members are servers of the file")
+            context.problem(at, message, "members must be servers of the file")
         elif colon and nic not in nics[server]:
             context.problem(at, f"{server} has no NIC {nic!r}", f"its NICs are {', '.join(nics[server])}")
         else:
@@ -547,10 +575,10 @@ def _nics(context: Context, layout: Layout, at: Location, members: tuple[str, ..
 def _own(context: Context, at: Location, result: dict[str, Owner], nic: str, owner: Owner) -> None:
     other = result.setdefault(nic, owner)
     if other.tenant.name != owner.tenant.name:
-        message = f"{nic} belongs to tenants {other.tenant.name!r} and {owner.tenant.name!r}"
-        context.problem(at, message, "a NIC belongs to one tenant")
+        message = f"{nic} belongs to both tenants {other.tenant.name!r} and {owner.tenant.name!r}"
+        context.problem(at, message, "put each NIC in one tenant only")
     elif other.network != owner.network:
         names = [
             f"network {holder.network.name!r}" if holder.network else "the routed members" for holder in (other, owner)
         ]
-        context.problem(at, f"{nic} is in {names[0]} and in {names[1]}", "a NIC is in one place of its tenant")
+        context.problem(at, f"{nic} is in both {names[0]} and {names[1]}", "list each NIC only once in its tenant")
