@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from railweave.errors import RenderError
 from railweave.model.config.compare import compare
+from railweave.model.config.quantities import ETHERNET_HEADER
 from railweave.model.config.tree import Disruption, Node
 from railweave.model.device.balancing import Hash
-from railweave.model.device.port_model import ETHERNET_HEADER, Interface
+from railweave.model.device.port_model import Interface
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
