@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from railweave.host import bundle
+from railweave.host import files
 from tests.host.plans import designed
 
 KERNEL = "6.1.0-test"
@@ -312,7 +312,7 @@ def bare_server(given: Path) -> Iterator[BareServer]:
 def prepared(folder: Path, names: list[str]) -> Path:
     """Write the packages, the program, its plan and the files of ``build`` beside it."""
     packages(folder / "packages", names)
-    bundle.write(folder / "railweave-host.pyz")
+    files.write_program(folder / "railweave-host.pyz")
     (folder / "driver.py").write_text(DRIVER)
     (folder / "host.json").write_text(json.dumps(document()))
     (folder / "acs-off.sh").write_bytes(_script(""))
