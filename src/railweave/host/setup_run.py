@@ -20,7 +20,8 @@ from .checks.outcome import FAILED, VERDICTS
 from .checks.server import server
 from .failure import HostError, HostInputError
 from .machine import TOOLS, FileMachine, Machine, ThisMachine, ran
-from .setup_steps import DONE, NOT_SEEN, STEPS, TO_DO, Bare, Command, SetupStep, State, state_of
+from .setup_parts import DONE, NOT_SEEN, TO_DO, Bare, Command, SetupStep, State, state_of
+from .setup_steps import STEPS
 
 if TYPE_CHECKING:
     from argparse import Namespace

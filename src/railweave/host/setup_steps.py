@@ -1,735 +1,72 @@
 """The steps of `setup`, from a bare machine to a server that can run jobs: one row of ``STEPS`` for each step.
 
-Source: Thor2 guide, sections 2.1, 2.2, 2.3 and 2.7 and chapter 8, and the vendors' installation guides. A step reads the machine only; ``setup_run``
-runs the commands. Nothing is downloaded: the files come from the folder that ``--from`` names.
+Source: Thor2 guide, sections 2.1, 2.2, 2.3 and 2.7 and chapter 8, and the vendors' installation guides. ``setup_parts`` has what the rows are made of, and
+``setup_run`` carries them out.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import os
-import platform
 import re
-import shlex
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, cast
+from typing import TYPE_CHECKING, Callable
 
-from .failure import HostInputError
-from .machine import CannotTellError
+from .setup_parts import (
+    IF_INSTALLED,
+    MODULES_FILE,
+    PREFIX,
+    TO_DO,
+    WANTS,
+    Bare,
+    Command,
+    SetupStep,
+    State,
+    acs_files,
+    acs_state,
+    acs_texts,
+    boot_commands,
+    boot_inverse,
+    boot_state,
+    boot_writes,
+    broadcom_commands,
+    broadcom_file,
+    broadcom_inverse,
+    broadcom_state,
+    conflict_commands,
+    conflict_inverse,
+    conflict_state,
+    cuda_folder,
+    cuda_state,
+    installed_state,
+    kernel_packages,
+    kernel_state,
+    module_state,
+    nccl_names,
+    nvidia_file,
+    nvidia_firmware_commands,
+    nvidia_firmware_state,
+    nvidia_images,
+    nvidia_options,
+    nvswitch,
+    ofed_commands,
+    ofed_file,
+    ofed_state,
+    other_nics,
+    other_state,
+    package_step,
+    peer_memory_state,
+    peer_module,
+    released_state,
+    rocm_file,
+    rocm_state,
+    tool_packages,
+    versioned,
+    wanted_driver,
+    wanted_library,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from .checks.server import Server
-    from .machine import Machine
-
-DONE, TO_DO, NOT_SEEN = "done", "to do", "not seen"
-
-PREFIX = "/opt/railweave"
-"""The folder of programs that are built from source, and of vendors' installers that `undo --setup` needs."""
-
-_IF_INSTALLED = '! command -v "$1" >/dev/null || exec "$@"'
-_REMOVE_RPMS = 'set -- $(rpm -q --qf "%{NAME}\\n" "$@" | grep -v " "); [ $# = 0 ] || rpm -e "$@"'
-_ADD_DKMS = 'dkms status "$2" | grep -q . || dkms "$@"'
-
-
-@dataclass(frozen=True)
-class State:
-    """The state of a step: ``done``, ``to do`` or ``not seen``, and the reason. ``restart``: only a restart is left to do."""
-
-    word: str
-    text: str
-    restart: bool = False
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command and the folder in which it runs; an empty folder means any."""
-
-    words: tuple[str, ...]
-    folder: str = ""
-
-    def __str__(self) -> str:
-        words = self.words
-        if words[:2] == ("sh", "-c") and words[2] in {_IF_INSTALLED, _ADD_DKMS}:
-            words = words[4:] if words[2] == _IF_INSTALLED else ("dkms", *words[4:])
-        elif words[:2] == ("sh", "-c") and words[2] == _REMOVE_RPMS:
-            words = ("rpm", "-e", *words[4:])
-        return f"{f'cd {shlex.quote(self.folder)} && ' if self.folder else ''}{' '.join(map(shlex.quote, words))}"
-
-
-@dataclass(frozen=True)
-class Bare:
-    """The server that is set up, its plan, and the folder of packages.
-
-    - ``packages``: the folder that ``--from`` names, as commands see it; None without it. ``names``: the files in it.
-    - ``repositories``: True if distribution packages may come from the repositories that are configured on the server.
-    - ``image``: True if this is the root folder of an image, which has no hardware and does not run.
-    """
-
-    machine: Machine
-    plan: Server
-    packages: str | None
-    names: tuple[str, ...]
-    repositories: bool
-    image: bool
-
-    @property
-    def family(self) -> str:
-        """The package manager: ``apt`` or ``rpm``. Raises HostInputError for another distribution."""
-        release = self.release
-        like = {release.get("ID", ""), *release.get("ID_LIKE", "").split()}
-        if like & {"debian", "ubuntu"}:
-            return "apt"
-        if like & {"rhel", "fedora", "centos"}:
-            return "rpm"
-        raise HostInputError(
-            f"setup knows Debian, Ubuntu and Red Hat with its rebuilds, not {release.get('PRETTY_NAME') or 'this system'}:"
-            " install by the vendors' guides, then run `railweave host check`"
-        )
-
-    @property
-    def release(self) -> Mapping[str, str]:
-        """The fields of os-release."""
-        lines = (self.machine.text("/etc/os-release") or "").splitlines()
-        return {key: value.strip("\"'") for key, mark, value in (line.partition("=") for line in lines) if mark}
-
-    @property
-    def gpu_vendor(self) -> str:
-        """The GPU vendor of the plan; empty without GPUs."""
-        return self.plan.gpu_vendor
-
-    @property
-    def kernel(self) -> str:
-        """The kernel that the design requires, else the running kernel; empty if neither is known."""
-        wanted = str(self.plan.versions.get("kernel") or "")
-        return wanted or ("" if self.image else self.machine.text("/proc/sys/kernel/osrelease") or "")
-
-    def has_nic(self, driver: str) -> bool:
-        """Return True if the plan has a NIC with this driver."""
-        return any(nic.driver == driver for nic in self.plan.nics)
-
-    def version(self, name: str) -> str:
-        """Return the release that the design requires of a piece of software; empty if it requires none."""
-        return self.versions("software").get(name, "")
-
-    def versions(self, key: str) -> dict[str, str]:
-        """Return the versions that the design requires of the members of a group: software, NIC drivers, NIC firmware."""
-        group = self.plan.versions.get(key)
-        return (
-            {str(name): str(text) for name, text in cast("dict[str, object]", group).items()}
-            if isinstance(group, dict)
-            else {}
-        )
-
-    def file(self, pattern: str) -> str:
-        """Return the path of the file that matches a vendor's file name; the path with the pattern if there is none.
-
-        Raises HostInputError if several files match.
-        """
-        matching = self.matching(pattern)
-        if len(matching) > 1:
-            raise HostInputError(
-                f"--from {self.packages}: {' and '.join(matching)} both match {pattern}: keep one of them there,"
-                " or name the release under hosts.versions in the fabric file"
-            )
-        return f"{self.packages or 'DIR'}/{matching[0] if matching else pattern}"
-
-    def matching(self, pattern: str) -> list[str]:
-        """Return the names of files in the folder of packages that match a pattern."""
-        return fnmatch.filter(self.names, pattern)
-
-
-def _nothing(_: Bare) -> Sequence[Command]:
-    return ()
-
-
-def _no_files(_: Bare) -> Sequence[str]:
-    return ()
-
-
-def _no_writes(_: Bare) -> Mapping[str, tuple[str, int]]:
-    return {}
-
-
-@dataclass(frozen=True)
-class SetupStep:
-    """A row of the table.
-
-    - ``subject``: what the step installs or sets. ``source``: the document that requires it.
-    - ``applies``: True for servers that need the step.
-    - ``state``: the state on the machine. ``commands``: the commands that carry the step out.
-    - ``inverse``: the commands that undo it. ``left``: the part that stays after `undo --setup`.
-    - ``files``: names of the files needed, as their vendor names them; ``*`` matches any text.
-    - ``writes``: the text and the mode of each file that the step writes before its commands run, by path.
-    - ``restart``: ``at the end`` or ``at once`` (before the next step) if the server must restart; empty if not.
-    - ``tried``: where the step has been run.
-    """
-
-    name: str
-    subject: str
-    source: str
-    tried: str
-    applies: Callable[[Bare], bool]
-    state: Callable[[Bare], State]
-    commands: Callable[[Bare], Sequence[Command]] = field(default=_nothing)
-    inverse: Callable[[Bare], Sequence[Command]] = field(default=_nothing)
-    files: Callable[[Bare], Sequence[str]] = field(default=_no_files)
-    writes: Callable[[Bare], Mapping[str, tuple[str, int]]] = field(default=_no_writes)
-    restart: str = ""
-    left: str = ""
-
-
-def state_of(step: SetupStep, bare: Bare) -> State:
-    """Return the state of a step; ``not seen`` with the reason if a file or a command cannot be read."""
-    try:
-        return step.state(bare)
-    except CannotTellError as error:
-        return State(NOT_SEEN, str(error))
-
-
-def _same_release(installed: str, wanted: str) -> bool:
-    """Return True if a version is the wanted release: equal, or longer at a separator (2.27.3-1+cuda12.9 is 2.27.3)."""
-    return bool(re.match(re.escape(wanted) + r"(?![0-9A-Za-z])", installed)) if wanted else bool(installed)
-
-
-def _versioned(installed: str, wanted: str, subject: str) -> State:
-    if installed and _same_release(installed, wanted):
-        return State(DONE, f"{subject} {installed}")
-    return State(
-        TO_DO, f"{f'{installed} is' if installed else 'nothing is'} installed, wanted: {wanted or 'any release'}"
-    )
-
-
-# Packages of the distribution.
-
-_APT_INSTALL = ("apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=600")
-_NO_SOURCES = ("-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=/dev/null")
-"""Options with which apt knows no repository. Its option ``--no-download`` fails for files (apt 2.6: "not absolute")."""
-
-_APT = (
-    "gcc g++ make dkms autoconf automake libtool flex pciutils ethtool libpci-dev libibumad-dev libibverbs-dev"
-    " librdmacm-dev ibverbs-utils infiniband-diags"
-)
-_RPM = (
-    "gcc gcc-c++ make dkms autoconf automake libtool flex pciutils ethtool pciutils-devel rdma-core-devel"
-    " libibverbs-utils infiniband-diags"
-)
-
-
-def _tools(bare: Bare) -> list[str]:
-    names: list[str] = [*(_APT if bare.family == "apt" else _RPM).split()]
-    headers = f"{'linux-headers' if bare.family == 'apt' else 'kernel-devel'}-{bare.kernel}"
-    return [*names, headers] if bare.kernel else names
-
-
-def _kernel_packages(bare: Bare) -> list[str]:
-    if bare.family == "rpm":
-        return [f"kernel-{bare.kernel}"]
-    names: list[str] = [f"linux-image-{bare.kernel}"]
-    return [*names, f"linux-modules-extra-{bare.kernel}"] if bare.release.get("ID") == "ubuntu" else names
-
-
-def _absent(bare: Bare, names: Sequence[str], version: str = "") -> list[str]:
-    """Return the packages that are not installed, or not in the wanted release."""
-    installed = _package_versions(bare, names)
-    return [name for name in names if not _same_release(installed.get(name, ""), version)]
-
-
-def _package_versions(bare: Bare, names: Sequence[str]) -> dict[str, str]:
-    """Return the version of each package that is installed; half installed ones are left out."""
-    if bare.family == "rpm":
-        lines = bare.machine.run("rpm", "-q", *names).out.splitlines()  # one for each name, in their order
-        versions = {name: line for name, line in zip(names, lines) if "is not installed" not in line}
-        return {name: line[len(name) + 1 :] or line for name, line in versions.items()}
-    form = "${Package} ${db:Status-Status} ${Version}\\n"
-    rows = [line.split() for line in bare.machine.run("dpkg-query", "-W", "-f", form, *names).out.splitlines()]
-    return {row[0]: row[2] for row in rows if len(row) == 3 and row[1] == "installed"}
-
-
-def _package_file(bare: Bare, name: str, version: str = "") -> str:
-    """Return the pattern of a package's file name, as its distribution names it."""
-    if bare.family == "apt":
-        return f"{name}_{version}*.deb"
-    return f"{name}-{version or '[0-9]'}*.rpm" if not name[-1].isdigit() and bare.kernel not in name else f"{name}*.rpm"
-
-
-def _install(bare: Bare, names: Sequence[str], version: str = "") -> list[Command]:
-    if not names:
-        return _repaired(bare)
-    if bare.repositories and not version:
-        tool = _APT_INSTALL if bare.family == "apt" else ("dnf", "install", "-y")
-        return [*_repaired(bare), Command((*tool, *names))]
-    paths = [bare.file(_package_file(bare, name, version)) for name in names]
-    if bare.family == "rpm":
-        return [Command(("rpm", "-Uvh", *(("--oldpackage",) if version else ()), *paths))]
-    older = ("--allow-downgrades",) if version else ()
-    return [*_repaired(bare), Command((*_APT_INSTALL, *_NO_SOURCES, *older, *paths))]
-
-
-def _repaired(bare: Bare) -> list[Command]:
-    """Return the command that completes an interrupted dpkg; without it, apt refuses to work."""
-    if bare.family != "apt":
-        return []
-    half = bare.machine.run("dpkg", "--audit").out.strip() or bare.machine.names("/var/lib/dpkg/updates")
-    return [Command(("dpkg", "--configure", "-a"))] if half else []
-
-
-def _uninstall(bare: Bare, names: Sequence[str]) -> list[Command]:
-    if not names:
-        return []
-    if bare.family == "rpm":
-        return [Command(("sh", "-c", _REMOVE_RPMS, "sh", *names))]
-    return [Command(("dpkg", "--remove", *names))]
-
-
-def _any_version(_: Bare) -> str:
-    return ""
-
-
-def _package_step(
-    name: str,
-    texts: tuple[str, str, str],
-    applies: Callable[[Bare], bool],
-    names: Callable[[Bare], list[str]],
-    state: Callable[[Bare, list[str]], State],
-    version: Callable[[Bare], str] = _any_version,
-    restart: str = "",
-) -> SetupStep:
-    """Return the row of a step that installs packages. ``texts``: subject, source, and where it was tried."""
-
-    def wanted(bare: Bare) -> list[str]:
-        # Never all names: those that the distribution brought in another version would be replaced.
-        return _absent(bare, names(bare), version(bare))
-
-    def files(bare: Bare) -> Sequence[str]:
-        if bare.repositories and not version(bare):
-            return ()
-        return [_package_file(bare, package, version(bare)) for package in wanted(bare)]
-
-    return SetupStep(
-        name,
-        *texts,
-        applies,
-        lambda bare: state(bare, names(bare)),
-        lambda bare: _install(bare, wanted(bare), version(bare)),
-        lambda bare: _uninstall(bare, wanted(bare)),
-        files,
-        restart=restart,
-    )
-
-
-def _installed(bare: Bare, names: list[str]) -> State:
-    absent = _absent(bare, names)
-    if absent:
-        return State(TO_DO, f"{len(absent)} of {len(names)} packages are not installed: {', '.join(absent)}")
-    return State(DONE, f"{len(names)} packages")
-
-
-def _kernel(bare: Bare, names: list[str]) -> State:
-    absent = _absent(bare, names)
-    if absent:
-        return State(TO_DO, f"not installed: {', '.join(absent)}")
-    running = bare.machine.text("/proc/sys/kernel/osrelease")
-    if bare.image or running == bare.kernel:
-        return State(DONE, bare.kernel)
-    return State(TO_DO, f"{bare.kernel} is installed, {running} runs", restart=True)
-
-
-def _library(bare: Bare) -> str:
-    return str(bare.plan.versions.get("collective_library") or "")
-
-
-def _driver(bare: Bare) -> str:
-    return str(bare.plan.versions.get("gpu_driver") or "")
-
-
-def _nccl_names(bare: Bare) -> list[str]:
-    return ["libnccl2", "libnccl-dev"] if bare.family == "apt" else ["libnccl", "libnccl-devel"]
-
-
-def _released(version: Callable[[Bare], str]) -> Callable[[Bare, list[str]], State]:
-    def state(bare: Bare, names: list[str]) -> State:
-        installed = _package_versions(bare, names)
-        worst = min((installed.get(name, "") for name in names), key=lambda text: _same_release(text, version(bare)))
-        return _versioned(worst, version(bare), names[0])
-
-    return state
-
-
-# GPUs.
-
-
-def _module(bare: Bare, name: str) -> tuple[str, str]:
-    """Return the file and the version of a kernel module that is installed; empty if it is absent or has no version."""
-    if bare.image and not bare.kernel:
-        raise CannotTellError("an image does not show its kernel: name it under hosts.versions.kernel")
-    kernel = ("-k", bare.kernel) if bare.image else ()
-    file, version = (
-        bare.machine.run("modinfo", *kernel, "-F", key, name).out.strip() for key in ("filename", "version")
-    )
-    return file, version
-
-
-def _from_vendor(file: str) -> bool:
-    return bool(file) and file != "(builtin)" and "/kernel/" not in file.rsplit("/lib/modules/", maxsplit=1)[-1]
-
-
-def _module_state(bare: Bare, module: str, wanted: str) -> State:
-    """Return the state of a vendor's kernel module: installed in the wanted version, and loaded."""
-    file, version = _module(bare, module)
-    if not _from_vendor(file) or not _same_release(version or "unnumbered", wanted):
-        seen = f"{version or 'the module of the kernel'} is" if file else "nothing is"
-        return State(TO_DO, f"{module}: {seen} installed, wanted: {wanted or 'any release'} of the vendor")
-    runs = bare.machine.text(f"/sys/module/{module}/version")
-    if not bare.image and (runs is None or not _same_release(runs or version, wanted)):
-        return State(TO_DO, f"{module} {version} is installed, {runs or 'nothing'} is loaded", restart=True)
-    return State(DONE, f"{module} {version}")
-
-
-def _rocm_file(bare: Bare) -> str:
-    numbers = [part for part in bare.version("rocm").split(".") if part.isdigit()]
-    if not numbers:
-        return "rocm-installer_*.run"
-    return (
-        f"rocm-installer_*.{int(numbers[0])}{''.join(f'{int(part):02}' for part in [*numbers[1:], '0', '0'][:2])}-*.run"
-    )
-
-
-def _rocm(bare: Bare) -> State:
-    version = (bare.machine.text("/opt/rocm/.info/version") or "").partition("-")[0]
-    return _versioned(version, bare.version("rocm"), "ROCm")
-
-
-def _nvidia_file(bare: Bare) -> str:
-    return f"NVIDIA-Linux-{platform.machine()}-{_driver(bare) or '*'}.run"
-
-
-def _nvidia_options(bare: Bare) -> tuple[str, ...]:
-    return ("--kernel-module-type=open", *((f"--kernel-name={bare.kernel}",) if bare.image else ()))
-
-
-def _cuda_folder(bare: Bare) -> str:
-    number = ".".join(bare.version("cuda").split(".")[:2])
-    return f"/usr/local/cuda-{number}" if number else "/usr/local/cuda"
-
-
-def _cuda(bare: Bare) -> State:
-    tools = bare.machine.names(f"{_cuda_folder(bare)}/bin")
-    there = {"nvcc", "cuda-uninstaller"} <= set(tools)
-    return State(DONE, _cuda_folder(bare)) if there else State(TO_DO, f"{_cuda_folder(bare)} has no nvcc")
-
-
-def _nvswitch(bare: Bare) -> bool:
-    folder = "/sys/bus/pci/devices"
-    return not bare.image and any(
-        bare.machine.readable(f"{folder}/{address}/vendor") == "0x10de"
-        and (bare.machine.readable(f"{folder}/{address}/class") or "").startswith("0x0680")
-        for address in bare.machine.names(folder)
-    )
-
-
-# NICs.
-
-_BROADCOM_DEVICES = {"0x1750", "0x1751", "0x1752", "0x1760"}
-"""The PCI devices of the BCM575xx and BCM576xx families; 0x1760 is the BCM57608 (Thor2 guide, section 8.3)."""
-
-
-def _addresses(bare: Bare, driver: str) -> list[str]:
-    """Return the PCI addresses of the planned NICs with a driver. Raises CannotTellError if they are not on the bus.
-
-    A bare machine has no driver that names interfaces. Then Broadcom's NICs are found on the PCI bus by their numbers.
-    """
-    planned = [nic for nic in bare.plan.nics if nic.driver == driver]
-    named = [
-        real.rpartition("/")[2] for nic in planned if (real := bare.machine.real(f"/sys/class/net/{nic.netdev}/device"))
-    ]
-    if len(named) == len(planned):
-        return named
-    folder = "/sys/bus/pci/devices"
-    vendor, devices = ("0x14e4", _BROADCOM_DEVICES) if driver == "bnxt_en" else ("0x15b3", None)
-    on_bus = [
-        address
-        for address in bare.machine.names(folder)
-        if bare.machine.readable(f"{folder}/{address}/vendor") == vendor
-        and (bare.machine.readable(f"{folder}/{address}/class") or "").startswith("0x02")
-        and (devices is None or bare.machine.readable(f"{folder}/{address}/device") in devices)
-    ]
-    if len(on_bus) < len(planned):
-        raise CannotTellError(
-            "an image has no NIC: run setup again after its first start"
-            if bare.image
-            else f"{len(on_bus)} of {len(planned)} planned NICs are on the PCI bus (lspci)"
-        )
-    return on_bus
-
-
-def _firmware(bare: Bare, driver: str) -> list[str]:
-    """Return a text for each planned NIC whose firmware is not the required one; empty if none is required."""
-    required = bare.versions("nic_firmware")
-    different: list[str] = []
-    for nic in bare.plan.nics:
-        wanted = required.get(nic.model, "") if nic.driver == driver else ""
-        if wanted:
-            match = re.search(
-                r"^firmware-version: (.*)$", bare.machine.output("ethtool", "-i", nic.netdev), re.MULTILINE
-            )
-            installed = match[1].strip() if match else ""
-            if not _same_release(installed, wanted) and wanted not in re.split(r"[/\s]", installed):
-                different.append(f"{nic.netdev} has {installed or 'no known firmware'}, wanted {wanted}")
-    return different
-
-
-def _peer_memory_clients(machine: Machine) -> set[str]:
-    """Return the loaded modules with the peer memory interface (Thor2 guide, section 5.1, question 3)."""
-    text = machine.run("grep", "-w", "ib_register_peer_memory_client", "/proc/kallsyms").out
-    return set(re.findall(r"ib_register_peer_memory_client\s+\[(\w+)\]", text))
-
-
-def _broadcom(bare: Bare) -> State:
-    _addresses(bare, "bnxt_en")
-    drivers = bare.versions("nic_driver")
-    for module in ("bnxt_en", "bnxt_re"):
-        state = _module_state(bare, module, drivers.get(module, ""))
-        if state.word != DONE:
-            return state
-    client = _peer_memory_clients(bare.machine) or _module(bare, "ib_peer_mem")[0]
-    if bare.gpu_vendor == "AMD" and not client:
-        return State(TO_DO, "no module has the peer memory interface: ib_peer_mem is not installed")
-    different = _firmware(bare, "bnxt_en")
-    if different:
-        return State(TO_DO, "; ".join(different))
-    return State(DONE, "driver, RDMA driver, peer memory and firmware")
-
-
-def _broadcom_folder(bare: Bare) -> str:
-    """Return the folder of the installer inside the unpacked release. Release 237 renamed it (Thor2 guide, section 2.2.1)."""
-    name = Path(bare.file(_broadcom_file(bare))).name
-    release = re.match(r"bcm_(\d+)", name)
-    tool = "linux_installer" if release and int(release[1]) < 237 else "nic_wizard"
-    return f"{PREFIX}/vendor/{name.replace('.tar.gz', '')}/utils/{tool}"
-
-
-def _broadcom_file(bare: Bare) -> str:
-    return f"bcm_{bare.version('broadcom-nic') or '*'}.tar.gz"
-
-
-def _broadcom_qos(bare: Bare) -> list[str]:
-    """Return the options for congestion control; empty if the fabrics of the NICs differ, as the installer has one value."""
-    traffic = [nic.traffic for nic in bare.plan.nics if nic.driver == "bnxt_en" and nic.traffic]
-    if not traffic or any(other != traffic[0] for other in traffic):
-        return []
-    roce = traffic[0]
-    mode = ("ECN" if roce.ecn else "") + ("PFC" if roce.lossless else "")
-    if not mode:
-        return []
-    numbers = (roce.priority, roce.dscp, roce.cnp_priority, roce.cnp_dscp, roce.bandwidth_percent)
-    return ["-o", mode, *(word for option, number in zip("rdcpb", numbers) for word in (f"-{option}", str(number)))]
-
-
-def _broadcom_commands(bare: Bare) -> list[Command]:
-    devices = [word for address in _addresses(bare, "bnxt_en") for word in ("-i", address)]
-    return [
-        Command(("mkdir", "-p", f"{PREFIX}/vendor")),
-        Command(("tar", "-xf", bare.file(_broadcom_file(bare)), "-C", f"{PREFIX}/vendor")),
-        Command(("bash", "./install.sh", "-v", *devices, "-f", "-g", *_broadcom_qos(bare)), _broadcom_folder(bare)),
-    ]
-
-
-def _broadcom_inverse(bare: Bare) -> list[Command]:
-    devices = [word for address in _addresses(bare, "bnxt_en") for word in ("-i", address)]
-    return [Command(("bash", "./install.sh", "-v", "-U", *devices), _broadcom_folder(bare))]
-
-
-def _ofed_file(bare: Bare) -> str:
-    return f"MLNX_OFED_LINUX-{bare.version('mlnx-ofed') or '*'}-*.tgz"
-
-
-def _ofed(bare: Bare) -> State:
-    answer = bare.machine.run("ofed_info", "-s") if bare.machine.has("ofed_info") else None
-    match = re.search(r"(?:MLNX_OFED_LINUX|OFED-internal)-([\w.-]+?):?$", answer.out.strip()) if answer else None
-    return _versioned(match[1] if match else "", bare.version("mlnx-ofed"), "MLNX_OFED")
-
-
-def _ofed_commands(bare: Bare) -> list[Command]:
-    folder = f"{PREFIX}/vendor/{Path(bare.file(_ofed_file(bare))).name.replace('.tgz', '')}"
-    more = ("--add-kernel-support",) if bare.family == "rpm" else ("--dkms",)
-    return [
-        Command(("mkdir", "-p", f"{PREFIX}/vendor")),
-        Command(("tar", "-xf", bare.file(_ofed_file(bare)), "-C", f"{PREFIX}/vendor")),
-        Command(("./mlnxofedinstall", "--force", "--without-fw-update", *more), folder),
-    ]
-
-
-def _nvidia_firmware(bare: Bare) -> State:
-    _addresses(bare, "mlx5_core")
-    different = _firmware(bare, "mlx5_core")
-    return State(TO_DO, "; ".join(different)) if different else State(DONE, "firmware")
-
-
-def _nvidia_images(bare: Bare) -> list[str]:
-    required = bare.versions("nic_firmware")
-    models = {nic.model for nic in bare.plan.nics if nic.driver == "mlx5_core"}
-    releases = sorted({required[model] for model in models if model in required})
-    return [f"fw-ConnectX*-rel-{release.replace('.', '_')}-*.bin" for release in releases]
-
-
-def _nvidia_firmware_commands(bare: Bare) -> list[Command]:
-    tool = ("mlxfwmanager", "-u", "-y", "-D", bare.packages or "DIR")
-    return [Command((*tool, "-d", address)) for address in _addresses(bare, "mlx5_core")]
-
-
-def _other_nics(bare: Bare) -> list[str]:
-    return sorted({nic.driver for nic in bare.plan.nics} - {"bnxt_en", "mlx5_core"})
-
-
-def _other_state(bare: Bare) -> State:
-    drivers = _other_nics(bare)
-    absent = [driver for driver in drivers if not bare.machine.names(f"/sys/module/{driver}")]
-    if not absent:
-        return State(DONE, f"{', '.join(drivers)} loaded")
-    return State(NOT_SEEN, f"{', '.join(absent)}: setup knows no installer of this driver; use the vendor's guide")
-
-
-# Conflicts.
-
-
-def _dkms_conflicts(bare: Bare) -> dict[str, str]:
-    """Return the DKMS modules that must not be beside netxtreme-peer-mem, with their states (Thor2 guide, section 2.2.2)."""
-    if not bare.has_nic("bnxt_en") or not bare.machine.has("dkms"):
-        return {}
-    modules: dict[str, str] = {}
-    for line in bare.machine.output("dkms", "status").splitlines():
-        match = re.match(r"([\w-]+)(?:/|, )([^,:\s]+).*:\s*(\w+)", line)
-        if match:
-            modules[f"{match[1]}/{match[2]}"] = match[3]
-    if not any(name.startswith("netxtreme-peer-mem/") for name in modules):
-        return {}
-    return {name: state for name, state in modules.items() if re.match(r"bnxt[-_](en|re)/", name)}
-
-
-def _ofed_conflicts(bare: Bare) -> bool:
-    """Return True if NVIDIA's OFED is on a server with only Broadcom NICs (Thor2 guide, section 5.1, question 7)."""
-    only = bare.has_nic("bnxt_en") and not bare.has_nic("mlx5_core")
-    return only and "ofed_uninstall.sh" in bare.machine.names("/usr/sbin")
-
-
-def _conflicts(bare: Bare) -> State:
-    conflicts = [f"DKMS has {name} beside netxtreme-peer-mem" for name in _dkms_conflicts(bare)]
-    conflicts += (
-        ["NVIDIA's OFED is installed, with which Broadcom's RDMA driver does not load"] if _ofed_conflicts(bare) else []
-    )
-    return State(TO_DO, "; ".join(conflicts)) if conflicts else State(DONE, "no conflicting driver packages")
-
-
-def _conflict_commands(bare: Bare) -> list[Command]:
-    ofed = [Command(("/usr/sbin/ofed_uninstall.sh", "--force"))] if _ofed_conflicts(bare) else []
-    return [*ofed, *(Command(("dkms", "remove", name, "--all")) for name in _dkms_conflicts(bare))]
-
-
-def _conflict_inverse(bare: Bare) -> list[Command]:
-    words = {name: "install" if state == "installed" else "add" for name, state in _dkms_conflicts(bare).items()}
-    return [Command(("sh", "-c", _ADD_DKMS, "sh", word, name)) for name, word in words.items()]
-
-
-# Settings of the system.
-
-MODULES_FILE = "/etc/modules-load.d/railweave-peer-memory.conf"
-GRUB_FILE = "/etc/default/grub.d/grub-railweave.cfg"
-_WANTS = "/etc/systemd/system/multi-user.target.wants"
-ACS_SCRIPT, ACS_UNIT = "/usr/local/sbin/acs-off.sh", "/etc/systemd/system/acs-off.service"
-
-
-def _peer_module(bare: Bare) -> str:
-    return "nvidia_peermem" if bare.gpu_vendor == "NVIDIA" else "ib_peer_mem"
-
-
-def _peer_memory(bare: Bare) -> State:
-    module = _peer_module(bare)
-    if bare.machine.names(f"/sys/module/{module}"):
-        return State(DONE, f"{module} is loaded")
-    if bare.gpu_vendor == "NVIDIA" and "GPL" in bare.machine.run("modinfo", "-F", "license", "nvidia").out:
-        return State(DONE, "NVIDIA's open kernel modules: NICs reach GPU memory by dma-buf")
-    if "ib_uverbs" in _peer_memory_clients(bare.machine):
-        return State(DONE, "the kernel's ib_uverbs has the peer memory interface")
-    if bare.machine.text(MODULES_FILE) == module:
-        return (
-            State(DONE, module) if bare.image else State(TO_DO, f"{module} is loaded at the next start", restart=True)
-        )
-    return State(TO_DO, f"{module} is not loaded at start")
-
-
-def _grub_words(bare: Bare) -> str:
-    return " ".join(bare.plan.command_line)
-
-
-def _boot_parameters(bare: Bare) -> State:
-    wanted = bare.plan.command_line
-    running = (bare.machine.text("/proc/cmdline") or "").split()
-    if not bare.image and all(word in running for word in wanted):
-        return State(DONE, " ".join(wanted))
-    if bare.family == "apt":
-        lines = [line.split() for line in (bare.machine.text("/boot/grub/grub.cfg") or "").splitlines()]
-        kernels = [words for words in lines if words[:1] == ["linux"]]
-        set_ = bool(kernels) and all(word in words for words in kernels for word in wanted)
-    else:
-        answer = bare.machine.output("grubby", "--info=ALL")
-        kernels = [match.split() for match in re.findall(r'^args="(.*)"$', answer, re.MULTILINE)]
-        set_ = bool(kernels) and all(word in words for words in kernels for word in wanted)
-    if set_:
-        return State(DONE, " ".join(wanted)) if bare.image else State(TO_DO, "set for the next start", restart=True)
-    return State(TO_DO, f"not set: {' '.join(word for word in wanted if word not in running)}")
-
-
-def _boot_commands(bare: Bare) -> list[Command]:
-    if bare.family == "apt":
-        return [Command(("update-grub",))]
-    return [Command(("grubby", "--update-kernel=ALL", f"--args={_grub_words(bare)}"))]
-
-
-def _boot_inverse(bare: Bare) -> list[Command]:
-    if bare.family == "apt":
-        return [Command(("update-grub",))]
-    return [Command(("grubby", "--update-kernel=ALL", f"--remove-args={_grub_words(bare)}"))]
-
-
-def _boot_writes(bare: Bare) -> Mapping[str, tuple[str, int]]:
-    if bare.family != "apt":
-        return {}
-    line = f'GRUB_CMDLINE_LINUX="${{GRUB_CMDLINE_LINUX:-}} {_grub_words(bare)}"\n'
-    return {
-        GRUB_FILE: (f"# Kernel command line of {bare.plan.plan.host}, written by railweave host setup.\n{line}", 0o644)
-    }
-
-
-def _acs_texts(bare: Bare) -> dict[str, tuple[str, int]]:
-    """Return the files that turn ACS off, from the folder of host.json or of ``--from``; empty if they are in neither."""
-    folders = [bare.plan.plan.file.parent, *([Path(bare.packages)] if bare.packages else [])]
-    for folder in folders:
-        script, unit = folder / "acs-off.sh", folder / "acs-off.service"
-        if script.is_file() and unit.is_file():
-            return {
-                ACS_SCRIPT: (script.read_text(encoding="utf-8"), 0o755),
-                ACS_UNIT: (unit.read_text(encoding="utf-8"), 0o644),
-            }
-    return {}
-
-
-def _acs(bare: Bare) -> State:
-    texts = _acs_texts(bare)
-    have = {path: bare.machine.text(path) for path in (ACS_SCRIPT, ACS_UNIT)}
-    old = [path for path, text in have.items() if text is None or (texts and text != texts[path][0].strip())]
-    if old:
-        return State(TO_DO, f"absent or of another release: {', '.join(old)}")
-    if "acs-off.service" not in bare.machine.names(_WANTS):
-        return State(TO_DO, "acs-off.service is not enabled")
-    return State(DONE, "ACS is turned off at every start")
-
-
-def _acs_files(bare: Bare) -> Sequence[str]:
-    return () if _acs_texts(bare) else ("acs-off.sh", "acs-off.service")
-
+    from collections.abc import Sequence
 
 # Programs built from source.
 
@@ -770,7 +107,7 @@ def _source_state(name: str, program: str) -> Callable[[Bare], State]:
         if name == "perftest" and flag not in bare.machine.run(f"{PREFIX}/perftest/bin/{program}", "--help").out:
             return State(TO_DO, f"{program} has no --{flag}: it was built without GPU memory")
         release = link.rpartition(f"/{name}-")[2]
-        return _versioned(release, bare.version(name), name)
+        return versioned(release, bare.version(name), name)
 
     return state
 
@@ -855,15 +192,15 @@ _STAND_IN = "only a stand-in of the vendor's installer"
 _ROCM_INSTALL = ("target=/", "gpu-access=all", "postrocm", "rocm")
 
 STEPS: tuple[SetupStep, ...] = (
-    _package_step(
+    package_step(
         "kernel",
         ("the kernel that the design requires", "hosts.versions.kernel", _ROOTS),
         lambda bare: bool(bare.plan.versions.get("kernel")),
-        _kernel_packages,
-        _kernel,
+        kernel_packages,
+        kernel_state,
         restart="at once",
     ),
-    _package_step(
+    package_step(
         "distribution-packages",
         (
             "compilers, DKMS, kernel headers, RDMA libraries and tools of the distribution",
@@ -871,8 +208,8 @@ STEPS: tuple[SetupStep, ...] = (
             _ROOTS,
         ),
         lambda _: True,
-        _tools,
-        _installed,
+        tool_packages,
+        installed_state,
     ),
     SetupStep(
         "conflicts",
@@ -880,9 +217,9 @@ STEPS: tuple[SetupStep, ...] = (
         "Thor2 guide, sections 2.2.2 and 5.1, question 7",
         "real dkms in Debian 12 root folders; " + _STAND_IN + " of OFED",
         lambda bare: bare.has_nic("bnxt_en"),
-        _conflicts,
-        _conflict_commands,
-        _conflict_inverse,
+        conflict_state,
+        conflict_commands,
+        conflict_inverse,
         restart="at once",
         left="NVIDIA's OFED, if it was there, stays uninstalled",
     ),
@@ -892,10 +229,10 @@ STEPS: tuple[SetupStep, ...] = (
         "Thor2 guide, section 2.1.1; ROCm Runfile Installer",
         _STAND_IN,
         _amd,
-        lambda bare: _module_state(bare, "amdgpu", _driver(bare)),
-        lambda bare: [Command(("bash", bare.file(_rocm_file(bare)), "amdgpu"))],
-        lambda bare: [Command(("bash", bare.file(_rocm_file(bare)), "uninstall-amdgpu"))],
-        lambda bare: (_rocm_file(bare),),
+        lambda bare: module_state(bare, "amdgpu", wanted_driver(bare)),
+        lambda bare: [Command(("bash", bare.file(rocm_file(bare)), "amdgpu"))],
+        lambda bare: [Command(("bash", bare.file(rocm_file(bare)), "uninstall-amdgpu"))],
+        lambda bare: (rocm_file(bare),),
         restart="at the end",
     ),
     SetupStep(
@@ -904,10 +241,10 @@ STEPS: tuple[SetupStep, ...] = (
         "Thor2 guide, section 2.1.1; ROCm Runfile Installer",
         _STAND_IN,
         _amd,
-        _rocm,
-        lambda bare: [Command(("bash", bare.file(_rocm_file(bare)), *_ROCM_INSTALL))],
-        lambda bare: [Command(("bash", bare.file(_rocm_file(bare)), "target=/", "uninstall-rocm"))],
-        lambda bare: (_rocm_file(bare),),
+        rocm_state,
+        lambda bare: [Command(("bash", bare.file(rocm_file(bare)), *_ROCM_INSTALL))],
+        lambda bare: [Command(("bash", bare.file(rocm_file(bare)), "target=/", "uninstall-rocm"))],
+        lambda bare: (rocm_file(bare),),
     ),
     SetupStep(
         "nvidia-driver",
@@ -915,23 +252,23 @@ STEPS: tuple[SetupStep, ...] = (
         "NVIDIA, driver README (nvidia-installer)",
         _STAND_IN,
         _nvidia,
-        lambda bare: _module_state(bare, "nvidia", _driver(bare)),
-        lambda bare: [Command(("sh", bare.file(_nvidia_file(bare)), "--silent", "--dkms", *_nvidia_options(bare)))],
-        lambda _: [Command(("sh", "-c", _IF_INSTALLED, "sh", "nvidia-uninstall", "--silent"))],
-        lambda bare: (_nvidia_file(bare),),
+        lambda bare: module_state(bare, "nvidia", wanted_driver(bare)),
+        lambda bare: [Command(("sh", bare.file(nvidia_file(bare)), "--silent", "--dkms", *nvidia_options(bare)))],
+        lambda _: [Command(("sh", "-c", IF_INSTALLED, "sh", "nvidia-uninstall", "--silent"))],
+        lambda bare: (nvidia_file(bare),),
         restart="at the end",
     ),
-    _package_step(
+    package_step(
         "fabric-manager",
         (
             "Fabric Manager, without which GPUs behind NVSwitch do not start",
             "NVIDIA, Fabric Manager user guide",
             _STAND_IN,
         ),
-        lambda bare: _nvidia(bare) and _nvswitch(bare),
+        lambda bare: _nvidia(bare) and nvswitch(bare),
         lambda _: ["nvidia-fabricmanager"],
-        _released(_driver),
-        _driver,
+        released_state(wanted_driver),
+        wanted_driver,
         restart="at the end",
     ),
     SetupStep(
@@ -940,22 +277,22 @@ STEPS: tuple[SetupStep, ...] = (
         "NVIDIA, CUDA installation guide (runfile)",
         _STAND_IN,
         _nvidia,
-        _cuda,
+        cuda_state,
         lambda bare: [
             Command(("sh", bare.file(f"cuda_{bare.version('cuda') or '*'}_*_linux.run"), "--silent", "--toolkit"))
         ],
         lambda bare: [
-            Command(("sh", "-c", _IF_INSTALLED, "sh", f"{_cuda_folder(bare)}/bin/cuda-uninstaller", "--silent"))
+            Command(("sh", "-c", IF_INSTALLED, "sh", f"{cuda_folder(bare)}/bin/cuda-uninstaller", "--silent"))
         ],
         lambda bare: (f"cuda_{bare.version('cuda') or '*'}_*_linux.run",),
     ),
-    _package_step(
+    package_step(
         "nccl",
         ("NCCL", "NVIDIA, NCCL installation guide", _STAND_IN),
         _nvidia,
-        _nccl_names,
-        _released(_library),
-        _library,
+        nccl_names,
+        released_state(wanted_library),
+        wanted_library,
     ),
     SetupStep(
         "broadcom-nic",
@@ -963,10 +300,10 @@ STEPS: tuple[SetupStep, ...] = (
         "Thor2 guide, sections 2.2.1 and 2.2.1.4",
         _STAND_IN,
         lambda bare: bare.has_nic("bnxt_en"),
-        _broadcom,
-        _broadcom_commands,
-        _broadcom_inverse,
-        lambda bare: (_broadcom_file(bare),),
+        broadcom_state,
+        broadcom_commands,
+        broadcom_inverse,
+        lambda bare: (broadcom_file(bare),),
         restart="at the end",
         left="the firmware stays",
     ),
@@ -976,10 +313,10 @@ STEPS: tuple[SetupStep, ...] = (
         "NVIDIA, MLNX_OFED user manual (mlnxofedinstall)",
         _STAND_IN,
         lambda bare: bare.has_nic("mlx5_core"),
-        _ofed,
-        _ofed_commands,
-        lambda _: [Command(("sh", "-c", _IF_INSTALLED, "sh", "ofed_uninstall.sh", "--force"))],
-        lambda bare: (_ofed_file(bare),),
+        ofed_state,
+        ofed_commands,
+        lambda _: [Command(("sh", "-c", IF_INSTALLED, "sh", "ofed_uninstall.sh", "--force"))],
+        lambda bare: (ofed_file(bare),),
         restart="at the end",
     ),
     SetupStep(
@@ -987,10 +324,10 @@ STEPS: tuple[SetupStep, ...] = (
         "firmware of NVIDIA's NICs",
         "NVIDIA, MFT user manual (mlxfwmanager)",
         _STAND_IN,
-        lambda bare: bool(_nvidia_images(bare)),
-        _nvidia_firmware,
-        _nvidia_firmware_commands,
-        files=_nvidia_images,
+        lambda bare: bool(nvidia_images(bare)),
+        nvidia_firmware_state,
+        nvidia_firmware_commands,
+        files=nvidia_images,
         restart="at the end",
         left="the firmware stays",
     ),
@@ -999,8 +336,8 @@ STEPS: tuple[SetupStep, ...] = (
         "drivers of NICs whose installer setup does not know",
         "the vendors' guides",
         "nowhere",
-        lambda bare: bool(_other_nics(bare)),
-        _other_state,
+        lambda bare: bool(other_nics(bare)),
+        other_state,
     ),
     SetupStep(
         "peer-memory",
@@ -1008,8 +345,8 @@ STEPS: tuple[SetupStep, ...] = (
         "Thor2 guide, sections 2.2 and 5.1, question 3",
         "writing of the file; no GPU or NIC",
         _has_gpus,
-        _peer_memory,
-        writes=lambda bare: {MODULES_FILE: (f"{_peer_module(bare)}\n", 0o644)},
+        peer_memory_state,
+        writes=lambda bare: {MODULES_FILE: (f"{peer_module(bare)}\n", 0o644)},
         restart="at the end",
     ),
     SetupStep(
@@ -1018,10 +355,10 @@ STEPS: tuple[SetupStep, ...] = (
         "Thor2 guide, section 2.3",
         "a stand-in of update-grub and of grubby",
         lambda bare: bool(bare.plan.command_line),
-        _boot_parameters,
-        _boot_commands,
-        _boot_inverse,
-        writes=_boot_writes,
+        boot_state,
+        boot_commands,
+        boot_inverse,
+        writes=boot_writes,
         restart="at the end",
     ),
     SetupStep(
@@ -1030,11 +367,11 @@ STEPS: tuple[SetupStep, ...] = (
         "Thor2 guide, section 2.3 and appendix C",
         "the real systemctl enable in Debian 12 root folders; no PCIe switch",
         _has_gpus,
-        _acs,
+        acs_state,
         lambda _: [Command(("systemctl", "enable", "acs-off.service"))],
-        lambda _: [Command(("rm", "-f", f"{_WANTS}/acs-off.service"))],
-        _acs_files,
-        _acs_texts,
+        lambda _: [Command(("rm", "-f", f"{WANTS}/acs-off.service"))],
+        acs_files,
+        acs_texts,
         restart="at the end",
     ),
     SetupStep(
