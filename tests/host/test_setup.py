@@ -334,3 +334,13 @@ def test_another_release_is_built_beside_the_first_and_undo_removes_both(server:
     assert (server.root / "opt/railweave/perftest").readlink() == Path("perftest-26.01.0")
     assert server.host("undo", "--setup")[0] == 0
     assert not list((server.root / "opt/railweave").glob("perftest*"))
+
+
+def test_the_last_step_checks_the_server(server: BareServer) -> None:
+    """Of this server little is as planned; the failed checks are named, and count."""
+    code, text = server.setup("apply", "--only", "check")
+    assert (code, "`railweave host check` has the fixes of " in text) == (1, True), text
+    code, text = server.setup("apply", "--only", "check", "--json")
+    checked = json.loads(text.split("\ncounts")[0])["check"]
+    assert "nic-present" in checked["failed"]
+    assert checked["exit_code"] == 1
