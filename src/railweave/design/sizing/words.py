@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from railweave.design.sizing.shapes import Step
 
 TITLES: dict[Shape, str] = {
-    "one plane per NIC port": "planes of NIC ports",
+    "port-planes": "planes of NIC ports",
     "one-leaf": "one leaf",
     "two-tier": "two tiers",
     "rail-planes": "rail planes",
