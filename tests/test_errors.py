@@ -90,7 +90,7 @@ def test_every_error_comes_back_from_pickle_as_it_was(kind: type[Exception]) -> 
 
 
 def test_the_place_that_a_mistake_repeats_is_pickled_too() -> None:
-    error = WrongValueError("two colors have the name red", "", ("colors", 1), earlier=("colors", 0))
+    error = WrongValueError("name red is used by two colors", "", ("colors", 1), earlier=("colors", 0))
     again = returned(error)
     assert isinstance(again, WrongValueError)
     assert (again.parts, again.earlier) == ((("colors", 1),), ("colors", 0))

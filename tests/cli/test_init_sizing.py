@@ -44,7 +44,7 @@ def made(folder: Path, *words: str) -> tuple[str, Network]:
 
 def test_a_file_with_choice_and_alternatives(tmp_path: Path) -> None:
     out, network = made(tmp_path, "--gpus", "512", "--nic", "cx7", "--switch", "qfx5240-64", "--growth", "2x")
-    assert "chosen: two tiers, the first that fits" in out
+    assert "chosen: two tiers, first shape that fits" in out
     assert "alternative: rail planes" in out
     assert "not super-spines: " in out
     assert len(network.servers) == 64
@@ -54,7 +54,7 @@ def test_a_file_with_choice_and_alternatives(tmp_path: Path) -> None:
 def test_nics_are_counted_not_their_ports(words: tuple[str, ...], nics: int, tmp_path: Path) -> None:
     out, network = made(tmp_path, "--gpus", "64", "--nic", TWO_PORTS, *words)
     assert f"8 GPUs and {nics} NICs of 2 ports each (" in out
-    assert "chosen: planes of NIC ports, the first that fits" in out
+    assert "chosen: planes of NIC ports, first shape that fits" in out
     assert {switch.plane for switch in network.switches} == {"plane1", "plane2"}
     assert [one for one in network.findings if one.severity == "error"] == []
     assert len(network.servers[0].nics) == 2 * nics
@@ -96,7 +96,7 @@ def test_models_and_optics_are_said_as_they_are_designed(tmp_path: Path) -> None
 
 def test_gpus_are_rounded_up_to_servers_and_that_is_said(tmp_path: Path) -> None:
     out, network = made(tmp_path, "--gpus", "100")
-    assert "100 GPUs asked for, rounded up to whole servers: 104" in out
+    assert "requested: 100 GPUs, rounded up to whole servers: 104" in out
     assert len(network.servers) == 13
     assert "ports of 400G in use on the fullest leaf: 104 of 128" in out
     assert "spare: 24 server ports on these leaves" in out
@@ -222,23 +222,29 @@ def test_oversubscription_is_read_as_it_is_written(ratio: str, tmp_path: Path) -
     [
         (["--gpus", "8", "--nic", "cx9"], "--nic: server model 'cx9' is not in the catalog"),
         (["--gpus", "8", "--switch", "z7"], "--switch: switch model 'z7' is not in the catalog"),
-        (["--gpus", "0"], "--gpus: '0' is not a number of GPUs\n    write a whole number, at least 1, as 512"),
+        (
+            ["--gpus", "0"],
+            "--gpus: '0' is not a number of GPUs\n    write a whole number of at least 1, for example 512",
+        ),
         (["--gpus", "many"], "'many' is not a number of GPUs"),
         (["--gpus", "1.5"], "'1.5' is not a number of GPUs"),
         (
             ["--gpus", "8", "--growth", "twice"],
-            "--growth: 'twice' is not a growth\n    write a factor, at least 1, as 2x",
+            "--growth: 'twice' is not a growth\n    write a factor of at least 1, for example 2x",
         ),
         (["--gpus", "8", "--growth", "0.5x"], "'0.5x' is not a growth"),
         (
             ["--gpus", "8", "--oversubscription", "0.5"],
-            "--oversubscription: '0.5' is not an oversubscription\n    write",
+            "--oversubscription: '0.5' is not an oversubscription ratio\n    write",
         ),
-        (["--gpus", "8", "--oversubscription", "1:3"], "'1:3' is not an oversubscription"),
-        (["--gpus", "8", "--oversubscription", "nan"], "'nan' is not an oversubscription"),
+        (["--gpus", "8", "--oversubscription", "1:3"], "'1:3' is not an oversubscription ratio"),
+        (["--gpus", "8", "--oversubscription", "nan"], "'nan' is not an oversubscription ratio"),
         (["--gpus", "8", "--shape", "ring"], "there is no shape 'ring'"),
-        (["--gpus", "9000", "--shape", "two-tier"], "9000 GPUs fit no shape .*\n    rail-planes takes them"),
-        (["--gpus", "512", "--oversubscription", "200", "--shape", "two-tier"], "at 200:1 no port of a leaf is left"),
+        (
+            ["--gpus", "9000", "--shape", "two-tier"],
+            "9000 GPUs do not fit into any shape .*\n    shape rail-planes is possible",
+        ),
+        (["--gpus", "512", "--oversubscription", "200", "--shape", "two-tier"], "at 200:1 a leaf has no port left"),
         ([], "nothing to start from"),
         (["--gpus", "8", "--example", "h100-rlb"], "nothing to start from"),
     ],
@@ -275,20 +281,20 @@ def test_stripes_asked_for_are_stripes_with_servers(gpus: int, stripes: int) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--stripes", "5", "--gpus", "48"], "6 servers with 2 in a stripe leave one of 5 stripes without any"),
-        (["--stripes", "1", "--gpus", "2048", "--shape", "two-tier"], "256 servers take 4 stripes"),
-        (["--stripes", "5", "--gpus", "48"], "leave --stripes out"),
+        (["--stripes", "5", "--gpus", "48"], "6 servers with 2 per stripe leave one of the 5 stripes empty"),
+        (["--stripes", "1", "--gpus", "2048", "--shape", "two-tier"], "256 servers need 4 stripes"),
+        (["--stripes", "5", "--gpus", "48"], "remove --stripes"),
         (["--stripes", "none", "--gpus", "48"], "--stripes: 'none' is not a number of stripes"),
         (["--tenants", "7", "--gpus", "48"], "--tenants: 7 tenants of 6 servers"),
         (
             ["--tenants", "512", "--gpus", "4096"],
-            "512 tenants of 8 rails take 4,096 VLANs, and there are 4,093\n    ask for at most 511",
+            "512 tenants with 8 rails need 4,096 VLANs, but only 4,093 exist\n    request at most 511",
         ),
         (
             ["--stripes", "512", "--gpus", "4608", "--switch", "ptx10008-lc1301"],
-            "512 stripes of 8 rails take 4,096 VLANs, and there are 4,093",
+            "512 stripes of 8 rails need 4,096 VLANs, and there are 4,093",
         ),
-        (["--gpus", "64", "--shape", "rail-planes", "--nic", TWO_PORTS], "NICs of 2 ports take a plane for each port"),
+        (["--gpus", "64", "--shape", "rail-planes", "--nic", TWO_PORTS], "NICs with 2 ports need one plane per port"),
         (["--qps", "129", "--gpus", "48"], "--qps: '129' is not a number of queue pairs per connection"),
     ],
 )

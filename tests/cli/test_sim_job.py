@@ -85,7 +85,7 @@ def test_choices_side_by_side(run: Run) -> None:
         (("--compare", "lb=ecmp", "--seeds", "2"), "goes with one prediction"),
         (("--engine", "fluid"), "'fluid' is no engine"),
         (("--compare", "size=1,2"), "nothing that jobs are compared by"),
-        (("--compare", "qps=0"), "qps: 0 is not allowed: it must be at least 1"),
+        (("--compare", "qps=0"), "qps: 0 is not allowed: the value must be at least 1"),
         (("--compare", "parallel.tensor=3"), "are"),
         (("--compare", "batch.micro=many"), "batch.micro"),
     ],

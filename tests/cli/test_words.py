@@ -48,7 +48,7 @@ def test_a_nic_has_no_path_to_itself(said: Callable[..., str]) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("share=30", "share: 30 is not allowed: it must be at most 1 "),
+        ("share=30", "share: 30 is not allowed: the value must be at most 1 "),
         ("share=30%,qps=few", "qps: 'few' is not a whole number"),
     ],
 )

@@ -22,11 +22,13 @@ def refused(folder: Path, old: str, new: str) -> str:
 
 def test_two_pools_of_one_family(tmp_path: Path) -> None:
     said = refused(tmp_path, "{server_pool: 10.0.0.0/10}", "{server_pool: 'fd01::/16'}")
-    assert "are of one address family" in said
+    assert "have the same address family" in said
 
 
 def test_pools_of_a_tenant_of_one_family(tmp_path: Path) -> None:
-    assert "not of two address families" in refused(tmp_path, '"fd77::/32", 10.64.0.0/12', "10.80.0.0/12, 10.64.0.0/12")
+    assert "must have different address families" in refused(
+        tmp_path, '"fd77::/32", 10.64.0.0/12', "10.80.0.0/12, 10.64.0.0/12"
+    )
 
 
 def test_pools_that_overlap(tmp_path: Path) -> None:
@@ -44,7 +46,7 @@ def test_jobs_of_a_family_that_no_nic_has(tmp_path: Path) -> None:
     text = TENANTS.replace(", dual_stack: {server_pool: 10.0.0.0/10}", "").replace(
         ', server_pools: ["fd77::/32", 10.64.0.0/12]', ""
     )
-    with pytest.raises(InputError, match="no NIC of backend has an address of ipv4"):
+    with pytest.raises(InputError, match="no NIC of backend has an ipv4 address"):
         designed(tmp_path, text + "    hosts: {job: {address_family: ipv4}}\n")
 
 

@@ -61,15 +61,15 @@ LINK = "links: [{leaf: stripe1-leaf1, port: et-0/0/31, prefix: "
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("asn: 65500", "asn: ASN-OF-leaf", "is that of stripe1-leaf1"),
-        ("asn: 65500", "asn: ASN-OF-spine", "is that of spine1"),
+        ("asn: 65500", "asn: ASN-OF-leaf", "which stripe1-leaf1 has, too"),
+        ("asn: 65500", "asn: ASN-OF-spine", "which spine1 has, too"),
         ("asn: 65500", 'asn: 65500, accept: ["0.0.0.0/0"]', "0.0.0.0/0 is not IPv6"),
         ("asn: 65500", 'asn: 65500, advertise: ["10.0.0.0/8"]', "10.0.0.0/8 is not IPv6"),
         ('"2001:db8::/127"', '"2001:db8::/127", speed: 0G', "more than 0"),
         (
             '"2001:db8::/127"}',
             '"2001:db8::/127"}, {leaf: stripe1-leaf1, port: et-0/0/31, prefix: 192.0.2.0/31}',
-            "on ports of their own",
+            "on other ports",
         ),
         (
             '"2001:db8::/127"}',
@@ -79,12 +79,12 @@ LINK = "links: [{leaf: stripe1-leaf1, port: et-0/0/31, prefix: "
         (
             '"2001:db8::/127"}]}',
             '"2001:db8::/127"}]}\n      r2: {asn: 65500, ' + LINK + '"2001:db8::2/127"}]}',
-            "links to two routers are on two ports",
+            "links to two routers need two ports",
         ),
         (
             '"2001:db8::/127"}',
             '"2001:db8::/127", vlan: 7}, {leaf: stripe1-leaf1, port: et-0/0/31, prefix: "2001:db8::2/127"}',
-            "one of them without a VLAN",
+            "one of them has no VLAN",
         ),
     ],
 )

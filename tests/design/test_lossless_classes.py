@@ -39,7 +39,7 @@ def told(folder: Path, qos: str = "{}", leaf: str = "") -> dict[str, str]:
         (
             "{classes: {storage: {queue: 5, dscp: [18], lossless: true, pfc_priority: 4}}}",
             "",
-            {"lossless-no-share": "lossless class storage has no `bandwidth`: NICs give it 7 %"},
+            {"lossless-no-share": "lossless class storage has no `bandwidth`; NICs give it 7 %"},
         ),
         (
             "{}",
@@ -50,7 +50,7 @@ def told(folder: Path, qos: str = "{}", leaf: str = "") -> dict[str, str]:
             "{pfc: {ports: server}}",
             "",
             {
-                "lossless-pool-idle": "spine switches pause on no port, and keep 80 % of their buffer for lossless classes and "
+                "lossless-pool-idle": "spine switches send pause frames on no port, but reserve 80 % of their buffer for lossless classes and "
                 "10 % for all others"
             },
         ),

@@ -111,13 +111,13 @@ def test_what_cannot_be_mixed(tmp_path: Path) -> None:
         )
     with pytest.raises(InputError, match="has no leaf 'frontend-leaf7'"):
         _changed(tmp_path, ("leaf: frontend-leaf2", "leaf: frontend-leaf7"))
-    with pytest.raises(InputError, match="are of one address family"):
+    with pytest.raises(InputError, match="have the same address family"):
         _changed(tmp_path, ('"fd00:90:1::/127"', "10.91.0.0/31"))
     with pytest.raises(InputError, match="tagged_vlans without trunk ports"):
         _changed(tmp_path, ("server_link: trunk", "server_link: access"))
     with pytest.raises(
         InputError,
-        match=r":19: tagged VLAN 2 is also the VLAN that frontend-leaf1 has for the prefixes of row1 rail 1"
+        match=r":19: tagged VLAN 2 is also the VLAN that frontend-leaf1 uses for the prefixes of row1 rail 1"
         r"\n.*another number, such as 4094, or begin `pools.vlan` above 2",
     ):
         _changed(tmp_path, ("tagged_vlans: [300, 301]", "tagged_vlans: [2, 301]"))
@@ -134,7 +134,7 @@ def test_an_edge_prefix_over_servers_is_named_as_the_edge_ports(prefix: str, tmp
     assert f"mixed.yaml:{line}: overlapping prefixes: " in said
     assert f"{prefix} of edge port 'tester1'" in said
     assert "of servers of fabric 'frontend'" in said
-    assert "give the edge port a prefix of its own" in said
+    assert "give the edge port another prefix" in said
 
 
 def test_an_edge_prefix_with_host_bits_is_one_mistake(tmp_path: Path) -> None:

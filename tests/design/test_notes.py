@@ -84,7 +84,7 @@ def test_uplinks_of_two_speeds(tmp_path: Path, mode: str, mixed: bool) -> None:
         server="mi300x-8gpu-thor2",
         more=own,
     )
-    what = "uplinks of 400G and 800G in one group of stripe1-leaf1 and 7 more"
+    what = "uplinks of 400G and 800G are in one group of stripe1-leaf1 and 7 more"
     assert said == ([("dlb-mixed-speeds", what)] if mixed else [])
 
 
@@ -98,7 +98,7 @@ def test_uplinks_of_two_speeds(tmp_path: Path, mode: str, mixed: bool) -> None:
     ],
 )
 def test_adaptive_routing_behind_switches(tmp_path: Path, balancing: str, server: str, said: bool) -> None:
-    what = "ConnectX NICs send for adaptive routing, and no document has qfx5240-64od with that"
+    what = "ConnectX NICs expect adaptive routing, but no document shows that qfx5240-64od supports it"
     found = noted(tmp_path, balancing=balancing, server=server)
     assert found == ([("adaptive-routing-undocumented", what)] if said else [])
 
@@ -116,7 +116,7 @@ def test_stripe_without_servers(tmp_path: Path) -> None:
         ([("gpu-[1-2]", 1), ("gpu-[3-4]", 2)], []),
         (
             [("gpu-1", 1), ("gpu-2", 2), ("gpu-3", 1), ("gpu-4", 2)],
-            ["4 of 4 hops of a ring cross the spines, 2 would do"],
+            ["4 of 4 hops of a ring cross the spines, but 2 would be enough"],
         ),
     ],
 )
@@ -155,9 +155,15 @@ def test_stripes_that_servers_without_a_stripe_leave_over(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("variable", "said"),
     [
-        ("NCCL_IB_TC: 0", "NCCL_IB_TC is 0: DSCP 0, and RDMA data of backend has 26"),
-        ("NCCL_IB_TC: null", "NCCL_IB_TC is left out, which is 0: DSCP 0, and RDMA data of backend has 26"),
-        ("UCX_IB_TRAFFIC_CLASS: 96", "UCX_IB_TRAFFIC_CLASS is 96: DSCP 24, and RDMA data of backend has 26"),
+        ("NCCL_IB_TC: 0", "NCCL_IB_TC is 0, which means DSCP 0, but RDMA data of backend has DSCP 26"),
+        (
+            "NCCL_IB_TC: null",
+            "NCCL_IB_TC is not given, which means 0, which means DSCP 0, but RDMA data of backend has DSCP 26",
+        ),
+        (
+            "UCX_IB_TRAFFIC_CLASS: 96",
+            "UCX_IB_TRAFFIC_CLASS is 96, which means DSCP 24, but RDMA data of backend has DSCP 26",
+        ),
         ("NCCL_IB_TC: 104", ""),
         ("NCCL_IB_TC: 106", ""),
         ("NCCL_IB_TC: $CLASS", ""),
@@ -194,25 +200,25 @@ def test_fixed_gid_index(tmp_path: Path, variable: str, said: str) -> None:
     ],
 )
 def test_fewer_queue_pairs_than_path_colors(tmp_path: Path, hosts: str, pairs: int | None) -> None:
-    what = f"{pairs} queue pairs a connection over 2 path colors of backend"
+    what = f"{pairs} queue pairs per connection over 2 path colors of backend"
     assert noted(tmp_path, hosts=hosts) == ([] if pairs is None else [("job-queue-pairs", what)])
 
 
-UP_TO = "of each message over 400G: an all-to-all takes up to"
+UP_TO = "over 400G: an all-to-all takes up to"
 
 
 @pytest.mark.parametrize(
     ("spines", "balancing", "job", "wanted"),
     [
-        (4, "{mode: rlb}", "{}", ("info", f"4 parts {UP_TO} 28% longer than with whole messages", 4)),
+        (4, "{mode: rlb}", "{}", ("info", f"each message is split into 4 parts {UP_TO} 28% longer than with whole messages", 4)),
         (2, "{mode: rlb}", "{}", None),  # two parts and a word are posted while the bytes are sent
-        (2, "{mode: rlb}", "{qps_per_connection: 8}", ("info", f"8 parts {UP_TO} 130% longer than with whole messages", 9)),
+        (2, "{mode: rlb}", "{qps_per_connection: 8}", ("info", f"each message is split into 8 parts {UP_TO} 130% longer than with whole messages", 9)),
         (4, "{mode: rlb}", "{qps_per_connection: 2}", None),
         (4, "{mode: rlb}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 0}}", None),
         (4, "{mode: rlb}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: null}}", None),
-        (4, "{mode: rlb}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", ("warning", f"4 parts {UP_TO} 28% longer than with whole messages", 9)),
+        (4, "{mode: rlb}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", ("warning", f"each message is split into 4 parts {UP_TO} 28% longer than with whole messages", 9)),
         (4, "{mode: ecmp}", "{qps_per_connection: 4}", None),
-        (4, "{mode: ecmp}", "{qps_per_connection: 4, environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", ("warning", f"4 parts {UP_TO} 28% longer than with whole messages", 9)),
+        (4, "{mode: ecmp}", "{qps_per_connection: 4, environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", ("warning", f"each message is split into 4 parts {UP_TO} 28% longer than with whole messages", 9)),
         (4, "{mode: ecmp}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", None),
     ],
 )  # fmt: skip
@@ -236,13 +242,13 @@ def test_splitting_messages_that_costs_more_than_a_tenth_is_named(
 @pytest.mark.parametrize(
     ("management", "override", "said"),
     [
-        ("{gateway: 172.20.0.10}", "", "172.20.0.10 is that of the management gateway"),
-        ("{ntp: [172.20.0.11]}", "", "172.20.0.11 is that of an NTP server"),
-        ("{dns: [172.20.0.11]}", "", "172.20.0.11 is that of a name server"),
-        ("{syslog: [{host: 172.20.0.11}]}", "", "172.20.0.11 is that of a syslog server"),
+        ("{gateway: 172.20.0.10}", "", "172.20.0.10 is also that of the management gateway"),
+        ("{ntp: [172.20.0.11]}", "", "172.20.0.11 is also that of an NTP server"),
+        ("{dns: [172.20.0.11]}", "", "172.20.0.11 is also that of a name server"),
+        ("{syslog: [{host: 172.20.0.11}]}", "", "172.20.0.11 is also that of a syslog server"),
         ("{ntp: [172.20.0.5]}", "", ""),
-        ("{ntp: [172.20.0.5]}", "172.20.0.5", "172.20.0.5 is that of an NTP server"),
-        ("{}", "172.20.0.1", "172.20.0.1 is that of the management gateway"),
+        ("{ntp: [172.20.0.5]}", "172.20.0.5", "172.20.0.5 is also that of an NTP server"),
+        ("{}", "172.20.0.1", "172.20.0.1 is also that of the management gateway"),
     ],
 )
 def test_management_address_that_is_taken(tmp_path: Path, management: str, override: str, said: str) -> None:
@@ -264,7 +270,7 @@ FILTERED = "security: {control_plane: {management_prefixes: [10.9.0.0/16, 'fd00:
         ("security: {}, ntp: ['fd00:9::3']", ("management-shut-out", "NTP server fd00:9::3 is not in 172.20.0.0/16")),
         (
             "security: {}, ntp: [clock.example.net]",
-            ("management-by-name", "NTP server clock.example.net is given by name"),
+            ("management-by-name", "NTP server clock.example.net is a name, not an address"),
         ),
         ("security: {}, dns: [192.0.2.2]", ("management-shut-out", "name server 192.0.2.2 is not in 172.20.0.0/16")),
         (

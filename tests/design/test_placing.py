@@ -58,9 +58,7 @@ def test_a_server_stays_where_the_lock_has_it_and_new_ones_go_where_there_are_fe
     assert _counts(first) == {"stripe1": 4}
     wider, lock = designed(tmp_path, TEXT.format(stripes=2, servers=4), lock)
     assert _counts(wider) == {"stripe1": 4}
-    assert _empty(wider) == [
-        "stripe 'stripe2' has no servers: fabric.lock keeps those that were placed before where they are"
-    ]
+    assert _empty(wider) == ["stripe 'stripe2' has no servers: fabric.lock keeps earlier servers where they are"]
     grown, lock = designed(tmp_path, TEXT.format(stripes=2, servers=8), lock)
     assert _counts(grown) == {"stripe1": 4, "stripe2": 4}
     assert _stripes(grown)[:4] == ["stripe1"] * 4
@@ -73,7 +71,7 @@ def test_a_lock_that_holds_more_in_a_stripe_than_the_file_wants_is_an_error_with
         designed(tmp_path, wanted, lock)
     said = str(refused.value)
     assert "fabric.yaml:5" in said
-    assert "servers_per_stripe is 2, and fabric.lock keeps 4 servers in 'stripe1'" in said
+    assert "servers_per_stripe is 2, but fabric.lock keeps 4 earlier servers in 'stripe1'" in said
     for text in (
         wanted.replace("servers_per_stripe: 2", "servers_per_stripe: 4"),
         wanted.replace('"a[1-4]", model: h100-8gpu-cx7}', '"a[1-2]", model: h100-8gpu-cx7}\n  - {names: "a[3-4]", model: h100-8gpu-cx7, stripe: stripe2}'),

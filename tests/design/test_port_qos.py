@@ -62,9 +62,9 @@ def test_a_server_port_that_does_not_pause_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_exceptions_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing is on port 'et-0/0/29' of frontend-leaf1"):
+    with pytest.raises(InputError, match="no cable is connected to port 'et-0/0/29' of frontend-leaf1"):
         _network(tmp_path, "    frontend-leaf1: {ports: {et-0/0/29: {pfc: false}}}")
-    with pytest.raises(InputError, match="has other quality of service than its far end, frontend-spine1"):
+    with pytest.raises(InputError, match="has a different quality of service than the far end, frontend-spine1"):
         _network(tmp_path, "    frontend-leaf1: {ports: {et-0/0/0: {pfc: false}}}")
-    with pytest.raises(InputError, match="pfc on a port without qos"):
+    with pytest.raises(InputError, match="pfc is on for a port without qos"):
         _network(tmp_path, "    frontend-leaf1: {ports: {et-0/0/30: {pfc: true, qos: false}}}")

@@ -97,9 +97,9 @@ def test_places_travel_with_the_design(tmp_path: Path) -> None:
     ("a1", "said"),
     [
         ("gpu-1: 1, stripe1-leaf1: 8", "fabric.yaml:6: stripe1-leaf1 and gpu-1 overlap in rack A1"),
-        ("gpu-1: 42", "fabric.yaml:6: gpu-1 would reach unit 49 of rack A1"),
+        ("gpu-1: 42", "fabric.yaml:6: gpu-1 would extend to unit 49 of rack A1"),
         ("gpu-9: 1", "fabric.yaml:6: there is no device 'gpu-9'"),
-        ("gpu-2: 1", "gpu-2 stands in rack A1 too"),
+        ("gpu-2: 1", "gpu-2 is also in rack A1"),
     ],
 )
 def test_what_cannot_stand_so_is_said_with_its_line(tmp_path: Path, a1: str, said: str) -> None:

@@ -154,7 +154,7 @@ def test_of_larger_models_the_smallest_takes_its_place() -> None:
 def test_a_speed_that_no_model_has_is_refused() -> None:
     old = catalog().switches["qfx5240-64od"]
     ports = (old.ports[0].model_copy(update={"speed_gbps": 1600}),)
-    with pytest.raises(InputError, match="no model with 1600G ports as x has runs 'eos'"):
+    with pytest.raises(InputError, match="no model that runs 'eos' has 1600G ports like x"):
         _like("x", old.model_copy(update={"ports": ports}), parse_target(":eos"))
 
 

@@ -190,7 +190,7 @@ def test_a_prediction_is_for_the_servers_that_are_there_and_says_so(tmp_path: Pa
     network = _network(tmp_path, BASE + STATUS)
     bed = bed_of(network)
     assert [one.name for one in bed.job.servers] == ["a1", "a2", "a3", "a4", "b1", "b2"]
-    assert f"treated as absent, by `status:` of the fabric file: {network.absent_words()}" in bed.fabric.notes
+    assert f"treated as absent because of `status:` in the fabric file: {network.absent_words()}" in bed.fabric.notes
     assert not set(bed.fabric.wiring.cable) & network.absent
 
 

@@ -114,7 +114,7 @@ def test_its_switches_are_asked_and_their_answers_read(acme: Path) -> None:
         ("eth0.1", None, None, None),
     ]
     assert [str(note) for note in found.notes] == [
-        "stripe1-leaf1: ports (eth0.1.mtu): a whole number was expected, and it is 'much'"
+        "stripe1-leaf1: ports (eth0.1.mtu): expected a whole number, found 'much'"
     ]
     assert found.bgp is not None
     assert [(one.interface, one.peer, one.established, one.peer_as) for one in found.bgp] == [

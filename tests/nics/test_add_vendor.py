@@ -85,7 +85,7 @@ def test_it_is_simulated_as_it_says(acme: Path, fabric_file: Path) -> None:
 def test_a_model_that_another_vendor_has_is_refused(acme: Path, fabric_file: Path) -> None:
     rows = acme / "nics.yaml"
     rows.write_text(rows.read_text().replace("acme-400:", "thor2:"))
-    with pytest.raises(ValueError, match="thor2: the catalog has another model of this name"):
+    with pytest.raises(ValueError, match="thor2: the catalog already has a model of this name"):
         api.load(fabric_file)
 
 

@@ -33,7 +33,9 @@ def at_every_model(fabric_file: Path, what: str) -> list[tuple[str, int, str]]:
 def test_a_part_that_is_missing_is_named(acme: Path, fabric_file: Path, part: str) -> None:
     module = acme / "__init__.py"
     module.write_text(module.read_text() + f"del Acme.{part}\n")
-    what = f"NICs acme-400 of h100-8gpu-acme: their vendor, Acme, lacks `{part}` ({PARTS[part]}) in nics/acme"
+    what = (
+        f"NICs acme-400 of h100-8gpu-acme: the files of their vendor, Acme, lack `{part}` ({PARTS[part]}) in nics/acme"
+    )
     assert problems(fabric_file) == at_every_model(fabric_file, what)
 
 
@@ -55,7 +57,7 @@ def test_nics_without_firmware_settings_need_no_script_for_them(acme: Path, fabr
 def test_a_vendor_without_a_folder_is_named(acme: Path, fabric_file: Path) -> None:
     rows = acme / "nics.yaml"
     rows.write_text(rows.read_text().replace("vendor: Acme", "vendor: Emca"))
-    what = "NICs acme-400 of h100-8gpu-acme: nothing is known of their vendor, Emca: there is no nics/emca"
+    what = "NICs acme-400 of h100-8gpu-acme: railweave does not know their vendor, Emca: nics/emca does not exist"
     assert problems(fabric_file) == at_every_model(fabric_file, what)
 
 

@@ -77,7 +77,7 @@ def test_a_hold_time_of_eos_is_intervals_or_not_understood(
         ("lldp_interval: 255", "lldp_interval"),
         ("lldp_hold: 1", "lldp_hold"),
         ("lldp_hold: 11", "lldp_hold"),
-        ("lldp: false, lldp_hold: 4", "`lldp_hold` is given, and `lldp` is off"),
+        ("lldp: false, lldp_hold: 4", "`lldp_hold` is given, but `lldp` is off"),
     ],
 )
 def test_what_no_system_takes_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -60,5 +60,7 @@ def test_both_ends_of_a_link_pause_or_neither(tmp_path: Path) -> None:
     text = FABRICS["plain"].replace(
         "spine: {device: qfx5240-64qd", "spine: {qos: {pfc: {ports: server}}, device: qfx5240-64qd"
     )
-    with pytest.raises(InputError, match="spine switches do not pause on ports between switches, and leaf switches do"):
+    with pytest.raises(
+        InputError, match="spine switches send no pause frames on ports between switches, but leaf switches do"
+    ):
         designed(tmp_path, text)

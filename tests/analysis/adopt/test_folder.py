@@ -81,7 +81,7 @@ def test_a_model_that_is_said(tmp_path: Path, nos: str) -> None:
 
 def test_an_empty_folder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(monkeypatch, "import", tmp_path, "-o", tmp_path / "mine.yaml") == 2
-    assert "no device's answers are here" in capsys.readouterr().err
+    assert "the folder contains no answers of devices" in capsys.readouterr().err
     assert not (tmp_path / "mine.yaml").exists()
 
 

@@ -139,7 +139,7 @@ def test_growth_that_a_shape_does_not_take_names_those_that_do() -> None:
     assert [step.size.shape for step in steps] == ["one-leaf", "two-tier", "rail-planes"]
     assert growth_lines(steps, 2)[1] == (
         "as two tiers: 7 leaves, 2 spines, 104 server cables, 224 cables between switches and 380 optics more, "
-        "104 server cables laid anew to other ports"
+        "104 server cables moved to other ports"
     )
     most = sized(65536, "rail-planes")
     assert [step.size.shape for step in growth_steps(catalog(), most, 2)] == ["rail-planes", "super-spine"]
@@ -172,7 +172,10 @@ def test_a_full_fabric_says_of_growth_what_init_says(gpus: int, shape: Shape, tm
 
 def test_a_full_fabric_of_one_link_to_each_spine_names_other_shapes() -> None:
     said = ways_out(example("scale-8k"))
-    assert "not in this shape (16,384 GPUs put 256 leaves on a spine of 128 ports; it ends at 8,192)" in said
+    assert (
+        "not possible in this shape (16,384 GPUs need 256 leaves on a spine with 128 ports; the limit of this shape is 8,192)"
+        in said
+    )
     assert "as rail planes: 128 leaves, 64 spines, " in said
     assert "as super-spines: 128 leaves, 192 spines, 128 super-spines, " in said
 
@@ -192,9 +195,9 @@ def test_a_full_fabric_that_sizing_does_not_count_names_its_ways_without_numbers
         """,
     )
     assert ways_out(network) == (
-        "growth takes more spines with fewer than 2 links to each, most cables to them laid anew, or a plane a rail "
-        "(`planes: rail`), every leaf-spine cable laid anew, or super-spines (`stripes_per_pod`, `super_spines`), for half "
-        "the ports of every spine, or spines with more ports"
+        "growth takes more spines with fewer than 2 links to each (most cables to them must be laid again), or one plane per rail "
+        "(`planes: rail`; every leaf-spine cable must be laid again), or super-spines (`stripes_per_pod`, `super_spines`), which "
+        "need half the ports of every spine, or spines with more ports"
     )
 
 

@@ -109,7 +109,7 @@ def test_nics_with_two_ports_get_a_plane_for_each_where_that_fits() -> None:
     assert sized(8192, server=TWO_PORTS).shape == "port-planes"
     most = sizes(catalog(), SizeRequest(8193, TWO_PORTS, SWITCH))["port-planes"]
     assert isinstance(most, RefusedShape)
-    assert "it ends at 8,192" in most.why
+    assert "the limit of this shape is 8,192" in most.why
     assert "port-planes" not in sizes(catalog(), SizeRequest(512, SERVER, SWITCH))
 
 

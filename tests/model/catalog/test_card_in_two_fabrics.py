@@ -75,9 +75,9 @@ def test_a_card_in_two_fabrics_has_each_port_as_its_own_fabric_wants_it(tmp_path
 @pytest.mark.parametrize(
     ("further", "says"),
     [
-        ("further_ports_of: backend", "no other NICs 'backend'"),
-        ("further_ports_of: frontend", "no other NICs 'frontend'"),
-        ("further_ports_of: storage, ports: 2", "1 connectx-7-2x200 are not the cards of 2 connectx-7-2x200"),
+        ("further_ports_of: backend", "no set of NICs 'backend'"),
+        ("further_ports_of: frontend", "no set of NICs 'frontend'"),
+        ("further_ports_of: storage, ports: 2", "1 connectx-7-2x200 cannot be on the same cards as 2 connectx-7-2x200"),
     ],
 )
 def test_sets_that_cannot_share_cards_are_refused(tmp_path: Path, further: str, says: str) -> None:

@@ -154,9 +154,9 @@ def test_a_model_extends_one_of_another_file_of_the_folder(tmp_path: Path) -> No
         ("switches:\n  x:\n    extends: qfx5240-64od\n    rack_unit: 2", "own.yaml:4: unknown key 'rack_unit'"),
         ("switches:\n  x:\n    extends: qfx5240-64od\n    rack_units: two", "own.yaml:4: rack_units: 'two' is not a whole"),
         ("nics:\n  x: {vendor: Acme}", "own.yaml:2: 'description' is missing"),
-        ("nics:\n  x:\n    extends: thor2\n    vendor: Acme", "own.yaml:4: nothing is known of the vendor 'Acme'"),
+        ("nics:\n  x:\n    extends: thor2\n    vendor: Acme", "own.yaml:4: railweave does not know the vendor 'Acme'"),
         ("switches:\n  x:\n    extends: qfx5240-64od\n    systems: [junos, nxos]", "own.yaml:4: there is no operating"),
-        ('switches:\n  x:\n    extends: qfx5240-64od\n    first_releases:\n      sonic: {release: "202511", source: x}', "own.yaml:5: the switch does not run 'sonic'"),
+        ('switches:\n  x:\n    extends: qfx5240-64od\n    first_releases:\n      sonic: {release: "202511", source: x}', "own.yaml:5: first_releases names 'sonic', but the switch does not run 'sonic'"),
         ("servers:\n  a: {extends: b}\n  b: {extends: a}", "extends itself"),
         ("servers:\n  a: 4", "own.yaml:2: a: not a map"),
         (

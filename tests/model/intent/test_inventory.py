@@ -81,8 +81,8 @@ def test_bad_length(tmp_path: Path, length: str) -> None:
     [
         ("device,interface,port", "unknown column 'port'"),
         ("Device,interface", "unknown column 'Device'"),
-        ("interface,mac", "the first line must name the columns"),
-        ("", "the first line must name the columns"),
+        ("interface,mac", "the first line must contain the names of the columns"),
+        ("", "the first line must contain the names of the columns"),
     ],
 )
 def test_bad_columns(tmp_path: Path, header: str, what: str) -> None:

@@ -58,7 +58,7 @@ def test_an_alias_bomb_is_defused_where_it_stands(tmp_path: Path) -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     assert refused(tmp_path, "\n".join(lines)).startswith(
-        "pod1.yaml:1: more than 250,000 values, with those that aliases and host lists stand for"
+        "pod1.yaml:1: the file has more than 250,000 values, including those that aliases and host lists stand for"
     )
 
 
@@ -78,10 +78,10 @@ def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("H100-[0000000001-9999999999]", "stands for 9,999,999,999 names -- at most 65,536 are taken"),
+        ("H100-[0000000001-9999999999]", "stands for 9,999,999,999 names -- at most 65,536 names are allowed"),
         ("n[1-40000,1-40000]", "stands for 80,000 names"),
-        (f"n[{'0' * 100}1-2]", "stands for names that are too long -- at most 63 letters"),
-        ("n" * 60 + "[0001-0002]", "stands for names that are too long"),
+        (f"n[{'0' * 100}1-2]", "gives names that are too long -- at most 63 letters"),
+        ("n" * 60 + "[0001-0002]", "gives names that are too long"),
     ],
 )
 def test_ranges_are_counted_before_they_are_written_out(pattern: str, message: str) -> None:
@@ -96,9 +96,9 @@ def test_ranges_are_counted_before_they_are_written_out(pattern: str, message: s
         (changed("gpu-[01-02]", "H100-[0000000001-9999999999]"), "pod1.yaml:7: servers.0.names: 'H100-[0000000001-9999999999]' stands for 9,999,999,999 names"),
         (changed("    leaf:", "    tenants: {blue: {members: 'gpu-[1-65536]:gpu[1-60000]_eth'}}\n    leaf:"), "pod1.yaml:"),
         (FABRIC + "overrides: {devices: {'leaf[1-9999999]': {release: 25.4R1}}}\n", "pod1.yaml:8: overrides: 'leaf[1-9999999]' stands for 9,999,999 names"),
-        (FABRIC + "".join(f'  - {{names: "h{n}-[1-60000]", model: h100-8gpu-cx7}}\n' for n in range(20)), "pod1.yaml:12: more than 250,000 values"),
-        (FABRIC + "".join(f'  - {{names: "h{n}-[1-60000]", model: h100-8gpu-cx7}}\n' for n in range(4)), "all groups together: the list stands for 240,002 names"),
-        (changed("stripes: 1", "stripes: 4096").replace("spines: 2", "spines: 4096"), "would have 16,777,216 links between switches\n    at most 524,288 are designed"),
+        (FABRIC + "".join(f'  - {{names: "h{n}-[1-60000]", model: h100-8gpu-cx7}}\n' for n in range(20)), "pod1.yaml:12: the file has more than 250,000 values"),
+        (FABRIC + "".join(f'  - {{names: "h{n}-[1-60000]", model: h100-8gpu-cx7}}\n' for n in range(4)), "the list for all groups together stands for 240,002 names"),
+        (changed("stripes: 1", "stripes: 4096").replace("spines: 2", "spines: 4096"), "would have 16,777,216 links between switches\n    at most 524,288 are possible"),
         (changed("stripes: 1", "stripes: 4096").replace("spines: 2", "spines: 64, stripes_per_pod: 1, super_spines: 512"), "would have 299,008 switches"),
         (changed("stripes: 1", "stripes: [n[1-9999999999]]"), "pod1.yaml:"),
     ],
@@ -116,13 +116,13 @@ def test_counts_of_a_fabric_have_ends(tmp_path: Path, text: str, message: str) -
         ("links_per_spine: yes", "'yes' is not a whole number"),
         ("super_spines: false", "false is not a whole number"),
         ("link_speed: true", "expected Gb/s, for example 400G"),
-        ("link_speed: 1e9", "is more than any"),
+        ("link_speed: 1e9", "is larger than every allowed value"),
         ("oversubscription: true", "true is not a number"),
         ("oversubscription: .nan", "'.nan' is not a number"),
         ("oversubscription: .inf", "'.inf' is not a number"),
-        ("oversubscription: 1e999", "1e999 is too large a number"),
-        ("servers_per_stripe: 99999999999999999999", "99999999999999999999 is too large a number"),
-        (f"servers_per_stripe: 0x{'f' * 30}", "is too large a number"),
+        ("oversubscription: 1e999", "1e999 is too large for a number"),
+        ("servers_per_stripe: 99999999999999999999", "99999999999999999999 is too large for a number"),
+        (f"servers_per_stripe: 0x{'f' * 30}", "is too large for a number"),
     ],
 )  # fmt: skip
 def test_a_number_is_written_as_one(tmp_path: Path, part: str, message: str) -> None:
@@ -150,12 +150,12 @@ def test_eight_is_no_octal_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('description: "a\\0b"\n', "the value holds a control character (0x00)"),
-        ('description: "a\\ecb"\n', "the value holds a control character (0x1b)"),
-        ('description: "a\\u2028b"\n', "the value holds a control character (0x2028)"),
+        ('description: "a\\0b"\n', "the value contains a control character (0x00)"),
+        ('description: "a\\ecb"\n', "the value contains a control character (0x1b)"),
+        ('description: "a\\u2028b"\n', "the value contains a control character (0x2028)"),
         ('description: "a\\nb"\n', "description: 'a\\nb' spans lines"),
         ("management: {snmp: {location: \"x\\nreload now\"}}\n", "management.snmp.location: 'x\\nreload now' spans lines"),
-        ('management: {banner: "hello\\nEOF\\nreload now"}\n', "a line of the banner is EOF"),
+        ('management: {banner: "hello\\nEOF\\nreload now"}\n', "a line of the banner is `EOF`"),
         ('management: {root_password: "secret:a> b"}\n', "names no secret"),
     ],
 )  # fmt: skip
@@ -176,8 +176,8 @@ def test_no_text_ends_its_line(tmp_path: Path, text: str, message: str) -> None:
         ("gpu-[01-02]", "hostfile.nccl", "a server cannot be called 'hostfile.nccl'"),
         ("gpu-[01-02]", "mpirun.sh", "a server cannot be called 'mpirun.sh'"),
         ('"gpu-[01-02]"', "[gpu-1, GPU-1]", "server 'gpu-1' is listed twice"),
-        ('"gpu-[01-02]"', "[spine1]", "a server and a switch would be called 'spine1'"),
-        ('"gpu-[01-02]"', "[Spine1]", "a server and a switch would be called 'spine1'"),
+        ('"gpu-[01-02]"', "[spine1]", "a server and a switch would both have the name 'spine1'"),
+        ('"gpu-[01-02]"', "[Spine1]", "a server and a switch would both have the name 'spine1'"),
         ("spines: 2", "spines: [a, A]", "'a' is listed twice"),
     ],
 )  # fmt: skip
@@ -196,7 +196,7 @@ def test_groups_of_servers_are_not_told_apart_by_capitals(tmp_path: Path) -> Non
 def test_a_pattern_that_makes_long_names_is_found_by_what_it_makes(tmp_path: Path) -> None:
     text = changed("    leaf:", f'    naming: {{leaf: "{{stripe}}-{"x" * 30}-{{leaf}}"}}\n    leaf:')
     text = text.replace("stripes: 1", f"stripes: [{'s' * 40}]")
-    assert "73 letters\n    host names have at most 63: shorten the pattern" in refused(tmp_path, text)
+    assert "73 characters\n    host names have at most 63 characters: shorten the pattern" in refused(tmp_path, text)
 
 
 def test_a_job_ends(tmp_path: Path) -> None:

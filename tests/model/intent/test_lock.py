@@ -125,7 +125,7 @@ def _with(value: object) -> str:
         (_with("1"), 0, f"{POOL}: 'a' has slot '1'"),
         (_with(1.5), 0, f"{POOL}: 'a' has slot 1.5"),
         (_with(None), 0, f"{POOL}: 'a' has slot None"),
-        (_with(2), 0, f"{POOL}: 'a' and 'b' both have slot 2"),
+        (_with(2), 0, f"{POOL}: 'a' and 'b' have the same slot 2"),
     ],
 )
 def test_a_damaged_lock_is_refused(tmp_path: Path, text: str, line: int, what: str) -> None:
@@ -135,4 +135,6 @@ def test_a_damaged_lock_is_refused(tmp_path: Path, text: str, line: int, what: s
         read_lock(file)
     (problem,) = caught.value.problems
     assert (problem.place.file, problem.place.line, problem.what) == (str(file), line, what)
-    assert problem.fix.endswith("restore it from version control; deleting it allots everything anew")
+    assert problem.fix.endswith(
+        "restore it from version control; if you delete it, all numbers and addresses are assigned anew"
+    )

@@ -71,16 +71,19 @@ def test_a_class_may_take_what_another_gave_up() -> None:
 @pytest.mark.parametrize(
     ("classes", "message"),
     [
-        ({"storage": {"queue": 4}}, "classes 'no-loss' and 'storage' both use queue 4 -- give each its own"),
-        ({"storage": {"queue": 5, "dscp": [48]}}, "DSCP 48 is in classes 'cnp' and 'storage' -- it can be in one"),
+        ({"storage": {"queue": 4}}, "classes 'no-loss' and 'storage' use the same queue 4 -- give each its own"),
+        (
+            {"storage": {"queue": 5, "dscp": [48]}},
+            "DSCP 48 is in classes 'cnp' and 'storage' -- put each DSCP value in one class only",
+        ),
         (
             {"storage": {"queue": 5, "lossless": True, "pfc_priority": 3}},
-            "classes 'no-loss' and 'storage' both use PFC priority 3 -- give each its own",
+            "classes 'no-loss' and 'storage' use the same PFC priority 3 -- give each its own",
         ),
         ({"storage": {"queue": 5, "lossless": True}}, "a lossless class needs a pfc_priority -- RoCEv2 fabrics use 3"),
         (
             {"no-loss": {"lossless": False}},
-            "pfc_priority on a class that is not lossless -- set `lossless: true` or remove it",
+            "pfc_priority is set on a class that is not lossless -- set `lossless: true` or remove it",
         ),
         (
             {"no-loss": {"ecn": {"min_fill": 90}}},
@@ -96,7 +99,7 @@ def test_collisions(classes: dict[str, object], message: str) -> None:
 
 @pytest.mark.parametrize("side", ["", "egress_"])
 def test_buffer_partitions_are_parts_of_a_whole(side: str) -> None:
-    with pytest.raises(ValidationError, match="are 110 %, more than the whole -- make them at most 100"):
+    with pytest.raises(ValidationError, match="have the sum 110 %, more than 100 % -- the sum may be at most 100"):
         Qos.model_validate({"buffers": {f"{side}lossless": 90}})
 
 

@@ -94,7 +94,7 @@ WRONG = [
     ("faults:\n- at: 2ms\n  until: 1ms\n  kind: nic-down\n  nic: a:b\n", 3, "ends before it begins"),
     ("faults:\n- at: 2ms\n  until: 3ms\n  for: 1ms\n  kind: nic-down\n  nic: a:b\n", 4, "both `until` and `for`"),
     ("background:\n  share: a -- b\n", 2, "background.share: 'a -- b' is not a share"),
-    ("background:\n  share: 1.5\n", 2, "it must be at most 1"),
+    ("background:\n  share: 1.5\n", 2, "the value must be at most 1"),
     ("background:\n  share: 0.5\n  packets: 9000\n", 3, "unknown key 'background.packets'"),
     ("overrides:\n  sets: {}\n", 2, "unknown key 'overrides.sets'"),
 ]

@@ -72,10 +72,10 @@ def test_meta_is_read_and_may_have_more(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "wrong"),
     [
-        ({}, "no device's answers are here"),
+        ({}, "the folder contains no answers of devices"),
         ({"leaf1.txt": "a", "meta.json": '{"schema": 2}'}, "less than or equal to 1"),
         ({"leaf1.txt": "a", "meta.json": "{"}, "Invalid JSON"),
-        ({"leaf1.txt": b"\xff\xfe"}, "no UTF-8 text"),
+        ({"leaf1.txt": b"\xff\xfe"}, "not UTF-8 text"),
     ],
 )
 def test_what_is_no_capture_is_refused(tmp_path: Path, files: dict[str, str | bytes], wrong: str) -> None:

@@ -179,14 +179,14 @@ def test_the_network_must_run_the_file_first(network: Bed) -> None:
 @pytest.mark.parametrize(
     ("instead", "line", "what"),
     [
-        (("evaluator: bench", "evaluator: sim"), 12, "the simulator alone measures"),
+        (("evaluator: bench", "evaluator: sim"), 12, "the section `bench` has no effect: only the simulator measures"),
         (
             ("seeds: 1", "seeds: 1\nengine: {dcqcn.additive: [5M, 50M]}"),
             10,
-            "no deploy brings the simulator's own parameters",
+            "parameters of the simulator",
         ),
-        (("seeds: 1", "seeds: 1\nlimits: {pauses: 3}"), 10, "limits are the simulator's"),
-        (("size: 1M}", "size: 1M, background: {share: 30%}}"), 5, "traffic of others is not made on hardware"),
+        (("seeds: 1", "seeds: 1\nlimits: {pauses: 3}"), 10, "these limits apply only to the simulator"),
+        (("size: 1M}", "size: 1M, background: {share: 30%}}"), 5, "traffic of others cannot be generated on hardware"),
         (("every: 0.1", "every: 0.1, drop: 3"), 16, "drop"),
         (("settle: 0", "settle: 0\n  mpi_script: absent.sh"), 15, "there is no file"),
         (("{collective: all-reduce, size: 1M}", "{collective: all-reduce, size: 1M, tenant: red}"), 5, "tenant"),

@@ -78,7 +78,7 @@ def test_a_knob_that_cannot_be_is_told_at_its_line(tmp_path: Path, line: str, wr
         ("trials: 6", "trial: 6", 9, "trials"),
         ("seeds: 2", "goals: 2", 10, "goal"),
         ("goal:\n", "goal:\n  job: j.yaml\n", 4, "a job and collectives"),
-        ("goal:\n", "goal:\n  objectives: [fairness]\n", 4, "fairness is between jobs"),
+        ("goal:\n", "goal:\n  objectives: [fairness]\n", 4, "fairness is defined only between jobs"),
         ("search: {", "search: {sampler: cma-es, ", 0, ""),
         ("tenant: tenant-3}", "tenant: tenant-3, size_: 1}", 5, "size_"),
     ],

@@ -194,7 +194,7 @@ def test_isis_on_dell_is_refused_with_what_to_set_instead() -> None:
     with pytest.raises(InputError) as error:
         design_file(EXAMPLES / f"{LONG}.yaml", device=[f"{STAND_IN}:dell_sonic"])
     [problem] = error.value.problems
-    assert problem.what == f"no public document has IS-IS on dell_sonic, which {STAND_IN} is to run"
+    assert problem.what == f"no public document shows IS-IS with dell_sonic, the system of {STAND_IN}"
     assert "protocol: bgp" in problem.fix
     assert problem.place.line > 0
     errors = [

@@ -78,7 +78,7 @@ def test_the_table_has_columns_for_what_is_known(network: Network, tmp_path: Pat
         ("currency: EUR\nprices: {a: dear}", "prices.yaml:2: prices.a: 'dear'"),
         (
             "currency: EUR\nprices: {a: -1}",
-            "prices.yaml:2: prices.a: -1 is not allowed: it must be at least 0",
+            "prices.yaml:2: prices.a: -1 is not allowed: the value must be at least 0",
         ),
     ],
 )

@@ -123,7 +123,7 @@ def test_data_that_is_read_more_slowly_than_it_is_trained_on_binds(tmp_path: Pat
         ("checkpoint: {every: 1h, storage: H100-09}\n", "job.yaml:5: there is no server 'H100-09'"),
         ("checkpoint:\n  every: 1h\n  storage: H100-01\n", "job.yaml:7: H100-01 trains itself"),
         ("checkpoint: {every: often, storage: H100-03}\n", "'often' is neither steps nor a time"),
-        ("checkpoint: {every: 0s, storage: H100-03}\n", "no time passes between checkpoints"),
+        ("checkpoint: {every: 0s, storage: H100-03}\n", "the time between checkpoints must be more than 0"),
         ("checkpoint: {every: 1h, storage: H100-03, bytes: big}\n", "'big' is not a size"),
         ("read: {bytes: 1G, storage: H100-03, fabric: storage}\n", "job.yaml:5: fabric 'storage' does not join"),
         ("read: {storage: H100-03}\n", "bytes"),
@@ -161,5 +161,5 @@ def test_jobs_read_at_the_same_time(tmp_path: Path) -> None:
 
 
 def test_a_trace_says_how_large_its_state_is(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a trace does not say how large its state is"):
+    with pytest.raises(InputError, match="the size of the job's state is missing: a trace does not contain it"):
         predicted(tmp_path, "trace: x\ncheckpoint: {every: 1h, storage: H100-03}\n")

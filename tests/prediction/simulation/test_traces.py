@@ -113,7 +113,7 @@ def test_a_log_of_nccl_runs_on_the_servers_that_it_names(tmp_path: Path) -> None
         ("trace: a\nbatch: {global: 8}\n", "batch goes with a model"),
         (
             "trace_groups: a\nmodel: llama3-8b\nbatch: {global: 8}\n",
-            "job.yaml:1: the file: there is no trace that trace_groups belongs to",
+            "job.yaml:1: the file: trace_groups needs a trace, but none is given",
         ),
         ("trace: a\ntrace_groups: b.json\n", "b.json: no such file"),
         ("name: a\nbatch: {global: 8}\n", "model is missing"),
