@@ -63,7 +63,7 @@ def test_a_pool_of_links_is_used_up(tmp_path: Path) -> None:
     used = sorted(int(end.address.rpartition(".")[2]) for cable in links for end in (cable.a, cable.b))
     assert used == list(range(64))
     assert (links[0].a.address, links[0].b.address) == ("10.0.1.1", "10.0.1.0")  # by its override
-    with pytest.raises(InputError, match=r"10\.0\.1\.0/27 has 32 addresses, and 32 links take 64"):
+    with pytest.raises(InputError, match=r"10\.0\.1\.0/27 has 32 addresses, but 32 links need 64"):
         _lab(tmp_path, ("10.0.1.0/26", "10.0.1.0/27"))
 
 
@@ -138,5 +138,5 @@ def test_a_factor_may_be_as_long_as_a_route_target(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", ['loopbacks: "fd00:99::/64"', 'loopback_lists: {spine: "fd00:fffe::[1-2]"}'])
 def test_ipv6_loopbacks_are_refused_where_tunnels_are_of_ipv4(tmp_path: Path, line: str) -> None:
-    with pytest.raises(InputError, match=r"lab.yaml:2\d: .*are IPv6 loopbacks"):
+    with pytest.raises(InputError, match=r"lab.yaml:2\d: .*holds IPv6 loopbacks"):
         _lab(tmp_path, ("    overlay:\n", f"    overlay:\n      {line}\n"))
