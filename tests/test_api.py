@@ -68,7 +68,7 @@ def test_a_build_folder_loads_as_its_fabric_file(built: Path) -> None:
     ("old", "new", "message"),
     [
         ('"schema": 2', '"schema": "x"', "not a design of this version"),
-        ('"device": "spine1"', '"device": "ghost"', "names 'ghost', which is not there"),
+        ('"device": "spine1"', '"device": "ghost"', "names 'ghost', which does not exist"),
         ("}", "", "not a design of this version"),
     ],
 )

@@ -132,7 +132,7 @@ def test_hints_about_an_mtu_lead_to_one_that_is_taken(tmp_path: Path, mtu: str) 
 
 
 @pytest.mark.parametrize(
-    ("given", "close"), [({"switch": "qfx5240-64odd"}, "qfx5240-64od"), ({"server": "h100-8gpu-cx-7"}, "h100-8gpu-cx7")]
+    ("given", "close"), [({"switch": "qfx5240-64odd"}, "qfx5240-64od"), ({"server": "h100-8gpu-cx77"}, "h100-8gpu-cx7")]
 )
 def test_a_misspelt_model_gets_the_right_one(tmp_path: Path, given: dict[str, str], close: str) -> None:
     with pytest.raises(InputError) as refused:
