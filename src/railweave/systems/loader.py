@@ -46,7 +46,7 @@ USED_BY_FUNCTION = {"changes": "trees", "lint": "mistakes"}
 """The parts, with the function of the folder that must use each. The arguments of these parts differ between systems."""
 
 FUNCTIONS = ("trees", "beneath", "configurations", "mistakes", "quoted", "started_daemons", "by_hand")
-"""Functions that the ``__init__`` of a folder may have. A module of that name would take the function's place when it is imported."""
+"""Functions that the ``__init__`` of a folder may have. No module may have one of these names, because importing it would replace the function."""
 
 
 def _refuse_read_policies(config: DeviceConfig) -> None:

@@ -79,7 +79,7 @@ STRIPE_EMPTY = Rule(
     severity="warning",
     applies="design",
     says="a stripe has no servers",
-    why="its leaves are bought, cabled to every spine and carry nothing",
+    why="the leaves of this stripe are paid for and cabled to every spine, but carry no traffic",
     fix="put servers there with `stripe:`, or leave the stripe out until they come: the lock keeps every number as it is (docs/changes.md)",
 )
 

@@ -153,7 +153,7 @@ def _check_lock(
         if asked and len(servers) > asked and kept:
             context.problem(
                 ("fabrics", name, "topology", "servers_per_stripe"),
-                f"servers_per_stripe is {asked}, and {lock} keeps {len(kept)} servers in {stripe!r}, where they were placed before",
+                f"servers_per_stripe is {asked}, but {lock} keeps {len(kept)} earlier servers in {stripe!r}",
                 f"leave them there (servers_per_stripe: {len(servers)}, or none); or move some by a group with `stripe:`; or "
                 f'take the pools "{name}/servers/…" out of {lock}: all servers are then placed anew, with other ports and addresses '
                 "(docs/changes.md)",

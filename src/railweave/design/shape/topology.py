@@ -260,8 +260,10 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
     if up and down / up > asked + 1e-9:
         context.problem(
             at,
-            f"oversubscription is {down / up:.2f}:1 ({down} Gb/s of servers over {up} Gb/s of uplinks on a leaf), "
-            f"more than the {asked:g}:1 asked for",
+            (
+                f"oversubscription is {down / up:.2f}:1 ({down} Gb/s of servers over {up} Gb/s of uplinks on a "
+                f"leaf), more than the requested {asked:g}:1"
+            ),
             _more_uplinks(layout, down, up, asked)
             + f"or accept it with `oversubscription: {math.ceil(100 * down / up) / 100:g}`",
         )

@@ -366,8 +366,8 @@ _share(
     _Group(("out_of_buffer", "rnr_nak_retry_err"), ("rnr_naks_rcvd", "rx_out_of_buffer")),
     1e-5,
     rule="Since the counters began, receivers were ready for all but one in 100,000 packets.",
-    why="The program at one end is slow: a busy CPU, a rank bound to the far socket.",
-    remedy="see nic-numa, system-governor and the ranks' binding",
+    why="The program at one end is slow: its CPU is busy, or its rank is bound to the other CPU socket.",
+    remedy="see nic-numa, system-governor and the CPU binding of the ranks",
 )
 _share(
     "share-completions",

@@ -137,8 +137,8 @@ def driver(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-count",
-    rule="As many GPUs answer as are planned.",
-    why="A GPU that fell off the bus takes its rank and its rail along.",
+    rule="The number of GPUs that answer is as planned.",
+    why="A GPU that is no longer on the PCIe bus makes its rank fail and its rail idle.",
     how="nvidia-smi --query-gpu=…; amd-smi list --json, or rocm-smi --showbus --json",
     source="host.json gpu.count",
     unless=no_gpus,

@@ -219,7 +219,7 @@ _USABLE = 0.95
 @of_server(
     "system-memory",
     rule="The server has the memory of its model, and every NUMA node with CPUs as much as the others.",
-    why="A memory module that is lost leaves a socket with less, or slower, memory, and nothing else says so.",
+    why="If a memory module fails, its CPU socket has less memory or slower memory, without an error message.",
     how="/sys/devices/system/node/node*/{cpulist,meminfo}; /proc/meminfo",
     source="Linux, Documentation/admin-guide/mm/numaperf; AMD, MI300X system optimization (memory)",
 )

@@ -23,27 +23,27 @@ SWAPPED = Rule(
     "cables-swapped",
     "error",
     "living",
-    "Two cables are in each other's ports.",
-    why="the link ends on another device or port than designed, and so in the wrong AS, path color or rail",
-    fix="exchange the two cables at the ports that are named",
+    "Two cables are swapped: each is plugged into the port of the other.",
+    why="the link ends at a different device or port than designed, and so in the wrong AS, path color or rail",
+    fix="swap the two cables at the ports that the finding names",
     asked=OF_CABLE,
 )
 WRONG = Rule(
     "cable-wrong",
     "error",
     "living",
-    "A cable leads to another device or port than the design has.",
-    why="the link ends on another device or port than designed, and so in the wrong AS, path color or rail",
-    fix="move the cable to the port that is named",
+    "A cable leads to a different device or port than designed.",
+    why="the link ends at a different device or port than designed, and so in the wrong AS, path color or rail",
+    fix="move the cable to the port that the finding names",
     asked=OF_CABLE,
 )
 MISSING = Rule(
     "neighbor-missing",
     "warning",
     "living",
-    "A port between switches is up, and LLDP hears nobody on it.",
-    why="nobody can tell where the cable leads",
-    fix="switch LLDP on at the other end, or follow the cable by hand",
+    "A port between switches is up, but LLDP receives nothing on it.",
+    why="it is unknown where the cable leads",
+    fix="enable LLDP at the other end, or follow the cable by hand",
     asked=("management.lldp",),
 )
 
@@ -52,9 +52,15 @@ UNCLEAR = Rule(
     "cable-unclear",
     "warning",
     "living",
-    "LLDP does not tell which port is at the other end of a cable: it gives a MAC address or a number of the neighbor's own.",
-    why="two cables to the same device may be in each other's ports",
-    fix="have the neighbor announce names of ports (lldpd: `configure lldp portidsubtype ifname`), or give MAC addresses in the inventory",
+    (
+        "LLDP does not identify the port at the other end of a cable: it reports a MAC address, or a number that "
+        "only the neighbor knows."
+    ),
+    why="two cables to the same device may be swapped without notice",
+    fix=(
+        "configure the neighbor to announce port names (lldpd: `configure lldp portidsubtype ifname`), or add MAC "
+        "addresses to the inventory"
+    ),
     asked=("management.lldp",),
 )
 _MOST_NAMED = 3
@@ -217,7 +223,7 @@ def _crossed(
                 because,
                 f"{first[1]} and {second[1]}",
                 breaks=frozenset(("link", link) for link in links),
-                fix=f"at {here[0]}, exchange the cables in {first[1]} and {second[1]}",
+                fix=f"at {here[0]}, swap the cables in {first[1]} and {second[1]}",
             ),
         )
     for end, neighbor in told.items():
@@ -233,7 +239,7 @@ def _crossed(
             Deviation(
                 WRONG,
                 port.device,
-                f"{port.name} leads to {to}; the design has {_far(port)} there",
+                f"{port.name} leads to {to}, but should lead to {_far(port)}",
                 port.because,
                 port.name,
                 port.link,

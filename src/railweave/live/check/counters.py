@@ -150,17 +150,20 @@ DROPS = Rule(
     "error",
     "living",
     "A lossless queue dropped packets between two captures.",
-    why="RDMA sends a lost packet again together with all that followed it",
-    fix="lower the fill level at which ECN marking begins, until senders slow down before PFC and before drops",
+    why="after a loss, RDMA sends the lost packet and all later packets again",
+    fix="reduce the fill level at which ECN marking starts, so that senders slow down before pauses and drops",
     asked=("qos.classes",),
 )
 INPUT_DROPS = Rule(
     "lossless-input-drops",
     "error",
     "living",
-    "Packets of a lossless class found no buffer at ingress between two captures.",
-    why="the ingress buffer is exceeded, which PFC should prevent",
-    fix="raise the lossless share of the buffer; if it is as designed, lower the fill level at which ECN begins",
+    "Packets of a lossless class were dropped at ingress between two captures, because the buffer was full.",
+    why="the ingress buffer overflows, which PFC should prevent",
+    fix=(
+        "increase the lossless share of the buffer; if it is as designed, reduce the fill level at which ECN "
+        "marking starts"
+    ),
     asked=("qos.buffers.lossless",),
 )
 RESOURCE = Rule(
@@ -168,26 +171,32 @@ RESOURCE = Rule(
     "error",
     "living",
     "A port counted resource errors between two captures.",
-    why="the headroom for packets that are in flight when PFC is sent is too small for the real cables",
-    fix="raise the headroom share of the buffer, or measure the cables and write their lengths into the inventory",
+    why="headroom is too small for the real cables: packets in flight when a pause is sent do not fit",
+    fix="increase the headroom share of the buffer, or measure the cables and write their lengths into the inventory",
     asked=("qos.buffers.headroom",),
 )
 STORM = Rule(
     "watchdog-storm",
     "error",
     "living",
-    "The PFC watchdog found a queue that a neighbor paused without end.",
-    why="a neighbor that sends PFC without end, as a hung server or a broken NIC does, stops the traffic behind it",
-    fix="look at the neighbor of the port: restart its NIC or take it out",
+    "The PFC watchdog found a queue that a neighbor paused without interruption.",
+    why=(
+        "a neighbor that sends pauses without interruption, such as a hung server or a faulty NIC, stops all "
+        "traffic behind it"
+    ),
+    fix="check the neighbor of the port: restart its NIC, or take it out of service",
     asked=("qos.pfc.watchdog",),
 )
 PFC = Rule(
     "pfc-without-ecn",
     "warning",
     "living",
-    "A port paused or was paused, and marked nothing with ECN.",
-    why="ECN should slow senders down before PFC stops them, for PFC spreads congestion to traffic that has no part in it",
-    fix="lower the fill level at which ECN begins, until PFC no longer occurs",
+    "A port sent or received pauses, but marked no packets with ECN.",
+    why=(
+        "ECN should slow senders down before PFC pauses them, because PFC also stops traffic that does not cause "
+        "the congestion"
+    ),
+    fix="reduce the fill level at which ECN marking starts, until pauses no longer occur",
     asked=("qos.classes",),
 )
 SERVER = Rule(
@@ -195,44 +204,53 @@ SERVER = Rule(
     "warning",
     "living",
     "A server paused its leaf.",
-    why="its NIC or PCIe bus cannot take what arrives, and the whole job waits for this server",
-    fix="run `railweave host check` there: PCIe width and speed, and whether GPU memory is read directly",
+    why="the server's NIC or PCIe bus cannot receive packets fast enough, and the whole job waits for this server",
+    fix="run `railweave host check` on the server, and look at PCIe width and speed, and GPUDirect RDMA",
     asked=("qos.pfc.ports",),
 )
 ECN = Rule(
     "ecn-without-pfc",
     "info",
     "living",
-    "A port marked packets with ECN, and nobody paused.",
-    why="senders slow down before the buffer is full, as designed; marking later may give more throughput",
-    fix="if jobs are slower than predicted, raise the fill level until PFC occurs, then lower it by 5 until it stops",
+    "A port marked packets with ECN, but sent and received no pauses.",
+    why="senders slow down before the buffer is full, as designed; marking later may increase throughput",
+    fix=(
+        "if jobs are slower than predicted, increase the fill level until pauses occur, then reduce it in steps "
+        "of 5 until they stop"
+    ),
     asked=("qos.classes",),
 )
 ERRORS = Rule(
     "bit-errors",
     "warning",
     "living",
-    "A port counted bit errors that were not corrected between two captures.",
-    why="each such error loses a packet, and RDMA sends it again together with all that followed it",
-    fix="clean the connectors, then swap the module or the cable",
+    "A port counted uncorrected bit errors between two captures.",
+    why="each such error loses a packet, and RDMA sends this packet and all later packets again",
+    fix="clean the connectors; if errors continue, replace the module or the cable",
     asked=(".cabling.{cabling}.optic",),
 )
 FLAPS = Rule(
     "link-flaps",
     "warning",
     "living",
-    "A link went down and came back between two captures.",
-    why="every flap moves queue pairs to other links, and a job may run into a timeout",
-    fix="clean the connectors, then swap the module or the cable; look whether the other end restarted",
+    "A link went down and came up again between two captures.",
+    why="each time, queue pairs move to other links, and a job may fail after a timeout",
+    fix=(
+        "clean the connectors, then replace the module or the cable; check whether the device at the other end "
+        "restarted"
+    ),
     asked=OF_CABLE,
 )
 COLORS = Rule(
     "colors-unequal",
     "warning",
     "living",
-    "The path colors of a leaf carry unequal load.",
-    why="a collective ends when its busiest path color has sent everything",
-    fix="compare the queue pairs of the job with `railweave paths`, and the number of queue pairs per connection",
+    "The path colors of a leaf have unequal load.",
+    why="a collective ends only when its busiest path color has sent all data",
+    fix=(
+        "look at the paths of the job's queue pairs with `railweave paths`, and at the number of queue pairs per "
+        "connection"
+    ),
     asked=OF_COLOR,
 )
 

@@ -30,9 +30,12 @@ NOT_SEEN = Rule(
     "not-seen",
     "error",
     "living",
-    "A device that answered did not report a part of the state that the design expects.",
-    why="no one can tell whether this part is right",
-    fix="collect again with a login that may run these commands; `--allow-unseen SUBJECT` accepts that a subject is not seen",
+    "A device answered, but did not report a part of the state that the design expects.",
+    why="it is unknown whether this part is right",
+    fix=(
+        "collect again with a login that may run the necessary commands; `--allow-unseen SUBJECT` accepts that a "
+        "subject is not seen"
+    ),
     asked=("role.nos", "servers.{server}.model"),
 )
 

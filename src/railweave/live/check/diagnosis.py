@@ -30,8 +30,8 @@ ADJACENCY = Rule(
     "error",
     "living",
     "An IS-IS adjacency (level 2) of the design is missing or not up.",
-    why="no route leads over its link",
-    fix="look at the link first, then at the MTU, the area's network entity title and the authentication of both ends",
+    why="routes do not use the adjacency's link",
+    fix="check the link first, then the MTU, the area in the network entity title, and the authentication at both ends",
     asked=(".underlay.protocol",),
 )
 _LEVEL_1 = 1
@@ -94,9 +94,9 @@ PREFIXES = Rule(
     "prefixes-differ",
     "error",
     "living",
-    "A session carries another number of prefixes than the design has.",
-    why="the session is established, so nothing looks wrong, but routes are missing or too many",
-    fix="compare the policies of both ends with the designed ones: `railweave drift`",
+    "The number of prefixes that a session carries differs from the design.",
+    why="the session is established and looks healthy, but routes are missing, or there are extra routes",
+    fix="compare the policies of both ends with the designed policies: `railweave drift`",
     asked=OF_PREFIX,
 )
 
@@ -375,5 +375,5 @@ def _finding(
         field=field,
         severity=deviation.severity if cause is None else "info",
         why=None if cause is None else f"it follows from {cause.rule.id} at {cause.where}",
-        fix=deviation.fix if cause is None else "mend the cause first",
+        fix=deviation.fix if cause is None else "fix the cause first",
     )

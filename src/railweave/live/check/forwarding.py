@@ -31,44 +31,53 @@ ROUTE_MISSING = Rule(
     "error",
     "living",
     "A device lacks a route of the design.",
-    why="packets to it are dropped here",
-    fix="look at the sessions that should bring it, then at the policies: `railweave drift`",
+    why="the device drops packets to the route's prefix",
+    fix="check the sessions from which the device should learn the route, then the policies: `railweave drift`",
     asked=OF_ROUTE,
 )
 ROUTE_PORTS = Rule(
     "route-ports-differ",
     "error",
     "living",
-    "A route leaves by other ports than the design has.",
-    why="queue pairs share links that were meant to be apart, or cross a longer path",
-    fix="look at the sessions of the ports that are missing, then at the policies: `railweave drift`",
+    "A route uses other ports than designed.",
+    why="queue pairs share links that the design separates, or take a longer path",
+    fix="check the sessions on the missing ports, then the policies: `railweave drift`",
     asked=("colors?.colors", ".underlay.maximum_ecmp"),
 )
 ROUTE_DROPS = Rule(
     "route-drops",
     "error",
     "living",
-    "A device drops every packet to a prefix of the design: the route's next hop is blackhole, unreachable, Null0, discard or reject.",
-    why="sessions stay up, so the other switches go on sending packets here",
-    fix="take the route away that drops them: `railweave drift` shows what is configured; on Linux `ip route` shows the others",
+    (
+        "A device drops all packets to a prefix of the design: the next hop of its route is blackhole, "
+        "unreachable, Null0, discard or reject."
+    ),
+    why="sessions stay up, so the other switches continue to send packets to this device",
+    fix=(
+        "remove the route that drops the packets: `railweave drift` shows configured routes; on Linux, `ip route` "
+        "shows the others"
+    ),
     asked=OF_ROUTE,
 )
 ROUTE_PROTOCOL = Rule(
     "route-protocol-differs",
     "error",
     "living",
-    "A route of another protocol is selected in place of the designed one, or inside a prefix of the design.",
-    why="it stays when links go down and sends packets elsewhere: BGP's own routes are not used",
-    fix="take the route away: `railweave drift` shows what is configured; on Linux `ip route` shows the others",
+    "A route from a different protocol replaces a designed route, or covers a part of its prefix.",
+    why="the route stays when links fail, and sends packets elsewhere; BGP's routes are not used",
+    fix="remove the route: `railweave drift` shows configured routes; on Linux, `ip route` shows the others",
     asked=(".underlay.protocol",),
 )
 NOT_FORWARDING = Rule(
     "forwarding-off",
     "error",
     "living",
-    "A device forwards no packets of an address family, from any port or from one.",
-    why="sessions stay up and routes are there, so the other switches go on sending packets here; all are dropped",
-    fix="turn forwarding on (`ip forwarding`, `ip routing`, net.ipv6.conf.all.forwarding), and look at `ip rule` on Linux",
+    "A device does not forward packets of an address family, on one port or on all ports.",
+    why="sessions and routes stay up, so the other switches continue to send packets to this device, which drops them",
+    fix=(
+        "enable forwarding (`ip forwarding`, `ip routing`, net.ipv6.conf.all.forwarding); on Linux, also check "
+        "`ip rule`"
+    ),
     asked=OF_PREFIX,
 )
 KERNEL = Rule(
@@ -85,9 +94,9 @@ ROUTE_NOT_INSTALLED = Rule(
     "route-not-installed",
     "error",
     "living",
-    "A device knows a route, and does not forward by it.",
-    why="the routing protocol shows the path, but packets are dropped or go elsewhere",
-    fix="look at the size of the forwarding table and at the device's log",
+    "A device has a route in its routing table, but not in its forwarding table.",
+    why="the routing protocol shows the path, but packets are dropped or sent elsewhere",
+    fix="check the size of the forwarding table and the device's log",
     asked=OF_ROUTE,
 )
 ROUTE_WEIGHTS = Rule(
@@ -95,35 +104,41 @@ ROUTE_WEIGHTS = Rule(
     "error",
     "living",
     "The next hops of a route have unequal weights.",
-    why="links that were meant to carry equal shares do not: some fill up while others are idle",
-    fix="look for a weight or a bandwidth community in the policies: `railweave drift`",
+    why="links that should carry equal shares do not: some are full while others are idle",
+    fix="look for a weight or a link bandwidth community in the policies: `railweave drift`",
     asked=(".underlay.maximum_ecmp",),
 )
 ROUTE_COUNT = Rule(
     "route-count-differs",
     "error",
     "living",
-    "A device forwards by another number of learned routes than the design has.",
-    why="routes are missing or too many, though the examples that were compared are right",
-    fix="compare route by route: `railweave check --all-routes`, with a capture of `railweave collect --all-routes`",
+    "The number of learned routes in a device's forwarding table differs from the design.",
+    why="routes are missing, or there are extra routes, although the example routes that were compared are right",
+    fix="compare all routes: `railweave check --all-routes`, with a capture of `railweave collect --all-routes`",
     asked=OF_PREFIX,
 )
 FILTER = Rule(
     "filter-stray",
     "error",
     "living",
-    "A device has a packet filter that the design does not have.",
-    why="sessions may stay up while packets of servers are dropped, or the reverse",
-    fix="take it away: `nft list ruleset` on Linux, the access lists or firewall filters of the ports elsewhere",
+    "A device has a packet filter that is not in the design.",
+    why="sessions may stay up while packets of servers are dropped, or go down while packets of servers pass",
+    fix=(
+        "remove the filter: on Linux, see `nft list ruleset`; on other systems, the access lists or firewall "
+        "filters of the ports"
+    ),
     asked=("management.security",),
 )
 NEIGHBOR_MAC = Rule(
     "neighbor-mac-differs",
     "error",
     "living",
-    "The neighbor table of a leaf has another MAC address for a NIC's address than the inventory.",
-    why="packets to this NIC go to another one",
-    fix="find who answers for the address; where the NIC was exchanged, take its new MAC address over: `railweave inventory fill`",
+    "The neighbor table of a leaf maps a NIC's address to a different MAC address than the inventory.",
+    why="packets for this NIC are sent to a different NIC",
+    fix=(
+        "find the device that answers for the address; if the NIC was replaced, record its new MAC address with "
+        "`railweave inventory fill`"
+    ),
     asked=("inventory.mac.{server}.{interface}",),
 )
 NEIGHBOR_FIXED = Rule(
@@ -131,8 +146,8 @@ NEIGHBOR_FIXED = Rule(
     "error",
     "living",
     "A device has a permanent neighbor entry on a port or gateway of the design.",
-    why="the address stays bound to this MAC address, even if another device has the address, and packets to it may go nowhere",
-    fix="delete the entry (`ip neigh del` on Linux), so that the device finds the neighbor by itself",
+    why="the device never refreshes the entry: packets to the address may be lost after a NIC or switch is replaced",
+    fix="delete the entry (`ip neigh del` on Linux), so that the device learns the neighbor",
     asked=(".addressing.server_mode",),
 )
 GATEWAY_ADDRESS = Rule(
@@ -140,17 +155,17 @@ GATEWAY_ADDRESS = Rule(
     "error",
     "living",
     "A server-facing interface lacks an address of the design.",
-    why="servers have no gateway on that path",
-    fix="load the designed configuration again",
+    why="servers have no gateway for paths with this address",
+    fix="restore the designed configuration",
     asked=OF_PREFIX,
 )
 GATEWAY_DOWN = Rule(
     "gateway-down",
     "error",
     "living",
-    "A server-facing interface is down while a server port behind it should be up.",
-    why="its prefixes are not advertised",
-    fix="look at the server ports behind it",
+    "A server-facing interface is down, although a server port of this interface should be up.",
+    why="the prefixes of this interface are not advertised",
+    fix="check the server ports of this interface",
     asked=(".addressing.server_link",),
 )
 NO_ADVERTISEMENTS = Rule(
@@ -158,8 +173,8 @@ NO_ADVERTISEMENTS = Rule(
     "error",
     "living",
     "A server-facing interface sends no router advertisements.",
-    why="servers get no addresses (SLAAC) and no gateway",
-    fix="load the designed configuration again",
+    why="servers get no SLAAC addresses and no gateway",
+    fix="restore the designed configuration",
     asked=(".addressing.server_mode",),
 )
 ADVERTISEMENTS = Rule(
@@ -167,8 +182,8 @@ ADVERTISEMENTS = Rule(
     "error",
     "living",
     "The router advertisements of a server-facing interface differ from the design.",
-    why="servers keep their gateway or addresses for longer or shorter than designed, or use other ones",
-    fix="load the designed configuration again",
+    why="servers use other addresses or gateways than designed, or keep them for a shorter or longer time",
+    fix="restore the designed configuration",
     asked=(".router_advertisements.{field}",),
 )
 VRF_MISSING = Rule(
@@ -176,26 +191,26 @@ VRF_MISSING = Rule(
     "error",
     "living",
     "A leaf lacks the VRF of a tenant.",
-    why="the tenant's servers behind this leaf reach nobody",
-    fix="load the designed configuration again",
+    why="the tenant's servers at this leaf cannot reach other servers",
+    fix="restore the designed configuration",
     asked=OF_TENANT,
 )
 VRF_DIFFERS = Rule(
     "vrf-differs",
     "error",
     "living",
-    "The VRF of a tenant has another VNI, route distinguisher or route target than the design, or is down.",
-    why="its routes do not reach other leaves, or reach another tenant",
-    fix="load the designed configuration again",
+    "The VRF of a tenant is down, or its VNI, route distinguisher or route target differs from the design.",
+    why="the VRF's routes do not reach other leaves, or leak to a different tenant",
+    fix="restore the designed configuration",
     asked=(".tenants.{tenant}.{field}", ".overlay.{field}"),
 )
 FOREIGN = Rule(
     "foreign-prefix",
     "error",
     "living",
-    "The VRF of a tenant holds a prefix of another tenant.",
-    why="the tenants reach each other: isolation is broken",
-    fix="compare the route targets of both VRFs with the designed ones, and look for static routes: `railweave drift`",
+    "The VRF of a tenant contains a prefix of a different tenant.",
+    why="the two tenants can reach each other: isolation is broken",
+    fix="compare the route targets of both VRFs with the design, and look for static routes: `railweave drift`",
     asked=(".tenants.{tenant}.leaks",),
 )
 

@@ -62,54 +62,54 @@ UNANSWERED = Rule(
     "question-not-answered",
     "warning",
     "living",
-    "A device did not answer a question that it was asked.",
-    why="the part of the design that the answer would show was not compared",
-    fix="collect again (`railweave collect`), and check whether the login is allowed to run the command",
+    "A device did not answer a query.",
+    why="the state that the answer would show was not compared with the design",
+    fix="collect again (`railweave collect`), and check whether the login may run the command",
     asked=("role.nos", "servers.{server}.model"),
 )
 NAME = Rule(
     "host-name-differs",
     "error",
     "living",
-    "A device has another host name than the design gives to its address.",
-    why="it may be another device than the one that was meant",
-    fix="compare serial numbers, then load the configuration that belongs to it",
+    "The host name of a device differs from the name that the design gives to its address.",
+    why="the address may belong to a different device",
+    fix="compare serial numbers, then load the configuration of the right device",
     asked=("servers.{server}.names", ".naming.{role}"),
 )
 MODEL = Rule(
     "model-differs",
     "error",
     "living",
-    "A device is of another model than the design has.",
-    why="port names, buffers and limits follow from the model: the designed configuration does not fit another one",
-    fix="swap the device, or set its model under `overrides` and build again",
+    "A device is of a different model than designed.",
+    why="port names, buffers and limits depend on the model, so the designed configuration does not fit",
+    fix="replace the device, or set its model under `overrides` and build again",
     asked=("role.device",),
 )
 SERIAL = Rule(
     "serial-differs",
     "warning",
     "living",
-    "A device has another serial number than the inventory has.",
-    why="two devices may have been swapped, or one was replaced",
-    fix="compare with its label; `railweave inventory fill` writes the new number",
+    "The serial number of a device differs from the inventory.",
+    why="two devices may be swapped, or one was replaced",
+    fix="read the label on the device; `railweave inventory fill` records the new number",
     asked=("inventory.serial.{device}",),
 )
 RELEASE = Rule(
     "release-differs",
     "warning",
     "living",
-    "A device runs another release than the design names.",
-    why="which features the design may use follows from the release",
-    fix="install the release of the design, or write the one that runs into the fabric file (`release`) and build again",
+    "A device runs a different release than designed.",
+    why="the release determines which features the design may use",
+    fix="install the designed release, or set the running release in the fabric file (`release`) and build again",
     asked=("role.release",),
 )
 CLOCK = Rule(
     "clock-not-synchronized",
     "warning",
     "living",
-    "A device's clock follows none of its time servers.",
-    why="logs of several devices cannot be compared, and certificates may seem out of date",
-    fix="look at the way to the time servers, and whether control-plane protection lets them answer",
+    "A device's clock is synchronized with none of its time servers.",
+    why="the logs of devices cannot be compared, and valid certificates may be rejected",
+    fix="check the path to the time servers, and whether control-plane protection accepts their answers",
     asked=("management.ntp",),
 )
 ALARM = Rule(
@@ -140,9 +140,12 @@ MOVED = Rule(
     "configuration-moved",
     "warning",
     "living",
-    "The configuration of a device was changed since it was last seen, and `railweave deploy` did not work on it.",
-    why="what runs is no longer what was designed, and the next deploy would take the change back",
-    fix="compare it with the design: `railweave collect`, then `railweave drift`; adopt the change or deploy the design again",
+    "The configuration of a device changed since the last look, but not by `railweave deploy`.",
+    why="the running configuration is no longer the designed one, and the next deployment would revert the change",
+    fix=(
+        "compare the configuration with the design: `railweave collect`, then `railweave drift`; adopt the "
+        "change, or deploy the design again"
+    ),
     asked=("role.nos",),
 )
 

@@ -28,9 +28,9 @@ NOT_BRIDGED = Rule(
     "port-not-bridged",
     "error",
     "living",
-    "A port that belongs to a VLAN of the design is in no bridge.",
-    why="the link is up, and nothing of its server reaches the gateway",
-    fix="put the port back into its bridge or VLAN: load the designed configuration again",
+    "A port of a designed VLAN belongs to no bridge.",
+    why="the link is up, but traffic of its server does not reach the gateway",
+    fix="add the port to its bridge or VLAN again by loading the designed configuration",
     asked=(".addressing.server_link",),
 )
 
@@ -109,8 +109,8 @@ SHUT = Rule(
     "error",
     "living",
     "A port of the design is shut down by its configuration.",
-    why="its link cannot come up",
-    fix="take the shutdown away, or give the link `status: drained` in the fabric file",
+    why="the link of this port cannot come up",
+    fix="remove the shutdown statement, or mark the link drained under `status:` in the fabric file",
     asked=OF_CABLE,
 )
 DOWN = Rule(
@@ -118,35 +118,35 @@ DOWN = Rule(
     "error",
     "living",
     "A port of the design is down.",
-    why="its link carries nothing",
-    fix="look at the module, the cable and the other end; swap one after the other",
+    why="the link of this port carries no traffic",
+    fix="check the module, the cable and the other end; replace one after the other",
     asked=OF_CABLE,
 )
 SPEED = Rule(
     "port-speed-differs",
     "error",
     "living",
-    "A port runs at another speed than the design has.",
-    why="shares of links and predictions follow from the speed",
-    fix="look at the breakout and the speed that are configured at both ends",
+    "The speed of a port differs from the design.",
+    why="load shares and predictions depend on the speed",
+    fix="check the configured breakout and speed at both ends",
     asked=OF_SPEED,
 )
 MTU = Rule(
     "port-mtu-differs",
     "error",
     "living",
-    "A port has another MTU than the design gives it.",
-    why="a packet of full size is dropped where the smaller of two MTUs is, and small ones pass: jobs hang",
-    fix="load the designed configuration again",
+    "The MTU of a port differs from the design.",
+    why="full-size packets are dropped at the end with the smaller MTU, while small packets pass: jobs hang",
+    fix="restore the designed configuration",
     asked=(".mtu.{ports}",),
 )
 FEC = Rule(
     "port-fec-differs",
     "error",
     "living",
-    "A port has other forward error correction than its speed asks for.",
-    why="PAM4 lanes need RS(544,514) at both ends (IEEE 802.3, clause 119)",
-    fix="take the setting away at both ends: it is the default at these speeds",
+    "The forward error correction (FEC) of a port is not the kind that its speed requires.",
+    why="links with PAM4 lanes need RS(544,514) at both ends (IEEE 802.3, clause 119)",
+    fix="remove the FEC setting at both ends: the right kind is the default at these speeds",
     asked=OF_SPEED,
 )
 NO_OPTIC = Rule(
@@ -154,8 +154,8 @@ NO_OPTIC = Rule(
     "error",
     "living",
     "A port of the design has no module.",
-    why="its link cannot come up",
-    fix="put in the module that cabling.csv names",
+    why="the link of this port cannot come up",
+    fix="insert the module that cabling.csv names",
     asked=(".cabling.{cabling}.optic",),
 )
 OPTIC = Rule(
@@ -163,8 +163,8 @@ OPTIC = Rule(
     "warning",
     "living",
     "A module's light, temperature or voltage is outside its limits.",
-    why="bit errors follow, then a link that flaps",
-    fix="clean the connectors, then swap the module or the cable",
+    why="bit errors will follow, and then link failures",
+    fix="clean the connectors; if the alarm stays, replace the module or the cable",
     asked=(".cabling.{cabling}.optic",),
 )
 DARK = Rule(
@@ -172,17 +172,17 @@ DARK = Rule(
     "error",
     "living",
     "A lane of a module receives no light.",
-    why="the other end does not send, or the fiber is broken or not plugged in",
-    fix="look at the other end's module, then at the fiber",
+    why="the other end does not send, or the fiber is broken or unplugged",
+    fix="check the module at the other end, then the fiber",
     asked=(".cabling.{cabling}.optic",),
 )
 PFC = Rule(
     "pfc-not-running",
     "error",
     "living",
-    "A port of the design does not count PFC on its lossless priority.",
-    why="it counts PFC on other priorities, so PFC is off for the lossless class, whose packets are then dropped",
-    fix="load the designed configuration again",
+    "A port counts no PFC on its lossless priority, but counts PFC on other priorities.",
+    why="PFC is probably off for the lossless class, so its packets can be dropped",
+    fix="restore the designed configuration",
     asked=("qos.classes",),
 )
 QUEUE = Rule(
@@ -190,8 +190,8 @@ QUEUE = Rule(
     "error",
     "living",
     "A port lacks a queue of the design.",
-    why="the class of this queue shares another queue",
-    fix="load the designed configuration again",
+    why="the class of this queue shares a different queue",
+    fix="restore the designed configuration",
     asked=("qos.classes",),
 )
 

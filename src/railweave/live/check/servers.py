@@ -46,9 +46,9 @@ NEIGHBOR = Rule(
     "server-neighbor-permanent",
     "error",
     "living",
-    "A server has a permanent neighbor on a NIC of the design.",
-    why="the kernel never asks again where it is: after a NIC or leaf is exchanged, its packets are lost",
-    fix="delete the entry, and what makes it at boot",
+    "A server has a permanent neighbor entry on a NIC of the design.",
+    why="the kernel never refreshes the entry: after a NIC or leaf is replaced, packets to it are lost",
+    fix="delete the entry, and the program or file that creates it at boot",
     asked=(".addressing.server_mode",),
 )
 FIREWALL = Rule(
@@ -56,17 +56,17 @@ FIREWALL = Rule(
     "error",
     "living",
     "A firewall rule of a server drops RoCE packets (UDP port 4791).",
-    why="no RDMA packet reaches the server's kernel devices, and jobs over sockets or soft RoCE hang",
-    fix="delete the rule, and what makes it at boot",
+    why="RDMA packets cannot reach the server's kernel devices, and jobs over sockets or soft RoCE hang",
+    fix="delete the rule, and the program or file that creates it at boot",
     asked=("servers.{server}.names",),
 )
 DUPLICATE = Rule(
     "server-address-duplicate",
     "error",
     "living",
-    "A NIC has an address that another server has, or is to have by the design.",
-    why="packets for one server reach the other, as neighbor caches happen to be",
-    fix="take the address off the server that the design does not give it to",
+    "A NIC has the address of a different server, or an address that the design gives to a different server.",
+    why="packets for one server may reach the other, depending on neighbor caches",
+    fix="remove the address from the server to which the design does not give it",
     asked=OF_NIC_ADDRESS,
 )
 
@@ -210,9 +210,12 @@ ABSENT = Rule(
     "nic-absent",
     "error",
     "living",
-    "A server has no network device of the name that the design gives to a NIC.",
-    why="its addresses, rules and routes cannot be there",
-    fix="load the server's link files (`railweave build`), or write the device's name into the inventory",
+    "A server has no network device with the designed name of a NIC.",
+    why="the addresses, rules and routes of this NIC cannot be configured",
+    fix=(
+        "install the server's link files (`railweave build` writes them), or write the device's real name into "
+        "the inventory"
+    ),
     asked=("servers.{server}.model",),
 )
 DOWN = Rule(
@@ -220,35 +223,35 @@ DOWN = Rule(
     "error",
     "living",
     "A NIC of the design is down.",
-    why="the GPU beside it reaches nobody",
-    fix="look at the module, the cable and the leaf's port; swap one after the other",
+    why="the GPU next to this NIC cannot reach other servers through it",
+    fix="check the module, the cable and the leaf's port; replace one after the other",
     asked=("servers.{server}.names",),
 )
 MAC = Rule(
     "nic-mac-differs",
     "warning",
     "living",
-    "A NIC has another MAC address than the inventory has.",
-    why="two servers may have been swapped, or the NIC was replaced: its SLAAC addresses are others than the design's",
-    fix="compare with its label; `railweave inventory fill` writes the new address",
+    "The MAC address of a NIC differs from the inventory.",
+    why="two servers may be swapped, or the NIC was replaced: its SLAAC addresses then differ from the design",
+    fix="read the label on the NIC; `railweave inventory fill` records the new address",
     asked=("inventory.mac.{server}.{interface}",),
 )
 SPEED = Rule(
     "nic-speed-differs",
     "error",
     "living",
-    "A NIC runs at another speed than the design has.",
-    why="shares of links and predictions follow from the speed",
-    fix="look at the cable, and at the speed that is configured at both ends",
+    "The speed of a NIC differs from the design.",
+    why="load shares and predictions depend on the speed",
+    fix="check the cable, and the configured speed at both ends",
     asked=("servers.{server}.model",),
 )
 MTU = Rule(
     "nic-mtu-differs",
     "error",
     "living",
-    "A NIC has another MTU than the design gives it.",
-    why="a packet of full size is dropped where the smaller of two MTUs is, and small ones pass: jobs hang",
-    fix="load the server's files again (`hosts/NAME/` of the build folder)",
+    "The MTU of a NIC differs from the design.",
+    why="full-size packets are dropped at the end with the smaller MTU, while small packets pass: jobs hang",
+    fix="install the server's files again (`hosts/NAME/` of the build folder)",
     asked=(".mtu.server",),
 )
 ADDRESS = Rule(
@@ -256,26 +259,29 @@ ADDRESS = Rule(
     "error",
     "living",
     "A NIC lacks an address of the design.",
-    why="no queue pair can take that path",
-    fix="by SLAAC: look whether the leaf sends router advertisements with the prefix; else load the server's files again",
+    why="no queue pair can use the path of this address",
+    fix=(
+        "if addresses come from SLAAC, check whether the leaf sends router advertisements with the prefix; "
+        "otherwise install the server's files again"
+    ),
     asked=OF_NIC_ADDRESS,
 )
 GID = Rule(
     "gid-missing",
     "error",
     "living",
-    "An RDMA device has no RoCE v2 GID of an address of the design.",
-    why="no queue pair can take that path",
-    fix="look whether the RDMA driver is loaded and RoCE v2 is on: `railweave-host gids --check`",
+    "An RDMA device has no RoCE v2 GID for an address of the design.",
+    why="no queue pair can use the path of this address",
+    fix="check whether the RDMA driver is loaded and RoCE v2 is enabled: `railweave-host gids --check`",
     asked=OF_NIC_ADDRESS,
 )
 RULE = Rule(
     "server-rule-missing",
     "error",
     "living",
-    "A server lacks a rule that chooses the routing table of a path.",
-    why="packets of that path leave by another NIC or color",
-    fix="run `railweave-host plan` there to see why, then `railweave-host apply`",
+    "A server lacks a rule that selects the routing table of a path.",
+    why="packets of that path leave by a different NIC or color",
+    fix="run `railweave-host plan` on the server to see the reason, then `railweave-host apply`",
     asked=(".host_routing.rule_priority",),
 )
 ROUTE = Rule(
@@ -283,17 +289,19 @@ ROUTE = Rule(
     "error",
     "living",
     "A server lacks a route of a path's routing table.",
-    why="packets of that path leave by another NIC, or not at all",
-    fix="run `railweave-host plan` there to see why, then `railweave-host apply`",
+    why="packets of that path leave by a different NIC, or not at all",
+    fix="run `railweave-host plan` on the server to see the reason, then `railweave-host apply`",
     asked=(".host_routing.first_table",),
 )
 RETRANSMITTED = Rule(
     "rdma-retransmitted",
     "warning",
     "living",
-    "An RDMA device sent packets again, or missed some, between two captures.",
-    why="RDMA sends all that follows a lost packet again: throughput falls by far more than what was lost",
-    fix="look for drops, bit errors and flaps on its path: findings of the same check name them",
+    "Between two captures, an RDMA device sent packets again, or received packets out of sequence.",
+    why=(
+        "after a loss, RDMA sends all later packets again: throughput drops by much more than the share of lost packets"
+    ),
+    fix="look at the drops, bit errors and link failures that the same check reports on the device's path",
     asked=(".qos.classes",),
 )
 

@@ -30,9 +30,9 @@ DAEMON = Rule(
     "daemon-not-running",
     "error",
     "living",
-    "A routing daemon of a device does not run, or runs and answers nothing.",
-    why="its sessions are down, and its routes are withdrawn",
-    fix="look at the device's log for why it ended, and start it again",
+    "A routing daemon of a device is not running, or does not answer.",
+    why="the daemon's sessions are down, and its routes are withdrawn",
+    fix="read the device's log to find out why the daemon stopped, and start it again",
     asked=("role.nos",),
 )
 MISSING = Rule(
@@ -40,8 +40,11 @@ MISSING = Rule(
     "error",
     "living",
     "A device does not have a BGP session of the design.",
-    why="no prefix is exchanged over its link",
-    fix="look for the neighbor on the link (router advertisements), and for the group in the configuration",
+    why="no routes are exchanged over the session's link",
+    fix=(
+        "check whether the neighbor is found on the link (router advertisements), and whether the configuration "
+        "has the BGP group"
+    ),
     asked=("overlay?.overlay.vtep", ".underlay.peering"),
 )
 DOWN = Rule(
@@ -49,17 +52,17 @@ DOWN = Rule(
     "error",
     "living",
     "A BGP session of the design is not established.",
-    why="no prefix is exchanged over its link",
-    fix="look at the link first, then at the AS numbers and the authentication of both ends",
+    why="no routes are exchanged over the session's link",
+    fix="check the link first, then the AS numbers and the authentication at both ends",
     asked=("overlay?.overlay.vtep", ".underlay.peering"),
 )
 AS = Rule(
     "session-as-differs",
     "error",
     "living",
-    "The neighbor of a BGP session has another AS number than the design gives it.",
-    why="the cable leads to another switch, or that switch has another configuration",
-    fix="compare the neighbor's name by LLDP: move the cable, or load the designed configuration there",
+    "The AS number of a BGP neighbor differs from the design.",
+    why="the cable leads to a different switch, or that switch has a wrong configuration",
+    fix="look up the neighbor's name in LLDP: move the cable, or load the designed configuration on the neighbor",
     asked=("overrides.devices.{peer}.asn", ".pools.{peer_role}_asn"),
 )
 BFD_DOWN = Rule(
@@ -67,17 +70,17 @@ BFD_DOWN = Rule(
     "error",
     "living",
     "A BFD session of the design is not up.",
-    why="a link that fails is noticed by the hold timer of BGP alone, after tens of seconds",
-    fix="look whether BFD is configured at both ends with the same timers",
+    why="a link failure is detected only by BGP's hold timer, after tens of seconds",
+    fix="check whether BFD is configured at both ends, with the same timers",
     asked=("overlay?.overlay.bfd.enabled", ".underlay.bfd.enabled"),
 )
 BFD_TIMERS = Rule(
     "bfd-timers-differ",
     "warning",
     "living",
-    "A BFD session has other timers than the design gives it.",
-    why="a link that fails is noticed later than predicted, or a busy link seems to fail",
-    fix="load the designed configuration again at the end that differs",
+    "The timers of a BFD session differ from the design.",
+    why="a link failure is detected later than predicted, or a busy link is treated as failed",
+    fix="load the designed configuration at the end that differs",
     asked=("overlay?.overlay.bfd.{field}", ".underlay.bfd.{field}"),
 )
 
@@ -220,27 +223,27 @@ PATH_MARKS = Rule(
     "path-marks-differ",
     "error",
     "living",
-    "A BGP path to a prefix has other color communities, another AIGP attribute or another local preference than the design gives it.",
-    why="the switch prefers another path color than the servers' addresses were given for",
-    fix="look at the policies of the neighbor and of this switch: `railweave drift`",
+    "The color communities, AIGP attribute or local preference of a BGP path differ from the design.",
+    why="the switch prefers a different path color than the one for which the servers' addresses were assigned",
+    fix="check the policies of the neighbor and of this switch: `railweave drift`",
     asked=OF_COLOR,
 )
 PATH_MISSING = Rule(
     "path-missing",
     "error",
     "living",
-    "A switch lacks a BGP path to a prefix that the design has it accept from a neighbor.",
-    why="the prefix has fewer paths than designed: when one fails, less is left",
-    fix="look at the policies of the neighbor and of this switch: `railweave drift`",
+    "A switch lacks a designed BGP path to a prefix.",
+    why="the prefix has fewer paths than designed, so less bandwidth is left if one fails",
+    fix="check the policies of the neighbor and of this switch: `railweave drift`",
     asked=OF_COLOR,
 )
 PATH_STRAY = Rule(
     "path-stray",
     "error",
     "living",
-    "A switch has a BGP path to a prefix from a neighbor that must not pass it on.",
-    why="a leaf that passes on the prefixes of others carries their traffic when links fail",
-    fix="look at the export policy of the neighbor: it must refuse what it learned from switches",
+    "A switch has learned a BGP path to a prefix from a neighbor that must not advertise this prefix.",
+    why="a leaf that advertises prefixes of other leaves carries their traffic when links fail",
+    fix="check the export policy of the neighbor: it must reject routes learned from switches",
     asked=OF_COLOR,
 )
 

@@ -28,9 +28,9 @@ DUPLICATE = Rule(
     "address-duplicate",
     "error",
     "living",
-    "An interface of a switch has an address that the design gives to another device.",
-    why="packets for one device reach the other, and its prefix is advertised from two places",
-    fix="take the address off the interface that the design does not give it to",
+    "An interface of a switch has an address that the design gives to a different device.",
+    why="packets for the other device may reach this switch, and two devices advertise the prefix",
+    fix="remove the address from the interface to which the design does not give it",
     asked=OF_PREFIX,
 )
 STRAY = Rule(
@@ -48,8 +48,8 @@ MISSING = Rule(
     "error",
     "living",
     "A port between switches or a loopback interface lacks an address of the design.",
-    why="sessions to or from this address do not come up",
-    fix="load the designed configuration again",
+    why="sessions that use this address are not established",
+    fix="restore the designed configuration",
     asked=("overlay?.pools.router_id", ".pools.fabric_link", ".pools.fabric_links"),
 )
 NIC_STRAY = Rule(
@@ -57,26 +57,32 @@ NIC_STRAY = Rule(
     "error",
     "living",
     "A NIC of the design has an address that the design does not give it.",
-    why="its RDMA device has a GID of this address: libraries may choose it, and packets then leave by no planned path",
-    fix="take the address off, and find what sets it: a router advertisement, DHCP, or a file on the server",
+    why=(
+        "the RDMA device has a GID for this address: libraries may choose it, and their packets leave by an "
+        "unplanned path"
+    ),
+    fix="remove the address, and find its origin: a router advertisement, DHCP, or a file on the server",
     asked=OF_PREFIX,
 )
 ROGUE = Rule(
     "advertisements-rogue",
     "error",
     "living",
-    "Servers take addresses or routes from the router advertisements of a device that is no gateway of the design.",
-    why="packets to other prefixes leave by this device, and servers have addresses that the design does not have",
-    fix="stop the program that sends them on this device, and drop router advertisements from servers at the leaf (RA guard, RFC 6105)",
+    "Servers get addresses or routes from the router advertisements of a device that is not a gateway of the design.",
+    why="packets to other prefixes leave through this device, and servers have unplanned addresses",
+    fix=(
+        "stop the program that sends the advertisements, and let the leaf drop router advertisements from servers "
+        "(RA guard, RFC 6105)"
+    ),
     asked=(".addressing.server_mode",),
 )
 ORIGIN = Rule(
     "prefix-originated-elsewhere",
     "error",
     "living",
-    "A device originates a prefix that the design gives to another device, or a part of it.",
-    why="packets to the prefix reach this device in place of the designed one",
-    fix="look for `network`, static routes, redistribution and addresses on this device: `railweave drift`",
+    "A device originates a prefix, or a part of a prefix, that the design gives to a different device.",
+    why="packets to the prefix reach this device instead of the designed one",
+    fix="look for `network` statements, static routes, redistribution and addresses on this device: `railweave drift`",
     asked=OF_PREFIX,
 )
 _MOST_NAMED = 3

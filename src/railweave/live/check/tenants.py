@@ -23,36 +23,39 @@ LOST = Rule(
     "tenant-prefix-missing",
     "error",
     "living",
-    "The overlay brings a leaf no route to a prefix of its tenant.",
-    why="servers of the tenant behind this leaf do not reach those behind the other leaf",
-    fix="look at the EVPN sessions of both leaves, then at the route targets of both VRFs: `railweave drift`",
+    "A leaf gets no route to a prefix of its tenant through the overlay.",
+    why="the tenant's servers at this leaf cannot reach the servers at the other leaf",
+    fix="check the EVPN sessions of both leaves, then the route targets of both VRFs: `railweave drift`",
     asked=OF_TENANT,
 )
 NOT_IN_VRF = Rule(
     "tenant-prefix-not-in-vrf",
     "error",
     "living",
-    "The table of a tenant's VRF has no route to a prefix of the tenant.",
-    why="servers of the tenant behind this leaf do not reach those behind the other leaf",
-    fix="compare the VRF's VNI and route targets with the designed ones, then look for a filter of routes into the VRF: `railweave drift`",
+    "The routing table of a tenant's VRF has no route to a prefix of the tenant.",
+    why="the tenant's servers at this leaf cannot reach the servers at the other leaf",
+    fix=(
+        "compare the VRF's VNI and route targets with the design, then look for a filter on routes into the VRF: "
+        "`railweave drift`"
+    ),
     asked=OF_TENANT,
 )
 TUNNEL = Rule(
     "tenant-tunnel-differs",
     "error",
     "living",
-    "A route of a tenant leads to the tunnel endpoint of another leaf than the one that has the prefix.",
-    why="packets of the tenant end at a leaf whose servers they are not for",
-    fix="find which leaf announces the prefix: `railweave drift` there",
+    "A route of a tenant leads to the tunnel endpoint of the wrong leaf.",
+    why="packets of the tenant arrive at a leaf that does not have the destination servers",
+    fix="find the leaf that advertises the prefix: run `railweave drift` there",
     asked=(".overlay.color_endpoints", ".overlay.vtep"),
 )
 PATH = Rule(
     "tenant-path-broken",
     "error",
     "living",
-    "Packets of a tenant from one leaf to another stop on the way.",
-    why="servers of the tenant behind the two leaves do not reach each other",
-    fix="look at the route to the tunnel endpoint at the device where they stop",
+    "Packets of a tenant from one leaf to another do not arrive.",
+    why="the tenant's servers at the two leaves cannot reach each other",
+    fix="at the device where the packets stop, check the route to the tunnel endpoint",
     asked=OF_TENANT,
 )
 

@@ -31,8 +31,10 @@ HEAD = Rule(
     "error",
     "living",
     "A device pauses its neighbors, and pauses spread from it through the network.",
-    why="everything that waits behind a paused port stands still, also what is not for the device at the head",
-    fix="look at the head, not at the ports that are paused: the NIC and PCIe bus of a server, the busiest port of a switch",
+    why="all traffic behind a paused port stops, including traffic that is not for the first device",
+    fix=(
+        "check the first device, not the paused ports: on a server, the NIC and PCIe bus; on a switch, the busiest port"
+    ),
     asked=("qos.pfc.watchdog",),
 )
 

@@ -42,17 +42,20 @@ CLOCK = Rule(
     "warning",
     "living",
     "The clock of a device differs from that of the machine that watches it.",
-    why="events of several devices cannot be put in order, and certificates may seem out of date",
-    fix="look at the time servers of both: `railweave check` says whether the device follows its own",
+    why="events of different devices cannot be put in order, and valid certificates may be rejected",
+    fix="check the time servers of both; `railweave check` reports whether the device is synchronized",
     asked=("management.ntp",),
 )
 NOT_COMPARED = Rule(
     "not-compared",
     "error",
     "living",
-    "What devices say could not be compared with the design.",
-    why="nothing is known of the network as long as this lasts, good or bad",
-    fix="report it with a capture (`railweave collect`), of which `railweave check` names the device",
+    "The state that devices report could not be compared with the design.",
+    why="until this is fixed, the state of the network is unknown",
+    fix=(
+        "report a bug of railweave, with a capture (`railweave collect`); `railweave check` on this capture names "
+        "the device"
+    ),
     asked=("role.nos",),
 )
 

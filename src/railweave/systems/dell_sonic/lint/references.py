@@ -25,8 +25,8 @@ REFERENCES: References = {
 
 @check(
     "dell-reference",
-    why="what refers to nothing is refused, or does nothing",
-    fix="define it first, or use a name that is defined",
+    why="a reference to something undefined is rejected, or has no effect",
+    fix="define the name first, or use a defined name",
 )
 def references(root: list[Section]) -> Iterator[str]:
     """Every name that a command uses is defined."""
@@ -35,8 +35,8 @@ def references(root: list[Section]) -> Iterator[str]:
 
 @check(
     "dell-dscp",
-    why="the map is refused, or the packet is in another class than meant",
-    fix="name each of DSCP 0 to 63 once",
+    why="the switch rejects the map, or puts packets into the wrong class",
+    fix="list each DSCP from 0 to 63 once",
 )
 def code_points(root: list[Section]) -> Iterator[str]:
     """A DSCP map contains only code points 0 to 63, each in one traffic class."""
@@ -52,8 +52,8 @@ def code_points(root: list[Section]) -> Iterator[str]:
 
 @check(
     "dell-scheduler",
-    why="the queue is then served otherwise than meant",
-    fix="dwrr with a weight, or strict without one; weights at most 100 together",
+    why="the queue gets more or less bandwidth than intended",
+    fix="use dwrr with a weight, or strict without a weight; the sum of the weights must not exceed 100",
 )
 def schedulers(root: list[Section]) -> Iterator[str]:
     """A queue that shares bandwidth has a weight, a strict queue has none, and the weights of a policy are at most 100 together."""
@@ -72,7 +72,7 @@ def schedulers(root: list[Section]) -> Iterator[str]:
 
 @check(
     "dell-pfc",
-    why="a priority that is paused without headroom of its own loses packets",
+    why="a paused priority without headroom of its own loses packets",
     fix="give the port a lossless buffer profile for the priority",
 )
 def pfc(root: list[Section]) -> Iterator[str]:

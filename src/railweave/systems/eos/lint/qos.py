@@ -23,7 +23,7 @@ _SECONDS = re.compile(r"\d+(?:\.\d+)?")
 
 @check(
     "eos-queue-number",
-    why="AVD takes some of them as text; the switch has 8 unicast queues and traffic classes",
+    why="AVD accepts some of these values as text, but the switch has only 8 unicast queues and traffic classes",
     fix="use 0 to 7",
 )
 def queue_number(root: list[Section]) -> Iterator[str]:
@@ -44,7 +44,7 @@ def queue_number(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-scheduler-priority",
-    why="the schema takes any text for a queue's priority; the switch refuses the line",
+    why="the schema accepts any text as a queue's priority; the switch rejects the line",
     fix="use `no priority` or `priority strict`",
 )
 def scheduler_priority(root: list[Section]) -> Iterator[str]:
@@ -57,8 +57,11 @@ def scheduler_priority(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-strict-below",
-    why="`no priority` makes every queue below share too (EOS manual): a strict queue must be above those that share",
-    fix="give the strict class the highest queue",
+    why=(
+        "`no priority` makes all lower queues share bandwidth too (EOS manual): a strict queue must be above the "
+        "sharing queues"
+    ),
+    fix="give the strict class the highest queue number",
 )
 def strict_below(root: list[Section]) -> Iterator[str]:
     """No queue with a bandwidth share has a higher number than a strict queue of the same profile."""
@@ -74,7 +77,11 @@ def strict_below(root: list[Section]) -> Iterator[str]:
             yield f"profile {profile}: queue {min(queues)} is strict, and {max(above)} above it shares"
 
 
-@check("eos-bandwidth", why="shares of a port over 100 % starve the last queues", fix="make them at most 100 together")
+@check(
+    "eos-bandwidth",
+    why="if the shares of a port exceed 100 %, the last queues get no bandwidth",
+    fix="reduce the shares so that their sum is at most 100",
+)
 def bandwidth(root: list[Section]) -> Iterator[str]:
     """The bandwidth shares of a profile's queues add up to at most 100 percent."""
     shares: dict[str, int] = {}
@@ -87,7 +94,11 @@ def bandwidth(root: list[Section]) -> Iterator[str]:
             yield f"queues of profile {profile} have {share} percent together"
 
 
-@check("eos-dscp-twice", why="the last line wins, and the class named first never sees it", fix="name it once")
+@check(
+    "eos-dscp-twice",
+    why="the last line wins, and the first class gets no packets with this DSCP",
+    fix="list the DSCP once",
+)
 def dscp_twice(root: list[Section]) -> Iterator[str]:
     """DSCP values are 0 to 63, and each is in one traffic class only."""
     owners: dict[str, str] = {}
@@ -102,7 +113,7 @@ def dscp_twice(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-pfc-class",
-    why="PFC works on the queue of its priority: without packets in that traffic class nothing is lossless",
+    why="PFC applies to the queue of its priority: if that traffic class gets no packets, no traffic is lossless",
     fix="map the DSCP of RDMA data to the traffic class of the priority",
 )
 def pfc_class(root: list[Section]) -> Iterator[str]:
@@ -113,7 +124,11 @@ def pfc_class(root: list[Section]) -> Iterator[str]:
             yield f"profile {line['profile']}: no DSCP is in traffic class {line['queue']}, which is not dropped"
 
 
-@check("eos-ecn", why="the switch refuses the line", fix="make the minimum smaller than the maximum, 1 to 100 percent")
+@check(
+    "eos-ecn",
+    why="the switch rejects the line",
+    fix="set both between 1 and 100 percent, with the minimum smaller than the maximum",
+)
 def ecn(root: list[Section]) -> Iterator[str]:
     """The minimum ECN threshold of a queue is below its maximum, and the marking probability is 1 to 100 percent."""
     limits = "random-detect ecn minimum-threshold <low> * maximum-threshold <high> * max-mark-probability <most> **"
@@ -128,8 +143,8 @@ def ecn(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-threshold",
-    why="the schema takes any text; the chip has steps of two from 1/64 to 8",
-    fix="use dynamic_threshold 1 to 10, ingress_dynamic_threshold likewise",
+    why="the schema accepts any text; the chip accepts powers of two from 1/64 to 8",
+    fix="use a dynamic_threshold from 1 to 10, and the same for ingress_dynamic_threshold",
 )
 def dynamic_threshold(root: list[Section]) -> Iterator[str]:
     """Dynamic thresholds are values that the chip supports: 1/64 to 8, each twice the one before."""
@@ -140,8 +155,8 @@ def dynamic_threshold(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-watchdog",
-    why="a queue is looked at every polling interval: one that is stuck must be seen twice to be known",
-    fix="make timeout and recovery at least two polling intervals: `detection: 2`",
+    why="the watchdog examines a queue once per polling interval, and must find it stuck twice",
+    fix="set timeout and recovery to at least two polling intervals: `detection: 2`",
 )
 def watchdog(root: list[Section]) -> Iterator[str]:
     """The watchdog's timers are in EOS's ranges, and its timeout and recovery times are at least two polling intervals."""
@@ -163,8 +178,10 @@ def watchdog(root: list[Section]) -> Iterator[str]:
 @check(
     "eos-watchdog-blind",
     "warning",
-    why="the watchdog looks only at queues with guaranteed bandwidth (public guide to RoCEv2 on EOS 4.36, section 8): one that is stuck "
-    "stays stuck",
+    why=(
+        "the watchdog examines only queues with guaranteed bandwidth (public guide to RoCEv2 on EOS 4.36, section "
+        "8): other stuck queues stay stuck"
+    ),
     fix="give the queue `bandwidth guaranteed percent 1` in the profile",
 )
 def watchdog_blind(root: list[Section]) -> Iterator[str]:
@@ -183,7 +200,10 @@ def watchdog_blind(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-outer-dscp",
-    why="the header of a VXLAN tunnel gets this DSCP (Arista, TOI on VXLAN packets): the next switch puts it into another class",
+    why=(
+        "the header of a VXLAN tunnel gets this DSCP (Arista, TOI on VXLAN packets): the next switch puts the "
+        "packet into a different class"
+    ),
     fix="map the traffic class to a DSCP that is mapped to it",
 )
 def outer_dscp(root: list[Section]) -> Iterator[str]:
@@ -198,7 +218,7 @@ def outer_dscp(root: list[Section]) -> Iterator[str]:
             yield f"traffic class {line['group']} is marked {line['value']}, which is in traffic class {into[line['value']]}"
 
 
-@check("eos-mtu", why="the switch refuses the line", fix="keep frames of routed ports at 9228 bytes")
+@check("eos-mtu", why="the switch rejects the line", fix="set the frame size of routed ports to 9228 bytes")
 def mtu(root: list[Section]) -> Iterator[str]:
     """The MTU of an interface is in the range that EOS accepts."""
     for line in select(root, "interface <port>", "mtu <bytes>"):

@@ -59,7 +59,9 @@ REFERENCES: References = {
 
 
 @check(
-    "eos-undefined", why="EOS takes the line and does nothing, or denies everything", fix="define it, or leave it out"
+    "eos-undefined",
+    why="EOS accepts the line, and then ignores it or denies everything",
+    fix="define the name, or remove the line",
 )
 def undefined_names(root: list[Section]) -> Iterator[str]:
     """Every name that a line uses is defined."""
@@ -69,7 +71,7 @@ def undefined_names(root: list[Section]) -> Iterator[str]:
 
 @check(
     "eos-inactive-group",
-    why="with `no bgp default ipv4-unicast` a session without a family carries nothing",
+    why="with `no bgp default ipv4-unicast`, a session without an address family exchanges no routes",
     fix="activate the peer group in its address family",
 )
 def inactive_group(root: list[Section]) -> Iterator[str]:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 HASHED = "no public document shows the statements; groups are shared by static hash instead"
 NO_COLOR_ENDPOINTS = warning(
-    "eos-no-color-endpoints", "EOS cannot express a tunnel endpoint per path color", "VXLAN has one source interface"
+    "eos-no-color-endpoints",
+    "EOS cannot express a tunnel endpoint per path color",
+    "VXLAN has only one source interface",
 )
 NO_RA_ROUTES = note(
     "eos-no-ra-routes",
@@ -28,9 +30,9 @@ NO_RA_ROUTES = note(
 )
 MACSEC_PORT = warning(
     "eos-macsec-port",
-    "MACsec on a model of which no public document says that its ports encrypt",
-    "MACsec needs ports that can, and a license; without them the switch refuses the lines, and nothing is encrypted",
-    "ask Arista, or encrypt in the transport between the sites",
+    "no public document shows that the ports of this model can encrypt (MACsec)",
+    "MACsec needs suitable ports and a license; otherwise the switch rejects the lines, and traffic is not encrypted",
+    "ask Arista, or encrypt in the transport network between the sites",
 )
 VLAN_BASED = note(
     "eos-vlan-based",
@@ -40,7 +42,9 @@ VLAN_BASED = note(
     "use the same operating system on all leaves of a layer-2 network",
 )
 NO_GATEWAY_MAC = warning(
-    "eos-no-gateway-mac", "EOS cannot express a MAC address for each shared gateway", "it has one for all"
+    "eos-no-gateway-mac",
+    "EOS cannot express a MAC address for each shared gateway",
+    "EOS has one MAC address for all gateways",
 )
 NO_DLB_PER_PACKET = warning(
     "eos-no-dlb-per-packet",
@@ -58,18 +62,18 @@ NO_DLB_KNOBS = note(
 )
 NO_HASH = note(
     "eos-no-hash",
-    "EOS cannot express seed and fields of the hash (`seed`, `layer3`, `layer4`)",
-    "they are set by platform profiles that no public schema has; EOS's own hash takes addresses and ports",
+    "EOS cannot express the seed and fields of the hash (`seed`, `layer3`, `layer4`)",
+    "platform profiles set these values, and no public schema has them; by default, EOS hashes addresses and ports",
 )
 NO_BUFFER_PARTITION = note(
     "eos-no-buffer-partition",
-    "EOS cannot express the partition of the buffer (`buffers`, but for its headroom and threshold)",
-    "lossless and lossy classes share one pool: thresholds and the headroom pool are set",
+    "EOS cannot express the partition of the buffer (`buffers`, except headroom and thresholds)",
+    "lossless and lossy classes share one pool, which thresholds and the headroom pool divide",
 )
 MRU_IN_TABLE = note(
     "eos-mru-in-table",
-    "EOS cannot express the largest packet of PFC (`pfc.mru`), and the headroom of ports does not change with it",
-    "headroom is in bytes, and the table of the platform asks for more than packets of that size do",
+    "EOS cannot express the largest packet of PFC (`pfc.mru`), so it does not change the headroom of ports",
+    "EOS sets headroom in bytes; the headroom in the platform's table is larger than packets of that size need",
 )
 NO_DEDICATED_BUFFER = note(
     "eos-no-dedicated-buffer",
@@ -83,7 +87,7 @@ NO_BUFFER_SIZE = note(
 )
 NO_XON_OFFSET = note(
     "eos-no-xon-offset",
-    "EOS cannot express how far below XOFF a pause is lifted (`xon_offset`)",
+    "EOS cannot express the fill level, relative to XOFF, at which a pause ends (`xon_offset`)",
     "the unit of `ingress resume` is not public",
 )
 NO_SYSLOG_SEVERITY = note(
@@ -91,23 +95,28 @@ NO_SYSLOG_SEVERITY = note(
     "EOS cannot express a severity for each syslog server",
     "EOS has one severity for all servers: railweave sets the one that sends most messages",
 )
-NO_SSH_KEYS = warning("eos-no-ssh-keys", "EOS cannot express more than two SSH keys of a user", "the first two are set")
+NO_SSH_KEYS = warning(
+    "eos-no-ssh-keys", "EOS cannot express more than two SSH keys for a user", "only the first two keys are configured"
+)
 NO_KEY_ONLY_LOGIN = warning(
     "eos-no-key-only-login",
-    "EOS cannot express a user without a password who cannot log in at the console",
-    "they log in by key over SSH, and freely at the console",
-    "give a password",
+    "EOS cannot require an SSH key of a user without also allowing console login without a password",
+    "SSH requires a key; console login needs no password",
+    "give the user a password",
 )
 FOUND_KEY = note(
     "eos-found-key",
-    "the key of BGP sessions stands at peer groups whose neighbors are found on the link",
-    "no public document shows that EOS takes a key for such neighbors, nor that it does not",
-    "try one leaf and one spine; else use `peering: numbered`",
+    "the key of BGP sessions is set on peer groups whose neighbors are discovered on the link",
+    "no public document shows whether EOS uses a key for discovered neighbors",
+    "test one leaf and one spine; if sessions are not authenticated, use `peering: numbered`",
 )
 SHARED_FATE = note(
     "eos-shared-fate",
-    "what EOS does where BFD goes down while a neighbor restarts gracefully is its own default",
-    "no public schema has a statement for it; Junos and FRR are configured to follow BFD except for a neighbor that restarts",
+    "if BFD goes down while a neighbor restarts gracefully, EOS uses its own default",
+    (
+        "no public schema has a statement for this case; Junos and FRR are configured to follow BFD, except for a "
+        "restarting neighbor"
+    ),
 )
 NO_ROOT = note(
     "eos-no-root",
@@ -116,22 +125,22 @@ NO_ROOT = note(
 )
 NETCONF_RFC = note(
     "eos-netconf-rfc",
-    "EOS has no switch for the strict form of NETCONF (`netconf_rfc_compliant`)",
-    "its NETCONF is as it is",
+    "EOS has no setting for the strict form of NETCONF (`netconf_rfc_compliant`)",
+    "EOS uses its default form of NETCONF",
 )
 NO_TRAPS = warning(
-    "eos-no-traps", "EOS cannot express traps without a community or a user", "none are sent", "give `community:`"
+    "eos-no-traps", "EOS cannot send traps without a community or a user", "no traps are sent", "give `community:`"
 )
 NO_CERTIFICATE = note(
     "eos-no-certificate",
-    "EOS cannot express the certificate of gNMI inside the configuration",
-    "it is a file on the switch: certificate:railweave.pem and sslkey:railweave.key",
-    "copy it there before loading, `copy FILE certificate:`",
+    "EOS cannot have the certificate of gNMI inside the configuration",
+    "the certificate is a file on the switch: certificate:railweave.pem and sslkey:railweave.key",
+    "copy the files to the switch before loading the configuration, with `copy FILE certificate:`",
 )
 CONTROL_PLANE = note(
     "eos-control-plane",
-    "EOS cannot express rates and types of ICMP in the lists of its control plane (`control_plane`)",
-    "its own policing of the control plane bounds them; all types are permitted, as in EOS's own list",
+    "EOS cannot express ICMP rates and types in its control-plane access lists (`control_plane`)",
+    "EOS's control-plane policing limits the rates; all ICMP types are permitted, as in EOS's default list",
     "load one leaf and one spine with `configure session` and `commit timer` before the rest",
 )
 

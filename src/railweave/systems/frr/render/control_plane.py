@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FILE = "nftables.conf"
 
 _WORDS: dict[Family, tuple[str, str, str]] = {"ipv4": ("ip", "ttl", "icmp"), "ipv6": ("ip6", "hoplimit", "icmpv6")}
-"""Words of nft for a family, its hop limit, and its ICMP."""
+"""nft's words for an address family, its hop limit and its ICMP, by family."""
 
 
 def nftables(config: DeviceConfig) -> list[str]:

@@ -21,8 +21,8 @@ def _groups(root: Words) -> Iterator[tuple[str, Words]]:
 
 @check(
     "junos-dynamic-neighbor",
-    why="commit asks for exactly one of them, and refuses peer-limit with peer-auto-discovery",
-    fix="keep peer-auto-discovery alone, or allow with its limit",
+    why="commit requires exactly one of them, and rejects peer-limit together with peer-auto-discovery",
+    fix="keep only peer-auto-discovery, or only `allow` with its limit",
 )
 def dynamic_neighbor(root: Words) -> Iterator[str]:
     """Dynamic neighbors are found by ``allow`` or by ``peer-auto-discovery``, and have ``peer-limit`` only with ``allow``.
@@ -40,8 +40,8 @@ def dynamic_neighbor(root: Words) -> Iterator[str]:
 
 @check(
     "junos-peer-auto-discovery",
-    why="discovered neighbors are single-hop EBGP peers without authentication; commit refuses the rest",
-    fix="remove it, or configure the neighbors of this group by address",
+    why="discovered neighbors are single-hop EBGP peers without authentication; commit rejects the rest",
+    fix="remove the statement, or configure the neighbors of this group by address",
 )
 def peer_auto_discovery(root: Words) -> Iterator[str]:
     """A group that discovers its neighbors is external, without multihop and without authentication.
@@ -63,7 +63,7 @@ def peer_auto_discovery(root: Words) -> Iterator[str]:
 
 @check(
     "junos-discovery-interface",
-    why="a neighbor is discovered by its router advertisements on a link that speaks IPv6",
+    why="Junos discovers a neighbor by its router advertisements, on a link with IPv6",
     fix="give the unit `family inet6` and list it under `protocols router-advertisement`, in one group only",
 )
 def discovery_interface(root: Words) -> Iterator[str]:
@@ -85,7 +85,7 @@ def discovery_interface(root: Words) -> Iterator[str]:
 
 @check(
     "junos-peer-as-list",
-    why="commit refuses it: an AS list is for neighbors that are not configured one by one",
+    why="commit rejects it: an AS list is only for neighbors that are not configured by address",
     fix="give the neighbors their peer-as",
 )
 def peer_as_list(root: Words) -> Iterator[str]:
@@ -102,7 +102,7 @@ def peer_as_list(root: Words) -> Iterator[str]:
 
 @check(
     "junos-graceful-restart-time",
-    why="commit refuses a group's restart time while graceful restart is off",
+    why="commit rejects a group's restart time while graceful restart is off",
     fix="add `routing-options graceful-restart`",
 )
 def graceful_restart_time(root: Words) -> Iterator[str]:
@@ -118,8 +118,8 @@ def graceful_restart_time(root: Words) -> Iterator[str]:
 
 @check(
     "junos-bfd",
-    why="commit refuses it",
-    fix="keep one of echo and echo-lite; use holddown-interval on external groups only",
+    why="commit rejects it",
+    fix="remove either echo or echo-lite; use holddown-interval only on external groups",
 )
 def bfd(root: Words) -> Iterator[str]:
     """BFD has ``echo`` or ``echo-lite``, not both, and ``holddown-interval`` in external groups only.
@@ -135,7 +135,7 @@ def bfd(root: Words) -> Iterator[str]:
 
 
 @check(
-    "junos-prefix-limit", why="commit refuses more than one of teardown, drop-excess and hide-excess", fix="keep one"
+    "junos-prefix-limit", why="commit rejects more than one of teardown, drop-excess and hide-excess", fix="keep one"
 )
 def prefix_limit(root: Words) -> Iterator[str]:
     """A prefix limit has at most one of ``teardown``, ``drop-excess`` and ``hide-excess``.
@@ -148,9 +148,7 @@ def prefix_limit(root: Words) -> Iterator[str]:
             yield f"bgp {' '.join(path)} has {', '.join(actions)}"
 
 
-@check(
-    "junos-fabric-color", why="path colors are for single-hop EBGP", fix="make the group external and remove multihop"
-)
+@check("junos-fabric-color", why="path colors need single-hop EBGP", fix="make the group external, and remove multihop")
 def fabric_color(root: Words) -> Iterator[str]:
     """A group with ``fabric-color`` is external and has no multihop.
 
@@ -166,8 +164,8 @@ def fabric_color(root: Words) -> Iterator[str]:
 
 @check(
     "junos-color-policy",
-    why="a policy that changes the color community undoes what fabric-advertise chose",
-    fix="take the color community out of the policy",
+    why="a policy that changes the color community overrides fabric-advertise",
+    fix="remove the color community from the policy",
 )
 def color_policy(root: Words) -> Iterator[str]:
     """With ``fabric-advertise``, no export policy changes color communities (deterministic path forwarding)."""

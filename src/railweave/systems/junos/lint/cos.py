@@ -29,7 +29,7 @@ _ALIAS = re.compile(r"ef|be|nc[12]|cs[1-7]|af[1-4][1-3]")
 
 @check(
     "junos-queue-number",
-    why="the model takes any number; the switch has 8 unicast and 4 multicast queues",
+    why="the published model accepts any number; the switch has 8 unicast and 4 multicast queues",
     fix="use a queue from 0 to 7 for unicast classes, 8 to 11 for multicast",
 )
 def queue_number(root: Words) -> Iterator[str]:
@@ -50,8 +50,8 @@ def queue_number(root: Words) -> Iterator[str]:
 
 @check(
     "junos-forwarding-class-form",
-    why="commit refuses both forms together ('queue' and 'class' cannot coexist)",
-    fix="use `forwarding-classes class` only",
+    why="commit rejects both forms together ('queue' and 'class' cannot coexist)",
+    fix="use only `forwarding-classes class`",
 )
 def forwarding_class_form(root: Words) -> Iterator[str]:
     """Forwarding classes are given by ``class`` or by ``queue``, not by both.
@@ -64,7 +64,9 @@ def forwarding_class_form(root: Words) -> Iterator[str]:
 
 @check(
     "junos-queue-shared",
-    why="a lossy class in a lossless queue is paused with it, and its drops are not what PFC promises",
+    why=(
+        "a lossy class in a lossless queue is paused together with it, and packets of the lossless class can be dropped"
+    ),
     fix="give each class its own queue",
 )
 def queue_shared(root: Words) -> Iterator[str]:
@@ -80,7 +82,7 @@ def queue_shared(root: Words) -> Iterator[str]:
 
 @check(
     "junos-scheduler-priority",
-    why="the model takes any text; commit or the packet forwarding engine refuses it",
+    why="the published model accepts any text; commit or the packet forwarding engine rejects it",
     fix="use low or strict-high",
 )
 def scheduler_priority(root: Words) -> Iterator[str]:
@@ -96,7 +98,7 @@ def scheduler_priority(root: Words) -> Iterator[str]:
 @check(
     "junos-scheduler-priority-platform",
     "warning",
-    why="the command reference has the medium, high and low-latency priorities for other platforms than QFX5000",
+    why="according to the command reference, QFX5000 does not have the priorities medium, high and low-latency",
     fix="use low or strict-high",
 )
 def scheduler_priority_platform(root: Words) -> Iterator[str]:
@@ -109,7 +111,7 @@ def scheduler_priority_platform(root: Words) -> Iterator[str]:
             yield f"scheduler {name} has priority {priority}"
 
 
-@check("junos-scheduler-rates", why="commit refuses these together", fix="keep one of them")
+@check("junos-scheduler-rates", why="commit rejects these together", fix="keep one of them")
 def scheduler_rates(root: Words) -> Iterator[str]:
     """No scheduler with a capped transmit rate has a shaping or excess rate, and no strict-high one has an excess rate.
 
@@ -130,8 +132,8 @@ def scheduler_rates(root: Words) -> Iterator[str]:
 
 @check(
     "junos-transmit-rate",
-    why="more than the port's rate cannot be guaranteed",
-    fix="let the guaranteed rates of a scheduler map add up to at most 100 percent",
+    why="the sum of guaranteed rates must not exceed the port's rate",
+    fix="reduce the guaranteed rates of the scheduler map to a sum of at most 100 percent",
 )
 def transmit_rate(root: Words) -> Iterator[str]:
     """The guaranteed rates of a scheduler map are at most 100 percent together. Strict-high queues are served first and are not counted."""
@@ -148,7 +150,7 @@ def transmit_rate(root: Words) -> Iterator[str]:
 
 @check(
     "junos-code-point",
-    why="the models take any text; a code point that is none classifies nothing",
+    why="the published models accept any text; an invalid code point classifies no packets",
     fix="write the bits (011010 is DSCP 26), or a DiffServ name such as af31",
 )
 def code_point(root: Words) -> Iterator[str]:
@@ -173,7 +175,7 @@ def _bits(value: str, count: int) -> bool:
     return len(value) == count and set(value) <= {"0", "1"}
 
 
-@check("junos-code-point-twice", why="a packet can be in one class only", fix="give the code point to one class")
+@check("junos-code-point-twice", why="a packet can be in only one class", fix="list the code point in only one class")
 def code_point_twice(root: Words) -> Iterator[str]:
     """A code point is in one class of a classifier only (follows from its meaning)."""
     for kind in CODE_POINT_BITS:
@@ -188,8 +190,8 @@ def code_point_twice(root: Words) -> Iterator[str]:
 
 @check(
     "junos-classifier-empty",
-    why="commit refuses it: a forwarding class or an import is required",
-    fix="classify a code point in it, or remove it",
+    why="commit rejects it: a classifier needs a forwarding class or an import",
+    fix="classify a code point in it, or remove the classifier",
 )
 def classifier_empty(root: Words) -> Iterator[str]:
     """Every classifier and rewrite rule has a forwarding class or an import.
@@ -203,7 +205,7 @@ def classifier_empty(root: Words) -> Iterator[str]:
                     yield f"{word} {kind} {name} has neither a forwarding class nor an import"
 
 
-@check("junos-cos-interface", why="commit refuses these together on one interface", fix="keep one of them")
+@check("junos-cos-interface", why="commit rejects these together on one interface", fix="keep one of them")
 def cos_interface(root: Words) -> Iterator[str]:
     """An interface has one way to classify packets, one to schedule them, and one rewrite rule for each header.
 
@@ -223,7 +225,7 @@ def cos_interface(root: Words) -> Iterator[str]:
 
 @check(
     "junos-drop-profile",
-    why="a curve whose fill levels do not rise has no meaning",
+    why="the fill levels of a drop profile must rise",
     fix="list the fill levels in rising order, and probabilities that do not fall",
 )
 def drop_profile(root: Words) -> Iterator[str]:
@@ -238,7 +240,7 @@ def drop_profile(root: Words) -> Iterator[str]:
 
 @check(
     "junos-buffer-partition",
-    why="the model takes any name; the switch has three partitions in each direction",
+    why="the published model accepts any name; the switch has three partitions in each direction",
     fix="ingress: lossless, lossless-headroom, lossy; egress: lossless, lossy, multicast",
 )
 def buffer_partition(root: Words) -> Iterator[str]:
@@ -254,8 +256,8 @@ def buffer_partition(root: Words) -> Iterator[str]:
 
 @check(
     "junos-buffer-total",
-    why="the ingress partitions must make up the whole buffer, and no direction can have more than all of it",
-    fix="change the percentages to add up to 100",
+    why="the sum of the ingress partitions must be 100 percent, and that of the egress partitions at most 100 percent",
+    fix="change the percentages so that their sum is 100",
 )
 def buffer_total(root: Words) -> Iterator[str]:
     """The ingress partitions of the shared buffer add up to 100 percent, and the egress partitions to at most 100.
@@ -274,9 +276,11 @@ def buffer_total(root: Words) -> Iterator[str]:
 @check(
     "junos-multicast-none",
     "warning",
-    why="multicast, broadcast and frames to unknown addresses then have no shared buffer: ARP, neighbor discovery and router "
-    "advertisements are lost as soon as a port is busy",
-    fix="give the partition some percent, or leave it out as the sources' configurations do",
+    why=(
+        "without shared buffer, multicast, broadcast and frames to unknown addresses are dropped when a port is "
+        "busy, and with them ARP, neighbor discovery and router advertisements"
+    ),
+    fix="give the partition some percent, or remove it, as in the published configurations",
 )
 def multicast_none(root: Words) -> Iterator[str]:
     """The egress partition of multicast is not 0 percent (command reference: broadcast and unknown unicast also use it)."""

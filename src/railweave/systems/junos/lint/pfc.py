@@ -19,7 +19,7 @@ def _profiles(root: Words) -> Iterator[tuple[str, Words]]:
 
 @check(
     "junos-pfc-watchdog-output",
-    why="commit refuses it: pfc-watchdog configurations mandate output config",
+    why="commit rejects it: a pfc-watchdog configuration requires an output configuration",
     fix="add `output ieee-802.1 code-point … flow-control-queue …` to the profile",
 )
 def watchdog_output(root: Words) -> Iterator[str]:
@@ -34,8 +34,8 @@ def watchdog_output(root: Words) -> Iterator[str]:
 
 @check(
     "junos-watchdog-action",
-    why="the watchdog acts alike on all ports",
-    fix="give every profile the same watchdog-action",
+    why="the watchdog has one action for all ports",
+    fix="set the same watchdog-action in every profile",
 )
 def watchdog_action(root: Words) -> Iterator[str]:
     """The PFC watchdog has one action on the whole switch (default: drop).
@@ -53,8 +53,8 @@ def watchdog_action(root: Words) -> Iterator[str]:
 
 @check(
     "junos-pfc-code-point",
-    why="commit refuses it: MRU and XON are not allowed without PFC",
-    fix="add `pfc` at that code point, or remove the other",
+    why="commit rejects it: MRU and XON are not allowed without PFC",
+    fix="add `pfc` at that code point, or remove MRU and XON",
 )
 def pfc_code_point(root: Words) -> Iterator[str]:
     """A code point of a congestion notification profile has ``mru`` or ``xon`` only with ``pfc``.
@@ -70,7 +70,7 @@ def pfc_code_point(root: Words) -> Iterator[str]:
 
 @check(
     "junos-pfc-kind",
-    why="a profile pauses by DSCP or by 802.1p, not by both",
+    why="a profile pauses by DSCP or by 802.1p, but not by both",
     fix="use one profile for each, on different interfaces",
 )
 def pfc_kind(root: Words) -> Iterator[str]:
@@ -85,8 +85,8 @@ def pfc_kind(root: Words) -> Iterator[str]:
 
 @check(
     "junos-pfc-queue",
-    why="pausing a queue that is not lossless stops traffic and protects none",
-    fix="name the queue of the `no-loss` class, and its pfc-priority as code point",
+    why="pausing a queue that is not lossless stops traffic without protecting it",
+    fix="name the queue of the `no-loss` class, and use its pfc-priority as code point",
 )
 def pfc_queue(root: Words) -> Iterator[str]:
     """A profile's output pauses the queues of lossless classes, at their PFC priority (follows from its meaning)."""
@@ -106,7 +106,7 @@ def pfc_queue(root: Words) -> Iterator[str]:
 
 @check(
     "junos-pfc-class",
-    why="packets would be paused for, but dropped: their class is not lossless",
+    why="the port sends pauses for these packets, but still drops them, because their class is not lossless",
     fix="classify the code point into a `no-loss` class",
 )
 def pfc_class(root: Words) -> Iterator[str]:
@@ -131,7 +131,10 @@ def pfc_class(root: Words) -> Iterator[str]:
 
 @check(
     "junos-pfc-account",
-    why="a code point without an account of the profile is not paused for (follows from its meaning)",
+    why=(
+        "the port sends no pauses for a code point whose account is not in the profile (derived from the meaning "
+        "of accounts)"
+    ),
     fix="define `input pfc-account NAME pfc-priority N` in the same profile",
 )
 def pfc_account(root: Words) -> Iterator[str]:

@@ -29,7 +29,7 @@ _TYPED = re.compile(rf"(?:{_TYPES}):[^:\s]+(?::[^:\s]+)+")
 
 @check(
     "junos-aigp-next-hop",
-    why="commit refuses it: aigp-originate requires next-hop",
+    why="commit rejects it: aigp-originate requires next-hop",
     fix="add `next-hop self` to the same `then`",
 )
 def aigp_next_hop(root: Words) -> Iterator[str]:
@@ -44,7 +44,7 @@ def aigp_next_hop(root: Words) -> Iterator[str]:
 
 @check(
     "junos-community-value",
-    why="the model takes any text; commit refuses it, or the community matches nothing",
+    why="the published model accepts any text; commit rejects it, or the community matches nothing",
     fix="use color:0:N, large:A:B:C, A:B, a typed extended community, or a well-known name",
 )
 def community_value(root: Words) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _within(text: str, bits: int) -> bool:
 
 @check(
     "junos-inactivity-interval",
-    why="the model takes any number; the switch chip times idle gaps from 16 us to 32 ms",
+    why="the published model accepts any number; the chip supports idle times from 16 us to 32 ms",
     fix="use 16 to 32000 microseconds",
 )
 def inactivity_interval(root: Words) -> Iterator[str]:
@@ -93,7 +93,7 @@ def inactivity_interval(root: Words) -> Iterator[str]:
 
 
 @check(
-    "junos-dlb-exclusive", why="commit refuses dynamic load balancing and resilient hashing together", fix="keep one"
+    "junos-dlb-exclusive", why="commit rejects dynamic load balancing and resilient hashing together", fix="keep one"
 )
 def dlb_exclusive(root: Words) -> Iterator[str]:
     """Next-hop groups have dynamic load balancing or resilient hashing, not both.
@@ -106,8 +106,8 @@ def dlb_exclusive(root: Words) -> Iterator[str]:
 
 @check(
     "junos-dlb-quantization-pair",
-    why="commit asks for both bounds; the lower must be below the upper to tell loads apart",
-    fix="give min and max, min below max",
+    why="commit requires both limits, with min below max",
+    fix="set min and max, with min below max",
 )
 def dlb_quantization_pair(root: Words) -> Iterator[str]:
     """Egress quantization has both bounds or none, and the lower one is below the upper one.
@@ -123,7 +123,9 @@ def dlb_quantization_pair(root: Words) -> Iterator[str]:
         yield f"egress-quantization has min {low} and max {high}"
 
 
-@check("junos-reassignment-pair", why="commit asks for quality-delta with prob-threshold", fix="add quality-delta")
+@check(
+    "junos-reassignment-pair", why="commit requires quality-delta together with prob-threshold", fix="add quality-delta"
+)
 def reassignment_pair(root: Words) -> Iterator[str]:
     """The reassignment of flowlets has ``prob-threshold`` only with ``quality-delta``.
 

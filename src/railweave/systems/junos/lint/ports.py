@@ -30,7 +30,7 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
 
 @check(
     "junos-ra-prefix-on-interface",
-    why="commit refuses a prefix that is on no address of the interface, and servers would have no router in it",
+    why="commit rejects a prefix that matches no address of the interface, and servers would have no router in it",
     fix="give the interface an address in the prefix, or remove the prefix",
 )
 def ra_prefix_on_interface(root: Words) -> Iterator[str]:
@@ -49,8 +49,11 @@ def ra_prefix_on_interface(root: Words) -> Iterator[str]:
 
 @check(
     "junos-ra-timers",
-    why="a host would lose its router or address between two advertisements",
-    fix="minimum interval at most 0.75 of the maximum, lifetime 0 or at least the maximum, preferred at most valid",
+    why="a host would lose its router or its address between two advertisements",
+    fix=(
+        "set the minimum interval to at most 0.75 of the maximum, the lifetime to 0 or at least the maximum, and "
+        "the preferred lifetime to at most the valid lifetime"
+    ),
 )
 def ra_timers(root: Words) -> Iterator[str]:
     """The timers of router advertisements are in the order that RFC 4861 requires (sections 6.2.1 and 4.6.2)."""
@@ -69,7 +72,7 @@ def ra_timers(root: Words) -> Iterator[str]:
 
 @check(
     "junos-vlan-l3",
-    why="commit refuses it: the gateway of a VLAN needs the VLAN's id and an existing unit",
+    why="commit rejects it: a VLAN with a gateway needs a vlan-id, and its unit must exist",
     fix="give the VLAN a vlan-id and define the unit under interfaces",
 )
 def vlan_l3(root: Words) -> Iterator[str]:
@@ -93,8 +96,8 @@ def vlan_l3(root: Words) -> Iterator[str]:
 
 @check(
     "junos-vlan-id-twice",
-    why="two VLANs of one switch with one id are one broadcast domain, or a failed commit",
-    fix="give each VLAN its own id",
+    why="two VLANs with the same id on one switch form one broadcast domain, or commit fails",
+    fix="give each VLAN a different id",
 )
 def vlan_id_twice(root: Words) -> Iterator[str]:
     """VLAN ids are unique on a switch (IEEE 802.1Q)."""
@@ -107,8 +110,8 @@ def vlan_id_twice(root: Words) -> Iterator[str]:
 
 @check(
     "junos-vlan-interface",
-    why="commit refuses an interface with interface-mode or members that is also listed under vlans",
-    fix="name the VLAN at the interface only",
+    why="commit rejects an interface that has interface-mode or members and is also listed under vlans",
+    fix="name the VLAN only at the interface",
 )
 def vlan_interface(root: Words) -> Iterator[str]:
     """An interface that a VLAN lists names no VLAN and no mode itself.
@@ -122,7 +125,7 @@ def vlan_interface(root: Words) -> Iterator[str]:
             yield f"vlan {vlan} lists {interface}, which names its VLAN itself"
 
 
-@check("junos-family", why="commit refuses it: a unit switches or routes", fix="route on an irb unit")
+@check("junos-family", why="commit rejects it: a unit either switches or routes", fix="use an irb unit for routing")
 def family(root: Words) -> Iterator[str]:
     """A unit with ``ethernet-switching`` has neither ``inet`` nor ``inet6``, and a unit with an unnumbered ``inet6`` has no ``inet6`` address.
 
@@ -139,8 +142,14 @@ def family(root: Words) -> Iterator[str]:
 
 @check(
     "junos-mtu",
-    why="a family's packets must fit the frame, IPv6 needs 1280 bytes (RFC 8200), the switch takes frames up to 9216",
-    fix="interface MTU at most 9216 bytes; family MTU at most that less the 14 bytes of the Ethernet header",
+    why=(
+        "the packets of a family must fit into the frame, IPv6 needs 1280 bytes (RFC 8200), and the switch "
+        "supports frames of up to 9216 bytes"
+    ),
+    fix=(
+        "set the interface MTU to at most 9216 bytes, and the MTU of a family to at most 14 bytes less (the "
+        "Ethernet header)"
+    ),
 )
 def mtu(root: Words) -> Iterator[str]:
     """The MTU of an interface is in the range that the switch accepts, and the MTU of each family fits into it.
@@ -161,7 +170,7 @@ def mtu(root: Words) -> Iterator[str]:
 @check(
     "junos-breakout",
     "warning",
-    why="a channel exists only where its port is split so far, and a split port carries nothing itself",
+    why="a channel exists only if its port is split into enough channels, and a split port itself carries no traffic",
     fix="set number-of-sub-ports and speed on the port, and put units on its channels",
 )
 def breakout(root: Words) -> Iterator[str]:
@@ -182,8 +191,8 @@ def breakout(root: Words) -> Iterator[str]:
 
 @check(
     "junos-address-twice",
-    why="an address belongs to one interface of a routing instance",
-    fix="give each interface its own",
+    why="an address can belong to only one interface of a routing instance",
+    fix="give each interface a different address",
 )
 def address_twice(root: Words) -> Iterator[str]:
     """An address is on one unit of a routing instance only (compared as written)."""

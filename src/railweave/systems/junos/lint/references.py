@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @check(
     "junos-vni-twice",
-    why="packets of one VXLAN network would enter another",
-    fix="give each VLAN and each VRF a VNI of its own",
+    why="packets of one VXLAN network would enter a different one",
+    fix="give each VLAN and each VRF a different VNI",
 )
 def vni_twice(root: Words) -> Iterator[str]:
     """A VNI represents one VLAN or one VRF of a switch (RFC 7348, section 4)."""
@@ -37,7 +37,7 @@ def vni_twice(root: Words) -> Iterator[str]:
 
 @check(
     "junos-mac-vrf-port",
-    why="commit refuses a port whose VLAN is of another instance, or its frames go nowhere",
+    why="commit rejects a port whose VLAN belongs to a different instance, or the port's frames are lost",
     fix="list the port in the instance that has its VLAN",
 )
 def mac_vrf_port(root: Words) -> Iterator[str]:
@@ -57,8 +57,8 @@ def mac_vrf_port(root: Words) -> Iterator[str]:
 
 @check(
     "junos-mac-vrf-gateway",
-    why="servers of the VLAN would keep another leaf's gateway address, and lose it with that leaf",
-    fix="give the gateway's unit `mac`, the same on every leaf",
+    why="servers of the VLAN would keep a different leaf's gateway address, and lose their gateway if that leaf fails",
+    fix="set `mac` on the gateway's unit, with the same value on every leaf",
 )
 def mac_vrf_gateway(root: Words) -> Iterator[str]:
     """The gateway of a VLAN that VXLAN stretches has its own MAC address, or a virtual gateway address."""
@@ -73,7 +73,7 @@ def mac_vrf_gateway(root: Words) -> Iterator[str]:
             yield f"{gateway} of vlan {name} has no mac"
 
 
-@check("junos-lldp", why="commit refuses these together", fix="keep one of them")
+@check("junos-lldp", why="commit rejects these together", fix="keep one of them")
 def lldp(root: Words) -> Iterator[str]:
     """LLDP has a management address or a management interface, and a TLV selection or a TLV filter, not both.
 
@@ -86,7 +86,7 @@ def lldp(root: Words) -> Iterator[str]:
 
 @check(
     "junos-snmp-instance",
-    why="commit refuses a community's routing instance without it, and the switch would not answer there",
+    why="without it, commit rejects a community's routing instance, and the switch would not answer SNMP there",
     fix="add `snmp routing-instance-access`",
 )
 def snmp_instance(root: Words) -> Iterator[str]:
@@ -102,8 +102,8 @@ def snmp_instance(root: Words) -> Iterator[str]:
 
 @check(
     "junos-netconf",
-    why="commit refuses it: flatten-commit-results is for RFC-compliant sessions",
-    fix="add `rfc-compliant`, or remove it",
+    why="commit rejects it: flatten-commit-results works only in RFC-compliant sessions",
+    fix="add `rfc-compliant`, or remove flatten-commit-results",
 )
 def netconf(root: Words) -> Iterator[str]:
     """NETCONF has ``flatten-commit-results`` only with ``rfc-compliant``.
@@ -214,8 +214,8 @@ def _names(root: Words, patterns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 @check(
     "junos-undefined-reference",
-    why="commit refuses it, or the statement silently does nothing",
-    fix="define it, or correct the name",
+    why="commit rejects it, or the statement has no effect",
+    fix="define the name, or correct it",
 )
 def undefined_reference(root: Words) -> Iterator[str]:
     """Schedulers, classes, profiles, policies, filters, lists, communities and groups that are used are defined.
@@ -231,7 +231,7 @@ def undefined_reference(root: Words) -> Iterator[str]:
 
 @check(
     "junos-undefined-instance",
-    why="commit refuses it: the referenced routing instance must be defined",
+    why="commit rejects it: the referenced routing instance must be defined",
     fix="define it under routing-instances (mgmt_junos too), or correct the name",
 )
 def undefined_instance(root: Words) -> Iterator[str]:
@@ -247,8 +247,8 @@ def undefined_instance(root: Words) -> Iterator[str]:
 
 @check(
     "junos-undefined-classifier",
-    why="commit refuses it, or traffic falls into the default class",
-    fix="define it under the same kind, or correct the name",
+    why="commit rejects it, or traffic is put into the default class",
+    fix="define a classifier of this name and kind, or correct the name",
 )
 def undefined_classifier(root: Words) -> Iterator[str]:
     """A classifier or rewrite rule that is used is defined under the same kind (``dscp``, ``dscp-ipv6`` …)."""

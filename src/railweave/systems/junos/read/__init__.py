@@ -202,7 +202,7 @@ def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Pref
 __all__ = ["parsed", "printed", "read"]
 
 _GROUP = re.compile(r"groups \S+ (?!when )")
-"""Before a statement of a group, which matters as much as it would at its place."""
+"""A pattern of the words before a statement of a group. The statement counts as if it were at the place where the group applies."""
 _OF_TWO_WORDS = wordset(
     "system protocols class-of-service policy-options routing-options forwarding-options security chassis"
 )

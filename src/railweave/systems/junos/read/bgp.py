@@ -229,7 +229,7 @@ def _discovered(group: Group) -> None:
 
 
 def _key(word: Word, top: Word) -> Authentication | None:
-    """The key of a group's sessions: TCP MD5, or the first key of a chain for TCP-AO."""
+    """Return the key of a group's sessions: a TCP MD5 key, or the first TCP-AO key of a key chain."""
     key = word.read(reference, "authentication-key")
     if key is not None:
         return Authentication(key)

@@ -73,64 +73,87 @@ def chassis(config: DeviceConfig) -> Statement | None:
 
 NO_SPRAY = warning(
     "junos-no-spray",
-    "random packet spraying (`mode`, `spray_opcodes`) has no statement on QFX Junos",
-    "next-hop groups are shared by static hash instead",
+    "Junos on QFX has no statement for random packet spraying (`mode`, `spray_opcodes`)",
+    "a static hash distributes flows over next-hop groups instead",
     "use load_balancing mode dlb-per-packet",
 )
 MARKING_BYTES = warning(
     "junos-marking-bytes",
-    "queue lengths of ECN (`min_bytes`, `max_bytes`) are not configured: Junos marks by fill level",
-    "`min_fill` and `max_fill` are at their defaults, for the fabric file gives lengths alone",
-    "give `min_fill` and `max_fill` too",
+    "the queue lengths of ECN (`min_bytes`, `max_bytes`) are not configured, because Junos marks by fill level",
+    "`min_fill` and `max_fill` have their default values, because the fabric file sets only lengths",
+    "also set `min_fill` and `max_fill`",
 )
 DPF_UNVERIFIED = note(
     "junos-dpf-unverified",
-    "fabric-color and fabric-advertise are in no published model",
-    "no validator can check them; that backup-color takes a list is read from the source, not tried on a device",
-    "check one leaf and one spine with `commit check` before the rest",
+    "no published model contains fabric-color and fabric-advertise",
+    (
+        "no validator can check these statements; a document shows that backup-color accepts a list, but this was "
+        "not tested on a device"
+    ),
+    "test one leaf and one spine with `commit check` before the other switches",
 )
 SELECTIVE_DLB = note(
     "junos-selective-dlb",
-    "rdma-opcode and dynamic-load-balance are in no published model, and the field profile restarts the forwarding engine",
-    "documented for routed IPv4 ports; filters of bridged and IPv6 ports follow the documented hierarchy, and have "
-    "not been tried on a device",
-    "commit it while no job runs; check one leaf first, and that `show firewall` counts under load",
+    (
+        "no published model contains rdma-opcode and dynamic-load-balance, and changing the field profile "
+        "restarts the forwarding engine"
+    ),
+    (
+        "these statements are documented for routed IPv4 ports; filters for bridged and IPv6 ports use the "
+        "documented hierarchy, but were not tested on a device"
+    ),
+    (
+        "commit them while no job runs; test one leaf first, and check that the counters of `show firewall` "
+        "increase under load"
+    ),
 )
 IPV6_TUNNELS = note(
     "junos-ipv6-tunnels",
-    "where type-5 tunnels over IPv6 take their source from is documented for MAC-VRFs only",
-    "switch-options vtep-source-interface lo0.0 inet6 is the documented statement, here without a MAC-VRF",
-    "check one leaf with `commit check`",
+    "the source address of type-5 tunnels over IPv6 is documented only for MAC-VRFs",
+    "railweave uses the documented statement, switch-options vtep-source-interface lo0.0 inet6, without a MAC-VRF",
+    "test one leaf with `commit check`",
 )
 NO_KEY = warning(
     "junos-no-key",
-    "BGP sessions on links have no key (`authentication`: `algorithm`, `key`, `key_id`): their neighbors are found, not named",
-    "peer-auto-discovery and authentication-key exclude each other; sessions of an overlay, which have addresses, have it",
-    "use `peering: numbered`, or leave sessions on links to `ttl_security` and the protection of the control plane",
+    (
+        "BGP sessions on links have no key (`authentication`: `algorithm`, `key`, `key_id`), because their "
+        "neighbors are discovered"
+    ),
+    (
+        "peer-auto-discovery and authentication-key exclude each other; sessions of an overlay have configured "
+        "addresses, and have the key"
+    ),
+    "use `peering: numbered`, or protect sessions on links with `ttl_security` and control-plane protection",
 )
 HOP_LIMIT = note(
     "junos-hop-limit",
-    "`ttl_security` on Junos sends BGP with a hop limit of 255, and does not ask for it",
-    "Junos drops what has come over a router by a filter on lo0 only",
-    "protect the control plane (`management.security`)",
+    (
+        "Junos with `ttl_security` sends BGP packets with a hop limit of 255, but does not check the hop limit of "
+        "received packets"
+    ),
+    "only a filter on lo0 lets Junos drop packets that crossed a router",
+    "configure control-plane protection (`management.security`)",
 )
 COLOR_ENDPOINTS = warning(
     "junos-color-endpoints",
-    "a tunnel endpoint per path color inside one VRF rests on the next hop that an export policy sets",
-    "Junos documents a colored tunnel address per MAC-VRF; with a policy it has not been tried on a device",
-    "try one pair of leaves before the rest",
+    "a tunnel endpoint per path color inside one VRF depends on a next hop that an export policy sets",
+    "Junos documents a colored tunnel address per MAC-VRF; setting it with a policy was not tested on a device",
+    "test one pair of leaves before the other switches",
 )
 CONTROL_PLANE = note(
     "junos-control-plane",
-    "filters of what may reach the switch (`control_plane`) are on lo0 and on the management port, and were not tried on a device",
-    "published models have every statement; models do not say which conditions a filter on lo0 of this switch takes",
-    "load them with `commit confirmed`, one leaf and one spine before the rest, and look at `show firewall`",
+    "control-plane filters (`control_plane`) on lo0 and the management port were not tested on a device",
+    (
+        "published models contain every statement, but do not show which conditions a filter on lo0 of this "
+        "switch supports"
+    ),
+    "load them with `commit confirmed` on one leaf and one spine before the other switches, and check `show firewall`",
 )
 IPV6_CLASSIFIER = warning(
     "junos-ipv6-classifier",
-    "classifiers for IPv6 beside those for IPv4 on a model and release that they are not documented for",
-    "a commit may refuse them, or IPv6 packets fall into the default class, where RDMA data is not lossless",
-    "use a later release, or check one router with `commit check`",
+    "classifiers for both IPv6 and IPv4 are configured on a model and release for which this is not documented",
+    "commit may reject them, or IPv6 packets are put into the default class, where RDMA data is not lossless",
+    "use a later release, or test one router with `commit check`",
 )
 
 
