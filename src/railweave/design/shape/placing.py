@@ -154,7 +154,7 @@ def _check_lock(
             context.problem(
                 ("fabrics", name, "topology", "servers_per_stripe"),
                 f"servers_per_stripe is {asked}, but {lock} keeps {len(kept)} earlier servers in {stripe!r}",
-                f"leave them there (servers_per_stripe: {len(servers)}, or none); or move some by a group with `stripe:`; or "
-                f'take the pools "{name}/servers/…" out of {lock}: all servers are then placed anew, with other ports and addresses '
+                f"choose one: leave them there (servers_per_stripe: {len(servers)}, or remove it); move some with a group that has `stripe:`; or "
+                f'delete the pools "{name}/servers/…" from {lock}, so that all servers are placed again, with other ports and addresses '
                 "(docs/changes.md)",
             )
