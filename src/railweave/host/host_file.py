@@ -289,7 +289,7 @@ class _Item:
 def _host(file: Path, top: _Item) -> HostFile:
     schema = top.get("schema", a_number)
     if schema != SCHEMA:
-        advice = "use a newer railweave host" if schema > SCHEMA else "build it again"
+        advice = "use a newer railweave host" if schema > SCHEMA else "build the folder again"
         raise _WrongError(f"schema: version {schema}, but this railweave host reads version {SCHEMA}: {advice}")
     nics = tuple(_nic(item) for item in top.items("nics"))
     netdevs = [nic.netdev for nic in nics]

@@ -21,25 +21,25 @@ SCHEMA = 1
 """The version of the JSON document; it increases when a key changes its meaning or is removed."""
 NOTIFICATION = "counters-notification"
 _MARKS = {
-    "ecn_marked_packets": "Packets that arrived with a mark of congestion.",
+    "ecn_marked_packets": "Packets received with an ECN congestion mark.",
     "congestion_notifications_sent": "Congestion notification packets sent.",
     "congestion_notifications_handled": "Congestion notification packets that slowed a sender here.",
 }
 """The names and descriptions of the metrics for the counters of ``counters-notification``, in the same order as the counters."""
 COUNTED = {
     "counters-lossless-drops": ("lossless_drops", "Packets of the lossless class that the NIC dropped."),
-    "counters-resends": ("resends", "Times that packets were sent again, or arrived out of order."),
-    "counters-timeouts": ("timeouts", "Times that a queue pair waited in vain for an answer."),
-    "counters-receiver": ("receiver_not_ready", "Times that data came for which the receiver was not ready."),
-    "counters-link-pause": ("link_pauses", "Pauses of the whole link, sent and received."),
+    "counters-resends": ("resends", "Packets that were sent again or arrived out of order."),
+    "counters-timeouts": ("timeouts", "Timeouts of queue pairs that waited for an acknowledgement."),
+    "counters-receiver": ("receiver_not_ready", "Times that data arrived before the receiver was ready."),
+    "counters-link-pause": ("link_pauses", "Pause frames for the whole link, sent and received."),
     "counters-pause-sent": ("pauses_sent", "PFC frames or transitions of the priority of RDMA data sent to the switch."),
-    "counters-pause-received": ("pauses_received", "PFC frames of the priority of RDMA data that came from the switch."),
-    "counters-pause-other": ("pauses_of_other_priorities", "PFC frames of all other priorities, sent and received."),
+    "counters-pause-received": ("pauses_received", "PFC frames for the priority of RDMA data that a NIC received from its switch."),
+    "counters-pause-other": ("pauses_of_other_priorities", "PFC frames for all other priorities, sent and received."),
     "counters-pause-storm": ("pause_storms", "Times that the NIC paused its switch for so long that it counts as a storm."),
-    "counters-link-errors": ("link_errors", "Errors after FEC, and times that the link went down."),
+    "counters-link-errors": ("link_errors", "Errors that FEC did not correct, and times that the link went down."),
     "counters-send-drops": ("send_drops", "Packets that the NIC dropped before they were on the cable."),
     "counters-completions": ("failed_requests", "Work requests that ended with an error."),
-    "counters-congestion-ignored": ("congestion_notifications_ignored", "Congestion notification packets that slowed nobody."),
+    "counters-congestion-ignored": ("congestion_notifications_ignored", "Congestion notification packets that slowed no sender."),
 }  # fmt: skip
 """The name and description of the metric for the counters of each check, by the check's ID."""
 _BYTES = {"receive_bytes": "port_rcv_data", "transmit_bytes": "port_xmit_data"}

@@ -79,7 +79,7 @@ def read_devices(capture: Capture) -> list[DeviceReading]:
             likely = [reading.nos, *(nos for nos in likely if nos != reading.nos)]
             devices.append(reading)
     if not devices:
-        fix = "it should hold DEVICE/configuration.txt for each device, or DEVICE.txt"
+        fix = "the folder should contain DEVICE/configuration.txt for each device, or DEVICE.txt"
         raise InputError([Problem(FileLine(str(capture.folder)), "no device's configuration is here", fix)])
     return devices
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     "duplicate-address",
     "error",
     applies="network",
-    why="two devices answer for one address, and neither can be reached reliably",
+    why="two devices have the same address, so neither can be reached reliably",
     fix="change the override, or the MAC address from which the IP address is derived",
 )
 def duplicate_address(subject: Subject) -> Iterator[FindingPlace]:

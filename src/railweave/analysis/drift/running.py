@@ -38,7 +38,7 @@ def running_states(designed: Mapping[str, DeviceConfig], captured: Mapping[str, 
     if unreadable:
         raise InputError(
             [
-                Problem(FileLine(finding.file, finding.line), finding.what, "save it from the device again")
+                Problem(FileLine(finding.file, finding.line), finding.what, "save the file from the device again")
                 for finding in unreadable
             ]
         )

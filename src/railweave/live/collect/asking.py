@@ -110,7 +110,7 @@ async def ask(
         except RailweaveError:  # of this machine: where answers are kept, or a library
             raise
         except Exception as error:  # noqa: BLE001 - whatever one device says, the others are asked
-            outcome.error, outcome.kind = f"what it says cannot be read: {cause(error)}", "lost"
+            outcome.error, outcome.kind = f"the answer cannot be read: {cause(error)}", "lost"
         break
     outcome.seconds = round(monotonic() - begun, 2)
     return outcome

@@ -137,7 +137,7 @@ async def _asked(
     except (OSError, asyncssh.Error) as error:
         return PairOutput(pair, error=f"the connection ended: {told(str(error)) or type(error).__name__}")
     except Exception as error:  # noqa: BLE001 - whatever one pair does, the others are asked
-        return PairOutput(pair, error=f"what it says cannot be read: {cause(error)}")
+        return PairOutput(pair, error=f"the answer cannot be read: {cause(error)}")
     finally:
         await closed(opened)
 

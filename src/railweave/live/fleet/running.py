@@ -303,7 +303,7 @@ async def _one(task: Task, files: Mapping[str, bytes], words: Sequence[str], *, 
     except (OSError, asyncssh.Error) as error:
         reply.error = f"the connection ended: {told(str(error)) or type(error).__name__}"
     except Exception as error:  # noqa: BLE001 - whatever one server does, the others are asked
-        reply.error = f"what it says cannot be read: {cause(error)}"
+        reply.error = f"the answer cannot be read: {cause(error)}"
     reply.seconds = round(monotonic() - begun, 2)
     return reply
 

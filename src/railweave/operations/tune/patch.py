@@ -128,7 +128,9 @@ def _one(text: str, file: str, path: tuple[str, ...], value: Setting) -> str:
         return starts[int(mark.line)] + int(mark.column)
 
     if node is None:
-        raise InputError([Problem(FileLine(file, 1), "the file is empty", "start from `railweave init`")])
+        raise InputError(
+            [Problem(FileLine(file, 1), "the file is empty", "use a file that `railweave init` writes as a start")]
+        )
     if isinstance(node, yaml.MappingNode) and rest:
         if node.flow_style:
             end = place(node.end_mark) - 1  # before the bracket

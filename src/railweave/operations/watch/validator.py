@@ -100,7 +100,7 @@ def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: floa
             try:
                 states[device.name] = state_of(base, device.stream.last()) if device.streams else base
             except Exception as error:  # noqa: BLE001 - whatever one device says, the others are looked at
-                silent[device.name] = f"what it says cannot be read: {cause(error)}"
+                silent[device.name] = f"the answer cannot be read: {cause(error)}"
                 continue
             if device.configuration:
                 configurations[device.name] = device.configuration

@@ -105,10 +105,10 @@ def _from_folder(folder: Path) -> Network:
         ) from None
     except ValidationError as error:
         message = f"not a design of this version: {error.errors()[0]['msg']}"
-        raise InputError([Problem(FileLine(str(file)), message, "build it again")]) from None
+        raise InputError([Problem(FileLine(str(file)), message, "build the folder again")]) from None
     dangling = network.dangling()
     if dangling:
-        raise InputError([Problem(FileLine(str(file)), f"the design is damaged: {dangling}", "build it again")])
+        raise InputError([Problem(FileLine(str(file)), f"the design is damaged: {dangling}", "build the folder again")])
     return network
 
 

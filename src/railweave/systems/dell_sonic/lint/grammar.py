@@ -140,7 +140,7 @@ for _mode, _commands in _NOT_READ.items():
 
 @check(
     "dell-command",
-    why="no public document has it in this place, so the switch is expected to refuse it",
+    why="no public document shows the command in this place, so the switch is expected to reject it",
     fix="correct it if it is yours (`extra:`); otherwise report it",
 )
 def known_commands(root: list[Section]) -> Iterator[str]:

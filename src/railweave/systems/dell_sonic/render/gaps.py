@@ -36,7 +36,7 @@ PREPARE = note(
 NO_SPRAY = warning(
     "dell_sonic-no-spray",
     "random packet spraying (`mode`) is not configured",
-    "next-hop groups are shared by static hash instead",
+    "a static hash distributes flows over next-hop groups instead",
     "use load_balancing mode dlb-per-packet",
 )
 ARS_OBJECT = warning(

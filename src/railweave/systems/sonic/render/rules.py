@@ -105,7 +105,7 @@ IPV6_TUNNEL = warning(
     "sonic-ipv6-tunnel",
     "the tunnel's source is an IPv6 address",
     "the published model takes it; whether the chip's SAI does has not been tried",
-    "try one pair of leaves before the rest",
+    "test one pair of leaves before the other switches",
 )
 NO_LOGINS = note(
     "sonic-no-logins",
