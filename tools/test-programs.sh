@@ -9,6 +9,7 @@ set -euo pipefail
 declare -A packages=(
   [/usr/bin/chromium]=chromium
   [/usr/bin/dbus-daemon]=dbus-daemon
+  [/usr/bin/ping]=iputils-ping
   [/usr/bin/tcpdump]=tcpdump
   [/usr/bin/udevadm]=udev
   [/usr/bin/promtool]=prometheus

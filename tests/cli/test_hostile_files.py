@@ -112,7 +112,7 @@ def test_a_host_file_of_any_content(tmp_path: Path, capsys: pytest.CaptureFixtur
         ("sim FILE --scenario ZERO", "larger than 16 MiB"),
         ("sim FILE --fib DEEP", "not JSON: nested too deeply\n    docs/predict.md has the form"),
         ("init NEW --gpus 1000000000000", "--gpus: '1000000000000' is not a number of GPUs"),
-        ("init NEW --gpus 999999999", "--gpus: 999999999 GPUs fit no shape"),
+        ("init NEW --gpus 999999999", "--gpus: 999999999 GPUs do not fit into any shape"),
         ("lab export containerlab FILE -o NEW --slice servers=1" + "0" * 5000, "--slice: .* is no part of a slice"),
         ("build " + "n" * 300 + " -o NEW", "File name too long"),
         ("build FILE -o NEW --secrets OPEN", r"OPEN: others can read the secrets \(mode 644\)\n    chmod 600 OPEN"),

@@ -111,7 +111,7 @@ def test_queue_lengths_alone_are_said_where_a_system_counts_fill_levels(tmp_path
 def test_a_range_of_ports_that_no_link_takes_is_said(tmp_path: Path) -> None:
     found = network(tmp_path, "spine: {device: qfx5240-64od, server_ports: {first: 4}}")
     assert [(one.line, one.what.split(":")[0]) for one in finding(found, "ports-unused")] == [
-        (7, "`server_ports` of `spine`")
+        (7, "`server_ports` of `spine` has no effect")
     ]
 
 

@@ -42,12 +42,14 @@ def load(folder: Path, nos: str, tenant: str) -> Network:
     ],
 )
 def test_a_name_that_means_something_else(tmp_path: Path, nos: str, tenant: str) -> None:
-    with pytest.raises(InputError, match=rf"fabric.yaml:8: a VRF of .* cannot be called '{tenant}': that is the"):
+    with pytest.raises(
+        InputError, match=rf"fabric.yaml:8: a VRF of .* cannot have the name '{tenant}', because that is"
+    ):
         load(tmp_path, nos, tenant)
 
 
 def test_a_name_that_is_too_long(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"fabric.yaml:8: .* is too long for a VRF of FRRouting"):
+    with pytest.raises(InputError, match=r"fabric.yaml:8: .* is too long for the name of a VRF on FRRouting"):
         load(tmp_path, "frr", f"{LONG}x")
     with pytest.raises(InputError, match=r"use at most 31 characters"):
         load(tmp_path, "junos", f"{LONG}{LONG}")

@@ -136,6 +136,8 @@ def example_server(folder: Path, way: str) -> Iterator[tuple[Reader, HostConfig,
     timers = example("h100-rlb").fabrics[0].router_advertisements
     # Whoever gives the NICs their addresses gives them their MTU: where that is not ours to do, they have it.
     with server([*macs(one), MANAGEMENT], macs=macs(one), mtu=9000 if way == OURS else 1500) as host:
+        for nic in macs(one):  # a switch port takes all that a server sends
+            host.leaf.run("ip", "link", "set", nic, "mtu", "9202")
         for nic in one.nics:
             for address in nic.addresses:
                 host.leaf.run("ip", "addr", "add", f"{address.gateway}/{address.prefix_length}", "dev", nic.netdev)

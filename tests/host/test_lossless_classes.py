@@ -74,7 +74,9 @@ def test_congestion_notification_gets_a_priority_that_nothing_pauses(tmp_path: P
 
 
 def test_classes_that_leave_nothing_for_the_rest_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DesignError, match=r"lossless classes take all of a NIC's link: no-loss 80 %, storage 30 %"):
+    with pytest.raises(
+        DesignError, match=r"lossless classes together get 100 % of a NIC's link: no-loss 80 %, storage 30 %"
+    ):
         config_of(tmp_path, leaf=TWO, more="hosts: {roce_bandwidth: 80}")
 
 

@@ -97,10 +97,13 @@ def test_a_lossless_class_on_priority_7_has_its_priority_group_to_itself(tmp_pat
 @pytest.mark.parametrize(
     ("qos", "said"),
     [
-        (SEVEN, r"queue 7 on Arista EOS.* too few above it for the strict class cnp\n.*pfc_priority of at most 6"),
+        (
+            SEVEN,
+            r"on Arista EOS.*queue 7.* too few queues above it are left for the strict class cnp\n.*pfc_priority of at most 6",
+        ),
         (
             "{classes: {no-loss: {priority: strict-high}}}",
-            r"queue 3 on Arista EOS.*, and network-control above it shares.*\n.*`priority: low`",
+            r"on Arista EOS.*queue 3.*, but network-control above it shares.*\n.*`priority: low`",
         ),
     ],
 )

@@ -87,4 +87,4 @@ def test_a_job_on_half_boards_says_so(tmp_path: Path) -> None:
     job = tmp_path / "job.yaml"
     job.write_text("model: llama3-8b\nparallel: {tensor: 4}\nbatch: {global: 8, micro: 1}\n")
     out = text("sim", tmp_path / "new" / "rail-8.yaml", "--job", job)
-    assert "if it stands for a tray of GB200 NVL72, its NVLink domain has 72 GPUs" in out
+    assert "NVL72, give it an NVLink domain of 72 GPUs" in out

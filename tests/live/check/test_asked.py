@@ -42,7 +42,7 @@ RLB = {
     "interfaces.mtu": DEFAULT.format("mtu.fabric", "9216"),
     "interfaces.errors.in_resource": DEFAULT.format("qos.buffers.headroom", "10"),
     "interfaces.addresses": "addressing.server_pool: fc00::/16",
-    "optics.present": "fabrics.backend.cabling.fabric.optic: default of fabric-file.md: the shortest reach that fits",
+    "optics.present": "fabrics.backend.cabling.fabric.optic: default of fabric-file.md: the shortest reach that is long enough",
     "advertising.interval_s": DEFAULT.format("router_advertisements.max_interval", "600"),
     "advertising.hop_limit": DEFAULT.format("router_advertisements.hop_limit", "64"),
     "bgp.state": DEFAULT.format("underlay.peering", "auto-discovered"),
@@ -170,7 +170,7 @@ def test_overrides_sections_of_roles_and_the_inventory_come_first(tmp_path: Path
     assert line(release("leaf3", "leaf")) == ("net.yaml", 5, "leaf.release: 1")
     assert line(release("spine1", "spine"))[1:] == (
         0,
-        "fabrics.f.spine.release: default of fabric-file.md: the catalog's for the system and the switch model",
+        "fabrics.f.spine.release: default of fabric-file.md: the catalog's release for the system and the switch model",
     )
     assert line(release("super1", "super_spine")) == ("net.yaml", 5, "leaf.release: 1")
     assert line([Field((*fabric, "spine", "qos", "buffers", "headroom"))]) == (
@@ -194,7 +194,7 @@ STATEMENTS = {
     " detect-multiplier 3": DEFAULT.format("underlay.bfd.multiplier", "3"),
     " bgp router-id 10.255.0.1": DEFAULT.format("pools.router_id", "10.255.0.0/16"),
     "router bgp 4200001001": DEFAULT.format("pools.leaf_asn", "4200001001-4200099999"),
-    "  maximum-paths 4": "fabrics.backend.underlay.maximum_ecmp: default of fabric-file.md: the smallest the device allows that fits",
+    "  maximum-paths 4": "fabrics.backend.underlay.maximum_ecmp: default of fabric-file.md: the smallest number that the device allows and that is large enough",
     "  neighbor spine-red route-map from-red in": "addressing.local_prefixes: [fc00::/16, fd00::/16]",
     " set local-preference 200": "colors: [{name: green}, {name: blue}, {name: red}, {nam…",
     " ipv6 nd ra-lifetime 1800": DEFAULT.format("router_advertisements.router_lifetime", "1800"),

@@ -64,7 +64,7 @@ def test_a_network_that_is_as_designed(file: Path, network: Network, tmp_path: P
     folder = write_capture(tmp_path / "now", network, heard(network))
     assert run("check", file, folder, *FRR) == (
         0,
-        "4 of 4 devices answered, 466 of 466 expected states seen, 4 servers not asked (`--servers`): 0 errors, 0 warnings, 0 notes\n",
+        "4 of 4 devices answered, 474 of 474 expected states seen, 4 servers not asked (`--servers`): 0 errors, 0 warnings, 0 notes\n",
     )
     code, out = run("check", file, folder, *FRR, "--json", "--html", tmp_path / "x.html", "--junit", tmp_path / "x.xml")
     found = json.loads(out)
@@ -81,10 +81,10 @@ def test_swapped_cables_are_one_finding_everywhere(file: Path, network: Network,
     assert code == 1
     assert f"error [cables-swapped] {leaf} {first} and {second}: " in out
     assert "(pod1.yaml fabrics.backend.topology.links_per_spine: default 1 of fabric-file.md)" in out
-    do = f"at {leaf}, exchange the cables in {first} and {second}"
+    do = f"at {leaf}, swap the cables in {first} and {second}"
     assert re.search(rf"^  \[ \]   {leaf}  {first} and {second}  {do}  the cables in", out, re.MULTILINE)
     assert out.endswith(
-        "466 of 466 expected states seen, 4 servers not asked (`--servers`): 1 error, 0 warnings, 0 notes\n"
+        "474 of 474 expected states seen, 4 servers not asked (`--servers`): 1 error, 0 warnings, 0 notes\n"
     )
     root = read_xml(document)
     [failed] = [one for one in root.iter("testcase") if one.find("failure") is not None]
@@ -177,8 +177,8 @@ def test_a_configuration_is_no_answer_about_state(file: Path, network: Network, 
     folder = write_capture(tmp_path / "now", network, {k: v for k, v in heard(network).items() if k[0] != "spine1"})
     (folder / "spine1").mkdir()
     (folder / "spine1" / "configuration.txt").write_text("frr version 10.3\n")
-    [finding] = api.check(file, folder, device=[":frr"]).findings
-    assert finding.what == "spine1 did not answer: the capture has its configuration alone"
+    findings = api.check(file, folder, device=[":frr"]).findings
+    assert "spine1 did not answer: the capture has its configuration alone" in {finding.what for finding in findings}
 
 
 def test_counters_need_two_captures(file: Path, network: Network, tmp_path: Path) -> None:

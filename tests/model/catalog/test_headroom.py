@@ -131,4 +131,4 @@ def test_small_packets_on_all_ports_are_named_where_they_do_not_fit() -> None:
     [leaf, spine] = [one for one in network.findings if one.id.startswith("headroom")]
     assert {(one.id, one.severity) for one in (leaf, spine)} == {("headroom-shared", "info")}
     ports = 128 * port("qfx5240-64od", 50, 400).limit_bytes
-    assert f"{ports / 1e6:.1f} MB if only packets of 64 bytes" in spine.what
+    assert f"{ports / 1e6:.1f} MB if all packets have 64 bytes" in spine.what

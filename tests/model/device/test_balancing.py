@@ -111,7 +111,7 @@ def test_global_balancing_gives_each_tier_its_part(tmp_path: Path) -> None:
     ("change", "why"),
     [
         ({"device": "qfx5230-64cd"}, "qfx5230-64cd on junos 23.4X100-D31 does not support it"),
-        ({"more": ", links_per_spine: 2"}, "one link between a leaf and a spine, and there are 2"),
+        ({"more": ", links_per_spine: 2"}, "one link between a leaf and a spine, but there are 2"),
         ({"rest": TENANT}, "routes of tenants and overlays"),
         ({"stripes": 65}, "it supports 64 leaves, but there are 65"),
         ({"more": ", stripes_per_pod: 1, super_spines: 2"}, "leaf-spine-leaf fabrics only"),

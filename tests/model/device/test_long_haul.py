@@ -242,9 +242,9 @@ def test_long_links_are_encrypted_and_not_paused(router: str) -> None:
     assert paused == {"et-0/0/8", "et-0/0/9"}
     assert "set security macsec connectivity-association interconnect pre-shared-key cak <secret:macsec-cak>" in lines
     finding = next(one for one in NETWORK.findings if one.id == "interconnect-lossy")
-    megabytes = float(re.findall(r"([\d.]+) MB of headroom a port", finding.what)[0])
+    megabytes = float(re.findall(r"([\d.]+) MB of headroom per port", finding.what)[0])
     assert megabytes == pytest.approx(51, rel=0.02)
-    assert "207 MB on the 4" in finding.what
+    assert "207 MB for the 4" in finding.what
 
 
 def test_pauses_on_long_links_where_asked_for(tmp_path: Path) -> None:

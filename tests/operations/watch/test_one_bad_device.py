@@ -229,14 +229,14 @@ def test_a_command_is_ended_though_another_holds_its_pipe(monkeypatch: pytest.Mo
 )
 def test_a_server_that_says_nothing_is_not_good(document: object, why: str) -> None:
     answer = Answer("gpu-1", "x")
-    _take(answer, document if isinstance(document, str) else json.dumps(document))
+    _take(answer, document if isinstance(document, str) else json.dumps(document), {})
     assert why in answer.error
     assert answer.verdicts == ()
 
 
 def test_a_server_that_says_something_is_taken_at_its_word() -> None:
     answer = Answer("gpu-1", "x")
-    _take(answer, json.dumps({"results": [{"check": "nic-mac", "verdict": "ok", "of": "eth0"}]}))
+    _take(answer, json.dumps({"results": [{"check": "nic-mac", "verdict": "ok", "of": "eth0"}]}), {})
     assert (answer.error, len(answer.verdicts)) == ("", 1)
 
 

@@ -110,7 +110,7 @@ def test_a_log_of_nccl_runs_on_the_servers_that_it_names(tmp_path: Path) -> None
         ("trace: a\nhosts: H100-01\n", "job.yaml:1: the trace has 9 ranks; the job's servers have 8 GPUs"),
         ("trace: a\nranks_per_host: 2\n", "the trace has 9 ranks; the job's servers have 8 GPUs for it"),
         ("trace: a\nranks_per_host: 9\n", "job.yaml:2: the job's servers have 8 GPUs each"),
-        ("trace: a\nbatch: {global: 8}\n", "batch goes with a model"),
+        ("trace: a\nbatch: {global: 8}\n", "batch is allowed only with a model"),
         (
             "trace_groups: a\nmodel: llama3-8b\nbatch: {global: 8}\n",
             "job.yaml:1: the file: trace_groups needs a trace, but none is given",

@@ -399,7 +399,7 @@ def _gateways(server: Server, nic: WantedNic) -> list[str]:
     "host-path-mtu",
     rule="Packets of the interface's MTU reach the gateway and come back.",
     why="A switch port with a smaller MTU drops large packets in silence, in one direction or both: jobs hang.",
-    how="ping -c 1 -W 1 -M do -s SIZE -I NIC GATEWAY (one packet of the full size; a small one if that is lost)",
+    how="ping -c 1 -W 1 -M do -s SIZE -I NIC GATEWAY (one packet of the full size, a small one if that is lost; if neither is answered, also with -I ADDRESS)",
     source="Thor2 guide, section 2.6, check 12; ping(8)",
 )
 def path_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
@@ -412,9 +412,10 @@ def path_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     if mtu is None:
         raise CannotTellError("the kernel shows no MTU of it")
     for gateway in gateways:
-        if _ping(server.machine, nic.netdev, gateway, mtu):
+        senders = [nic.netdev, *_addresses_beside(server, nic, gateway)]
+        if any(_ping(server.machine, sender, gateway, mtu) for sender in senders):
             continue
-        if not _ping(server.machine, nic.netdev, gateway, _SMALL):
+        if not any(_ping(server.machine, sender, gateway, _SMALL) for sender in senders):
             raise CannotTellError(f"{gateway} does not answer, not even a small packet")
         remedy = f"raise the MTU of {nic.leaf} {nic.leaf_port} to {mtu} bytes or more, in both directions"
         seen = f"{gateway} answers {_SMALL} bytes, and not {mtu}"
@@ -426,10 +427,21 @@ def path_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 _SMALL = 128
 
 
-def _ping(machine: Machine, netdev: str, gateway: str, size: int) -> bool:
-    """Return whether a packet of this size, with its IP header, is answered."""
+def _addresses_beside(server: Server, nic: WantedNic, gateway: str) -> list[str]:
+    """Return the first address of a NIC in the subnet of a gateway. Where rules choose routes by source, packets need it."""
+    rows = [row for row in _shown(server, nic) if "local" in row and "prefixlen" in row]
+    beside = [
+        row["local"]
+        for row in rows
+        if ipaddress.ip_address(gateway) in ipaddress.ip_network(f"{row['local']}/{row['prefixlen']}", strict=False)
+    ]
+    return beside[:1]
+
+
+def _ping(machine: Machine, sender: str, gateway: str, size: int) -> bool:
+    """Return whether a packet of this size, with its IP header, is answered. ``sender`` is an interface or an address."""
     data = size - (48 if ":" in gateway else 28)
-    return machine.run("ping", "-c", "1", "-W", "1", "-M", "do", "-s", str(data), "-I", netdev, gateway).code == 0
+    return machine.run("ping", "-c", "1", "-W", "1", "-M", "do", "-s", str(data), "-I", sender, gateway).code == 0
 
 
 @of_server(

@@ -76,8 +76,13 @@ def tunnels(config: DeviceConfig) -> list[Tunnel]:
     return switch_tunnels
 
 
+_USUAL_MTU = 1500
+"""The MTU that Linux gives to new interfaces."""
+
+
 def _mtu(config: DeviceConfig, vrf: Vrf) -> int:
-    return max(gateway.mtu for gateway in config.gateways if gateway.vrf == vrf.name)
+    """Return the largest MTU of a VRF's gateways; without gateways, that of Linux interfaces."""
+    return max((gateway.mtu for gateway in config.gateways if gateway.vrf == vrf.name), default=_USUAL_MTU)
 
 
 def endpoint(config: DeviceConfig) -> Address | None:
