@@ -227,7 +227,7 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
 
 
 def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> list[SharedPrefix]:
-    """Return the VRF prefixes that several leaves announce, each with these leaves. Prefixes of the switch's own gateways are left out."""
+    """Return the VRF prefixes that the switch ``config`` reaches through leaves, each with these leaves. Prefixes of its own gateways are left out."""
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
     subnets = {prefix for gateway in config.gateways for prefix in gateway.prefixes}
     return [

@@ -144,7 +144,7 @@ def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[De
 
 
 def duplicates(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each NIC address that belongs to another server, or that two servers have."""
+    """Yield a finding for each address of a NIC that the design gives to a different server, or that NICs of two servers have at the same time."""
     owners: dict[str, tuple[str, str]] = {
         _address(address.address): (server.name, nic.name)
         for server in living.network.servers

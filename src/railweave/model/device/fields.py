@@ -230,7 +230,11 @@ def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
 
 
 def entries(value: object) -> dict[str, Any] | None:
-    """Return the entries of a list by the names that identify them in places. Return None if the value is not a list of mappings."""
+    """Return the entries of a list as a mapping from the name that stands for an entry in ``FieldDifference.place``.
+
+    The name is the value of the first identifying field that all entries have with distinct values, or else the position. Return None
+    if the value is not a list of mappings, or is empty.
+    """
     keyed = _keyed(value, value)
     return keyed[0] if keyed else None
 

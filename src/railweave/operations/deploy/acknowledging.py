@@ -108,9 +108,10 @@ class ComparedDevice(JsonObject):
 
 
 def acknowledge(fabric: RunningFabric, names: Sequence[str], allow_unseen: Sequence[str]) -> list[ComparedDevice]:
-    """Compare switches with the design and the inventory, and enter those that match in the journal.
+    """Compare switches with the design and the inventory, enter those that match in the journal, and return the comparison of each.
 
-    Raises ``InputError`` for an unknown name or subject, ``OutputError`` if the journal cannot be written.
+    ``allow_unseen``: the subjects (``SUBJECTS``, for example ``cables``) that a switch need not show. Raises ``InputError``
+    if a name or a subject is unknown, and ``OutputError`` if the journal cannot be written.
     """
     if unknown := [name for name in allow_unseen if name not in SUBJECTS]:
         fix = f"subjects: {', '.join(SUBJECTS)}"

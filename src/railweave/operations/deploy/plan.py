@@ -67,12 +67,12 @@ class Drain(JsonObject):
 
 @dataclass(frozen=True)
 class Upgrade(JsonObject):
-    """The upgrade part of a plan: it installs ``image`` on the switches of the waves, which run ``system``.
+    """The upgrade part of a plan: it installs ``image`` on the switches in the plan's waves. All of them run the operating system ``system``.
 
-    - ``versions``: the release of each switch when the plan was made.
+    - ``versions``: for each switch to upgrade, its release when the plan was made; empty if it is unknown.
     - ``drained``: the devices that were already drained; they stay drained.
     - ``force``: drain even if a drain would otherwise be refused.
-    - ``commands``: the commands for each switch.
+    - ``commands``: the commands that every switch gets, in order.
     - ``lines``: the notes for the operator.
     - ``refused``: the reasons why the upgrade cannot be applied.
     """

@@ -111,7 +111,9 @@ def groups() -> tuple[Group, ...]:
 def band(
     time_ps: int, *, library: str, collective: str, engine: str, servers: int, size_bytes: int, others: str = ""
 ) -> Band:
-    """Return the band of a prediction.
+    """Return the range in which the real time should lie, for a predicted time in picoseconds.
+
+    Its width is the error of similar predictions against published results. Without any, both limits are ``time_ps`` and ``error`` is None.
 
     ``others``: conditions of the run that no published result covers, such as ``faults``.
     """

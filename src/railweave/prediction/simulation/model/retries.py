@@ -26,7 +26,7 @@ HEALED_BY = {LINK_UP: LINK_DOWN, NODE_UP: NODE_DOWN}
 
 
 def retry_parameters(nccl: Parameters) -> dict[str, str]:
-    """Return the packet engine's retransmission parameters that follow from NCCL's parameters."""
+    """Return the packet engine's parameters for retransmission as NCCL sets them: ``host.timeout`` (with its unit, ps) and ``host.retries``."""
     return {
         "host.timeout": f"{BASE_PS << nccl['NCCL_IB_TIMEOUT']}ps",
         "host.retries": str(nccl["NCCL_IB_RETRY_CNT"]),

@@ -220,7 +220,10 @@ class JobResult:
         return self.plan.ranks * self.exposed_ps / self.step_ps
 
     def binds(self) -> str:
-        """Return the kind of communication for which GPUs wait longest, with its bottleneck, as text. Return ``computing`` if GPUs hardly wait."""
+        """Return what GPUs wait for longest, as text: a kind of communication with its bottleneck, or pipeline bubbles.
+
+        The text is ``computing`` if no kind of waiting takes more than 1 % of the step (``LEAST_PART``).
+        """
         waits = {
             cause: time for cause, time in self.parts.items() if cause != COMPUTE and time > LEAST_PART * self.step_ps
         }

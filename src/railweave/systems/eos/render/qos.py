@@ -31,7 +31,7 @@ on EOS 4.36, section 8, after Arista's manual). The form is AVD's
 """
 
 DEFAULT_THRESHOLD = 7
-"""The threshold index of a class without a threshold of its own: alpha 1."""
+"""The index of the dynamic buffer threshold for a traffic class that sets none. Index 7 means alpha = 1."""
 
 
 def profile_of(config: DeviceConfig, port: str) -> str:

@@ -116,7 +116,10 @@ def _numbered(name: str, at: int) -> str:
 
 
 def as_list(word: Word) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of AS numbers in a list, as (first, last). Members that are no range are marked as not understood."""
+    """Return the ranges of AS numbers in a list, as (first, last). A single number is a range with the same first and last number.
+
+    Other members, such as patterns, are left out and count as not understood.
+    """
     word.take()
     ranges: list[tuple[int, int]] = []
     for member in word.block("members").below.values():
