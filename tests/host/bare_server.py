@@ -144,17 +144,22 @@ def _tar(file: Path, members: dict[str, bytes]) -> None:
             archive.addfile(entry, io.BytesIO(data))
 
 
-def deb(folder: Path, name: str, version: str = "1.0") -> Path:
-    """Build a package with one file, and a script that runs after its installation."""
+def deb(folder: Path, name: str, conflicts: str = "") -> Path:
+    """Build a package with one file, and a script that runs after its installation.
+
+    Its epoch makes it newer than the distribution's own, with whose libraries older ones may conflict.
+    """
     tree = folder / f"{name}.tree"
     (tree / "DEBIAN").mkdir(parents=True)
     (tree / "usr/share/bare").mkdir(parents=True)
     (tree / "usr/share/bare" / name).write_text(name)
-    fields = {"Package": name, "Version": version, "Architecture": "all", "Maintainer": "test", "Description": "test"}
+    fields = {"Package": name, "Version": "9:1.0", "Architecture": "all", "Maintainer": "test", "Description": "test"}
+    if conflicts:
+        fields["Conflicts"] = conflicts
     (tree / "DEBIAN/control").write_text("".join(f"{key}: {value}\n" for key, value in fields.items()))
     (tree / "DEBIAN/postinst").write_bytes(_script(HALF))
     (tree / "DEBIAN/postinst").chmod(0o755)
-    file = folder / f"{name}_{version}_all.deb"
+    file = folder / f"{name}_1.0_all.deb"
     subprocess.run(["dpkg-deb", "--build", "-Znone", "--root-owner-group", tree, file], check=True, capture_output=True)
     shutil.rmtree(tree)
     return file

@@ -204,7 +204,8 @@ def versioned(installed: str, wanted: str, subject: str) -> State:
 
 # Packages of the distribution.
 
-_APT_INSTALL = ("apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=600")
+_APT_INSTALL = ("apt-get", "install", "-y", "--no-install-recommends", "--no-remove", "-o", "DPkg::Lock::Timeout=600")
+"""The command that installs packages. With ``-y`` alone, apt removes packages of the server that conflict with new ones."""
 _NO_SOURCES = ("-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=/dev/null")
 """Options with which apt knows no repository. Its option ``--no-download`` fails for files (apt 2.6: "not absolute")."""
 

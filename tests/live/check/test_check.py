@@ -177,8 +177,11 @@ def test_a_configuration_is_no_answer_about_state(file: Path, network: Network, 
     folder = write_capture(tmp_path / "now", network, {k: v for k, v in heard(network).items() if k[0] != "spine1"})
     (folder / "spine1").mkdir()
     (folder / "spine1" / "configuration.txt").write_text("frr version 10.3\n")
-    findings = api.check(file, folder, device=[":frr"]).findings
-    assert "spine1 did not answer: the capture has its configuration alone" in {finding.what for finding in findings}
+    silent, *unseen = api.check(file, folder, device=[":frr"]).findings
+    assert silent.what == "spine1 did not answer: the capture has its configuration alone"
+    assert {finding.where: finding.what for finding in unseen} == dict.fromkeys(
+        ("stripe1-leaf1", "stripe2-leaf1", "spine2"), "not seen: 1 of 1 running configurations"
+    )
 
 
 def test_counters_need_two_captures(file: Path, network: Network, tmp_path: Path) -> None:
