@@ -175,7 +175,7 @@ class Trial:
 
     def heal(self, fault: Fault) -> None:
         """Wait until routers forward as designed, and servers have their addresses and tables."""
-        with life.attach(self.fabric)[1] as running:  # afresh: interfaces may have been made anew
+        with life.attach(self.fabric)[1] as running:  # afresh: interfaces may have been made again
             took, left = held_sessions.wait_and_release(running, running.control_plane.routes(), LIMIT_S, poll_s=0.2)
             assert took is not None, (fault.what, left[:4])
             assert hosts.wait_for_addresses(running, LIMIT_S), fault.what
@@ -250,7 +250,7 @@ def run(seed: int, kinds: Sequence[str], count: int, only: str = "") -> list[Sai
                 try:
                     _in_lab(trial, bench, anomaly, network, rows, left, until, every=bool(only))
                 except AssertionError as error:
-                    print(f"NOT UNDONE, so the lab is made anew: {str(error)[:400]}", flush=True)
+                    print(f"NOT UNDONE, so the lab is made again: {str(error)[:400]}", flush=True)
     return rows
 
 

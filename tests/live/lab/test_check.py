@@ -79,7 +79,7 @@ def test_a_lab_is_as_designed_and_what_is_broken_is_found(tmp_path: Path) -> Non
         assert checked(fabric) == (0, [])
         trial = matrix_of_faults.Trial(fabric, tmp_path, 5)
         for name in ("cables swapped", "daemon killed", "server's rule taken away"):
-            with life.attach(fabric)[1] as again:  # interfaces may have been made anew
+            with life.attach(fabric)[1] as again:  # interfaces may have been made again
                 fault = KINDS[name](Bench(again, random.Random(5)))  # noqa: S311 - repeatable
                 assert fault is not None, name
                 answers = matrix_of_faults.try_one(trial, fault, lambda _: "not watched")

@@ -46,8 +46,8 @@ def test_what_is_of_bgp_is_refused_with_isis(given: dict[str, object]) -> None:
     ("nos", "said"),
     [
         ("junos", ("every BGP session", "they reset")),
-        ("eos", ("BGP session", "it takes effect when the session opens anew")),
-        ("frr", ("BGP session", "it takes effect when the session opens anew")),
+        ("eos", ("BGP session", "it takes effect when the session opens again")),
+        ("frr", ("BGP session", "it takes effect when the session opens again")),
     ],
 )
 def test_graceful_restart_is_said_to_disrupt(nos: str, said: tuple[str, str]) -> None:

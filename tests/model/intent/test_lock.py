@@ -136,5 +136,5 @@ def test_a_damaged_lock_is_refused(tmp_path: Path, text: str, line: int, what: s
     (problem,) = caught.value.problems
     assert (problem.place.file, problem.place.line, problem.what) == (str(file), line, what)
     assert problem.fix.endswith(
-        "restore it from version control; if you delete it, all numbers and addresses are assigned anew"
+        "restore it from version control; if you delete it, all numbers and addresses are assigned again"
     )

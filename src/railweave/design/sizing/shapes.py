@@ -88,7 +88,7 @@ def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None
             )
         return Size(shape, wanted, ports, servers, 1, servers)
     if there and not there.spines:
-        there = None  # its servers have ports that uplinks then take: they are laid anew
+        there = None  # its servers have ports that uplinks then take: they are laid again
     on_a_leaf = {"rail-planes": grown, "port-planes": grown * ports.nics}.get(shape)
     if on_a_leaf is not None and on_a_leaf <= ports.total and not there and wanted.stripes <= 1:
         return Size(shape, wanted, ports, servers, 1, servers)  # one leaf a rail, or a plane, joins all its NICs

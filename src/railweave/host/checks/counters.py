@@ -112,7 +112,7 @@ def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
     grown: dict[str, int] = {}
     for name in there:
         difference = now[name] - before[name]
-        if difference < 0:  # wrapped, or begun anew with the driver
+        if difference < 0:  # wrapped, or begun again with the driver
             difference = difference + _WRAP if before[name] >= _WRAP // 2 and before[name] < _WRAP else now[name]
         grown[name] = difference
     return grown

@@ -109,7 +109,7 @@ def _unknown(way: MachineLogin, port: int, path: str, known: asyncssh.SSHKnownHo
     name = way.address if port == 22 else f"[{way.address}]:{port}"
     add = f"ssh-keyscan -p {port} {shlex.quote(way.address)} >> {shlex.quote(path)}"
     if any(known.match(way.address, "", port)[:2]):
-        message = f"{name} shows another host key; {path} has one of it: somebody may stand in between, or it was installed anew"
+        message = f"{name} shows another host key; {path} has one of it: somebody may stand in between, or it was installed again"
         fix = f"ask whoever runs it; if the new key is its own: ssh-keygen -R {shlex.quote(name)} -f {shlex.quote(path)} && {add}"
         return ReachError("host key", message, fix)
     return ReachError(

@@ -89,7 +89,7 @@ _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session
 _KEYED = "RFC 2385, section 2.0: a segment without the right digest is dropped"
 _GRACEFUL = "RFC 4724, section 3: the capability is said when a session opens"
 _ANY = ("remove", "add", "replace")
-_RETRAINS = "IEEE 802.3: both ends must run the same rate and code, so the link goes down and trains anew"
+_RETRAINS = "IEEE 802.3: both ends must run the same rate and code, so the link goes down and trains again"
 
 _LINES = LineRules(
     replaced=(
@@ -142,7 +142,7 @@ _LINES = LineRules(
             _ANY,
         ),
         Disruption(
-            _BGP + "graceful-restart", "BGP session", "it takes effect when the session opens anew", _GRACEFUL, _ANY
+            _BGP + "graceful-restart", "BGP session", "it takes effect when the session opens again", _GRACEFUL, _ANY
         ),
         Disruption(
             _BGP + _PEER + "shutdown",
@@ -185,7 +185,7 @@ _LINES = LineRules(
         Disruption(
             r"interface Ethernet\S+ / (speed|error-correction)",
             "the port",
-            "its link trains anew",
+            "its link trains again",
             _RETRAINS,
             ("remove", "add", "replace"),
             itself=True,

@@ -132,7 +132,7 @@ DISRUPTIONS = (
     Disruption(
         r"interfaces / (?P<of>et-\S+) / (speed|number-of-sub-ports)",
         "every channel of the port",
-        "the port is made anew, and its links train anew",
+        "the port is made again, and its links train again",
         "IEEE 802.3: both ends must run the same rate and code",
         _ANY,
     ),
@@ -182,7 +182,7 @@ DISRUPTIONS = (
     Disruption(
         r"class-of-service / (shared|dedicated)-buffer",
         "every port",
-        "traffic stops until the buffers are divided anew",
+        "traffic stops until the buffers are divided again",
         "Juniper documentation, Configuring Global Ingress and Egress Shared Buffers (QFX Series)",
         _ANY,
     ),

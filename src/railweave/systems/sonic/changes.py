@@ -122,14 +122,14 @@ DISRUPTIONS = (
     Disruption(
         r"PORT / \S+ / (speed|fec|lanes)",
         "the port",
-        "its link trains anew; a patch of speed takes minutes",
+        "its link trains again; a patch of speed takes minutes",
         "IEEE 802.3: both ends must run the same rate and code; sonic-net/sonic-buildimage issue 23945",
         _ANY,
     ),
     Disruption(
         r"BREAKOUT_CFG / \S+",
         "every port of the cage",
-        "the ports are made anew",
+        "the ports are made again",
         "sonic-utilities config/main.py, breakout: the ports that stand are removed first",
     ),
     Disruption(

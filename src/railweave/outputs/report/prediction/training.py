@@ -230,7 +230,7 @@ VARIANTS_WIDTH, VARIANTS_LEFT, HEIGHT, VARIANTS_GAP = 1150.0, 230.0, 22.0, 10.0
 FILLS = {"compute": 0, **{kind: place for kind, place in FILL.items() if kind in KINDS}}
 """The fill color of each part of a step, as an index into the page's colors. A part without an entry (bubble) has no fill."""
 VARIANTS_PURPOSE = (
-    "This page compares what a step of training takes with different choices, on a network that is designed anew where a choice changes it; only what "
+    "This page compares what a step of training takes with different choices, on a network that is designed again where a choice changes it; only what "
     "the first column names differs. GPUs wasted: how many fewer would do the same at the pace of the quickest choice."
 )
 

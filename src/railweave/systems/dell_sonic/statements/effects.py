@@ -9,7 +9,7 @@ CAGE = (
     Disruption(
         "",
         "every port of the cage",
-        "the ports are made anew",
+        "the ports are made again",
         "sonic-utilities config/main.py, breakout: the ports that stand are removed first",
     ),
 )
@@ -17,7 +17,7 @@ LINK = (
     Disruption(
         "",
         "the port",
-        "its link trains anew",
+        "its link trains again",
         "IEEE 802.3: both ends must run the same rate and code",
         ANY,
         itself=True,
@@ -47,7 +47,7 @@ BUFFERS = (
     Disruption(
         "",
         "every port",
-        "the switch restarts for it, or its buffers are divided anew",
+        "the switch restarts for it, or its buffers are divided again",
         "dellemc.enterprise_sonic, sonic_qos_buffer: `buffer init lossless` reloads the switch",
         ANY,
     ),

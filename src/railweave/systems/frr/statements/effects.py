@@ -27,7 +27,7 @@ GRACEFUL = (
     Disruption(
         "",
         "BGP session",
-        "it takes effect when the session opens anew",
+        "it takes effect when the session opens again",
         "RFC 4724, section 3: the capability is said when a session opens",
         ANY,
     ),
@@ -37,7 +37,7 @@ GROUPED = (
         "",
         "BGP session",
         "it may reset",
-        "FRRouting/frr tools/frr-reload.py: lines of peer groups are taken away and given anew",
+        "FRRouting/frr tools/frr-reload.py: lines of peer groups are taken away and given again",
     ),
 )
 ACTIVATED = (
