@@ -10,6 +10,7 @@ from railweave.design.cabling.switch_ports import CableOverrides, FixedCable, Sw
 from railweave.design.inventory import cable_length
 from railweave.design.shape.interconnect import peers
 from railweave.design.shape.tiers import Leaf, pod_number
+from railweave.design.sizing.size import spread
 from railweave.model.catalog.optics import Module, OpticRequirement, fitting, joins, of_one_kind
 from railweave.model.findings.registry import Rule
 from railweave.model.intent.topology import PortRange
@@ -409,10 +410,10 @@ class _Cabler:
             return ""
         topology, room = self.layout.spec.topology, self.ports.room(spine, "leaf_ports")
         count, links = len(topology.spine_names()), topology.links_per_spine
-        each = next((each for each in range(links, 0, -1) if count * links % each == 0 and leaves * each <= room), 0)
-        if each:
-            more = count * links // each - count
-            return f"`spines: {count + more}` with `links_per_spine: {each}` gives the same bandwidth with {counted(more, 'spine')} more"
+        if room >= leaves:
+            spines, each = spread(count * links, count * links, room // leaves, colored=False)
+            more = counted(spines - count, "spine")
+            return f"`spines: {spines}` with `links_per_spine: {each}` gives the same bandwidth with {more} more"
         if topology.stripes_per_pod:
             return f"a spine has ports for {counted(room, 'leaf', 'leaves')}: lower `stripes_per_pod`"
         return f"a spine has ports for {counted(room, 'leaf', 'leaves')}: give `stripes_per_pod` and `super_spines`, as `railweave init --gpus` sizes them"

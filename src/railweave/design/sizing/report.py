@@ -109,21 +109,16 @@ def _models(catalog: Catalog, sized: Sizing) -> Iterator[str]:
 
 def _balancing(size: Size) -> str:
     """Return the load balancing of a size with its price, and the choice that was not taken."""
-    if size.wanted.balancing == "rlb":
-        colors = size.colors
-        return (
-            f"rlb: each queue pair has its own path, by {counted(colors, 'path color')}. It costs {counted(colors, 'address', 'addresses')} a NIC, "
-            f"{counted(size.ports.rails * colors, 'routing table')} a server, and the NCCL plugin, which has not run on real NICs yet"
-        )
     colors = colors_of(size.uplinks)
+    price = f"{counted(colors, 'address', 'addresses')} a NIC, {counted(size.ports.rails * colors, 'routing table')} a server"
+    if size.wanted.balancing == "rlb":
+        colored = f"each queue pair has its own path, by {counted(colors, 'path color')}"
+        return f"rlb: {colored}. It costs {price}, and the NCCL plugin, which has not run on real NICs yet"
     text = {
         "dlb-flowlet": "dlb-flowlet: switches move flowlets to less loaded uplinks",
         "ecmp": "ecmp: a static hash spreads queue pairs over uplinks, and some links get more than others",
     }[size.wanted.balancing]
-    return (
-        f"{text}. One address a NIC, no plugin. `--lb rlb` gives each queue pair its own path, for {counted(colors, 'address', 'addresses')} a NIC, "
-        f"{counted(size.ports.rails * colors, 'routing table')} a server and the NCCL plugin"
-    )
+    return f"{text}. One address a NIC, no plugin. `--lb rlb` gives each queue pair its own path, for {price} and the NCCL plugin"
 
 
 def optics_of(catalog: Catalog, size: Size) -> dict[str, str]:
