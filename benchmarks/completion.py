@@ -1,7 +1,7 @@
 """How much longer jobs of the test reports take under background load, beside what the simulator gives for steps like theirs.
 
 ``python -m benchmarks.completion`` prints a table. The reports have completion times of whole trainings, which convergence decides as well; only their ratios are
-predicted. What a step computes and sends is that of public MLPerf 4.0 logs and configurations of the same models from the same kind of laboratory (docs/jobs.md);
+predicted. What a step computes and sends is that of public MLPerf 4.0 logs and configurations of the same models from the same kind of laboratory (docs/predict.md#training-steps);
 how far a leaf is oversubscribed, and where generators sent to, is not published: both cases are shown.
 """
 

@@ -3,7 +3,7 @@
 ``python -m benchmarks.training [WORD]`` prints a table; with a word the rows that have it in their name; with ``--write`` errors of the rows that judge
 go into ``prediction/simulation/training/errors.json``, which bands of steps come from. Networks are what ``railweave init``
 makes, without oversubscription: what these jobs ran on is not public in more than its rates. Rows marked ``fitted`` decided an efficiency
-(docs/jobs.md); the others judge.
+(docs/predict.md#training-steps); the others judge.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ STUDY_HEAD = """# The study file
 """
 JOB_HEAD = """# The job file
 
-`railweave sim FABRIC --job FILE` reads it ([jobs.md](jobs.md)). A file is one job, or several under `jobs:`, which run at the same time. For editors:
+`railweave sim FABRIC --job FILE` reads it ([Training steps](predict.md#training-steps)). A file is one job, or several under `jobs:`, which run at the same time. For editors:
 [job.schema.json](job.schema.json).
 
 """

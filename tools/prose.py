@@ -48,8 +48,6 @@ WORDS = {
 _WORDS = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), better) for pattern, better in WORDS.items()]
 _NAME = re.compile(r"``([A-Za-z_][\w.]*)(?:\(\))?``")
 _CODE = re.compile(r"``.*?``|`[^`]*`")
-LATER = {"check.md", "checks.md", "fleet.md", "bring-up-a-gpu-server.md"}
-"""Pages whose English is not checked yet: each leaves this set when it is rewritten."""
 LIBRARIES = {"pandas", "polars"}
 """Libraries of users, which the package does not import."""
 HELP = {"Opt", "Argument", "Option"}
@@ -179,7 +177,7 @@ def main() -> int:
     parser.add_argument("paths", type=Path, nargs="*", metavar="PATH", help="files or folders")
     given = parser.parse_args().paths or [
         SOURCE,
-        *(page for page in (ROOT / "docs").rglob("*.md") if page.name not in LATER),
+        *(ROOT / "docs").rglob("*.md"),
     ]
     files = [file for path in given for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
     count = 0

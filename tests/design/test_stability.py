@@ -96,7 +96,7 @@ MORE = FULL.replace("n[1-4]", "n[1-8]").replace("stripes: 2", "stripes: 2, serve
     ],
 )
 def test_server_ports_move_with_the_oversubscription_alone(tmp_path: Path, text: str, moves: bool) -> None:
-    """As docs/changes.md says: a higher `servers_per_stripe` moves nothing, and `server_ports:` holds them."""
+    """As docs/day-two.md#change-the-design-diff-lock-status says: a higher `servers_per_stripe` moves nothing, and `server_ports:` holds them."""
     network, lock = designed(tmp_path, FULL)
     was, now = _allocations(network), _allocations(designed(tmp_path, text, lock.copy())[0])
     assert any(was[key] != now[key] for key in was) is moves

@@ -39,7 +39,7 @@ def main(target: Path) -> None:
 
 
 def training(chromium: Chromium, target: Path) -> list[str]:
-    """The pictures of docs/jobs.md; what went wrong in its pages."""
+    """The pictures of docs/predict.md#training-steps; what went wrong in its pages."""
     errors: list[str] = []
     with TemporaryDirectory() as name:
         folder = Path(name)

@@ -41,7 +41,7 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder that the page describes, where packages of ``railweave.systems`` are looked for."""
     folder = tmp_path / "systems" / "acme"
     folder.mkdir(parents=True)
-    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8").partition("\n## Add a NIC vendor\n")[0])
     assert [name for name, _ in blocks] == ["system.yaml", "__init__.py"]
     for name, text in blocks:
         (folder / name).write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""docs/jobs.md: its files and commands, in order, and what it says of their output."""
+"""docs/predict.md#training-steps: its files and commands, in order, and what it says of their output."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pytest
 from tests.conftest import ROOT
 from tests.docs.test_256_gpus import run
 
-PAGE = ROOT / "docs" / "jobs.md"
+PAGE = ROOT / "docs" / "predict.md"
+TEXT = PAGE.read_text().partition("\n## Training steps\n")[2]
 
 
 def follow(folder: Path, until: str = "") -> list[str]:
     """Write the page's files and run its commands up to the one that writes a file, or all; what each printed."""
     said: list[str] = []
-    for language, text in re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL):
+    for language, text in re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL):
         if language == "yaml":
             (folder / text.split("\n", 1)[0].removeprefix("# ")).write_text(text)
         else:
@@ -51,12 +52,12 @@ def test_what_the_page_says(tmp_path: Path) -> None:
     for choice, slower in (("as it is", "11.7"), ("oversubscription=2:1", "44.0"), ("lb=ecmp", "37.5")):
         assert f"{100 * (cost[choice] / best - 1):.1f}" == slower
         assert f" +{slower}%" in next(line for line in experts.splitlines() if line.startswith(choice))
-        assert f"{slower} % longer" in PAGE.read_text()
+        assert f"{slower} % longer" in TEXT
     assert cost["scenario=dead-spine.yaml"] > 2 * before
     assert "78.2" in next(line for line in experts.splitlines() if line.startswith("oversubscription=2:1"))
 
 
 def test_pictures_of_the_page_are_there() -> None:
-    pictures = re.findall(r"\]\((images/[^)]+)\)", PAGE.read_text())
+    pictures = re.findall(r"\]\((images/[^)]+)\)", TEXT)
     assert len(pictures) == 2
     assert all((PAGE.parent / one).is_file() for one in pictures)

@@ -16,7 +16,7 @@ from railweave.nics import vendor
 from tests.conftest import EXAMPLES, ROOT
 from tests.plugging import plug_in
 
-PAGE = ROOT / "docs" / "howto" / "add-a-nic-vendor.md"
+PAGE = ROOT / "docs" / "howto" / "add-a-network-operating-system.md"
 BLOCK = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -34,7 +34,7 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder, where packages of ``railweave.nics`` are looked for. It is read when it is first asked for."""
     folder = tmp_path / "nics" / "acme"
     folder.mkdir(parents=True)
-    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8").partition("\n## Add a NIC vendor\n")[2])
     assert [name for name, _ in blocks] == ["nics.yaml", "servers.yaml", "nic_qos.sh", "nic_nvm.sh", "__init__.py"]
     for name, text in blocks:
         (folder / name).write_text(text, encoding="utf-8")

@@ -159,7 +159,7 @@ def simulate_grid(options: SimulateGrid) -> Grid:
 
 @verb(SimulateTraining)
 def simulate_training(options: SimulateTraining) -> TrainingPrediction:
-    """Predict the step time of each training job of a file on a network, and the waiting times of GPUs (docs/jobs.md).
+    """Predict the step time of each training job of a file on a network, and the waiting times of GPUs (docs/predict.md#training-steps).
 
     ``job`` is a job file (docs/simulation-files.md). ``changes`` are values that replace fields of its jobs, by path, such as
     ``parallel.tensor``. ``background`` is that of ``simulate``, with ``to=intra-stripe``, ``inter-stripe`` or NICs.
@@ -191,7 +191,7 @@ def simulate_training(options: SimulateTraining) -> TrainingPrediction:
 
 @verb(SimulateTrainingVariants)
 def simulate_training_variants(options: SimulateTrainingVariants) -> Variants:
-    """Predict training jobs with each value of one or more settings, and show how much slower each value is than the best (docs/jobs.md).
+    """Predict training jobs with each value of one or more settings, and show how much slower each value is than the best (docs/predict.md#training-steps).
 
     ``compare`` has the settings with their values, as for ``--compare``: ``"parallel.tensor=2,4"``. ``designed`` is the
     network of ``source``, if it has already been designed. Other arguments and errors are those of

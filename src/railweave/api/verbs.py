@@ -136,7 +136,7 @@ class Diff:
     new: Annotated[
         Network | Path | str,
         Argument(
-            "Fabric file or build folder to compare with OLD. A fabric file is designed with the numbers in OLD's lock file (docs/changes.md), so that unchanged parts keep their ports and addresses. If NEW has no inventory and OLD is a fabric file, OLD's inventory is used."
+            "Fabric file or build folder to compare with OLD. A fabric file is designed with the numbers in OLD's lock file (docs/day-two.md#change-the-design-diff-lock-status), so that unchanged parts keep their ports and addresses. If NEW has no inventory and OLD is a fabric file, OLD's inventory is used."
         ),
     ]
     _: KW_ONLY

@@ -20,7 +20,7 @@ def build(options: Build, *, as_json: bool, quiet: bool) -> None:
     The folder gets report.html, cabling.csv, addresses.csv, topology.svg, design.json, findings.json, a runbook for each
     switch, and the configuration files of every device under devices/ and hosts/.
 
-    NAME.lock is written next to the fabric file. This lock file records the numbers that the build has assigned, so that devices keep their ports, addresses and AS numbers in later builds (docs/changes.md). Exits 1 if a finding is an error; the files are written even then.
+    NAME.lock is written next to the fabric file. This lock file records the numbers that the build has assigned, so that devices keep their ports, addresses and AS numbers in later builds (docs/day-two.md#change-the-design-diff-lock-status). Exits 1 if a finding is an error; the files are written even then.
     """
     from railweave.api import build as run
 

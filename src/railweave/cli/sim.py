@@ -58,7 +58,7 @@ class Sim(Simulate):
     job: Annotated[
         Path | None,
         Opt(
-            "Job file (docs/jobs.md) that describes a training job. Predict the time of one training step, and the time for which its GPUs wait, instead of the time of a collective."
+            "Job file (docs/predict.md#training-steps) that describes a training job. Predict the time of one training step, and the time for which its GPUs wait, instead of the time of a collective."
         ),
     ] = None
     chakra_out: Annotated[
@@ -75,7 +75,7 @@ class Sim(Simulate):
         Opt(
             "Simulate with each value of a setting, NAME=a,b,c, and explain which value is best. NAME is lb, qps, size, hosts, per-host, or a parameter of NCCL (NCCL_…) or of the engine (host.…). "
             "If values contain commas, separate the values with semicolons. Several names make a grid of all combinations, for example 'size=4G..16G hosts=2,4'; "
-            "with --job, one setting is changed at a time (docs/jobs.md)."
+            "with --job, one setting is changed at a time (docs/predict.md#training-steps)."
         ),
     ] = None
     measured: Annotated[Path | None, MEASURED] = None
@@ -125,7 +125,7 @@ def _check(options: Sim) -> None:
     if options.job is not None:
         for name in OF_COLLECTIVES:
             if getattr(options, name):
-                fix = "docs/jobs.md has the fields of a job file, and what it takes besides"
+                fix = "docs/predict.md#training-steps has the fields of a job file, and what it takes besides"
                 raise wrong(f"--{name.replace('_', '-')}", "goes with collectives, not with --job", fix)
         for option, given, fix in (
             ("--seeds", options.seeds > 1, "compare seed=1,2,3"),

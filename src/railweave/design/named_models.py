@@ -64,7 +64,7 @@ def note_outside(context: Context, used: Hardware, places: Mapping[tuple[str, st
         context.finding(OUTSIDE, context.source.spec.name, (), f"from hardware files: {', '.join(outside)}")
 
 
-HOW = "docs/howto/add-a-nic-vendor.md says how to add the vendor; or choose another server model"
+HOW = "docs/howto/add-a-network-operating-system.md#add-a-nic-vendor says how to add the vendor; or choose another server model"
 
 
 def check_nic_vendors(context: Context) -> None:

@@ -80,7 +80,7 @@ STRIPE_EMPTY = Rule(
     applies="design",
     says="a stripe has no servers",
     why="the leaves of this stripe are paid for and cabled to every spine, but carry no traffic",
-    fix="put servers there with `stripe:`, or leave the stripe out until they come: the lock keeps every number as it is (docs/changes.md)",
+    fix="put servers there with `stripe:`, or leave the stripe out until they come: the lock keeps every number as it is (docs/day-two.md#change-the-design-diff-lock-status)",
 )
 
 RANK_ORDER_CROSSES = Rule(

@@ -51,7 +51,7 @@ JOB_PORTS_APART = Rule(
     says="a job variable prevents NCCL from merging the ports of a NIC, although each port is in a plane of its own",
     why="each port becomes a separate device: a connection has the bandwidth of one port instead of all, and no "
     "other port if the plane of its port fails",
-    fix="remove the variable: railweave sets NCCL_IB_MERGE_NICS=1 and NCCL_NET_MERGE_LEVEL=PORT (docs/planes.md)",
+    fix="remove the variable: railweave sets NCCL_IB_MERGE_NICS=1 and NCCL_NET_MERGE_LEVEL=PORT (docs/howto/size-a-network.md#planes-nics-with-several-ports)",
 )
 JOB_SPLIT_DATA = Rule(
     id="job-split-data",

@@ -156,5 +156,5 @@ def _check_lock(
                 f"servers_per_stripe is {asked}, but {lock} keeps {len(kept)} earlier servers in {stripe!r}",
                 f"choose one: leave them there (servers_per_stripe: {len(servers)}, or remove it); move some with a group that has `stripe:`; or "
                 f'delete the pools "{name}/servers/…" from {lock}, so that all servers are placed again, with other ports and addresses '
-                "(docs/changes.md)",
+                "(docs/day-two.md#change-the-design-diff-lock-status)",
             )

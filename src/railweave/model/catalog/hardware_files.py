@@ -42,7 +42,7 @@ def contradictions(hardware: Hardware, known: Catalog) -> Iterator[Contradiction
             vendors = ", ".join(
                 sorted({nic.vendor for nic in known.nics.values() if nic.vendor.lower() in vendor_files()})
             )
-            fix = f"known vendors: {vendors}; docs/howto/add-a-nic-vendor.md says how to add one"
+            fix = f"known vendors: {vendors}; docs/howto/add-a-network-operating-system.md#add-a-nic-vendor says how to add one"
             yield ("nics", name, "vendor"), f"railweave does not know the vendor {nic.vendor!r}", fix
     for name, server in hardware.servers.items():
         for group, nics in server.nics.items():

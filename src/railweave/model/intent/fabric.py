@@ -169,7 +169,7 @@ class ServerGroup(base.Model):
     )
     stripe: str | dict[str, str] | None = Field(
         default=None,
-        description="stripe they are in, or stripe by fabric; empty: spread over the stripes (docs/changes.md)",
+        description="stripe they are in, or stripe by fabric; empty: spread over the stripes (docs/day-two.md#change-the-design-diff-lock-status)",
     )
     site: str | None = Field(default=None, description="site of the servers; empty: the only site")
     fabrics: tuple[str, ...] | None = Field(
@@ -201,7 +201,7 @@ class FabricFile(base.Model):
         exclude_if=lambda value: not value,
         description="what is not active, by switch, server, SERVER:NIC, plane (plane2, or FABRIC/plane2) or link (A--B, A:port--B:port); "
         "host lists and `*` stand for several, and of two lines the later one holds. It is designed and rendered, and treated as absent by "
-        "routes, paths, sim, the lab and checks (docs/changes.md)",
+        "routes, paths, sim, the lab and checks (docs/day-two.md#change-the-design-diff-lock-status)",
     )
     racks: Racks = Field(default=Racks(), description="positions of devices, from which the lengths of cables follow")
     hardware: dict[str, dict[str, dict[str, Any]]] = Field(

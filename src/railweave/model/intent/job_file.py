@@ -244,7 +244,8 @@ class TrainingJob(Model):
 
     name: Line = Field(default="", description="name of the job in results")
     model: str | ModelShape = Field(
-        default="", description="name of a preset (docs/jobs.md), or the model's dimensions; required without `trace`"
+        default="",
+        description="name of a preset (docs/predict.md#training-steps), or the model's dimensions; required without `trace`",
     )
     sequence: int | None = Field(
         default=None, ge=1, le=1 << 24, description="number of tokens per sequence; empty: the preset's"

@@ -202,7 +202,7 @@ class Topology(base.Model):
     planes: Literal["rail"] | Annotated[int, Field(ge=2, le=MOST_PLANES)] | None = Field(
         default=None,
         description="rail: each rail has its own spines, and no path leads to another rail; a number: each port of the "
-        "servers' NICs has its own leaves and spines, and every NIC has that many ports (docs/planes.md); "
+        "servers' NICs has its own leaves and spines, and every NIC has that many ports (docs/howto/size-a-network.md#planes-nics-with-several-ports); "
         "empty: one set of spines connects all rails",
     )
     stripes_per_pod: int | None = Field(

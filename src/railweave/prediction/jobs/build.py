@@ -1,7 +1,7 @@
 """Creation of the graph of a training step.
 
 Communications and their order are those of Megatron-LM, or with ``zero: 3`` those of FSDP. Sizes are those of
-docs/jobs.md. Communication inside a server counts as part of the computation that waits for it. Communication between
+docs/predict.md#training-steps. Communication inside a server counts as part of the computation that waits for it. Communication between
 servers is a separate operation on the stream of its kind.
 """
 

@@ -33,7 +33,7 @@ NAMES = {
 }
 PURPOSE = (
     "This page predicts how long a step of training takes on a designed network, and what its GPUs wait for meanwhile. Nothing was measured "
-    "on hardware; docs/jobs.md says how it is worked out, and how near it was to published steps."
+    "on hardware; docs/predict.md#training-steps says how it is worked out, and how near it was to published steps."
 )
 
 

@@ -1,7 +1,7 @@
 """The usable ports of NICs whose ports are merged into one device by collective libraries.
 
 Port failover decides the effect of a dead plane on jobs: queue pairs of a port without a path use the other ports of
-the NIC. The net plugin fails over at once. NCCL's own transport does so only if it is configured (docs/planes.md).
+the NIC. The net plugin fails over at once. NCCL's own transport does so only if it is configured (docs/howto/size-a-network.md#planes-nics-with-several-ports).
 """
 
 from __future__ import annotations

@@ -366,7 +366,7 @@ class JobResult:
         return "" if self.step_ps == self.alone_ps else f", alone {_shown(self.alone_ps)} ({more:+.1%})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/jobs.md)."""
+        """Return the documented JSON object (docs/predict.md#training-steps)."""
         return {
             "name": self.plan.job.name,
             "tenant": self.plan.job.tenant,

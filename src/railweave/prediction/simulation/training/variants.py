@@ -313,7 +313,7 @@ class Variants:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/jobs.md)."""
+        """Return the documented JSON object (docs/predict.md#training-steps)."""
         costs = [self.rows(number) for number in range(self.jobs)]
         return {
             "compared": self.name,
