@@ -1,4 +1,4 @@
-"""docs/howto/bring-up-a-gpu-server.md, from start to end: every block marked ``sh``, in order, on a server.
+"""docs/howto/bring-up-a-gpu-server.md, its steps from start to end: every block marked ``sh``, in order, on a server.
 
 The other blocks hold what a network namespace cannot do. What systemd would do for them is done here, by the unit files
 that the page and the build put in place.
@@ -38,6 +38,7 @@ from tests.outputs.rendering.host.servers import (
 )
 
 PAGE = ROOT / "docs" / "howto" / "bring-up-a-gpu-server.md"
+AFTER_THE_STEPS = "\n## Set up a bare server\n"
 HOST = "H100-01"
 NETWORKD, KERNEL, OURS = "netplan and systemd-networkd", "The kernel", "railweave host"
 needs_bus = pytest.mark.skipif(shutil.which("dbus-daemon") is None, reason="there is no dbus-daemon (apt install dbus)")
@@ -63,9 +64,9 @@ class Block:
 def blocks() -> list[Block]:
     found: list[Block] = []
     step = way = ""
-    for part in re.finditer(
-        r"^## ([^\n]*)\n|^### ([^\n]*)\n|^```(\w*)\n(.*?)^```\n", PAGE.read_text(), re.MULTILINE | re.DOTALL
-    ):
+    steps, after, _ = PAGE.read_text().partition(AFTER_THE_STEPS)
+    assert after
+    for part in re.finditer(r"^## ([^\n]*)\n|^### ([^\n]*)\n|^```(\w*)\n(.*?)^```\n", steps, re.MULTILINE | re.DOTALL):
         heading, sub, marked, text = part.groups()
         if heading is not None:
             step, way = heading, ""
