@@ -353,7 +353,10 @@ _NAME = re.compile(r"\{([?!]?)([\w.]+)(?::([^}]*))?\}")
 
 
 def _value(switch: Switch, name: str, bound: Mapping[str, object]) -> tuple[str, Any]:
-    """Return (path, value) of a dotted name. At the first value with several elements, the path ends, and the value is that list."""
+    """Return (path, value) of a dotted name.
+
+    The path ends at the first part whose value is a tuple or list, and that is the value returned.
+    """
     value: Any = switch
     path = ""
     for part in name.split("."):
@@ -393,7 +396,11 @@ def _printed(text: str, switch: Switch, bound: Mapping[str, object]) -> list[str
 
 @lru_cache(maxsize=32)
 def _parsed(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """Return the steps of a text, each as (name over whose values the step is repeated or empty, title after its conditions, lines)."""
+    """Return the steps of a text, each as (name, title, lines).
+
+    The step is repeated for each value of ``name``; an empty name means once. ``title`` begins with the step's
+    conditions.
+    """
     made: list[tuple[str, str, tuple[str, ...]]] = []
     for block in re.split(r"\n(?=#)", text.strip()):
         head, *lines = block.splitlines()

@@ -36,7 +36,10 @@ LOOK_FOR = "`show running-configuration` has the line as it is in the file; what
 
 
 def _sources(command: Command) -> dict[str, str]:
-    """Return the documents of a command, named by the words of the grammar. The result is empty if the command is only assumed."""
+    """Return the public documents of a command, with the place in each, by the grammar's name of the document.
+
+    The result is empty if the command is only assumed.
+    """
     sources: dict[str, str] = {}
     if command.source.startswith("assumed"):
         return sources
@@ -56,7 +59,7 @@ def _openers(mode: str) -> list[tuple[str, Command]]:
 
 
 def _above(mode: str) -> tuple[str, str]:
-    """Return the headers above a mode, as words and as a pattern."""
+    """Return the headers above a mode, as text and as a regular expression. Both are empty at the top level."""
     if mode == TOP:
         return "", ""
     openers = _openers(mode)

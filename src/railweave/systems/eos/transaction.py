@@ -57,7 +57,10 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 
 async def pending(session: Session) -> Pending | None:
-    """Return the session whose commit waits for confirmation, or None. The names of EOS 4.32 and later, and of earlier releases, are known."""
+    """Return the session whose commit waits for confirmation, or None.
+
+    Reads the answers of EOS 4.32 and later, and of earlier releases.
+    """
     answer: object = json.loads(await session.tell("show configuration sessions detail", "json"))[-1]
     detail = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
     name = detail.get("commitTimerSessionName")
@@ -71,13 +74,19 @@ async def pending(session: Session) -> Pending | None:
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Commit the session that waits, and save the configuration as the startup configuration. Raises ``RefusedError`` if it does not wait."""
+    """Commit the session that waits for confirmation, and save the configuration as the startup configuration.
+
+    Raises ``RefusedError`` if the session ``label`` does not wait.
+    """
     must_wait(await pending(session), label)
     await _told(session, [f"configure session {label} commit", "write memory"])
 
 
 async def revert(session: Session, label: str) -> None:
-    """Abort the session that waits, which reverts its commit. Raises ``RefusedError`` if it does not wait."""
+    """Abort the session that waits for confirmation, which reverts its commit.
+
+    Raises ``RefusedError`` if the session ``label`` does not wait.
+    """
     must_wait(await pending(session), label)
     await _told(session, [f"configure session {label} abort"])
 

@@ -26,9 +26,11 @@ def commands(image: Image) -> list[str]:
 
 
 async def boot(session: Session) -> str:
-    """Return the time of the last start by the device's own clock. The value varies by fractions of a second between queries.
+    """Return the time of the last start by the device's own clock.
 
-    Raises ``RefusedError`` if the device does not give it.
+    The value varies by fractions of a second between queries.
+
+    Raises ``RefusedError`` if the device does not report the time.
     """
     answer = cast("object", json.loads(await session.tell("show version", "json"))[-1])
     booted = cast("dict[str, object]", answer).get("bootupTimestamp") if isinstance(answer, dict) else None
@@ -38,7 +40,9 @@ async def boot(session: Session) -> str:
 
 
 async def install(session: Session, image: Image) -> None:
-    """Fetch the image, or compare the checksum of an image that was copied; then set it as the image of the next start.
+    """Fetch the image, or compare the checksum of an image that was copied.
+
+    Then set the image as the one for the next start.
 
     Raises ``RefusedError`` if the checksum differs, the image was not fetched, or the next start would not boot it.
     """
@@ -59,5 +63,5 @@ async def install(session: Session, image: Image) -> None:
 
 
 async def restart(session: Session) -> None:
-    """Restart the switch, without a question."""
+    """Restart the switch without asking for confirmation (``reload now``)."""
     await session.tell("reload now")

@@ -101,7 +101,10 @@ def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
 
 
 def parameters(config: DeviceConfig) -> dict[str, int]:
-    """Return the kernel parameters that the design decides, by their path below ``/proc/sys``: forwarding, and the fields of the ECMP hash."""
+    """Return the kernel parameters that the design decides, by their path below ``/proc/sys``.
+
+    They are the forwarding of each family, and the fields of the ECMP hash.
+    """
     static = config.balancing.hash
     return {name: 1 if "forward" in name or static.layer4 else 0 for name in _PARAMETERS}
 
@@ -110,8 +113,9 @@ def parameters(config: DeviceConfig) -> dict[str, int]:
 class Row:
     """A kind of statement about a link, ``link NAME KEY VALUE``.
 
-    - ``put``, ``removed``: the commands that set and remove it; no ``removed``: it stays, or goes with its link.
-    - ``late``: True if it is removed after ``frr.conf`` has changed.
+    - ``put``: the commands that set the statement.
+    - ``removed``: the command that removes it. If empty, the statement stays, or is removed together with its link.
+    - ``late``: True if the statement is removed after ``frr.conf`` has changed.
     """
 
     put: tuple[str, ...]
@@ -209,7 +213,10 @@ class HostTree:
     )
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the commands of the steps: before ``frr.conf`` changes, the line ``THEN_DAEMONS``, and after it."""
+        """Return the commands of the steps, with the line ``THEN_DAEMONS`` in between.
+
+        Commands before this line run before ``frr.conf`` changes, and commands after the line run after the change.
+        """
         first, last = list[str](), list[str]()
         after = {node.name: node.values for node in self.nodes}
         remade = {step.node.name[1] for step in steps if step.node.name[2:] == ("type",) and step.kind != "remove"}
@@ -269,7 +276,10 @@ def designed(config: DeviceConfig) -> dict[str, str]:
 
 
 def _bridges(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
-    """Yield (link, key, value) for the gateways of VLANs. A gateway without ports is a link without a carrier."""
+    """Yield (link, key, value) for the gateways of VLANs.
+
+    A gateway whose VLAN has no ports is a link of type ``unused``, which is never up.
+    """
     used = {port.vlan for port in config.interfaces}
     for gateway in config.gateways:
         if gateway.vlan is not None:
@@ -304,7 +314,11 @@ def _tunnels(config: DeviceConfig) -> Iterator[tuple[str, str, str]]:
 
 
 def _links(statements: Iterable[tuple[str, str, str]]) -> tuple[Node, ...]:
-    """Return statements (link, key, value) as nodes. Only links with the names of designed bridges and tunnels, and their ports, lose statements."""
+    """Return statements (link, key, value) as nodes.
+
+    Statements about designed bridges and tunnels are removed if the design no longer has them. So are those about the
+    ports of these bridges, except the MTU of other links. All other statements stay.
+    """
     every = list(statements)
     ports = {link for link, key, value in every if key == "master" and _OURS.fullmatch(value)}
     return tuple(

@@ -1,7 +1,8 @@
-"""Outages of a Linux router: a restart of the machine, and the end of an FRRouting process, which the watcher (`watchfrr`) restarts (docs.frrouting.org).
+"""Outages of a Linux router: a restart of the machine, and the end of an FRRouting process.
 
-Ports are shut by the kernel: after ``shutdown`` and ``no shutdown`` FRRouting 10.3 no longer sends router advertisements on the port, and
-sessions that need them do not come back (seen in the lab).
+FRRouting's watcher (`watchfrr`) restarts a process that has ended (docs.frrouting.org). Ports are shut by the kernel
+and not by FRRouting. After ``shutdown`` and ``no shutdown``, FRRouting 10.3 sends no more router advertisements on the
+port. Sessions that need them do not come back (seen in the lab).
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Changes on FRRouting: lines are entered by ``vtysh``, and FRR's own ``frr-reload.py`` rolls them back.
 
-FRR has no candidate configuration and no confirmed commit (docs.frrouting.org, developer's guide, northbound: "proposed
-feature"). Therefore a timer on the machine is started first, which loads the earlier configuration when it ends.
-``vtysh --dryrun`` reads every line beforehand, because ``frr-reload.py`` would remove everything else if a file has a
-line that FRR does not know (tools/frr-reload.py, load_from_file). Until the change is confirmed, ``/etc/frr/frr.conf``
-is unchanged, so a restart of the machine also restores the earlier configuration.
+FRR has no candidate configuration and no confirmed commit (docs.frrouting.org, developer's guide, northbound:
+"proposed feature"). Therefore a timer on the machine is started first, which loads the earlier configuration when it
+ends. ``vtysh --dryrun`` reads every line beforehand, because ``frr-reload.py`` would remove everything else if a file
+has a line that FRR does not know (tools/frr-reload.py, load_from_file). Until the change is confirmed,
+``/etc/frr/frr.conf`` is unchanged, so a restart of the machine also restores the earlier configuration.
 
-Links and kernel parameters of the Linux host (``frr.host``) change in the same transaction: by commands before and after
-``frr.conf`` changes. The commands of the way back are on the machine before the change. A restart of the machine sets links
-and parameters as the host's own network configuration has them.
+Links and kernel parameters of the Linux host (``frr.host``) change in the same transaction: by commands before and
+after ``frr.conf`` changes. The commands for the rollback are on the machine before the change. If the machine
+restarts, links and parameters get the values of the host's own network configuration.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _before(given: Given) -> str:
 
 
 def _in_turn(commands: Mapping[str, Iterable[Command]]) -> tuple[str, str]:
-    """Return the commands of the host's files: those before ``frr.conf`` changes, and those after it."""
+    """Return the commands for the host's files, as (commands before ``frr.conf`` changes, commands after the change)."""
     first, then = list["Command"](), list["Command"]()
     for file in (host.PARAMETERS, host.LINKS):
         part = first
@@ -115,7 +115,11 @@ def _in_turn(commands: Mapping[str, Iterable[Command]]) -> tuple[str, str]:
 
 
 async def _put_way_back(session: Session, given: Given, now: Mapping[str, str]) -> None:
-    """Write the configuration before the change, and the commands that bring the host from ``now`` to its settings before it."""
+    """Write the files for the rollback.
+
+    They contain FRR's earlier configuration, the lines that restore it from ``now``, and the commands that restore the
+    host's earlier settings.
+    """
     back = {
         file: host.changes(file, now[file], given.before[file])
         for file in given.before
@@ -128,10 +132,11 @@ async def _put_way_back(session: Session, given: Given, now: Mapping[str, str]) 
 
 
 def _between(now: str, then: str) -> str:
-    """Return the lines that lead from one configuration of FRR to another.
+    """Return the lines that change the FRR configuration ``now`` into ``then``.
 
-    They come first on the way back. In a file, ``frr-reload.py`` drops the VRF from the name of an interface; in what FRR shows, it does not.
-    So it would remove every interface of a VRF that is a network namespace (seen on FRR 10.3).
+    The rollback enters these lines before it runs ``frr-reload.py``. That tool drops the VRF from the name of an
+    interface in a file, but not in the configuration that FRR shows. It would therefore remove every interface of a
+    VRF that is a network namespace (seen on FRR 10.3).
     """
     from railweave.systems.frr.read import parsed
 

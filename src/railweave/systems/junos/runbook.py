@@ -218,7 +218,10 @@ $ show interfaces {{monitored}} buffer-occupancy {{first}}
 
 
 class _Peers(NamedTuple):
-    """The numbers of BGP groups and peers in the summary; empty for a kind that does not exist."""
+    """The numbers of BGP groups and peers that the summary must show, in words for ``overlay`` and ``outside``.
+
+    A text without such peers is empty.
+    """
 
     groups: int
     all: int
@@ -242,7 +245,11 @@ def _peers(switch: Switch) -> _Peers:
 
 
 class _Shared(NamedTuple):
-    """A prefix from an external router: the leaves that announce it, and the external routers that announce it to this switch."""
+    """A prefix that external routers announce.
+
+    - ``leaves``: the leaves that announce it, and ``here``: True if this switch is the only one.
+    - ``sessions``, ``rows``: the number of this switch's sessions with external routers, and their neighbors.
+    """
 
     prefix: Prefix
     vrf: str

@@ -1,7 +1,7 @@
 """Upgrades of Junos OS Evolved: ``request system software add``, then ``request system reboot``, by NETCONF.
 
 The package is validated against the running configuration when it is added (Juniper documentation, request system
-software add (Junos OS Evolved)); the result is the number in ``package-result``, which is 0 after success. The calls
+software add (Junos OS Evolved)). The result is the number in ``package-result``, which is 0 after success. The calls
 are from Juniper's own client for devices that run on Linux (Juniper/py-junos-eznc, ``utils/sw.py``).
 """
 
@@ -32,7 +32,7 @@ def commands(image: Image) -> list[str]:
 
 
 async def boot(session: Session) -> str:
-    """Return the time of the last start. Raises ``RefusedError`` if the device does not give it."""
+    """Return the time of the last start. Raises ``RefusedError`` if the device does not report it."""
     match = _BOOTED.search(await session.tell("<get-system-uptime-information/>"))
     if match is None:
         raise RefusedError("it does not say when it was started")

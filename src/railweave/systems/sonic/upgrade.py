@@ -38,7 +38,7 @@ async def _script(session: Session, text: str, *more: str) -> str:
 
 
 async def boot(session: Session) -> str:
-    """Return the kernel's name for this boot. Raises ``RefusedError`` if the device gives none."""
+    """Return the kernel's name for this boot. Raises ``RefusedError`` if the device does not report it."""
     boot_id = (await session.tell("cat /proc/sys/kernel/random/boot_id")).strip()
     if not boot_id:
         raise RefusedError("it does not say which boot this is")

@@ -63,7 +63,10 @@ def _compiled(form: str) -> re.Pattern[str]:
 
 
 def _part(part: str) -> str:
-    """A piece of a form: ``<name>``, ``<0-7>`` (a number in a range), ``<a|b>``, ``[optional words]``, or plain words."""
+    """Return the regular expression for one piece of a form.
+
+    A piece is ``<name>``, ``<0-7>`` (a number in a range), ``<a|b>``, ``[optional words]``, or plain words.
+    """
     if part.startswith("["):
         return f"(?:{_compiled(part[1:-1]).pattern})?"
     if not part.startswith("<"):

@@ -108,7 +108,10 @@ def in_use(balancing: Balancing, objects: Collection[str | None], profiles: Coll
 
 
 def unheld_ars(balancing: Balancing, sections: Iterable[Section]) -> Iterator[Section]:
-    """Yield the lines of objects and port profiles that the configuration cannot represent, because another object has a different value."""
+    """Yield the lines of objects and port profiles that the configuration cannot represent.
+
+    The configuration has one value for all of them, and these lines state a different value.
+    """
     objects, profiles = balancing.objects.values(), balancing.port_profiles.values()
     counted = ArsObject(*(_last((getattr(ars, name) for ars in objects), None) for name in ("mode", "idle", "flows")))
     past_weight = _last((profile.past_weight for profile in profiles), None)

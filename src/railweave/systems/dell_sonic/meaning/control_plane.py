@@ -211,7 +211,7 @@ def _matched(
 
 
 def _title(entry: Entry) -> str:
-    """Return the words of an entry, which name the rule that is made of it."""
+    """Return the text of an entry without its first two words. It becomes the name of the rule made from the entry."""
     return entry.section.line.split(maxsplit=2)[2] if entry.section else ""
 
 

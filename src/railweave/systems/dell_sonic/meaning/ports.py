@@ -151,7 +151,10 @@ def _assigned(addresses: Iterable[Any]) -> tuple[Assigned, ...]:
 
 
 def _advertised(gateway: Gateway) -> Advertised | None:
-    """Return the router advertisements of a gateway. A gateway that other leaves have too has no shortest interval."""
+    """Return the router advertisements of a gateway; None if it sends none.
+
+    A gateway with a shared MAC address has no minimum interval.
+    """
     told, timers = advertised_of(gateway), gateway.advertisements
     return replace(told, min_interval=timers.min_interval) if told and timers and not gateway.mac else told
 

@@ -353,7 +353,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
 
 
 def _give_back_shut(taking: SectionReader, transit: set[int]) -> None:
-    """Mark statements as not understood that shut the VLAN of a VRF's VNI."""
+    """Mark statements that shut the VLAN of a VRF's VNI as not understood."""
     for line in select(taking.sections, "interface Vlan <vlan>", "shutdown"):
         if line["vlan"].isdecimal() and int(line["vlan"]) in transit:
             taking.leave(line)

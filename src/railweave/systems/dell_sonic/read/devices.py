@@ -56,7 +56,10 @@ def breakouts(splits: Splits) -> dict[str, Split]:
 
 
 def model(split: Iterable[Split], ports: Iterable[Lines], headroom: int | None) -> str:
-    """Return a model with such ports, at least as fast and as many, whose buffer has the headroom pool as a whole percentage."""
+    """Return the catalog model that fits the ports: at least as fast and as many as in the text.
+
+    Among several, prefer a model of which the headroom pool is a whole percentage of the packet buffer.
+    """
     ports = list(ports)
     speeds = [part.channels * part.speed_gbps for part in split] + [port.speed or 0 for port in ports]
     most = max(speeds, default=0)

@@ -48,7 +48,7 @@ class Peer(bgp.Peer):
 
 @dataclass(frozen=True)
 class Router:
-    """A BGP instance. ``relaxed`` and an empty ``vrf`` have the same meaning as on FRR."""
+    """A BGP instance. For ``relaxed`` and an empty ``vrf`` see ``Router`` of FRR."""
 
     asn: int = 0
     vrf: str = ""

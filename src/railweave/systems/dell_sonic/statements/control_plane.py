@@ -101,7 +101,10 @@ PORTS = Codec(r"eq \d+|range \d+ \d+", _ports, _written_ports, word=r"eq \S+|ran
 
 
 def _lists(family: Family, ip: str, icmp: str) -> Row:
-    """Return the lists of a family; its packets are ``ip``, its control messages ``icmp``."""
+    """Return the row of a family's access lists.
+
+    ``ip`` and ``icmp`` are the words that the command line has for the family's packets and for its ICMP.
+    """
     entries = each(
         (
             "seq <number> <verdict> <every> any any",

@@ -35,7 +35,10 @@ SYNTAX = frr.Syntax(
 
 
 class Sessions(frr.Sessions):
-    """The sessions of the instance or of a VRF. ``usual``: the BFD timers of neighbors without their own: (on a link, over several hops)."""
+    """The BGP sessions of the instance or of a VRF.
+
+    ``usual``: the BFD timers of neighbors without their own timers, as (timers on a link, timers over several hops).
+    """
 
     neighbor_of = staticmethod(neighbor)
     far_end = staticmethod(peer_of)
@@ -206,8 +209,8 @@ def _interfaces(peer: AnyPeer) -> tuple[str, ...]:
 def _discovered(taking: SectionReader, here: Router, ports: Mapping[str, Port], lists: Lists) -> Iterator[Peer]:
     """Yield the neighbors that no line names: those discovered on links, and those that open the session themselves.
 
-    Neighbors are discovered only if the switch routes IPv6, because router advertisements are otherwise not sent. A
-    neighbor that opens the session has the other address of a link with two addresses.
+    Neighbors are discovered only if the switch routes IPv6; without IPv6 routing, it sends no router advertisements. A
+    neighbor that opens the session has the other address of the link, whose prefix has only two (``other_end``).
     """
     groups = {name for name, peer in here.neighbors.items() if peer.is_group}
     routed = has(taking.sections, "ipv6 unicast-routing")
@@ -226,7 +229,10 @@ def _discovered(taking: SectionReader, here: Router, ports: Mapping[str, Port], 
 
 
 def _give_back(sessions: Sessions, keys: Mapping[str, Authentication], taking: SectionReader) -> None:
-    """Mark lines as not understood that name an undefined neighbor, group or key profile, or a range that matches no link."""
+    """Mark lines that refer to something undefined as not understood.
+
+    They name an undefined neighbor, group or key profile, or a range that matches no link.
+    """
     known = sessions.here.neighbors
     for line in sessions.lines("neighbor <name> **", "no|default neighbor <name> activate"):
         if line["name"] not in known and line["name"] != INTERFACE.strip():

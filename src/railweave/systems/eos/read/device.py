@@ -315,7 +315,7 @@ def _enabled(taking: SectionReader, tenants: set[str]) -> dict[str, set[Family]]
 
 
 def _silent(stanzas: Stanzas, routing: Process | None) -> None:
-    """Mark statements as not understood that prevent the discovery of a neighbor on a link."""
+    """Mark statements that prevent the discovery of a neighbor on a link as not understood."""
     names = routing.found_on if routing else set[str]()
     for form in ("ipv6 nd ra disabled", "ipv6 nd ra disabled all"):
         for name, line in stanzas.each(form):
@@ -324,7 +324,7 @@ def _silent(stanzas: Stanzas, routing: Process | None) -> None:
 
 
 def _channels(interfaces: dict[str, Port]) -> None:
-    """Give ports the settings of their link aggregation. Only the first port gets the address."""
+    """Give the member ports of each link aggregation its settings. Only the first member gets the addresses."""
     taken: set[int] = set()
     for port in interfaces.values():
         channel = interfaces.get(f"Port-Channel{port.group}") if port.group else None

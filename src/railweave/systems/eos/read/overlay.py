@@ -91,7 +91,7 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
 
 
 def _leave_strange(taking: SectionReader, lines: Iterable[SelectedLine], port: Port) -> None:
-    """Mark prefixes in router advertisements as not understood that contain no address of the interface."""
+    """Mark the prefixes in router advertisements that contain no address of the interface as not understood."""
     held = {address.prefix for address in port.addresses}
     for line in lines:
         if prefix(line["prefix"]) not in held:
@@ -268,7 +268,10 @@ def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tupl
 
 
 def _from_spine(maps: Iterable[str], lists: Lists, taking: SectionReader) -> str:
-    """Return the community that spines add to routes and that keeps leaves from returning them. Other route maps of EVPN are not understood."""
+    """Return the community that spines add to routes, so that leaves do not send these routes back to spines.
+
+    Route maps of EVPN with any other content are marked as not understood.
+    """
     mark = lists.mark(set(maps))
     if mark is None:
         leave(taking, "router bgp *", "address-family evpn", "neighbor * route-map * out")

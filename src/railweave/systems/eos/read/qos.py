@@ -207,7 +207,7 @@ def _queues(taking: SectionReader) -> dict[int, int]:
 
 
 def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
-    """Mark the statements as understood that set the DSCP of tunnel headers, if each DSCP is the first of its class."""
+    """Mark the statements that set the DSCP of tunnel headers as understood, if each DSCP is the first of its class."""
     for line in taking.each("qos map traffic-class <groups...> to dscp <value>"):
         groups, value = numbers(",".join(line["groups"].split()), QUEUES), number(line["value"], 0, _DSCPS - 1)
         if groups is None or any(value != min(dscps.get(group, ()), default=None) for group in groups):

@@ -225,7 +225,10 @@ def _qos(config: DeviceConfig) -> Iterator[Finding]:
 
 
 def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
-    """Return whether the neediest port has an MRU of its own and the platform's table decides its headroom."""
+    """Return True if the headroom comes from the platform's table although the port's MRU is not its MTU.
+
+    Only the port with the largest headroom is examined.
+    """
     model = catalog().switches.get(config.model)
     ports = {port.name: port for port in config.interfaces}
     most = max(qos.profiles, key=lambda pfc_profile: pfc_profile.headroom_bytes, default=None)

@@ -31,7 +31,10 @@ def passes(general: General) -> bool:
 
 
 def give_back_general(reader: SectionReader) -> None:
-    """Mark statements as not understood that mean more than their rows express: disabled forwarding of a family in use, and filters of routes."""
+    """Mark statements as not understood if they mean more than their rows express.
+
+    Such statements disable the forwarding of a family in use, or filter routes.
+    """
     for section in reader.sections:
         match section.line.split():
             case ["no", "ip" | "ipv6" as word, "forwarding"] if _uses(reader, word):

@@ -62,12 +62,18 @@ def on_links(igp: Igp, ports: Mapping[str, Port]) -> Iterator[tuple[Port, OnIsis
 
 
 def _watched(igp: Igp, ports: Mapping[str, Port]) -> set[str | None]:
-    """Return the BFD profiles of interfaces with neighbors. Empty: without a profile; None: an interface without BFD."""
+    """Return the BFD profiles of interfaces with IS-IS neighbors.
+
+    The empty name means BFD without a profile. None means that an interface has no BFD.
+    """
     return {(each.profile or "") if each.bfd or each.profile else None for _, each in on_links(igp, ports)}
 
 
 def give_back_isis(igp: Igp, ports: Mapping[str, Port], reader: SectionReader) -> None:
-    """Mark as not understood: statements that put interfaces into an undefined instance, and BFD that differs between interfaces."""
+    """Mark statements about IS-IS that a configuration cannot represent as not understood.
+
+    They put an interface into an undefined instance, or set BFD that differs between interfaces.
+    """
     for line in select(reader.sections, "interface **", "ip|ipv6 router isis <name>"):
         if line["name"] not in igp.isis:
             reader.leave(line)

@@ -183,10 +183,11 @@ class Lists:
         return tuple(Community(name, kind(value), value) for name, value in values.items())
 
     def mark(self, maps: Collection[str]) -> str | None:
-        """Return the community by which leaves know which routes not to send back: route-maps of spines set it, and those of leaves reject it.
+        """Return the community that keeps leaves from sending routes back to spines.
 
-        Empty if the route-maps of EVPN sessions pass everything, or if they have unknown statements. None if they do
-        anything else, or differ between sessions, because no configuration can express that.
+        Route-maps of spines add the community, and route-maps of leaves reject routes with it. The result is empty if
+        the route-maps of EVPN sessions pass everything, or have unknown statements. It is None if they do anything
+        else, or differ between sessions, because no configuration can express that.
         """
         if not any(maps):
             return ""
@@ -286,7 +287,10 @@ def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool
 
 
 def _values(policies: Policies, reader: SectionReader) -> tuple[PrefixLists, dict[str, str]]:
-    """Return the prefix lists, and the value of each community list. Entries that these do not hold are given back to the reader."""
+    """Return the prefix lists, and the value of each community list.
+
+    Entries that the two cannot express are marked as not understood.
+    """
     prefixes, communities = PrefixLists(), dict[str, str]()
     given_back: list[PrefixEntry | CommunityEntry] = []
     for entry in policies.prefixes:

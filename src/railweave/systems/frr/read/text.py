@@ -1,6 +1,6 @@
 """Reader of FRR configuration text into sections, and of words into values.
 
-The words that open and close a section decide, as in FRR, and not the indentation.
+As in FRR, sections are opened and closed by words. The indentation has no meaning.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
-"""Lint rules for Junos that its published models do not check: free text, references, and settings that belong together.
+"""Lint rules for Junos that its published models do not check.
 
-The rules have three sources: the ``junos:must`` rules of Juniper's 23.4R2 models, which a commit enforces and libyang
-does not; the command reference; and the meaning of statements, for example that a code point cannot be in two classes.
+They are about free text, references, and settings that belong together. The rules have three sources:
+
+- the ``junos:must`` rules of Juniper's 23.4R2 models, which a commit enforces and libyang does not;
+- the command reference;
+- the meaning of statements, for example that a code point cannot be in two classes.
+
 A rule's docstring names its source.
 """
 

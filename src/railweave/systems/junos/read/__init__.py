@@ -189,7 +189,10 @@ def _loopback_addresses(named: Mapping[str, Port], elsewhere: Container[str]) ->
 
 
 def _leave_loopbacks(top: Word, elsewhere: Container[str], held: Collection[Prefix]) -> None:
-    """Mark loopback addresses as not understood that are not in the configuration, except addresses for use inside the switch (127.0.0.0/8, ::1)."""
+    """Mark loopback addresses that the configuration does not represent as not understood.
+
+    Addresses for use inside the switch (127.0.0.0/8, ::1) are exempt.
+    """
     for unit in top.entries("interfaces", "lo0", "unit"):
         for family in unit.entries("family") if f"lo0.{unit.text}" not in elsewhere else ():
             for entry in family.entries("address") if family.text in {"inet", "inet6"} else ():

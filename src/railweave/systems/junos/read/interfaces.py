@@ -158,9 +158,10 @@ def interfaces(
 
 
 def _leave_unheld(port: Port, kind: Kind, *, gateway: bool) -> None:
-    """Mark settings as not understood that an interface cannot represent: further units, tags on a port that is not a trunk, and a packet MTU below that of frames.
+    """Mark settings that an interface cannot represent as not understood.
 
-    A port to an external router may have a unit for each tag. A ``gateway`` may have its own MTU.
+    These are further units, tags on a port that is not a trunk, and a packet MTU below that of frames. A port to an
+    external router may have a unit for each tag. A ``gateway`` may have its own MTU.
     """
     if kind == "external":
         return

@@ -327,7 +327,7 @@ def mac_vrf(top: Word, instances: Mapping[str, Instance], ports: Iterable[Port])
 
 
 def _usual(word: Word) -> None:
-    """Mark the statements as understood that every instance has in the validated designs."""
+    """Mark the statements that every instance has in the validated designs as understood."""
     word.value("description")
     word.value("service-type")
 

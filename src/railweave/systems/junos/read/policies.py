@@ -139,10 +139,11 @@ def policy(options: PolicyOptions, names: tuple[str, ...]) -> Policy:
 
 
 def _of_name(options: PolicyOptions, name: str, *, several: bool) -> list[Term]:
-    """Return the terms of a policy, or of policies joined by ``&&``: the refusing terms of all but the last, then the terms of the last.
+    """Return the terms of a policy, or of policies joined by ``&&``.
 
-    This order of terms cannot express a policy before the last that changes routes, or refuses routes after a term that accepts. Such a
-    policy gets a term that is marked as not understood.
+    For joined policies, the result has the leading rejecting terms of all policies but the last, then all terms of the
+    last policy. That is not equivalent if an earlier policy changes routes, or rejects routes after a term that
+    accepts. For such a policy, a term that is marked as not understood is added.
     """
     *first, last = name.split(AND)
     all_terms: list[Term] = []
@@ -373,7 +374,10 @@ def _lengths(network: Prefix, how: Word) -> tuple[int, int] | None:
 
 
 def unused(options: PolicyOptions, top: Word) -> None:
-    """Mark definitions as without effect to which nothing refers: policies, lists and communities whose name does not occur elsewhere."""
+    """Mark definitions to which nothing refers as without effect.
+
+    These are policies, lists and communities whose name occurs nowhere else.
+    """
     named = {word for text, statement in top.below.items() if text != "policy-options" for word in _words(statement)}
     inside = [definition for kind in options.word.below.values() for definition in kind.below.values()]
     words = {

@@ -87,7 +87,10 @@ def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
 
 
 def _output(word: Word, classes: dict[str, TrafficClass]) -> None:
-    """Mark the queues that stop at a PFC priority as understood if they are those of lossless classes."""
+    """Mark the queues that a profile's output pauses as understood.
+
+    Each must be the queue of the lossless class with that PFC priority; any other queue stays as not understood.
+    """
     queues = {
         f"{traffic_class.pfc_priority:03b}": str(traffic_class.queue)
         for traffic_class in classes.values()

@@ -218,7 +218,10 @@ class _Walk:
 
 
 def _lend(word: Word) -> None:
-    """Reset a word of an applied group to ``unknown``. The place where the group applies then determines if the word is understood."""
+    """Reset a word of an applied group from ``irrelevant`` to ``unknown``.
+
+    The word is then marked at the places where the group applies.
+    """
     if word.kind == "irrelevant":
         word.kind = "unknown"
 
@@ -229,7 +232,10 @@ def _applies(here: Word) -> bool:
 
 
 def _places(sources: Sequence[Word], path: Sequence[str]) -> Sequence[Word]:
-    """Return the words of a group that apply at a place."""
+    """Return the words of groups at the end of ``path``.
+
+    A name such as ``<*>`` in a group matches every name that fits the pattern.
+    """
     for text in path:
         sources = [
             inner
@@ -359,7 +365,7 @@ def _line(statement: Statement, parent: str) -> None:
 
 
 def _on_one_line(parent: str, word: str) -> bool:
-    """Return whether only the first word names a line, for example a server or a syslog facility."""
+    """Return True if a line such as that of a server or a syslog facility is named by its first word only."""
     if parent in {"host", "file"}:
         return word not in {
             "port",
@@ -412,14 +418,17 @@ def _below(word: Word, parent: str, *, names: bool = False) -> list[Statement]:
 
 
 def _has_value(word: Word, parent: str) -> bool:
-    """Return whether a word that may name a block has a value here, because nothing is below the value, or because it applies a filter."""
+    """Return True if a word that can also name a block is followed by a value here.
+
+    That is the case if nothing is below the value, or if the word applies a filter.
+    """
     if parent in {"classifiers", "rewrite-rules"} or word.text == "connectivity-association":
         return not any(name.below for name in word.below.values())
     return word.text == "filter" and word.below.keys() <= {"input", "output"}
 
 
 def _names_block(parent: str, word: str) -> bool:
-    """Return whether a word is followed by a name and a block, as in the ``set`` form, and not by a value."""
+    """Return True if the word after ``word`` is the name of a block, and False if it is a value, as in the ``set`` form."""
     if (parent, word) in _VALUES or word == "routing-instance":
         return False
     if (parent, word) in _BLOCKS_BY_NAME or word in _MORE_NAMED:

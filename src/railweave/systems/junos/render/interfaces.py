@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
     """Return the families of a port between switches, the family of its addresses first.
 
-    If IPv4 is routed over an IPv6 link (RFC 8950), the port also needs ``family inet``, without an address; otherwise
+    If IPv4 is routed over an IPv6 link (RFC 8950), the port also needs ``family inet`` without an address. Otherwise
     it would drop IPv4 packets (Juniper, QFX5240 configuration essentials, BGP auto-discovered neighbor, step 1).
     """
     families: list[Family] = [port.addresses[0].family if port.addresses else "ipv6"]
@@ -28,11 +28,10 @@ def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
 
 
 def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Statement | None:
-    """Return the filter on a port: on leaves for ports to servers, on other switches for ports between switches.
+    """Return the filter of selective load balancing on a port; None if the port has none.
 
-    None on other ports, and without selective balancing.
-
-    Spines of an overlay have no filter, because the opcode of a packet in a tunnel is too deep in the packet for it.
+    Leaves have the filter on ports to servers, other switches on ports between switches. Spines of an overlay have no
+    filter: a packet's opcode is too deep inside a tunneled packet for the filter to read it.
     """
     if not config.balancing.selective:
         return None
@@ -335,9 +334,9 @@ def vlan(gateway: Gateway, vni: int | None = None) -> Statement | None:
 
 
 def router_advertisement(config: DeviceConfig) -> Statement | None:
-    """Return ``protocols router-advertisement``: with prefixes towards servers, and without on links whose neighbors BGP discovers by them.
+    """Return ``protocols router-advertisement``; None if empty.
 
-    None if empty.
+    Advertisements to servers contain prefixes. Those on links whose neighbors BGP discovers contain none.
     """
     discovered = (
         [] if config.bgp is None else [s for group in config.bgp.groups for s in group.sessions if not s.peer_address]

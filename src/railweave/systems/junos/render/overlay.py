@@ -36,7 +36,10 @@ def keyed(bgp: Bgp) -> list[Statement | None]:
 
 
 def key_chain(config: DeviceConfig) -> Statement | None:
-    """Return ``security authentication-key-chains``: the TCP-AO key, under the number that both ends send and expect; None without such a key."""
+    """Return ``security authentication-key-chains`` with the TCP-AO key; None without such a key.
+
+    Both ends send and expect the same key number.
+    """
     key = config.bgp.authentication if config.bgp else None
     if key is None or key.algorithm == "md5" or not _takes_key(config):
         return None
@@ -61,7 +64,10 @@ def key_chain(config: DeviceConfig) -> Statement | None:
 
 
 def _takes_key(config: DeviceConfig) -> bool:
-    """Return whether the sessions of a group have a key. Sessions of the overlay do, and sessions on links if no neighbor is discovered."""
+    """Return True if BGP sessions have a key.
+
+    Sessions of an overlay have one, and so have sessions on links if no neighbor is discovered.
+    """
     return config.overlay is not None or (config.bgp is not None and not config.bgp.found_neighbors())
 
 

@@ -64,7 +64,11 @@ def vlans_of(config: DeviceConfig) -> Vlans:
 
 @dataclass(frozen=True)
 class Membership:
-    """The VLANs of a port. ``vlan``: its untagged VLAN, or else the first. The other field has the numbers of its tagged VLANs."""
+    """The VLANs of a port.
+
+    - ``vlan``: its untagged VLAN or, without one, the first of its VLANs.
+    - ``tagged``: the numbers of its tagged VLANs.
+    """
 
     vlan: str
     tagged: tuple[int, ...] = ()

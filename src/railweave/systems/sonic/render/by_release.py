@@ -43,7 +43,10 @@ _TABLES: dict[Statements[Any], Callable[[DeviceConfig], Any]] = {SYSTEM: system_
 
 
 def designed(config: DeviceConfig) -> Tables:
-    """Return the tables for the newest release, except ports and their QoS, which every release has."""
+    """Return the tables for the newest release.
+
+    Tables of ports and of their QoS are left out: every release supports them.
+    """
     return of_sections(section for table, value_of in _TABLES.items() for section in table.printed(value_of(config)))
 
 
@@ -57,7 +60,7 @@ def lacking(tables: Tables, on: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def keep(tables: Tables, on: str) -> None:
-    """Remove from tables what a branch does not have."""
+    """Remove the rows and fields that a branch does not support from ``tables``."""
     for table, row, field, _ in list(lacking(tables, on)):
         if field:
             tables[table][row].pop(field, None)

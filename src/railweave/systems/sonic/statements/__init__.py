@@ -1,8 +1,8 @@
 """Rows of ``config_db.json`` as statements: each module has the tables of one subject (``model.config.statements``).
 
-A row of the file becomes a section: the header has its table and the parts of its key, and there is a line for each
-field, for example ``VLAN_MEMBER Vlan2 Ethernet0`` with ``tagging_mode untagged`` below it (``to_section``). The parts
-of a list are separated by commas.
+A row of the file becomes a section (``to_section``). Its header is the table and the parts of the row's key. There is
+a line for each field below the header, for example ``VLAN_MEMBER Vlan2 Ethernet0`` with ``tagging_mode untagged``. The
+parts of a list are separated by commas.
 
 The source of a row is its model in ``src/sonic-yang-models`` of sonic-net/sonic-buildimage, unless another source is
 named.
