@@ -1,9 +1,9 @@
-"""Numbered lines of a text, without terminal control codes and without the prefixes that launchers and log collectors add.
+"""Numbered lines of a text, without terminal control codes and prefixes.
 
-A prefix is recognized by its structure. Some elements never begin a line of a benchmark (a date with a time, a tag such
-as ``[1,0]<stdout>:``) and are always removed. Other prefixes are learned from lines with a known beginning, such as
-``# nThread`` or ``HOST:PID:TID [0] NCCL INFO``: the text before the known beginning is a prefix, which is also removed
-from other lines with the same pattern.
+Launchers and log collectors add prefixes. A prefix is recognized by its structure. Some elements never begin a line of
+a benchmark (a date with a time, a tag such as ``[1,0]<stdout>:``) and are always removed. Other prefixes are learned
+from lines with a known beginning, such as ``# nThread`` or ``HOST:PID:TID [0] NCCL INFO``. The text before the known
+beginning is a prefix. It is also removed from other lines with the same pattern.
 """
 
 from __future__ import annotations

@@ -29,9 +29,10 @@ Cell = tuple[str, str, str, str]
 class Matrix:
     """A table, as far as it has been read.
 
-    - ``heads``: the header lines, each as cells with the place where they end; ``columns``: the names that they give.
+    - ``heads``: the header lines, each as a list of cells with the position at which the cell ends.
+    - ``columns``: the column names that the header lines give.
     - ``rank``: the rank of the row that was read last.
-    - ``repeats``: the table only repeats numbers of the one before it.
+    - ``repeats``: True if the table only repeats numbers of the previous table.
     """
 
     heads: list[list[tuple[int, str]]] = field(default_factory=list[list[tuple[int, str]]])
@@ -40,7 +41,11 @@ class Matrix:
     repeats: bool = False
 
     def read(self, text: str) -> list[Cell] | str | None:
-        """Return the cells of a line: none for a header, None for a line outside the table, a text for a row that does not fit."""
+        """Return the cells of a line.
+
+        The list is empty for a header line. The result is None for a line outside the table, and the reason as text
+        for a row that does not match the header.
+        """
         if self.repeats:
             return []
         cells = _cells(text)
@@ -62,7 +67,7 @@ class Matrix:
         return self._row(labels, values)
 
     def _head(self, text: str, cells: list[tuple[int, str]]) -> bool:
-        """Add a header line, and return whether the line is one."""
+        """Add a line to the header lines if it is one. Return True if it is."""
         texts = [cell for _, cell in cells]
         if texts[:1] == ["Device"] and self.heads and (kinds := re.findall(r"(\w+) BW\b", text)):
             rings = zip((cell for _, cell in self.heads[-1]), ["", *dict.fromkeys(kinds)] * len(cells), strict=False)
@@ -76,7 +81,10 @@ class Matrix:
         return True
 
     def _named(self) -> list[str]:
-        """Return the names of the columns: cells of lines that have all columns, after those of lines that name groups of columns."""
+        """Return the column names, made from the header lines.
+
+        The name of a group of columns comes before the name of a column.
+        """
         lines = [[(end, cell) for end, cell in head if not _CORNER.fullmatch(cell)] for head in self.heads]
         whole = max(lines, key=len, default=list[tuple[int, str]]())
         names = [list[str]() for _ in whole]
@@ -127,7 +135,10 @@ class Matrix:
 
 
 def _cells(text: str) -> list[tuple[int, str]]:
-    """Return the cells of a row with the place where each ends: its column in a comma-separated row."""
+    """Return (position, text) for each cell of a line.
+
+    The position is where the cell ends, or its number in comma-separated text.
+    """
     if text.count(",") > 1:
         return [(place, match[0]) for place, cell in enumerate(text.split(",")) for match in _CELL.finditer(cell)]
     if "Local Read" in text:

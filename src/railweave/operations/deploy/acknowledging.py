@@ -268,7 +268,10 @@ class _Comparison:
                 yield Unseen(subject, f"{port.name} to {_far(port)}", self._dark(port))
 
     def _place_of(self, ports_here: Collection[End], elsewhere: Mapping[End, End], right: Collection[End]) -> str:
-        """Return the switch whose designed cables are exactly those that LLDP shows at this one; empty if there is none."""
+        """Return the switch in whose place this switch was probably installed; empty if there is none.
+
+        Every cable that LLDP shows elsewhere than designed must be a designed cable of the returned switch.
+        """
         if len(elsewhere) < 2 or right or not elsewhere.keys() <= set(ports_here):
             return ""
         by_device: dict[str, dict[str, End]] = {}
@@ -278,7 +281,7 @@ class _Comparison:
         return next((device for device, ends in by_device.items() if shown.items() <= ends.items()), "")
 
     def _dark(self, port: Port) -> str:
-        """Return why the cable of a port was not seen."""
+        """Return the reason why the cable of a port was not seen."""
         state = self._reported[port.device]
         interface = of_port(state.interfaces or {}, port.said_as)
         if interface is not None and interface.oper_up is False:

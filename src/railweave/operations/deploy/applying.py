@@ -313,7 +313,10 @@ def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str,
 
 
 def _upgraded(rows: Journal, revision: Revision, site: Site, how: ApplySettings, *, finish: bool = False) -> Revision:
-    """Carry out an upgrade, or what is left of one. ``finish``: complete only the batch in progress, then stop."""
+    """Carry out an upgrade, or the batches that remain of an interrupted upgrade.
+
+    ``finish``: complete only the batch in progress.
+    """
     number = revision.number
     assert how.shift is not None  # noqa: S101 - whoever applies plans says how a switch is drained
 
@@ -429,9 +432,10 @@ def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
 
 @contextmanager
 def _ending(rows: Journal, number: int) -> Generator[None]:
-    """Record in the journal why a revision stopped in this context, and whether it has to be resumed.
+    """Record in the journal why a revision stopped in this context, and whether it must be resumed.
 
-    If the journal cannot be written, the error says both, and the revision has to be resumed.
+    If the journal cannot be written either, raise ``OutputError`` with both reasons. The revision must then be
+    resumed.
     """
     try:
         yield

@@ -287,8 +287,8 @@ def _without_own(
 ) -> tuple[Change, list[str]]:
     """Return (the change without removals of the device's own statements, these statements).
 
-    A device's own statements were added by the operator or by the system itself; they have no effect on the design. A tree of
-    settings of the host marks its own statements itself (``Node.stays``).
+    The operator or the system itself added these statements, and they have no effect on the design. In a tree of host
+    settings, each node states if it is the device's own (``Node.stays``), so nothing is left out here.
     """
     if any(node.stays for node in old.nodes):
         return change, []

@@ -73,10 +73,10 @@ def _drains(rows: Journal, revision: Revision, parts: Collection[str]) -> bool:
 def with_later(
     rows: Journal, number: int, names: Collection[str], drained: Collection[str]
 ) -> tuple[list[str], list[str]]:
-    """Return the conflicts of going back to before revision ``number`` with later revisions on the same devices.
+    """Return the conflicts between a rollback to before revision ``number`` and later revisions on the same devices.
 
-    The first list has the reasons to refuse: a later drain that is still in force (``drained``). The second has the other later
-    changes, which are taken back too.
+    The first list has reasons to refuse the rollback: later drains that are still in force (``drained``). The second
+    list has the other later changes, which the rollback also undoes.
     """
     refused: list[str] = []
     conflicts: list[str] = []

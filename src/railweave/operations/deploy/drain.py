@@ -1,6 +1,6 @@
 """Plans of drains and undrains: their targets, the losses, and a check that traffic avoids drained links.
 
-Also the command that is run before a wave.
+The module also runs the operator's command before a wave (``--wait-for``).
 """
 
 from __future__ import annotations

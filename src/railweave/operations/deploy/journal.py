@@ -146,8 +146,9 @@ class Journal:
     def step(self, revision: int, wave: int, device: str, verb: Verb, *, anyway: bool = False) -> Generator[None]:
         """Record a step: its beginning when the context is entered, and its end afterwards.
 
-        An error in the context is recorded and raised again. Raises ``OutputError`` if the journal cannot be written, for example on a
-        full disk; the step is then not taken. ``anyway``: take it all the same, because not going back would be worse.
+        An error in the context is recorded and raised again. If the journal cannot be written, for example because the
+        disk is full, raise ``OutputError`` before the step begins. ``anyway``: take the step without a record in that
+        case, because a rollback must not fail for lack of disk space.
         """
         number = None
         try:
@@ -218,7 +219,10 @@ class Journal:
         return [Step(*row) for row in rows]
 
     def note(self, number: int, line: str) -> None:
-        """Write a line to the log of a revision. If the disk is full, the line is lost: going back must not fail for it."""
+        """Write a line to the log of a revision.
+
+        If the disk is full, the line is lost, so that a rollback does not fail.
+        """
         with suppress(OutputError), self._written() as rows:
             rows.execute("INSERT INTO lines (revision, at, line) VALUES (?,?,?)", (number, time.time(), line))
 

@@ -142,9 +142,10 @@ class PlanConfigs:
         return {tenant: tuple(names) for tenant, names in leaves.items()}
 
     def _unknown(self, device: str, effect: WaveEffect) -> Iterator[str]:
-        """Yield the changed statements of a device whose disruption is unknown: they are not understood, or change fields without a known effect.
+        """Yield the changed statements of a device whose disruption is unknown.
 
-        Statements that a system's table of disruptions has are left out.
+        These statements are not understood, or change fields without a known effect. Statements in a system's table of
+        disruptions are left out.
         """
         if device not in self._target:
             return
@@ -198,7 +199,7 @@ class PlanConfigs:
         return stated
 
     def _other_way(self, devices: Sequence[Sequence[str]]) -> tuple[bool, str]:
-        """Return a clause about intermediate steps that would avoid these cuts and risks, or an empty string if there are none."""
+        """Return (True if intermediate steps of the design avoid these cuts and risks, a sentence about them for the operator)."""
         networks = [self.before, *stages(self.before, self.after), self.after]
         pairs = [(number, old, new) for number, (old, new) in enumerate(pairwise(networks), 1)]
         for _, old, new in pairs:

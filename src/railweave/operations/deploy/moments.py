@@ -101,10 +101,13 @@ class WaveEffect(JsonObject):
     - ``states``: the number of states of the network whose routes were computed for this wave; 0 if the effect was not
       computed.
     - ``cuts``: destinations that are lost for a time.
-    - ``effects``: the difference from before this wave: prefixes lost for good, moved and gained, colors, classes, tenants.
-    - ``risks``: findings of checks that neither the network before the plan nor the one after it has, with the wave that ends each.
-    - ``subjects``: subjects that change and that routes do not show, such as MTU, with the devices.
-    - ``unknown``: changes whose disruption is unknown, as (device, statement). ``Moments`` has the field instead of the statement.
+    - ``effects``: the difference from before this wave: prefixes lost for good, moved and gained, colors, classes,
+      tenants.
+    - ``risks``: findings that neither the network before the plan nor the one after it has. Each has the number of the
+      wave after which it is gone.
+    - ``subjects``: changed subjects that do not appear in routes, such as MTU, with the devices.
+    - ``unknown``: changes whose disruption is unknown, as (device, statement). In results of ``Moments``, the name of
+      the changed field takes the place of the statement.
     """
 
     states: int = 0
@@ -209,7 +212,10 @@ def _some(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class _Destination:
-    """A destination of traffic: a prefix, as a gateway has it before and after the plan. If no gateway has the prefix, both are equal."""
+    """A destination of traffic: the prefix of a gateway before the plan, and its prefix after the plan.
+
+    If no gateway has the prefix, both are equal.
+    """
 
     before: str
     after: str
@@ -220,10 +226,11 @@ class _Destination:
 
 
 def _destinations(before: DeviceConfig, after: DeviceConfig) -> Iterator[tuple[str, _Destination]]:
-    """Yield each destination of a device, with the prefix of the gateway before the plan: servers are reached by one or the other.
+    """Yield each prefix of a device's gateways before the plan, with the destination to which it belongs.
 
-    A prefix that a gateway loses is followed by a prefix that it gets, in their order. A prefix that it keeps stays the same, and a
-    prefix without a successor is lost for good.
+    If a gateway loses prefixes and gets others, each lost prefix is paired with a new one, in order. Servers are then
+    reached by either of the two. A prefix that the gateway keeps is paired with itself. So is a lost prefix for which
+    no new one is left; it is lost for good.
     """
     later = {(gateway.name, gateway.vrf): gateway.prefixes for gateway in after.gateways}
     for gateway in before.gateways:
@@ -294,10 +301,13 @@ def stages(
 
 
 def _accepting(config: DeviceConfig, old: DeviceConfig, new: DeviceConfig) -> DeviceConfig:
-    """Return a configuration that accepts what the old and the new one accept.
+    """Return a configuration that accepts everything that the old or the new configuration accepts.
 
-    These are routes (route targets of VRFs, lists of prefixes), neighbors (lists of AS numbers), packets of a traffic class (DSCPs),
-    large packets (the MTU of ports), and servers of the old and the new prefix of a gateway.
+    - routes: route targets of VRFs, and lists of prefixes;
+    - neighbors: lists of AS numbers;
+    - packets of a traffic class: DSCPs;
+    - large packets: the MTU of ports;
+    - servers of the old and of the new prefix of a gateway.
     """
     imports = {
         vrf.name: (*vrf.import_targets, *other.import_targets)
@@ -347,7 +357,10 @@ def _serving(gateway: Gateway, old: DeviceConfig, new: DeviceConfig) -> Gateway:
 
 
 def _classifying(qos: QosConfig, old: QosConfig, new: QosConfig) -> QosConfig:
-    """Return classes that also have the DSCPs of the same class in the old and the new configuration, but none of a different class."""
+    """Return classes extended by the DSCPs that the class of the same name has in the old and in the new configuration.
+
+    A DSCP that already belongs to a different class in ``qos`` is not added.
+    """
     owner = {dscp: name for name, traffic in qos.classes.items() for dscp in traffic.dscp}
     more = {
         name: {
@@ -459,9 +472,9 @@ class Moments:
         return WaveEffect(1 + count, tuple(cuts), moved, risks, named, tuple(unknown))
 
     def _meanwhile(self, wave: int, states: Sequence[_State]) -> tuple[dict[str, tuple[str, ...]], int, Effects]:
-        """Return the cuts while only some devices of a wave have changed, the number of such states, and the wave's effects.
+        """Return (cuts while only some devices of the wave have changed, number of such states, effects of the wave).
 
-        If the routes of such a state are unknown, the effects say so.
+        If the routes of such a state cannot be computed, the effects have the reason.
         """
         was, now, moved = states[wave - 1], states[wave], states[wave].effects
         cut: dict[str, dict[str, None]] = {}
@@ -590,10 +603,10 @@ def _lossless(network: Network, configs: Mapping[str, DeviceConfig]) -> dict[str
 
 
 def _halves(devices: Sequence[str], *, everyone: bool) -> Iterator[frozenset[str]]:
-    """Yield sets of devices, such that for every two devices, each is in a set without the other one.
+    """Yield sets of devices. For every two devices A and B, one set contains A and not B, and one contains B and not A.
 
-    Device number n is in the set or its complement according to a binary digit of n. Without ``everyone``, only most
-    pairs are separated.
+    Each set is given by a binary digit of the device's number. Without ``everyone``, only the first digit is used, so
+    that only about half of the pairs are separated.
     """
     digits = (len(devices) - 1).bit_length() if devices else 0
     for digit in range(digits if everyone else min(digits, 1)):
@@ -602,6 +615,9 @@ def _halves(devices: Sequence[str], *, everyone: bool) -> Iterator[frozenset[str
 
 
 def _risks(wave: int, states: Sequence[_State]) -> Iterator[tuple[str, int]]:
-    """Yield the findings after a wave that neither the network before the plan nor the one after it has, with the wave that ends each."""
+    """Yield (finding, wave) for findings after a wave that exist neither before nor after the whole plan.
+
+    The finding is gone after the wave with the returned number.
+    """
     for text in sorted(states[wave].wrong - states[0].wrong - states[-1].wrong):
         yield text, next(later for later in range(wave + 1, len(states)) if text not in states[later].wrong)

@@ -36,7 +36,8 @@ class Drain(JsonObject):
     - ``before``, ``after``: texts of the fabric file, in which ``status:`` changes.
     - ``names``: the lines of ``status:`` that are added or, with ``back``, removed.
     - ``ports``: the ports, by switch, that carry no traffic after the drain.
-    - ``lines``: a description of the remaining network; ``refused``: the reasons against the drain.
+    - ``lines``: a description of the remaining network.
+    - ``refused``: the reasons why the drain cannot be carried out.
     """
 
     names: tuple[str, ...]
@@ -204,9 +205,10 @@ FORM = 2
 class Plan:
     """A plan.
 
-    - ``fabric``: the path of the fabric file; ``design``: the digest of its design; ``made``: the time of planning (ISO
-      8601).
-    - ``live``: True if the plan is based on the devices' own texts, including secrets. Only such a plan can be applied.
+    - ``fabric``: the path of the fabric file; ``design``: the digest of its design; ``made``: the time of planning
+      (ISO 8601).
+    - ``live``: True if the plan is based on the devices' own texts, including secrets. Only such a plan can be
+      applied.
     - ``silent``: devices that are not in the plan because their state is unknown, with the reason.
     - ``back_to``: the revision that the plan rolls back; None for other plans.
     - ``drain``: the parts that the plan takes out of service or returns, if it is a drain or undrain.
@@ -214,8 +216,9 @@ class Plan:
     - ``replacement``: the change of the inventory, if hardware was replaced.
     - ``trial``: the name of the trial, if the plan is a trial, which is always rolled back
       (``operations.deploy.trial``).
-    - ``conflicts``: devices on which this plan meets maintenance or other plans, one line each. They do not refuse the plan.
-    - ``blocked_by``: reasons to refuse the plan that are about other revisions.
+    - ``conflicts``: a line for each device that is also under maintenance or changed by a different plan. The plan can
+      be applied all the same.
+    - ``blocked_by``: reasons to refuse the plan because of other revisions.
     - ``outside``: by operating system, the subjects that its configuration does not contain. The plan neither compares
       nor changes these subjects.
     """

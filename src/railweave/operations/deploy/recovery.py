@@ -45,8 +45,9 @@ class DeviceCondition:
     """The state of one device.
 
     - ``seconds``: the time left on its rollback timer, if the timer is running and the device reports it.
-    - ``why``: the reason, if the state is unknown; the statements that someone else changed, if it is ``otherwise``.
-    - ``of_upgrade``: True if the state is a release.
+    - ``why``: the reason if the state is unknown, or the statements that someone else changed if the state is
+      ``otherwise``.
+    - ``of_upgrade``: True if ``state`` compares the device's release, and not its configuration.
     """
 
     device: str

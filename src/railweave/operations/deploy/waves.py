@@ -218,7 +218,12 @@ def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[t
 
 
 def _common(network: Network, switch: Switch) -> str:
-    """Return a text that is equal for switches that may be changed together: those of the same rail, stripe, plane, color or pod."""
+    """Return the name of the group of switches that may be changed together.
+
+    Switches with the same name are in the same group.
+
+    The groups are switches of one rail, stripe, plane, path color or pod.
+    """
     where = f"{switch.fabric}, {several(switch.role)}"
     if switch.role == "leaf":
         if len(switch.rails) == 1:

@@ -81,10 +81,12 @@ class Run:
 
     - ``tool``: ``perftest``, ``nccl-tests``, ``rccl-tests``, ``mllog``, ``nccl-log`` or ``table``.
     - ``title``: a one-line description.
-    - ``file``, ``file_digest``, ``line``: the file that the run was read from, the SHA-256 of its text, and the line where the run begins.
+    - ``file``, ``file_digest``, ``line``: the file that the run was read from, the SHA-256 of its text, and the line
+      where the run begins.
     - ``began``: the start time that the output reports. ``kept``: the time of storing. Both are ISO 8601 in UTC.
     - ``hosts``: the hosts in rank order. ``ranks``: the number of ranks.
-    - ``settings``: the requested settings. ``facts``: the actions of NCCL that a log reports.
+    - ``settings``: the settings that the run requested. ``facts``: the settings and devices that NCCL used, according
+      to its log.
     - ``failures``: the reasons of a failure; a failed run is a result too.
     - ``notes``: lines that could not be parsed.
     """

@@ -98,9 +98,9 @@ def _derived(
 
 
 def _roles(network: Network) -> Iterator[tuple[Fabric, RoleName, Qos, Headroom]]:
-    """Yield each role of each fabric that sends PFC pauses, with its QoS and the headroom of its fullest switch.
+    """Yield (fabric, role, QoS, headroom) for each role that sends PFC pauses.
 
-    That is the switch that uses the largest share of its headroom.
+    The headroom is that of the role's fullest switch: the one that uses the largest share of its headroom.
     """
     for fabric in network.fabrics:
         for role in _LIKE:

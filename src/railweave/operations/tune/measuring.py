@@ -33,12 +33,12 @@ class Sample(JsonObject):
     """The result of one run with one seed.
 
     - ``parts``: the bus bandwidth of each collective in GB/s, or the step time of each job in ms.
-    - ``speed``: the weighted geometric mean of ``parts``, in the same unit: a bandwidth of collectives, for which more is
-      better, or a step time of jobs, for which less is better.
+    - ``speed``: the weighted geometric mean of ``parts``, in the same unit. More is better for collectives (a
+      bandwidth), and less is better for jobs (a step time).
     - ``drops``, ``pauses``, ``marks``: dropped packets, PFC pauses and ECN-marked packets of all collectives; None if
       not counted.
-    - ``fairness``: Jain's fairness index of the jobs' speeds when all run together, each relative to its speed when run
-      without the others; None if there is only one job.
+    - ``fairness``: Jain's fairness index of the jobs' speeds when all run together, each relative to its speed when
+      run without the others; None if there is only one job.
     - ``complete``: True if everything arrived.
     """
 
@@ -67,10 +67,11 @@ class RefusedCombination:
 
 @dataclass(frozen=True)
 class FailedCombination:
-    """A combination that failed on hardware and is not tried there again, with the reason in ``why``.
+    """A combination that failed on hardware and is not tried there again. ``why``: the reason.
 
-    The reason is one of these: a counter rose by more than the limit that the study sets for it (its guardrail; the text
-    names the counter), a device refused the change, or the run failed.
+    - A counter rose by more than its guardrail, the limit that the study sets for it. The text names the counter.
+    - A device refused the change.
+    - The run failed.
     """
 
     why: str

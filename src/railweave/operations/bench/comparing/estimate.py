@@ -326,8 +326,8 @@ WIDEST = 0.15
 def _upper(logs: Numbers) -> float:
     """Return the logarithm of the usual rate of collectives: the median of the runs near the third quartile.
 
-    One slow server slows every run that it is in. In a small cluster, or in groups of several servers, these may be half of the runs, so
-    that their median is no healthy rate.
+    A slow server slows every run that includes it. In a small cluster, or in groups of several servers, these can be
+    half of all runs. The median of all runs would then be lower than the rate of healthy servers.
     """
     center = float(np.quantile(logs, 0.75, method="nearest"))
     for _ in range(5):
@@ -344,9 +344,11 @@ def _met(
     noise: float,
     weight: Numbers,
 ) -> tuple[NDArray[np.int64], Numbers, float]:
-    """Find pairs that may be slow because they met the slow pairs of a part: same round, same leaf, but not crossing the part.
+    """Find pairs that may be slow because they met the slow pairs of a part.
 
-    Return their indexes, the probability of each that the part slowed it, and their contribution to the part's score.
+    Such a pair does not cross the part, but ran in the same round over the same leaf as a slow pair that does. Return
+    the indexes of these pairs, the probability of each that the part slowed it, and their contribution to the part's
+    score.
     """
     keys = np.unique(meeting[slow])
     met = np.setdiff1d(np.flatnonzero(np.isin(meeting, keys[keys >= 0]).any(axis=1)), crossing)
@@ -374,7 +376,8 @@ class _Fit:
     def of(cls, parts: Parts, rates: Numbers, noise: float, weight: Numbers) -> _Fit:
         """Fit by expectation-maximization from two starting points, and keep the better fit of each part.
 
-        At first, all pairs of a part are assumed to be slow, or only the slowest.
+        The first starting point assumes that all pairs of a part are slow. The second assumes that only the slowest
+        are.
         """
         usual = (1 - STRAY) * _normal(rates, 0.0, noise) + STRAY / -log(SLOWEST)
         both = [cls._from(parts, rates, noise, weight, usual, all_slow=all_slow) for all_slow in (True, False)]

@@ -87,8 +87,8 @@ HOST_MEMORY = 0.85
 def host_memory_notes(runs: Iterable[Run]) -> list[str]:
     """Return a note if perftest is slow from host memory and fast from GPU memory, in tests that are otherwise alike.
 
-    NIC and network are the same for both, so memory is the limit; the usual cause is memory interleaving that is off in
-    the BIOS: about 235 instead of 320 Gb/s (Thor2 guide, section 5.1, question 8).
+    NIC and network are the same in both tests, so host memory is the limit. The usual cause is that memory
+    interleaving is off in the BIOS: about 235 instead of 320 Gb/s (Thor2 guide, section 5.1, question 8).
     """
     rates: dict[tuple[str, str], dict[int, dict[str, list[float]]]] = {}
     for run in runs:

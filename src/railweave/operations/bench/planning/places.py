@@ -93,11 +93,15 @@ def check_memory(asked: Memory | None, nic_places: Sequence[Place]) -> None:
 
 
 def parts(nic_places: Sequence[Place]) -> list[list[list[Place]]]:
-    """Return groups of NICs that can test each other's paths. A group is a list of leaves, and each leaf a list of NICs.
+    """Return groups of NICs that can test each other's paths.
 
-    The NICs of a group have the same fabric, plane, tenant and layer-2 network. They also have the same rail, except in two cases in
-    which all rails form one group: each rail has only one leaf (otherwise no run would cross the spines), or all rails use the same
-    leaves.
+    A group is a list of leaves, and each leaf a list of NICs.
+
+    The NICs of a group have the same fabric, plane, tenant and layer-2 network. They also have the same rail, except
+    in two cases in which all rails form one group:
+
+    - each rail has only one leaf, because otherwise no run would cross the spines;
+    - all rails use the same leaves.
     """
     whole: dict[tuple[str, str, str, str], dict[int, dict[str, list[Place]]]] = {}
     for place in nic_places:

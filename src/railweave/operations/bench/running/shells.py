@@ -131,7 +131,10 @@ class Shells:
             line.used -= 1
 
     async def _line(self, where: str) -> _Line:
-        """Return a connection to a server that has room for a script, with the room reserved. Raises ``ReachError``."""
+        """Return an SSH connection to a server on which one more script can run, and count that script as running.
+
+        Open a connection if all existing ones are in full use. Raises ``ReachError`` if the server cannot be reached.
+        """
         async with self._locks[where]:
             self._lines[where] = [line for line in self._lines[where] if not line.connections[-1].is_closed()]
             line = next((line for line in self._lines[where] if line.used < AT_ONCE), None)

@@ -34,10 +34,12 @@ if TYPE_CHECKING:
 
 
 def minimal(config: DeviceConfig) -> DeviceConfig:
-    """Return a configuration for management access, with LLDP on the ports to other switches, by which ``deploy acknowledge`` sees the cables.
+    """Return a configuration for management access only.
 
-    It has no ports to servers, and no addresses of ports, routing, queues and tenants: nothing that carries traffic. ``deploy apply`` adds
-    the rest later.
+    Its LLDP on ports to other switches lets ``deploy acknowledge`` see the cables.
+
+    It carries no traffic: it has no ports to servers, no addresses on ports, and no routing, queues or tenants.
+    ``deploy apply`` adds these later.
     """
     old = config.management
     management = Management(

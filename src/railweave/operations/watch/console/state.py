@@ -126,9 +126,10 @@ class Console:
         return self.watching.anomalies.listed()
 
     def worst(self, listed: Sequence[Anomaly] | None = None) -> dict[str, str]:
-        """Return the worst severity of each device's anomalies; a device with only notes is left out.
+        """Return the worst severity among each device's anomalies. A device that has only notes is left out.
 
-        Two states override the severity: ``silent`` if samples no longer arrive, ``not-known`` if none ever arrived.
+        Two states override the severity: ``silent`` if samples no longer arrive, and ``not-known`` if none ever
+        arrived.
         """
         severities: dict[str, str] = {}
         for anomaly in self.anomalies() if listed is None else listed:
