@@ -1,12 +1,13 @@
 """The building blocks of pages and tables.
 
-``markup`` escapes texts and writes elements, ``shell`` is the frame of a page, ``charts`` draws lines, bars and heat maps as SVG,
-``palette`` chooses the shades of path colors, ``terms`` explains the terms that a page uses. ``page.css`` and ``prediction.css``
-are the style sheets.
+Input: texts and numbers; these modules know no networks. Output: HTML, SVG and CSS.
 
-Takes: texts and numbers, no networks.
-
-Gives: HTML, SVG and CSS.
+- ``table``: a table as text, HTML, CSV, JSON and Markdown.
+- ``shell``: the frame of a page, and the functions that escape texts and write elements.
+- ``charts``: lines, bars and heat maps as SVG.
+- ``palette``: the shades of path colors.
+- ``terms``: explanations of the terms that a page uses.
+- ``page.css``, ``prediction.css``: the style sheets.
 
 Imports: no other wing.
 """

@@ -251,7 +251,7 @@ class DeviceDiff:
 
     @property
     def reason(self) -> str:
-        """The reason why commands cannot change the old configuration into the new one. Empty if commands can."""
+        """The reason why commands cannot change the old configuration into the new one; empty if they can."""
         before, after = self.systems
         if self.change == "new":
             return f"{self.device} is new: it takes its whole configuration, which `railweave build` writes"

@@ -228,7 +228,10 @@ class _Words:
 
 
 def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
-    """Yield all values of a scope. Values that it shares with other servers are replaced by their ``repr``."""
+    """Yield the values that determine a server's files, for a digest of them.
+
+    Values that the server shares with other servers are replaced by their ``repr``, which is computed only once.
+    """
     for field in fields(scope):
         value: object = getattr(scope, field.name)
         if isinstance(value, dict):

@@ -85,7 +85,7 @@ def _owner(file: int) -> str:
 
 
 def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return files with their digests, grouped by the folder of a device or server (``devices/NAME``, ``hosts/NAME``)."""
+    """Return the digests of files, grouped by the folder of a device or server (``devices/NAME``, ``hosts/NAME``)."""
     folders: dict[str, dict[str, str]] = {}
     for name, value in files.items():
         above, _, rest = name.partition("/")

@@ -23,8 +23,8 @@ class Feature:
     """A row of the feature matrix.
 
     - ``gaps``: the KEY of each finding ``NOS-no-KEY`` that reports the feature as missing.
-    - ``asked``: the function that changes a configuration so that it uses the feature.
-    - ``of``: the kind of example configurations to change.
+    - ``asked``: a function that returns a configuration, changed so that it uses the feature.
+    - ``of``: the kind of example configurations to change, ``colors`` or ``tenants``.
     """
 
     id: str

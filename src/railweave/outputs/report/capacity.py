@@ -138,10 +138,10 @@ def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
 def _uplinks_used(
     network: Network, routes: Routes, leaves: list[Switch], others: list[Switch]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return (numbers of uplinks in use from each leaf to each other leaf, numbers of their spines, widths of all groups).
+    """Return three sorted lists: numbers of uplinks in use from a leaf to another, numbers of their spines, sizes of groups.
 
-    Leaves of other rails (if ``others`` is not ``leaves``) count only if there is a route to them; with rail planes there is
-    none.
+    Each list has the different numbers that occur, and groups are next-hop groups. Leaves of other rails (if
+    ``others`` is not ``leaves``) count only if there is a route to them. With rail planes, there is none.
     """
     used: set[int] = set()
     spines: set[int] = set()

@@ -1,8 +1,12 @@
 """The searchable tables of the page as compact JSON: columns, each encoded with a dictionary if that is shorter.
 
 A table is ``{id, columns: [{title, kind}], rows, data}`` with one entry of ``data`` per column: a list of values, or
-``{d: values, i: indexes}``. ``kind`` gives the form of a cell: ``text``, ``mono`` (names and addresses), ``number``, ``word``
-(short text), ``severity``, or ``color``, whose values are ``SWATCH NAME`` with the CSS class of the path color's swatch.
+``{d: values, i: indexes}``. ``kind`` gives the form of a cell:
+
+- ``text``, ``number``, ``severity``;
+- ``mono``: names and addresses;
+- ``word``: short text;
+- ``color``: the value is ``SWATCH NAME``, where SWATCH is the CSS class of the path color's swatch.
 
 Addresses are compressed further, because a large cluster has hundreds of thousands of addresses. A NIC has the same
 interface identifier after every prefix of its segment. The identifier is therefore stored once per NIC, and the

@@ -149,7 +149,11 @@ def _prefixes_of(fabric: Fabric, segments: Sequence[Segment], each: str) -> str:
 
 
 def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
-    """Return the pools of the segments' server prefixes: those of tenants or the fabric, and those of ``other_links``."""
+    """Return the address pools of the segments' server prefixes.
+
+    They are the pools of tenants or of the fabric, and pools of ``other_links`` that contain a gateway of the
+    segments.
+    """
     used = (fabric.pools_of(segment.tenant) for segment in segments if segment.subnets and not segment.network)
     pools = list(dict.fromkeys(pool for of_tenant in used for pool in of_tenant)) or list(fabric.server_pools)
     if not fabric.other_pools:

@@ -392,7 +392,10 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
 
 
 def _base(headrooms: list[Headroom]) -> str:
-    """Return a description of the buffer to which partition percentages refer, and of the shared part that the headroom needs."""
+    """Return sentences about the base of the partition percentages, which is assumed to be the whole packet buffer.
+
+    They also state how much of the buffer must be shared for the headroom to fit.
+    """
     needs = ", ".join(
         f"{switch_headroom.role} {switch_headroom.shared_needed_mb:.1f} of {switch_headroom.shared_mb:g} MB"
         for switch_headroom in headrooms
