@@ -40,11 +40,14 @@ def bench_run(options: BenchRun) -> RunSummary:
     """Carry out a plan, and store the result of each run as soon as it ends (docs/bench.md).
 
     - ``fabric``: the planned network, if it is not at the path in the plan.
-    - ``meanwhile``: a function that runs alongside the benchmarks, in the same event loop. If it fails, all runs stop and its error is raised.
+    - ``meanwhile``: a function that runs alongside the benchmarks, in the same event loop. If it fails, all runs stop
+      and its error is raised.
 
-    A run that fails, is refused or exceeds its time limit is also stored as a result. Raises ``InputError`` for an
-    invalid argument, or if the design has changed since the plan was made; ``SpecError`` if a file cannot be read;
-    ``OutputError`` if a result cannot be stored.
+    A run that fails, is refused or exceeds its time limit is also stored as a result. Raises:
+
+    - ``InputError`` for an invalid argument, or if the design has changed since the plan was made;
+    - ``SpecError`` if a file cannot be read;
+    - ``OutputError`` if a result cannot be stored.
     """
     from railweave.operations.bench.plan import Plan, read_plan
     from railweave.operations.bench.running import plan_runs

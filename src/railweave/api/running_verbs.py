@@ -533,7 +533,7 @@ class DeployPlan(Reaching):
     step: Annotated[
         int,
         Opt(
-            "Plan an intermediate step that cuts nothing instead of the design itself: 1, accept old and new values (route targets, prefixes, gateway addresses, AS numbers, DSCPs, MTU); 2, offer the new ones. 0: the design.",
+            "Plan an intermediate step before the design, so that no wave cuts connections. 0: no step; plan the design itself. 1: devices accept old and new values (route targets, prefixes, gateway addresses, AS numbers, DSCPs, MTU). 2: devices also offer the new values.",
             least=0,
             most=2,
         ),

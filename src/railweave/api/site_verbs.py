@@ -205,7 +205,7 @@ class Watch:
     servers: Annotated[
         bool | None,
         Opt(
-            "Query servers too, once a minute, with `railweave-host` over SSH (docs/collect.md). Default: if access.yaml has a login for servers, and in labs.",
+            "Query servers too, once a minute, with `railweave-host` over SSH (docs/collect.md). Default: servers are queried in labs, and if access.yaml has a login for servers.",
             name="--servers/--no-servers",
         ),
     ] = None

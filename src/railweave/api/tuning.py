@@ -77,9 +77,12 @@ def tune_run(options: TuneRun) -> Result:
     The study selects the evaluator: the simulator, the network itself (each trial is undone), or both.
 
     Writes ``result.json``, ``journal.jsonl``, ``report.html`` and ``fabric.patch``, which is empty if there is no
-    proposal. Raises ``InputError`` for invalid input, with lines of the study file; ``OutputError`` if a file cannot be
-    written; ``StoppedError`` if the search is interrupted; and the errors of ``deploy_apply`` if a trial could not be
-    undone.
+    proposal. Raises:
+
+    - ``InputError`` for invalid input, with lines of the study file;
+    - ``OutputError`` if a file cannot be written;
+    - ``StoppedError`` if the search is interrupted;
+    - the errors of ``deploy_apply`` if a trial could not be undone.
     """
     from railweave.model.intent.reading.source import read_source
     from railweave.model.intent.study import read_study

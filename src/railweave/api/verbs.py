@@ -63,7 +63,7 @@ SUDO = Opt(
     "Run railweave's program on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run the program as the login user."
 )
 SERVERS = Opt(
-    "Query servers too, by SSH. Default: if access.yaml has a login for servers (under `roles: server`, or a server's name under `devices`), and in labs.",
+    "Query servers too, by SSH. Default: servers are queried in labs, and if access.yaml has a login for servers (under `roles: server`, or a server's name under `devices`).",
     name="--servers/--no-servers",
 )
 DEVICE_ACCESS = Opt(

@@ -257,7 +257,7 @@ def _line(run: Run) -> str:
     return f"{run.id}  {run.tool}: {run.title}{where}, {counted(len(run.samples), 'number')}"
 
 
-@app.command("check", short_help="Say whether a result is good for such servers, without a fabric file.")
+@app.command("check", short_help="Compare results with those that such servers should get.")
 @command(BenchCheck)
 def check(options: BenchCheck, *, as_json: bool, quiet: bool) -> None:
     """Compare measured results with the results that servers with the GPUs of --gpus and the NICs of --nic should get. No fabric file is needed.

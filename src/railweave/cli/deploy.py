@@ -151,9 +151,11 @@ class DeployZtpShown(DeployZtp):
 
 @command(DeployZtpShown)
 def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the files that new switches fetch from a web server at first boot (zero-touch provisioning), and the configuration of a DHCP server, once for ISC Kea and once for dnsmasq.
+    """Write the files that new switches fetch from a web server at first boot (zero-touch provisioning), and the configuration of a DHCP server.
 
-    After the first boot, `deploy apply` can reach the switches. A switch is left out and reported if the inventory has no serial number for it, if its management address is IPv6, or if its operating system has no first-boot support.
+    The DHCP configuration is written twice: for ISC Kea and for dnsmasq. After the first boot, `deploy apply` can
+    reach the switches. Switches without a serial number in the inventory, with an IPv6 management address, or with an
+    operating system that has no first-boot support are left out and reported.
     """
     from railweave.api.deploying import deploy_ztp, deploy_ztp_serve
 
@@ -179,9 +181,11 @@ def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
 
 @command(DeployAcknowledge)
 def acknowledge(options: DeployAcknowledge, *, as_json: bool, quiet: bool) -> None:
-    """Compare newly booted switches with the design and the inventory: host name, model, serial number, and the cables that LLDP shows at either end. No device is changed.
+    """Compare newly booted switches with the design and the inventory: host name, model, serial number, and the cables that LLDP shows at either end.
 
-    A switch that matches is acknowledged: it is entered in the journal, and `deploy plan` may then configure it. Exits 1 if a switch differs, or does not show a part of this; the output names both sides and the remedy.
+    No device is changed. A switch that matches is acknowledged: it is entered in the journal, and `deploy plan` may then configure it. Exits
+    1 if a switch differs, or if it does not report one of these facts. The output then shows the designed and the
+    reported value, and the remedy.
     """
     from railweave.api.deploying import deploy_acknowledge
 
@@ -359,7 +363,11 @@ class History:
 @app.command(short_help="List every `deploy apply`, or show the log of one.")
 @command(History)
 def history(options: History, *, as_json: bool, quiet: bool) -> None:
-    """List the revisions of a network, newest first: number, result, time, operator and plan. With REVISION, show the full log of that revision. A revision is a set of changes that railweave applied to devices: by `deploy apply`, by the drain in an upgrade, by a turn of `deploy campaign`, or by a trial of `tune run`."""
+    """List the revisions of a network, newest first: number, result, time, operator and plan.
+
+    With REVISION, show the full log of that revision. A revision is a set of changes that railweave applied to devices. Revisions come from `deploy apply`, the drain in
+    an upgrade, a turn of `deploy campaign`, and a trial of `tune run`.
+    """
     del quiet  # it says nothing while it works
     from railweave.api.deploying import deploy_history, deploy_log
 
@@ -395,8 +403,10 @@ class DeployResumeShown(DeployResume, TimeLimits):
 def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
     """Resume a `deploy apply` that was interrupted, for example by a power failure of this machine.
 
-    The plan and the steps so far are read from the journal, the folder NAME.state next to the fabric file NAME.yaml. An unfinished wave (group of devices that change together) that had passed its checks is confirmed; any other unfinished wave is rolled back and started again. Then the later
-    waves follow. A trial of `tune run` or a turn of `deploy campaign` is rolled back, never continued. Exits 1 if a wave fails, and 2 if nothing was interrupted.
+    The plan and the steps so far are read from the journal, the folder NAME.state next to the fabric file NAME.yaml. A
+    wave is a group of devices that change together. If the unfinished wave had passed its checks, it is confirmed.
+    Otherwise it is rolled back and started again. Then the later waves follow. A trial of `tune run` or a turn of
+    `deploy campaign` is rolled back, never continued. Exits 1 if a wave fails, and 2 if nothing was interrupted.
     """
     from railweave.api.deploying import deploy_resume
 

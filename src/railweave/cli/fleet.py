@@ -40,12 +40,15 @@ class FleetCheckShown(FleetCheck):
 @app.command(short_help="Run `host check` on every server.")
 @command(FleetCheckShown)
 def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
-    """Run the checks of `railweave host check` on every server over SSH. The output lists each failed check with the servers on which it failed. If all of its failures are at one leaf, on one rail or on one server, the output names that part.
+    """Run the checks of `railweave host check` on every server over SSH.
 
-    With --generic there is no design: `railweave fleet check --generic H100-[01-16]` runs every check that needs none, and compares servers of one kind with each other.
+    The output lists each failed check with the servers on which it failed. If a check failed only at one leaf, on one
+    rail or on one server, the output names that part. With --generic there is no design: `railweave fleet check
+    --generic H100-[01-16]` runs every check that needs none, and compares servers of one kind with each other.
 
-    railweave copies the check program to a temporary folder on each server, and removes the folder afterwards; nothing else on a server is changed.
-    Exits 0 if every server answered and all checks passed, 1 if not, and 2 on wrong input.
+    railweave copies the check program to a temporary folder on each server, and removes the folder afterwards; nothing
+    else on a server is changed. Exits 0 if every server answered and all checks passed, 1 if not, and 2 on wrong
+    input.
     """
     from railweave.api import fleet_check
 
@@ -66,12 +69,15 @@ class FleetMeshShown(FleetMesh):
 @app.command(short_help="Send packets between servers on every path color.")
 @command(FleetMeshShown)
 def mesh(options: FleetMeshShown, *, as_json: bool, quiet: bool) -> None:
-    """Send test packets of the designed MTU from every NIC to other NICs of its rail, on the same leaf and on other leaves, over every path color (a class of uplinks).
+    """Send test packets between the NICs of a network, to find links and switches that do not carry them.
 
-    Each NIC sends at most 16 packets, called probes, each to one address of another NIC. Together, the probes of all NICs cross every leaf, spine and path color. In a network without path colors, switches choose the spine of each probe by hash, so that some spines may get no probe.
+    Every NIC sends packets of the designed MTU to other NICs of its rail, on the same leaf and on other leaves, over
+    every path color (a class of uplinks). A NIC sends at most 16 packets, called probes, each to one address of
+    another NIC. Together, the probes of all NICs cross every leaf, spine and path color. In a network without path
+    colors, switches choose the spine of each probe by hash, so that some spines may get no probe.
 
-    If probes fail, the output names the devices and links that all failed probes cross. Nothing on a server is changed. Exits 0 if every
-    server answered and every packet came back, else 1.
+    If probes fail, the output names the devices and links that all failed probes cross. Nothing on a server is
+    changed. Exits 0 if every server answered and every packet came back, else 1.
     """
     from railweave.api import fleet_mesh
 

@@ -138,8 +138,9 @@ def _print_sweep(swept: Sequence[LinkOutage]) -> None:
 def fault(options: LabFault, *, as_json: bool, quiet: bool) -> None:
     """Inject faults into a running lab, and measure their effect. Needs root.
 
-    The result shows the number of lost packets, the time until traffic takes other paths and until it returns, and whether every queue pair
-    kept a path. Exits 1 if a queue pair had no path although the design leaves it one, if packets were still lost at the end of the fault, or if a part of the network did not recover.
+    The result shows the number of lost packets, the time until traffic takes other paths and until it returns, and
+    whether every queue pair kept a path. Exits 1 in three cases: a queue pair had no path although the design leaves
+    it one; packets were still lost at the end of the fault; a part of the network did not recover.
     """
     from railweave.api.labs import lab_fault
 

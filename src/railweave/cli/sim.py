@@ -142,7 +142,10 @@ def _check(options: Sim) -> None:
 
 
 def _as(kind: type[Given], network: Network, options: Sim, **more: Any) -> Given:  # noqa: ANN401 - fields of the kind
-    """Return the options that a function of the API takes, with the designed network."""
+    """Return options of the class ``kind`` with the values of ``options``.
+
+    The source is the designed network. ``more`` has further values, which take precedence.
+    """
     more = {"source": network, "device": (), "hardware": None, **more}
     names = [field.name for field in fields(kind) if field.name not in more and hasattr(options, field.name)]
     return kind(**more, **{name: getattr(options, name) for name in names})
@@ -177,7 +180,7 @@ def _sizes(network: Network, options: Sim, *, as_json: bool, quiet: bool) -> boo
 
 
 def _compared(network: Network, options: Sim, say: Callable[[str], None]) -> Comparison | Grid:
-    """Predict the collective with several values of one setting, or of several."""
+    """Predict the collective with each value of one setting, or with each combination of values of several settings."""
     from railweave.api.predicting import simulate_grid, simulate_variants
 
     if options.measured is not None or len((options.compare or "").split()) > 1:
