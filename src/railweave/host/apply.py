@@ -225,7 +225,7 @@ def _change(wanted: Changes, places: Places, lock: int, check: Callable[[], None
 def _put_back(
     wanted: Changes, before: Kernel, names_before: str | None, old: Journal, places: Places, lock: int
 ) -> str:
-    """Restore as much as possible, and return what was or was not restored as the end of a sentence."""
+    """Restore the state before the change as far as possible. Return the result as the end of a sentence."""
     troubles: list[str] = []
     try:
         troubles += kernel.attempt(changes.back(wanted, before, kernel.read()), lock)

@@ -1,4 +1,4 @@
-"""The command `capture-roce`: let a NIC show its RoCE packets, capture them with tcpdump, put everything back, and read a capture.
+"""The command `capture-roce`: capture a NIC's RoCE packets with tcpdump, or read a capture.
 
 RDMA does not pass the kernel's network stack, so tcpdump sees RoCE only if the NIC gives it copies:
 
@@ -6,7 +6,8 @@ RDMA does not pass the kernel's network stack, so tcpdump sees RoCE only if the 
 - Older drivers of NVIDIA's NICs have a flag, ``sniffer``, by which the network interface gets the copies.
 - Broadcom's NICs need two settings in their flash, and a restart (Thor2 guide, section 5.1, question 9).
 
-The journal of this command is a file of its own, because `apply --watch` keeps the other one locked.
+Changed settings are restored after the capture. This command has a separate journal file, because `apply --watch`
+keeps the other journal locked.
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ class Port:
 
 
 def port(machine: Machine, name: str) -> Port:
-    """Return the NIC with this interface or RDMA device. Raises HostInputError if there is none, or if it is of another vendor."""
+    """Return the NIC with this interface or RDMA device.
+
+    Raises HostInputError if there is none, or if its vendor is neither NVIDIA nor Broadcom.
+    """
     netdevs = machine.names(f"/sys/class/infiniband/{name}/device/net") or [name]
     netdev = netdevs[0]
     driver = (machine.real(f"/sys/class/net/{netdev}/device/driver") or "").rpartition("/")[2]
@@ -76,12 +80,18 @@ def port(machine: Machine, name: str) -> Port:
 
 
 def _nvm(nic: Port) -> dict[str, tuple[int, tuple[str, ...]]]:
-    """Return the settings in Broadcom's flash that a capture needs: the value, and the words that select the function."""
+    """Return the settings in Broadcom's flash that a capture needs.
+
+    Each has its value, and the arguments that select the NIC's function.
+    """
     return {"enable_sriov": (0, ()), "default_evb_mode": (3, ("--scope", nic.pci.rpartition(".")[2]))}
 
 
 def _prepared(machine: Machine, nic: Port) -> dict[str, tuple[str, int | None]]:
-    """Return the settings of Broadcom's flash that are not as a capture needs them. Raises HostError if they cannot be read."""
+    """Return the settings of Broadcom's flash that are not ready for a capture, each as text and as a number.
+
+    Raises HostError if they cannot be read.
+    """
     if nic.driver != "bnxt_en":
         return {}
     if not machine.has("niccli"):
@@ -99,7 +109,7 @@ def _prepared(machine: Machine, nic: Port) -> dict[str, tuple[str, int | None]]:
 
 
 def prepare(asked: Namespace, machine: Machine, nic: Port) -> int:
-    """Set the two settings in Broadcom's flash, with the earlier values in the journal."""
+    """Set the two settings in Broadcom's flash, and record the earlier values in the journal."""
     wrong = _prepared(machine, nic)
     odd = [f"{name} is {shown}" for name, (shown, number) in wrong.items() if number is None]
     if odd:
@@ -126,14 +136,17 @@ def prepare(asked: Namespace, machine: Machine, nic: Port) -> int:
 
 
 def restore(asked: Namespace, nic: Port) -> int:
-    """Put back the settings of Broadcom's flash, and whatever an interrupted capture has left."""
+    """Restore the settings of Broadcom's flash, and all changes that an interrupted capture has left."""
     undone = undo(asked.state_file, lambda record: record.name.split()[-1] == nic.netdev)
     line = f"{', '.join(undone)}: undone; restart the server" if undone else f"{nic.netdev}: nothing to restore"
     return _say(asked, line, {"undone": undone})
 
 
 def undo(state_file: Path, chosen: Callable[[journal.StepRecord], bool] = lambda _: True) -> list[str]:
-    """Undo the recorded steps of captures that are chosen, and return their names. ``state_file``: the journal of `apply`."""
+    """Undo the recorded steps of captures for which ``chosen`` returns True, and return their names.
+
+    ``state_file``: the path of the journal of `apply`, next to which the journal of captures is.
+    """
     book = _book(state_file)
     if not any(map(chosen, journal.load(book).steps)):
         return []
@@ -157,7 +170,7 @@ def _record(asked: Namespace, record: journal.StepRecord) -> None:
 
 
 def _source(machine: Machine, nic: Port) -> tuple[str, str]:
-    """Return the interface to capture from, and the flag to turn on for it; both may be empty."""
+    """Return (the interface to capture from, the driver flag to turn on for it). Either text may be empty."""
     listed = machine.output("tcpdump", "-D")
     if nic.rdma and re.search(rf"^\d+\.{re.escape(nic.rdma)}\b", listed, re.MULTILINE):
         return nic.rdma, ""
@@ -175,7 +188,10 @@ def _source(machine: Machine, nic: Port) -> tuple[str, str]:
 
 @contextmanager
 def _sniffing(asked: Namespace, nic: Port, flag: str) -> Generator[None, None, None]:
-    """Turn a flag on while the context lasts. It is turned off after an exception, SIGINT and SIGTERM too."""
+    """Turn a flag on while the context lasts.
+
+    The flag is turned off at the end, also after an exception, SIGINT or SIGTERM.
+    """
     if not flag:
         yield
         return
@@ -194,7 +210,7 @@ def _sniffing(asked: Namespace, nic: Port, flag: str) -> Generator[None, None, N
 
 
 def capture(asked: Namespace, machine: Machine, nic: Port, say: Callable[[str], None]) -> int:
-    """Capture until a limit or an interrupt, put everything back, and print what was captured."""
+    """Capture until a limit or an interrupt, restore changed settings, and print a summary of the captured packets."""
     if asked.output is None:
         raise HostInputError("give -o FILE for the captured packets (or --prepare, --restore or --read)")
     wrong = _prepared(machine, nic)
@@ -262,7 +278,10 @@ def _end(dump: subprocess.Popen[str]) -> None:
 
 
 def read(asked: Namespace, file: Path) -> int:
-    """Print the content of a capture, and how it differs from the QoS of host.json. Exit code 1 if it differs."""
+    """Print the content of a capture, and its differences from the QoS in host.json.
+
+    Return exit code 1 if there is a difference.
+    """
     content = packets.summary(file)
     different = differences(content, _traffic(asked))
     if asked.json:
@@ -284,7 +303,7 @@ def _traffic(asked: Namespace) -> dict[str, Traffic]:
 
 
 def differences(content: packets.Summary, fabrics: dict[str, Traffic]) -> list[str]:
-    """Return a sentence for each way in which the packets are not as the fabrics treat them. Empty without fabrics."""
+    """Return a sentence for each difference of a capture's packets from the fabrics' QoS; empty without fabrics."""
     if not fabrics:
         return []
     known = {
@@ -320,7 +339,7 @@ def differences(content: packets.Summary, fabrics: dict[str, Traffic]) -> list[s
 
 
 def capture_roce(asked: Namespace) -> int:
-    """Carry out `capture-roce`."""
+    """Run the subcommand `capture-roce`, and return its exit code."""
     if asked.read is not None:
         return read(asked, asked.read)
     if asked.nic is None:

@@ -249,7 +249,7 @@ def _recorded(asked: Namespace, folder: Path) -> Server:
 
 
 def _watched(asked: Namespace) -> Counters:
-    """Return the counters of this server now, after waiting for the time between the two looks of ``--watch``.
+    """Read the counters of this server, wait for the time of ``--watch``, and return the counters from before the wait.
 
     Raises HostInputError if the options exclude each other.
     """
@@ -265,12 +265,10 @@ def _watched(asked: Namespace) -> Counters:
 
 
 def looked_at(asked: Namespace, earlier: Counters | None) -> Server:
-    """Return the server to check: this one, or a recorded one if the options name a folder.
+    """Return the server to check: this server, or the recorded server in the folder that an option names.
 
-    With ``--generic``, the server is what the machine shows. Raises HostError if ``host.json`` or the recording cannot
-    be read.
-
-    ``earlier``: the counters of an earlier check; None if there are none.
+    With ``--generic``, requirements come from the machine itself and not from ``host.json``. ``earlier``: the counters
+    of an earlier check, or None. Raises HostError if ``host.json`` or the recording cannot be read.
     """
     folder = getattr(asked, "capture", None)
     machine: Machine = RecordedMachine(folder) if folder else ThisMachine(getattr(asked, "sysfs", options.SYSFS))
@@ -343,7 +341,7 @@ def document(looked: Server, results: list[Result]) -> dict[str, Any]:
 
 
 def text(looked: Server, results: list[Result], *, everything: bool) -> str:
-    """Return the results as text: faults first, each with the wanted value and the fix.
+    """Return the results as text: faults first, each with the required value and the fix.
 
     Equal results of several NICs are shown once.
     """
@@ -374,7 +372,7 @@ def text(looked: Server, results: list[Result], *, everything: bool) -> str:
 
 
 def _not_asked(looked: Server, results: list[Result]) -> list[str]:
-    """Return lines that name the checks that need an earlier look, or a design, and so did not look at anything."""
+    """Return lines that name the checks that did not run, because they need counters of an earlier check or a design."""
     lines: list[str] = []
     growth = [name.partition("-")[2] for name in counters.KNOWN if any(result.check.id == name for result in results)]
     if looked.earlier is None and growth:
@@ -401,7 +399,10 @@ _THING = "\0"
 
 
 def _alike(results: list[Result], verdict: str) -> dict[tuple[str, str, str, str, str], list[str]]:
-    """Return the results with this verdict, equal ones merged: from check, seen, wanted, origin and remedy to the NICs or GPUs."""
+    """Return the results with this verdict, with equal results merged.
+
+    The result maps (check, seen value, wanted value, origin, remedy) to the NICs or GPUs to which it applies.
+    """
     alike: dict[tuple[str, str, str, str, str], list[str]] = {}
     for result in results:
         o = result.outcome

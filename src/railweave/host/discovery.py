@@ -35,12 +35,13 @@ NUMA_BALANCING = {"kernel.numa_balancing": "0"}
 
 
 def discovered(machine: Machine, earlier: Counters | None = None) -> Server:
-    """Return a server as the machine shows it: every RoCE port is a NIC, and the GPUs are those on the PCI bus.
+    """Return a server as the machine shows it.
 
-    An InfiniBand port is a NIC only if other ports of its model are Ethernet: then its link type is a fault.
+    Every RoCE port is a NIC, and every data center GPU on the PCI bus is a GPU.
 
-    Speed and MTU of a NIC are those of most NICs of its kind here. Virtual functions whose physical function is here
-    are left out.
+    An InfiniBand port is a NIC only if other ports of the same model are Ethernet; its link type is then a fault. The
+    wanted speed and MTU of a NIC are those of most NICs of its kind on this server. A virtual function is left out if
+    its physical function is on the server too.
     """
     shown = [port for port in (_port(machine, *place) for place in gids.ports(machine)) if port is not None]
     ethernet = {port["model"] for port in shown if port["layer"] != "InfiniBand"}
@@ -59,7 +60,7 @@ def discovered(machine: Machine, earlier: Counters | None = None) -> Server:
 
 
 def _port(machine: Machine, device: str, number: int) -> dict[str, Any] | None:
-    """Return what the kernel shows of an RDMA port, or None if the port has no interface or is a virtual function's."""
+    """Return the kernel's data about an RDMA port. None if the port has no interface or belongs to a virtual function."""
     folder = f"{gids.DEVICES}/{device}"
     real = machine.real(f"{folder}/device")
     if not real or machine.real(f"{folder}/device/physfn"):
@@ -108,9 +109,9 @@ def _nic(machine: Machine, port: dict[str, Any], ports: list[dict[str, Any]], gp
 
 
 def _kind(machine: Machine, port: dict[str, Any], ports: list[dict[str, Any]], gpus: list[str]) -> str:
-    """Return the kind of a NIC: its model and what it is for. Only NICs of one kind are compared with each other.
+    """Return the kind of a NIC: its model and its use. Only NICs of one kind are compared with each other.
 
-    A NIC is for GPUs if it shares a PCIe switch with one. A NIC with a default route is for management.
+    A NIC is for GPUs if it shares a PCIe switch with a GPU. A NIC with a default route is for management.
     """
     beside = {other["netdev"] for other in ports if _gpu_beside(machine, other["netdev"], gpus) is not None}
     if port["netdev"] in _default_routes(machine):
@@ -139,7 +140,7 @@ def _gpu_beside(machine: Machine, netdev: str, gpus: list[str]) -> int | None:
 
 
 def _switch(machine: Machine, netdev: str) -> tuple[str, str]:
-    """Return the switch and port at the other end of a NIC's cable by LLDP, or words that stand for them."""
+    """Return (switch, port) at the other end of a NIC's cable, by LLDP; ("the switch", "port") if LLDP shows none."""
     try:
         neighbor = next(iter(announcements(machine, netdev)), None)
     except CannotTellError:

@@ -1,8 +1,8 @@
-"""Reading of files up to a size limit, and atomic writing of files: a file has its old or its new content, even after a loss of power.
+"""Reading of files up to a size limit, and atomic writing of files.
 
-The program writes itself, too, as one file that Python 3.9 or newer can run.
-
-This package runs without the rest of railweave, so it has its own reader and writer.
+After a write, a file has either its old or its new content, even after a power failure. The module also writes this
+program as one file that Python 3.9 or newer can run. The package runs without the rest of railweave, so it has its own
+reader and writer.
 """
 
 from __future__ import annotations

@@ -139,9 +139,11 @@ def a_prefix(value: object) -> Prefix:
 
 
 def an_end(value: object) -> str:
-    """Return the value, which must be the source or destination of a rule. Raises ``ValueError`` for any other value.
+    """Return the value unchanged.
 
-    It is returned unchanged, because the kernel keeps host bits.
+    It must be the source or destination of a rule, and may have host bits, which the kernel keeps.
+
+    Raises ``ValueError`` for any other value.
     """
     if _spelled(value, False, "an IP address or prefix, such as 192.168.1.1 or fc00:1:1:1::/64").endswith("/0"):
         raise ValueError(

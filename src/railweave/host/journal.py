@@ -1,8 +1,10 @@
-"""The journal: the entries that railweave added on this server, and those that it replaced. It is written before each change.
+"""The journal: the entries that railweave added on this server, and those that it replaced.
 
-The journal holds intents, not steps: "of these entries, remove those that exist; of those, put back the missing
-ones". So the journal is right at every moment between two changes, and after a SIGKILL at any of them, without
-knowing which change was last.
+It is written before each change.
+
+The journal does not list the steps that were done. It lists the entries to remove if they exist, and the entries to
+restore if they are missing. So the journal is correct between any two changes, also after a SIGKILL, without a record
+of the last change.
 """
 
 from __future__ import annotations

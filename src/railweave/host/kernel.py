@@ -65,8 +65,8 @@ def command_line(command: Command) -> str:
 def change(commands: Iterable[Command], lock: int) -> None:
     """Make changes in order, IPv4 first. Stops at the first failure and raises HostError with the command.
 
-    ``lock`` is the descriptor of the lock. ``ip`` inherits it, so that the lock stays held until ``ip`` ends, even if this program
-    is killed.
+    ``lock`` is the descriptor of the lock. ``ip`` inherits the descriptor. So the lock is held until ``ip`` ends, even
+    if this program is killed.
     """
     for failed in _batches(commands, lock):
         raise HostError(failed)

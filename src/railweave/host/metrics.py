@@ -108,7 +108,7 @@ def _nic(server: Server, nic: WantedNic) -> dict[str, Any]:
 
 
 def _up(server: Server, nic: WantedNic) -> int | None:
-    """Return 1 if the NIC has a carrier, and 0 if not or if the NIC does not exist. None: ``ip`` failed."""
+    """Return 1 if the NIC has a carrier, and 0 if it has none or does not exist. Return None if ``ip`` failed."""
     try:
         links = server.machine.rows("ip", "-j", "addr", "show")
     except CannotTellError:

@@ -50,7 +50,11 @@ _TAGS = {0x8100, 0x88A8, 0x9100}
 
 
 class Frame(NamedTuple):
-    """A captured frame. ``time_ns``: since 1970. ``length``: its length on the wire; ``data`` may be shorter. ``link``: the link type."""
+    """A captured frame.
+
+    ``time_ns``: nanoseconds since 1970. ``length``: bytes on the wire; ``data`` may have fewer. ``link``: the link
+    type.
+    """
 
     time_ns: int
     link: int
@@ -59,7 +63,10 @@ class Frame(NamedTuple):
 
 
 class Roce(NamedTuple):
-    """The headers of a RoCE v2 packet. ``syndrome``: that of an acknowledgement, else None. ``vlan_priority``: None without a VLAN tag."""
+    """The headers of a RoCE v2 packet.
+
+    ``syndrome``: the syndrome of an acknowledgement, or None. ``vlan_priority``: None without a VLAN tag.
+    """
 
     source: str
     destination: str
@@ -75,7 +82,10 @@ class Roce(NamedTuple):
 
 
 def frames(file: Path) -> Iterator[Frame]:
-    """Yield the frames of a capture. Raises HostInputError if the file is no capture; a file that ends in a frame ends there."""
+    """Yield the frames of a capture.
+
+    Raises HostInputError if the file is not a capture. A last frame that is cut off is left out.
+    """
     try:
         with file.open("rb") as raw:
             packed = raw.read(2) == b"\x1f\x8b"
@@ -142,7 +152,10 @@ def _pcapng(file: Path, stream: IO[bytes]) -> Iterator[Frame]:
 
 
 def _block(order: str, kind: int, body: bytes, interfaces: list[tuple[int, int, int]]) -> Iterator[Frame]:
-    """Yield the frame in a block of pcapng. ``interfaces``: link type, units a second and offset in seconds, of each interface."""
+    """Yield the frame in a block of pcapng, if it has one.
+
+    ``interfaces``: for each interface, its link type, time units per second, and time offset in seconds.
+    """
     if kind == 1 and len(body) >= 8:
         interfaces.append((struct.unpack(f"{order}H", body[:2])[0], *_clock(order, body[8:])))
     elif kind in {2, 6} and len(body) >= 20:
@@ -159,7 +172,10 @@ def _block(order: str, kind: int, body: bytes, interfaces: list[tuple[int, int, 
 
 
 def _clock(order: str, options: bytes) -> tuple[int, int]:
-    """Return the units a second and the offset in seconds that the options of an interface give; by default 10^6 and 0."""
+    """Return (time units per second, offset in seconds) from the options of an interface.
+
+    The default is 10^6 units and no offset.
+    """
     units, offset = 1_000_000, 0
     while len(options) >= 4:
         code, length = struct.unpack(f"{order}HH", options[:4])
@@ -175,7 +191,10 @@ def _clock(order: str, options: bytes) -> tuple[int, int]:
 
 
 def roce(frame: Frame) -> Roce | None:
-    """Return the RoCE v2 headers of a frame; None if it is no RoCE v2 packet, or was cut before the base transport header ends."""
+    """Return the RoCE v2 headers of a frame.
+
+    None if the frame is not a RoCE v2 packet, or was cut off before the end of the base transport header.
+    """
     try:
         return _roce(frame)
     except (struct.error, IndexError):
@@ -248,7 +267,8 @@ class Flow:
     - ``bytes``: the bytes on the wire. ``first_ns``, ``last_ns``: the times of the first and last packet.
     - ``dscp``, ``ecn``, ``operations``, ``priorities``: packets by DSCP, ECN codepoint, operation, and VLAN priority.
     - ``naks``: negative acknowledgements by reason.
-    - ``skipped``, ``repeated``: sequence numbers that were left out, and that came again; ``following``: the next one.
+    - ``skipped``: the count of sequence numbers that were left out. ``repeated``: the count of those that came again.
+    - ``following``: the next sequence number that is expected.
     """
 
     source: str
@@ -304,10 +324,10 @@ class Flow:
 
     @property
     def sequence(self) -> tuple[int, int] | None:
-        """The numbers of skipped and repeated sequence numbers; None if the flow does not show them.
+        """The numbers of skipped and repeated sequence numbers; None if they cannot be counted for this flow.
 
-        A read request takes a number for each packet of its response, and responses between acknowledgements of writes
-        leave out the numbers of the writes.
+        They cannot be counted if the flow has read requests or mixes responses with acknowledgements. A read request
+        takes a number for each packet of its response, and responses leave out the numbers of writes.
         """
         kinds = {code & 31 for code in self.operations if code != CNP}
         mixed = _READ_REQUEST in kinds or (_ACKNOWLEDGE in kinds and kinds & {13, 14, 15, 16})
@@ -320,7 +340,10 @@ def _carries_data(opcode: int) -> bool:
 
 @dataclass
 class Summary:
-    """The content of a capture. ``other``: frames that are no RoCE v2; ``links``: their link types if they cannot be read."""
+    """The content of a capture.
+
+    ``other``: the number of frames that are not RoCE v2. ``links``: their link types, if these cannot be read.
+    """
 
     frames: int = 0
     other: int = 0
@@ -328,7 +351,10 @@ class Summary:
     flows: dict[tuple[str, str, int, int], Flow] = field(default_factory=dict[tuple[str, str, int, int], Flow])
 
     def total(self, name: str, *, data: bool | None = None) -> Counter[int]:
-        """Return the packets of all flows by ``dscp`` or ``ecn``. ``data``: only flows with data (True), or only notifications (False)."""
+        """Return the packets of all flows by ``dscp`` or ``ecn``.
+
+        ``data``: True counts only flows with data, False only notifications, None both.
+        """
         counts: Counter[int] = Counter()
         for flow in self.flows.values():
             if data is None or (flow.data > 0 if data else flow.notifications == flow.packets):
@@ -434,7 +460,7 @@ def text(read: Summary, most: int) -> str:
 
 
 def _counts(counts: Counter[int], names: tuple[str, ...] = ()) -> str:
-    """Return counts as text: only the key if there is one, else each with its number."""
+    """Return counts as text: only the key if there is just one, else each key with its count."""
     shown = {names[key] if names else str(key): count for key, count in sorted(counts.items())}
     if len(shown) < 2:
         return next(iter(shown), "-")

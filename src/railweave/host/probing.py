@@ -282,7 +282,10 @@ def _replies(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Pro
 
 
 def _errors(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Probe]) -> None:
-    """Read the errors that a socket received, and record sender and reason in the probe that each error is about."""
+    """Read the errors that a socket received.
+
+    Record the sender and the reason in the probe to which each error belongs.
+    """
     while True:
         try:
             _, extra, _, address = sockets.of[source].recvmsg(0, 1024, _MSG_ERRQUEUE)
@@ -325,7 +328,7 @@ def _sum(data: bytes) -> int:
 
 
 def _by_program(probe: _Probe) -> None:
-    """Probe with ``ping`` of iputils: full size first, then small."""
+    """Send a probe with ``ping`` of iputils: first a packet of the full size, then a small one."""
     for size in (probe.size, _SMALL):
         words = ["ping", "-n", "-M", "do", "-c", str(TRIES), "-i", "0.2", "-W", "1", "-I", probe.source]
         words += ["-s", str(size - _HEADERS[probe.family]), probe.target]

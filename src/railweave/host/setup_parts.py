@@ -35,7 +35,10 @@ _ADD_DKMS = 'dkms status "$2" | grep -q . || dkms "$@"'
 
 @dataclass(frozen=True)
 class State:
-    """The state of a step: ``done``, ``to do`` or ``not seen``, and the reason. ``restart``: only a restart is left to do."""
+    """The state of a step: ``done``, ``to do`` or ``not seen``, with the reason.
+
+    ``restart``: True if only a restart is left to do.
+    """
 
     word: str
     text: str
@@ -44,7 +47,7 @@ class State:
 
 @dataclass(frozen=True)
 class Command:
-    """A command and the folder in which it runs; an empty folder means any."""
+    """A command, and the folder in which it runs. If the folder is empty, the command can run in any folder."""
 
     words: tuple[str, ...]
     folder: str = ""
@@ -60,11 +63,12 @@ class Command:
 
 @dataclass(frozen=True)
 class Bare:
-    """The server that is set up, its plan, and the folder of packages.
+    """The server to set up, its plan, and the folder of packages.
 
-    - ``packages``: the folder that ``--from`` names, as commands see it; None without it. ``names``: the files in it.
+    - ``packages``: the folder that ``--from`` names, with the path that commands see; None without the option.
+    - ``names``: the names of the files in this folder.
     - ``repositories``: True if distribution packages may come from the repositories that are configured on the server.
-    - ``image``: True if this is the root folder of an image, which has no hardware and does not run.
+    - ``image``: True if the server is the root folder of an image, which has no hardware and does not run.
     """
 
     machine: Machine
@@ -110,11 +114,14 @@ class Bare:
         return any(nic.driver == driver for nic in self.plan.nics)
 
     def version(self, name: str) -> str:
-        """Return the release that the design requires of a piece of software; empty if it requires none."""
+        """Return the release of a software that the design requires; empty if it requires none."""
         return self.versions("software").get(name, "")
 
     def versions(self, key: str) -> dict[str, str]:
-        """Return the versions that the design requires of the members of a group: software, NIC drivers, NIC firmware."""
+        """Return the required versions of a group, by the name of each member.
+
+        The groups are ``software``, ``nic_driver`` and ``nic_firmware``.
+        """
         group = self.plan.versions.get(key)
         return (
             {str(name): str(text) for name, text in cast("dict[str, object]", group).items()}
@@ -123,9 +130,9 @@ class Bare:
         )
 
     def file(self, pattern: str) -> str:
-        """Return the path of the file that matches a vendor's file name; the path with the pattern if there is none.
+        """Return the path of the file that matches ``pattern``, a file name as its vendor writes it.
 
-        Raises HostInputError if several files match.
+        If no file matches, return the folder with the pattern. Raises HostInputError if several files match.
         """
         matching = self.matching(pattern)
         if len(matching) > 1:
@@ -154,16 +161,17 @@ def _no_writes(_: Bare) -> Mapping[str, tuple[str, int]]:
 
 @dataclass(frozen=True)
 class SetupStep:
-    """A row of the table.
+    """A step of `setup`, as a row of the table of steps.
 
-    - ``subject``: what the step installs or sets. ``source``: the document that requires it.
-    - ``applies``: True for servers that need the step.
-    - ``state``: the state on the machine. ``commands``: the commands that carry the step out.
-    - ``inverse``: the commands that undo it. ``left``: the part that stays after `undo --setup`.
+    - ``subject``: the software or setting of the step. ``source``: the document that requires it.
+    - ``applies``: a function that returns True for servers that need the step.
+    - ``state``: a function that returns the state on the machine.
+    - ``commands``, ``inverse``: functions that return the commands to carry the step out, and to undo it.
+    - ``left``: the part of the step that stays after `undo --setup`.
     - ``files``: names of the files needed, as their vendor names them; ``*`` matches any text.
     - ``writes``: the text and the mode of each file that the step writes before its commands run, by path.
     - ``restart``: ``at the end`` or ``at once`` (before the next step) if the server must restart; empty if not.
-    - ``tried``: where the step has been run.
+    - ``tried``: the systems on which the step has been run.
     """
 
     name: str
@@ -189,12 +197,15 @@ def state_of(step: SetupStep, bare: Bare) -> State:
 
 
 def _same_release(installed: str, wanted: str) -> bool:
-    """Return True if a version is the wanted release: equal, or longer at a separator (2.27.3-1+cuda12.9 is 2.27.3)."""
+    """Return True if an installed version is the wanted release, or continues it after a separator.
+
+    For example, 2.27.3-1+cuda12.9 is the release 2.27.3.
+    """
     return bool(re.match(re.escape(wanted) + r"(?![0-9A-Za-z])", installed)) if wanted else bool(installed)
 
 
 def versioned(installed: str, wanted: str, subject: str) -> State:
-    """Return ``done`` if a subject is installed in the wanted release, or in any release if none is wanted."""
+    """Return ``done`` if a software is installed in the wanted release, or in any release if none is wanted."""
     if installed and _same_release(installed, wanted):
         return State(DONE, f"{subject} {installed}")
     return State(
@@ -241,7 +252,7 @@ def _absent(bare: Bare, names: Sequence[str], version: str = "") -> list[str]:
 
 
 def _package_versions(bare: Bare, names: Sequence[str]) -> dict[str, str]:
-    """Return the version of each package that is installed; half installed ones are left out."""
+    """Return the version of each installed package. Packages that are only partly installed are left out."""
     if bare.family == "rpm":
         lines = bare.machine.run("rpm", "-q", *names).out.splitlines()  # one for each name, in their order
         versions = {name: line for name, line in zip(names, lines) if "is not installed" not in line}
@@ -252,7 +263,7 @@ def _package_versions(bare: Bare, names: Sequence[str]) -> dict[str, str]:
 
 
 def _package_file(bare: Bare, name: str, version: str = "") -> str:
-    """Return the pattern of a package's file name, as its distribution names it."""
+    """Return a pattern of the file name that a package has in its distribution."""
     if bare.family == "apt":
         return f"{name}_{version}*.deb"
     return f"{name}-{version or '[0-9]'}*.rpm" if not name[-1].isdigit() and bare.kernel not in name else f"{name}*.rpm"
@@ -358,7 +369,7 @@ def nccl_names(bare: Bare) -> list[str]:
 
 
 def released_state(version: Callable[[Bare], str]) -> Callable[[Bare, list[str]], State]:
-    """Return a function that compares the release of packages with the one that ``version`` gives."""
+    """Return a function that compares the installed release of packages with the release that ``version`` returns."""
 
     def state(bare: Bare, names: list[str]) -> State:
         installed = _package_versions(bare, names)
@@ -420,7 +431,7 @@ def nvidia_file(bare: Bare) -> str:
 
 
 def nvidia_options(bare: Bare) -> tuple[str, ...]:
-    """Return the options of NVIDIA's driver installer; in an image it must be told the kernel."""
+    """Return the options of NVIDIA's driver installer. In an image, the kernel must be named."""
     return ("--kernel-module-type=open", *((f"--kernel-name={bare.kernel}",) if bare.image else ()))
 
 
@@ -505,7 +516,7 @@ def _peer_memory_clients(machine: Machine) -> set[str]:
 
 
 def broadcom_state(bare: Bare) -> State:
-    """Return the state of Broadcom's drivers, of peer memory, and of the firmware."""
+    """Return the state of Broadcom's drivers, of peer memory, and of the NICs' firmware."""
     _addresses(bare, "bnxt_en")
     drivers = bare.versions("nic_driver")
     for module in ("bnxt_en", "bnxt_re"):
@@ -535,7 +546,10 @@ def broadcom_file(bare: Bare) -> str:
 
 
 def _broadcom_qos(bare: Bare) -> list[str]:
-    """Return the options for congestion control; empty if the fabrics of the NICs differ, as the installer has one value."""
+    """Return the installer's options for congestion control.
+
+    The result is empty if the fabrics of the NICs have different settings, because the installer accepts only one.
+    """
     traffic = [nic.traffic for nic in bare.plan.nics if nic.driver == "bnxt_en" and nic.traffic]
     if not traffic or any(other != traffic[0] for other in traffic):
         return []
@@ -608,7 +622,7 @@ def nvidia_firmware_commands(bare: Bare) -> list[Command]:
 
 
 def other_nics(bare: Bare) -> list[str]:
-    """Return the drivers of planned NICs whose installer setup does not know."""
+    """Return the drivers of planned NICs for which `setup` has no installer."""
     return sorted({nic.driver for nic in bare.plan.nics} - {"bnxt_en", "mlx5_core"})
 
 
@@ -625,7 +639,7 @@ def other_state(bare: Bare) -> State:
 
 
 def _dkms_conflicts(bare: Bare) -> dict[str, str]:
-    """Return the DKMS modules that must not be beside netxtreme-peer-mem, with their states (Thor2 guide, section 2.2.2)."""
+    """Return the DKMS modules that conflict with netxtreme-peer-mem, with their states (Thor2 guide, section 2.2.2)."""
     if not bare.has_nic("bnxt_en") or not bare.machine.has("dkms"):
         return {}
     modules: dict[str, str] = {}
@@ -660,7 +674,7 @@ def conflict_commands(bare: Bare) -> list[Command]:
 
 
 def conflict_inverse(bare: Bare) -> list[Command]:
-    """Return the commands that put removed DKMS modules back."""
+    """Return the commands that restore the removed DKMS modules."""
     words = {name: "install" if state == "installed" else "add" for name, state in _dkms_conflicts(bare).items()}
     return [Command(("sh", "-c", _ADD_DKMS, "sh", word, name)) for name, word in words.items()]
 
@@ -674,12 +688,12 @@ ACS_SCRIPT, ACS_UNIT = "/usr/local/sbin/acs-off.sh", "/etc/systemd/system/acs-of
 
 
 def peer_module(bare: Bare) -> str:
-    """Return the kernel module by which NICs reach the memory of the planned GPUs."""
+    """Return the kernel module through which NICs access the memory of the planned GPUs."""
     return "nvidia_peermem" if bare.gpu_vendor == "NVIDIA" else "ib_peer_mem"
 
 
 def peer_memory_state(bare: Bare) -> State:
-    """Return ``done`` if NICs reach GPU memory by a loaded module, by the kernel, or by dma-buf."""
+    """Return ``done`` if NICs can access GPU memory: through a loaded module, the kernel itself, or dma-buf."""
     module = peer_module(bare)
     if bare.machine.names(f"/sys/module/{module}"):
         return State(DONE, f"{module} is loaded")
@@ -742,7 +756,7 @@ def boot_writes(bare: Bare) -> Mapping[str, tuple[str, int]]:
 
 
 def acs_texts(bare: Bare) -> dict[str, tuple[str, int]]:
-    """Return the files that turn ACS off, from the folder of host.json or of ``--from``; empty if they are in neither."""
+    """Return the files that turn ACS off, from the folder of host.json or ``--from``; empty if neither has both."""
     folders = [bare.plan.plan.file.parent, *([Path(bare.packages)] if bare.packages else [])]
     for folder in folders:
         script, unit = folder / "acs-off.sh", folder / "acs-off.service"
@@ -767,5 +781,5 @@ def acs_state(bare: Bare) -> State:
 
 
 def acs_files(bare: Bare) -> Sequence[str]:
-    """Return the names of the two files if neither folder has them."""
+    """Return the names of the files that turn ACS off if neither folder has them; else nothing."""
     return () if acs_texts(bare) else ("acs-off.sh", "acs-off.service")

@@ -1,7 +1,7 @@
-"""The commands `setup plan` and `setup apply`, and `undo --setup`: show the steps, carry them out in order, and undo them.
+"""The commands `setup plan`, `setup apply` and `undo --setup`: show the steps, carry them out in order, and undo them.
 
-A step is written to the journal before its first command, and again after its last one. So after a kill, the next run knows which step was
-not finished, and carries it out again.
+A step is written to the journal before its first command, and again after its last one. If the program is killed, the
+next run finds the unfinished step in the journal, and carries it out again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CHECK = "check"
 
 
 class Installation(ThisMachine):
-    """This server. Commands may take longer than those of checks."""
+    """This server. Commands have a longer time limit than those of checks."""
 
     def _run(self, words: tuple[str, ...]) -> CommandOutput:
         return ran(words, self._path, _PROBE_S)
@@ -98,7 +98,7 @@ def look(asked: Namespace) -> Bare:
 
 
 def chosen(only: Iterable[str], skip: Iterable[str]) -> list[SetupStep]:
-    """Return the steps that the options choose. Raises HostInputError for an unknown name."""
+    """Return the steps that the options ``--only`` and ``--skip`` select. Raises HostInputError for an unknown name."""
     known = [step.name for step in STEPS]
     for option, names in (("--only", only), ("--skip", skip)):
         for name in names:
@@ -108,7 +108,7 @@ def chosen(only: Iterable[str], skip: Iterable[str]) -> list[SetupStep]:
 
 
 def _state(step: SetupStep, bare: Bare, book: Journal) -> State:
-    """Return the state of a step, with what the journal knows: an interrupted attempt, or a restart that has not happened."""
+    """Return the state of a step, including an interrupted attempt or a due restart that the journal shows."""
     record = _record(book, step.name)
     if record and not record.ended:
         return State(TO_DO, "an earlier run has not finished it: it starts again")
@@ -143,7 +143,10 @@ def rows(asked: Namespace) -> tuple[Bare, list[Row]]:
 
 
 def plan(asked: Namespace) -> int:
-    """Print the steps, their states, commands and missing files. Exit code 1 if `apply` could not do all of them."""
+    """Print the steps with their states, commands and missing files.
+
+    Return exit code 1 if `apply` could not do all of them.
+    """
     bare, steps = rows(asked)
     missing = _missing(steps, TO_DO, NOT_SEEN)
     if asked.json:
@@ -216,7 +219,10 @@ def _document(bare: Bare, steps: list[Row]) -> dict[str, Any]:
 
 
 def apply(asked: Namespace) -> int:
-    """Carry out the steps that are to do, in order; restart if asked; then check the server."""
+    """Carry out the steps that are to do, in order.
+
+    Restart if an option allows it and a step needs it. Then check the server.
+    """
     say: Callable[[str], None] = (lambda _: None) if asked.json else (lambda line: print(line, flush=True))
     with journal.locked(asked.state_file) as lock:
         bare, before = rows(asked)
@@ -331,10 +337,10 @@ def _log(state_file: Path) -> Path:
 
 
 def run_command(state_file: Path, root: Path | None, lock: int, command: Command) -> None:
-    """Run a command, with its output in the log beside the journal. Raises HostError with the last lines if it fails.
+    """Run a command, with its output in the log next to the journal. Raises HostError with the last lines if it fails.
 
-    ``root``: the root folder of an image; None for this server. The command keeps the lock and runs on if this program
-    is killed; the next run waits for it.
+    ``root``: the root folder of an image; None for this server. The command holds the lock. If this program is killed,
+    the command continues, and the next run waits for it.
     """
     words = command.words
     folder = command.folder or None
@@ -392,9 +398,10 @@ def undo(
     say: Callable[[str], None],
     chosen: Callable[[StepRecord], bool] = lambda _: True,
 ) -> list[str]:
-    """Undo the recorded steps that are chosen, the last one first, and return their names.
+    """Undo the recorded steps for which ``chosen`` returns True, the last one first, and return their names.
 
-    Raises HostError if a command fails; the step and those before it stay in the journal, so a second run goes on there.
+    Raises HostError if a command fails. The step and those before it then stay in the journal, so that a second run
+    can continue.
     """
     undone: list[str] = []
     with held() as interrupted:
@@ -453,6 +460,6 @@ _VERBS = {"plan": plan, "apply": apply}
 
 
 def setup(asked: Namespace) -> int:
-    """Carry out `setup plan` or `setup apply`."""
+    """Run the subcommand `setup plan` or `setup apply`, and return its exit code."""
     _state_in_root(asked)
     return _VERBS[asked.what](asked)

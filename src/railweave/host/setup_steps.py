@@ -1,7 +1,7 @@
 """The steps of `setup`, from a bare machine to a server that can run jobs: one row of ``STEPS`` for each step.
 
-Source: Thor2 guide, sections 2.1, 2.2, 2.3 and 2.7 and chapter 8, and the vendors' installation guides. ``setup_parts`` has what the rows are made of, and
-``setup_run`` carries them out.
+Source: Thor2 guide, sections 2.1, 2.2, 2.3 and 2.7 and chapter 8, and the vendors' installation guides.
+``setup_parts`` has the functions of the rows, and ``setup_run`` carries the steps out.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _source_file(bare: Bare, name: str) -> str:
 
 
 def _source_release(bare: Bare, name: str) -> str:
-    """Return the release in the name of the source file: of the design, or of the only file in the folder."""
+    """Return the release of a source archive, from the design or else from the name of the only archive."""
     if bare.version(name):
         return bare.version(name)
     file = Path(bare.file(_source_file(bare, name))).name
@@ -113,9 +113,10 @@ def _source_state(name: str, program: str) -> Callable[[Bare], State]:
 
 
 def _built(name: str, *build: Callable[[Bare], tuple[str, ...]]) -> Callable[[Bare], list[Command]]:
-    """Return the commands of a build: unpack, build, install into a staging folder, and put in place by one rename.
+    """Return a function that returns the commands of a build.
 
-    A build that is stopped at any command leaves the prefix absent, so the next run starts again.
+    They unpack and build the source, install it into a staging folder, and rename this folder into place. If a build
+    stops at any command, the final folder does not exist, so the next run starts the build again.
     """
 
     def commands(bare: Bare) -> list[Command]:

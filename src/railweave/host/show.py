@@ -95,7 +95,7 @@ def _firewall(machine: Machine) -> list[str] | None:
 
 
 def table(shown: dict[str, Any]) -> str:
-    """Return the state of this server as text, with a line for each link and one for everything else."""
+    """Return the state of this server as text: lines for each link, then the numbers of rules, routes and GIDs."""
     width = max((len(link["name"]) for link in shown["links"]), default=0)
     addresses: dict[str, list[str]] = {}
     for address in shown["addresses"]:

@@ -48,8 +48,8 @@ class Stray:
 def stray_rules(planned: Sequence[Rule], there: Sequence[Rule], prefixes: Iterable[str]) -> list[Stray]:
     """Return the unplanned rules that the kernel evaluates before a planned rule and that match some of its packets.
 
-    ``there``: the kernel's rules. ``prefixes``: those of the server's own addresses. Packets from a prefix without a
-    planned rule should use the main table.
+    ``there``: the kernel's rules. ``prefixes``: the prefixes of the server's own addresses. Packets from a prefix
+    without a planned rule should use the main table.
     """
     every = list(planned)
     for prefix in prefixes:
@@ -142,7 +142,7 @@ def _family(prefix: str) -> int:
 
 
 def _overlap(prefix: str, other: str) -> bool:
-    """Return whether two prefixes of one family share addresses; an empty prefix stands for every address."""
+    """Return True if two prefixes of one family share addresses. An empty prefix means all addresses."""
     if not prefix or not other:
         return True
     first, second = (ipaddress.ip_network(each, strict=False) for each in (prefix, other))
@@ -187,9 +187,9 @@ def _takes(rule: Rule, wanted: Rule) -> bool:
 
 
 def _only_some(rule: Rule) -> bool:
-    """Return whether a rule matches only packets that a program has marked or that arrive on an interface.
+    """Return True if a rule matches only packets with a mark, or only packets that arrive on an interface.
 
-    Packets that this server sends itself do neither, unless a program marks them.
+    Packets that this server sends have no mark unless a program sets one, and they do not arrive on an interface.
     """
     words = rule.more.split()
     if words[:1] == ["not"]:
@@ -235,7 +235,7 @@ _LEGACY_DROP = re.compile(r"-A INPUT\b.*--dports? (?:\S+,)?4791\b.*-j (?:DROP|RE
 
 
 def firewall_drops(machine: Machine) -> tuple[list[str], list[str]]:
-    """Return the commands that delete each firewall rule that drops RoCE, and the chains that drop what comes in by default.
+    """Return (commands that delete each firewall rule that drops RoCE, chains that drop incoming packets by default).
 
     Raises ``CannotTellError`` if the rules cannot be read.
     """

@@ -1,8 +1,6 @@
 """A running network, real or a lab.
 
-Takes: ``Network``, ``access.yaml``, answers of switches and servers.
-
-Gives:
+Input: ``Network``, ``access.yaml``, answers of switches and servers. Output:
 
 - connections to devices, to ask or to change them (``reach``).
 - captures: the stored answers of devices (``collect``).

@@ -25,9 +25,11 @@ _WRAP = 1 << 32
 
 
 class _Group(NamedTuple):
-    """The names of counters with the same meaning, for mlx5 and for bnxt NICs. They are counters of the RDMA device or of ethtool.
+    """The names of counters with the same meaning on mlx5 and on bnxt NICs.
 
-    ``{p}`` stands for each lossless priority (or the data priority if there is none), ``{o}`` for every other
+    A counter is one of the RDMA device or of ethtool.
+
+    ``{p}`` is replaced by each lossless priority (or by the data priority if there is none), ``{o}`` by every other
     priority.
     """
 
@@ -35,10 +37,10 @@ class _Group(NamedTuple):
     bnxt: tuple[str, ...]
 
     def names(self, server: Server, nic: WantedNic) -> list[str]:
-        """Return the names of these counters on a NIC, with priorities filled in.
+        """Return the names of these counters on a NIC, with priorities inserted.
 
-        Without a design, lossless priorities are those for which the NIC has PFC on. If no tool shows these, the names
-        of counters of priorities are left out.
+        Without a design, the lossless priorities are those for which the NIC has PFC on. If no tool shows these
+        priorities, the names of counters with a priority are left out.
         """
         data = nic.traffic.priority if nic.traffic else 0
         paused = nic.traffic.paused or {data} if nic.traffic else _pfc(server, nic)
@@ -121,7 +123,10 @@ def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
 def _rule(
     name: str, group: _Group, level: Callable[..., Outcome], *, rule: str, why: str, remedy: str, source: str = _LINUX
 ) -> None:
-    """Register a check that no counter of a group has grown. ``level`` makes its outcome, such as ``failed``."""
+    """Register a check that no counter of a group has grown.
+
+    ``level`` is the function that makes the outcome of growth, such as ``failed``.
+    """
     KNOWN[name] = group
 
     def unless(server: Server, nic: WantedNic) -> str:
@@ -310,10 +315,10 @@ _ENOUGH = 1_000_000
 
 
 def _share(name: str, group: _Group, most: float, *, rule: str, why: str, remedy: str, source: str = _LINUX) -> None:
-    """Register a check that the counters of a group are a small share of the packets sent since the counters began.
+    """Register a check that the counters of a group are a small share of all packets sent.
 
-    It needs no earlier look. ``most``: the largest share that is accepted. Counters of 32 bits may have wrapped, so that
-    the share is a lower limit.
+    The check needs no earlier counters. ``most``: the largest share that is accepted. Counters of 32 bits may have
+    wrapped, so the true share may be larger.
     """
 
     def unless(server: Server, nic: WantedNic) -> str:
@@ -389,7 +394,7 @@ _OLDEST_MS = 1000
     source="Linux, Documentation/ABI/stable/sysfs-class-infiniband (lifespan)",
 )
 def lifespan(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check for how long the kernel keeps the counters that it has read."""
+    """Check the time for which the kernel keeps the counter values that it has read from the NIC."""
     kept = server.machine.number(f"{_port(nic)}/hw_counters/lifespan")
     if kept is None:
         raise CannotTellError("the kernel shows no lifespan of its counters")

@@ -64,7 +64,10 @@ def carrier(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _spare(server: Server, nic: WantedNic) -> str:
-    """Return a reason if a port without a carrier is one that no one uses, compared with the other ports; else an empty string."""
+    """Return a reason if a port without a carrier is probably unused; else an empty string.
+
+    This is assumed if no NIC of the same model has a carrier, and NICs of other models have one.
+    """
     like = [other for other in server.nics if other.model == nic.model and other is not nic]
     if any(_carrier(server, other) for other in like):
         return ""

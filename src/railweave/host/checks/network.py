@@ -76,9 +76,9 @@ def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _no_advertisements(server: Server, nic: WantedNic) -> tuple[str, str] | None:
-    """Return why the kernel takes no address from router advertisements, and the fix; None if its settings let it.
+    """Return (why the kernel takes no address from router advertisements, the fix); None if its settings allow it.
 
-    The cause names the file that sets the value, if one does.
+    If a file sets the value, the reason names the file.
     """
     machine, folder = server.machine, f"{_SYSCTL}/ipv6/conf/{nic.netdev}"
     have = {
@@ -103,7 +103,10 @@ def _no_advertisements(server: Server, nic: WantedNic) -> tuple[str, str] | None
 
 
 def _usable_addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check the addresses of a NIC without a design: none is a duplicate, and there are as many as on NICs of its kind."""
+    """Check the addresses of a NIC without a design.
+
+    No address may be a duplicate, and the NIC must have as many addresses as other NICs of its kind.
+    """
 
     def read(other: WantedNic) -> tuple[int, int]:
         shown = [row for row in _shown(server, other) if row.get("scope", "global") == "global" and "local" in row]
@@ -153,10 +156,10 @@ def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: Address) -> bool:
-    """Return whether an address within a path's prefix belongs to another server.
+    """Return True if an address within a path's prefix belongs to another server.
 
-    A static address belongs to another server if it is not the planned one. A SLAAC address does if it was formed from
-    another MAC address (RFC 4291, appendix A).
+    A static address does if it is not the planned one. A SLAAC address does if it was formed from another MAC address
+    (RFC 4291, appendix A).
     """
     if not path.slaac or address == path.address:
         return path.address is not None and address != path.address
@@ -385,7 +388,7 @@ def firewall(server: Server) -> Iterator[Outcome]:
 
 
 def _gateways(server: Server, nic: WantedNic) -> list[str]:
-    """Return the gateways of a NIC, the first of each family: those of the plan, or those of the kernel's routes."""
+    """Return the first gateway of a NIC in each address family, from the plan or else from the kernel's routes."""
     planned = [entry for dev, entry in server.plan.entries if dev == nic.netdev and isinstance(entry, Route)]
     routes = planned or [route for route in _kernel(server).routes if route.dev == nic.netdev]
     vias = [route.via for route in routes if route.via and " " not in route.via]
@@ -403,7 +406,10 @@ def _gateways(server: Server, nic: WantedNic) -> list[str]:
     source="Thor2 guide, section 2.6, check 12; ping(8)",
 )
 def path_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Send one packet of the full size to each gateway, which sends it back. A small packet shows if the gateway answers."""
+    """Send one packet of the full MTU to each gateway, which sends it back.
+
+    A small packet then shows if the gateway answers at all.
+    """
     gateways = _gateways(server, nic)
     if not gateways:
         yield not_applicable("it has no gateway")
@@ -428,7 +434,10 @@ _SMALL = 128
 
 
 def _addresses_beside(server: Server, nic: WantedNic, gateway: str) -> list[str]:
-    """Return the first address of a NIC in the subnet of a gateway. Where rules choose routes by source, packets need it."""
+    """Return the NIC's first address in the subnet of a gateway, in a list.
+
+    If rules choose routes by source, packets must be sent from it.
+    """
     rows = [row for row in _shown(server, nic) if "local" in row and "prefixlen" in row]
     beside = [
         row["local"]

@@ -53,7 +53,10 @@ _PCI = "/sys/bus/pci/devices"
 
 
 def _functions(server: Server) -> Iterator[Outcome]:
-    """Check that every network function like those of RDMA devices has an RDMA device. This is the check without a design."""
+    """Check that every network function of the same kind as those of RDMA devices has an RDMA device too.
+
+    This is the check without a design.
+    """
     machine = server.machine
     with_rdma = {
         address
@@ -203,7 +206,7 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
     unless=lambda server, nic: "" if nic.flash or (server.generic and nic.mlx5) else "no setting is planned for it",
 )
 def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check each planned setting in the NIC's flash. Settings that the tool does not show cannot be compared."""
+    """Check each planned setting in the NIC's flash. Settings that the tool does not show are not compared."""
     address = outcome.pci_of(server.machine, nic.netdev)
     if server.generic:
         yield from _flash_alike(server, nic)

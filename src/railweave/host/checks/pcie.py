@@ -297,9 +297,9 @@ def pairs(server: Server) -> Iterator[Outcome]:
 
 
 def _as_many_beside(server: Server) -> Outcome:
-    """Compare how many NICs share a PCIe switch with each GPU. This is the check without a design.
+    """Check that each GPU shares a PCIe switch with the same number of NICs. This is the check without a design.
 
-    A GPU with fewer NICs than most GPUs shows a NIC that is missing, or in a slot of another switch.
+    If a GPU has fewer NICs than most GPUs, a NIC is missing or is in a slot of a different switch.
     """
     machine = server.machine
     chains = [outcome.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device") for nic in server.nics]

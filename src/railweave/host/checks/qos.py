@@ -157,7 +157,10 @@ _ALIKE = "set all NICs of one kind alike: mlnx_qos -i NIC, niccli --dev PCI qos,
 
 
 def _part(server: Server, name: str, setting: str) -> Callable[[WantedNic], object]:
-    """Return a function that returns a part of a NIC's QoS, and raises CannotTellError if the tool does not show the part."""
+    """Return a function that returns one part of a NIC's QoS.
+
+    It raises CannotTellError if the tool does not show the part.
+    """
 
     def read(nic: WantedNic) -> object:
         qos = qos_of(server, nic)
@@ -171,7 +174,7 @@ def _map(values: Mapping[Any, object]) -> str:
 
 
 def _dscps(values: Mapping[int, int]) -> str:
-    """Return a map of DSCPs as text, by priority, with ranges."""
+    """Return a map of DSCP to priority as text: the DSCPs of each priority, with ranges."""
     texts: list[str] = []
     for priority in sorted(set(values.values())):
         members = sorted(dscp for dscp, value in values.items() if value == priority)

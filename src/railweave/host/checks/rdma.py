@@ -86,7 +86,10 @@ def port(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 10; host.json nics[].addresses",
 )
 def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Check that each path's address is a RoCE v2 GID of the NIC, found by its value and never by its index."""
+    """Check that each path's address is a RoCE v2 GID of the NIC.
+
+    The GID is found by its value, because its index may change.
+    """
     _there(server, nic)
     if server.generic:
         yield _addresses_as_gids(server, nic)

@@ -170,9 +170,11 @@ def second_netplan(server: Server) -> Iterator[Outcome]:
 
 
 def _of_nics(server: Server, values: list[_Value]) -> Iterator[tuple[_Value, str, str]]:
-    """Yield the values of a netplan file that concern planned NICs: the value, the NIC, and the key after its definition's name.
+    """Yield (value, NIC, key) for the values of a netplan file that concern planned NICs.
 
-    For the renderer, which concerns all NICs, NIC and key are empty.
+    The key follows the name of the definition.
+
+    The renderer concerns all NICs, so its NIC and key are empty.
     """
     matches: dict[tuple[str, ...], str] = {}
     for value in values:
@@ -295,10 +297,11 @@ def _connections(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def _drop_ins(
     machine: Machine, folders: Iterable[str], name: str, origin: str, then: str, of: str = ""
 ) -> Iterator[Outcome]:
-    """Yield an outcome for each setting in the drop-ins of a systemd file. A template's drop-ins also apply to its instances.
+    """Yield an outcome for each setting in the drop-ins of a systemd file.
 
-    ``then``: the command after which a fix takes effect. ``of``: the subject of the outcome; empty for the file's
-    name.
+    A template's drop-ins also apply to its instances.
+
+    ``then``: the command to run after the fix. ``of``: the subject of the outcome; default: the file's name.
     """
     for _, path, text in _texts(machine, _files(machine, [f"{folder}/{name}.d" for folder in folders], ".conf")):
         for value in _settings(text):

@@ -69,14 +69,14 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class SeenCables:
-    """The cables of a network as LLDP shows them.
+    """The cables of a network as LLDP shows them. An end is a port or NIC at which a cable ends.
 
-    - ``wanted``: the designed port at each end.
+    - ``wanted``: the design of the port or NIC at each end.
     - ``ends``: the designed opposite end of each end.
     - ``right``: the ends at which LLDP shows the designed neighbor and port.
     - ``wrong``: the ends at which LLDP shows a different end of the design, with that end.
-    - ``reported``: the LLDP neighbor of each end whose neighbor is not the designed one.
-    - ``unclear``: the LLDP neighbor of each end whose neighbor does not say which port it is.
+    - ``reported``: the LLDP neighbor of each end at which it is not the designed device.
+    - ``unclear``: the LLDP neighbor of each end at which the neighbor does not identify its port.
     - ``missing``: the ends of cables between switches that are up, and on which no LLDP neighbor is received.
     """
 
@@ -89,7 +89,10 @@ class SeenCables:
     missing: list[End]
 
     def misplaced(self) -> Iterator[tuple[frozenset[End], Deviation]]:
-        """Yield a finding for each pair of swapped cables, then for each other cable in a wrong port, with the ends that it is about."""
+        """Yield (ends, finding) for each pair of swapped cables, then for each other cable in a wrong port.
+
+        The ends are those of the finding.
+        """
         return _crossed(self.wanted, self.ends, self.wrong, self.reported)
 
 
@@ -191,11 +194,11 @@ def _unclear(wanted: Mapping[End, Port | Nic], heard: dict[End, LldpNeighbor]) -
 def _crossed(
     wanted: Mapping[End, Port | Nic], ends: Mapping[End, End], wrong: dict[End, End], told: dict[End, LldpNeighbor]
 ) -> Iterator[tuple[frozenset[End], Deviation]]:
-    """Yield a finding for each pair of swapped cables, then for each other cable in a wrong port, each cable once, with its ends.
+    """Yield (ends, finding) for each pair of swapped cables, then once for each other cable in a wrong port.
 
     - ``ends``: the designed opposite end of each end.
     - ``wrong``: the opposite end that LLDP reports, for ends where it differs.
-    - ``told``: the LLDP neighbor of each end whose neighbor is not the designed device.
+    - ``told``: the LLDP neighbor of each end at which it is not the designed device.
     """
     seen = {**wrong, **{there: here for here, there in wrong.items()}}
     done: set[End] = set()

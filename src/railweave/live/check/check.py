@@ -448,7 +448,7 @@ def read(network: Network, capture: Capture, systems: Mapping[str, str] | None =
 
 
 def _said_something(state: DeviceState) -> bool:
-    """Return whether any answer of a device about its state was understood.
+    """Return True if any answer of a device about its state was understood.
 
     A capture with only configurations has no such answer.
     """

@@ -179,9 +179,9 @@ def _answers_of(device: str, refused: Mapping[str, str]) -> frozenset[Part]:
 
 
 def _refused(living: NetworkStates, device: str) -> dict[str, str]:
-    """Return the questions that have no usable answer from a device, because it did not answer or the answer could not be read.
+    """Return, by question, the reason why a device gave no usable answer to a question; empty if the reason is unknown.
 
-    Each question has the reason, empty if it is unknown.
+    The device did not answer the question, or its answer could not be read.
     """
     refused = dict(living.unanswered.get(device, {}))
     state = living.states.get(device)

@@ -157,7 +157,10 @@ def _established(wanted: list[Session], bgp_sessions: dict[str, BgpSession]) -> 
 
 
 def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
-    """Yield each difference in the number of prefixes of a session, and True for received or False for sent prefixes."""
+    """Yield (difference, direction) for each difference in the number of prefixes of a session.
+
+    The direction is True for received prefixes, False for sent ones.
+    """
     families = [family for name, family in bgp_session.families.items() if name in {"ipv4", "ipv6"}]
     before_policy = all(family.received is not None for family in families)
     received = [family.received if before_policy else family.accepted for family in families]

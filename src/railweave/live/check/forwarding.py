@@ -245,7 +245,7 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _cut(expected: Expected, drops: Deviation) -> frozenset[Part]:
-    """Return the overlay sessions of a device whose packets it drops: those to loopbacks in the prefixes of a finding."""
+    """Return the overlay sessions that a device cuts by dropping packets: those to loopbacks in the prefixes of ``drops``."""
     nets = [ip_network(prefix) for prefix in drops.prefixes]
     ends = ((carried(each.session), each.session.peer_address) for each in expected.overlay_sessions)
     return frozenset(
@@ -354,7 +354,7 @@ def _counts(device: Expected, state: DeviceState) -> Iterator[Deviation]:
 
 
 def _filters(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding for each packet filter whose name is not in the configuration that the design has for the device."""
+    """Yield a finding for each packet filter on a device that the device's designed configuration does not contain."""
     if not state.filters:
         return
     files = system(state.system).files(device_config(living.network, device.device, state.system))
@@ -375,7 +375,10 @@ _IPV4_OVER_IPV6 = "169.254.0.1"
 
 
 def _neighbors(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Yield a finding for each entry of the neighbor tables that is fixed, or that has the address of a NIC and a strange MAC address."""
+    """Yield a finding for each wrong entry of the neighbor tables.
+
+    An entry is wrong if it is permanent, or if it has the address of a NIC with a different MAC address.
+    """
     places = {port.name: port.because for port in device.ports} | {each.name: each.because for each in device.gateways}
     for entry in (*(state.ipv6_neighbors or ()), *(state.ipv4_neighbors or ())):
         name = without_unit(entry.interface) if entry.interface else ""
@@ -403,7 +406,7 @@ def _by(reported: Said) -> str:
 
 
 def _protocols(device: Expected) -> frozenset[str]:
-    """Return the protocols from which a switch learns the prefixes of other devices."""
+    """Return the protocols by which a switch learns the prefixes of other devices."""
     return frozenset(
         {
             "evpn",

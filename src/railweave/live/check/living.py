@@ -345,7 +345,7 @@ def asked_by(living: NetworkStates, deviation: Deviation) -> list[Field]:
 
 
 def _names(living: NetworkStates, deviation: Deviation) -> tuple[dict[str, str], str]:
-    """Return the names that paths of fields may have in braces, for a deviation, and the kind of its port."""
+    """Return (names to insert into field paths for a deviation, by their word in braces; kind of the deviation's port)."""
     network, device = living.network, deviation.device
     names = {"device": device, "peer": deviation.peer, "field": deviation.field}
     roles = living.roles

@@ -305,9 +305,10 @@ class SeenPaths:
         return session is not None and session.established is True
 
     def shows(self, wanted: ColorPath) -> bool | None:
-        """Return whether the switch shows the marks of a path. None if the path or the whole answer about the prefix is missing.
+        """Return True if the switch shows the marks of a path, and False if it does not.
 
-        Such an answer is counted among the routes.
+        Return None if the path or the whole answer about the prefix is missing; such an answer is counted among the
+        routes.
         """
         if wanted.prefix not in self._routes:
             return None
@@ -350,7 +351,10 @@ def colors(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _beyond(living: NetworkStates, wanted: ColorPath) -> frozenset[Part]:
-    """Return the parts on the way from the neighbor that a path comes from to the leaf that has the prefix."""
+    """Return the parts of the network behind the neighbor from which a path is learned.
+
+    They are the leaf that has the prefix, its gateways, and the neighbor's links and sessions towards this leaf.
+    """
     needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
     peer = living.expected.get(wanted.session.peer)
     if peer is not None and peer.device != wanted.leaf:

@@ -270,7 +270,10 @@ def _routers(state: HostState, interface: str) -> list[str]:
 
 
 def _mac_of(living: NetworkStates, leaf: str, router: str) -> str:
-    """Return the MAC address of a link-local address: by the leaf's neighbor cache, or by the modified EUI-64 that it is made from."""
+    """Return the MAC address of a link-local address.
+
+    It is in the leaf's neighbor cache, or else in the modified EUI-64 at the end of the address.
+    """
     state = living.states.get(leaf)
     for neighbor in (state.ipv6_neighbors if state is not None else None) or ():
         if neighbor.address == router and neighbor.mac:
@@ -342,9 +345,10 @@ def _sources(
 ) -> list[str]:
     """Return the devices, other than the owner of a prefix, that announce the prefix.
 
-    Such a device is where the packets of devices that learned the prefix end: a neighbor that has no BGP route to the
-    prefix itself. It is also the device with the last AS number of a path to the prefix, if that is not the owner's AS
-    number.
+    A device is returned in two cases:
+
+    - Other devices send their packets to the prefix to it, and it has no BGP route to the prefix itself.
+    - Its AS number is the last one of a path to the prefix, and not the owner's AS number.
     """
     sources: list[str] = []
     by_as = {

@@ -146,10 +146,10 @@ def vrf_routes(tenant: Tenant, state: DeviceState) -> dict[Prefix, Route | None]
 
 
 def tunnels(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield a finding for each tenant route that leads to a wrong leaf, and for each leaf pair between which packets stop.
+    """Yield a finding for each tenant route to a wrong leaf, and for each pair of leaves between which packets stop.
 
-    For each tenant and leaf, the path to one prefix of another leaf is followed: from the VRF to the tunnel endpoint,
-    from switch to switch to the far leaf, and into the VRF there.
+    For each tenant and leaf, the path to one prefix of another leaf is followed in three parts: from the VRF to the
+    tunnel endpoint, from switch to switch to the far leaf, and into the VRF there.
     """
     owners: dict[tuple[str, Prefix], set[str]] = {}
     for expected in living.expected.values():

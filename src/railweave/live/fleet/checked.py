@@ -140,8 +140,8 @@ def _largest(
 ) -> tuple[str, list[tuple[str, Verdict]]] | None:
     """Return the part that most failures have in common, with these failures; None if there is none.
 
-    ``whole``: accept a part with all failures even if some verdicts there are good. Another part must have no more than
-    one good verdict for each four failures.
+    ``whole``: accept a part with all failures even if some verdicts there are good. Otherwise, a part must have no
+    more than one good verdict for each four failures.
     """
     best: tuple[str, list[tuple[str, Verdict]]] | None = None
     for name, key in parts.items():
@@ -348,7 +348,10 @@ class FleetCheckResult:
         ]
 
     def _several(self, check: str) -> bool:
-        """Return whether the failures of a check have several parts in common, or one that not all of them have."""
+        """Return True if the failures of a check are not explained by one common part.
+
+        Then they have several parts in common, or some of the failures have no part in common with others.
+        """
         members = [failure.members for failure in self.shared if failure.check == check]
         return len(members) > 1 or sum(map(len, members)) < self._failures[check]
 

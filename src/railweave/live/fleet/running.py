@@ -74,7 +74,10 @@ class _SshMachine:
 
 @asynccontextmanager
 async def by_ssh(target: Target) -> AsyncGenerator[Machine]:
-    """Log in to a server, and give it as a machine. Raises ``ReachError`` if it does not let in."""
+    """Log in to a server, and yield it as a machine.
+
+    Raises ``ReachError`` if the server cannot be reached or refuses the login.
+    """
     connections = await connected(target)
     try:
         yield _SshMachine(connections[-1])
@@ -344,9 +347,12 @@ _KEYS = ("check", "of", "verdict", "seen", "wanted", "origin", "remedy")
 
 
 def _take(answer: Answer, text: str, kept: dict[Any, Any]) -> None:
-    """Read the verdicts of the program's JSON output into the answer. If it is wrong or has no verdicts, set the answer's error.
+    """Read the verdicts in the program's JSON output into the answer.
 
-    ``kept``: the verdicts and texts of earlier servers. Most servers say the same, and each verdict is kept once.
+    If the output is invalid or has no verdicts, set the answer's error.
+
+    ``kept``: the verdicts and texts of earlier servers. Most servers have the same ones, so each is kept in memory
+    once.
     """
     try:
         document = parse_json(text)

@@ -169,9 +169,10 @@ def _this_machine(address: str) -> bool:
 
 
 async def _name_of(way: MachineLogin, port: int, limit_s: float) -> tuple[bytes | None, str]:
-    """Return the authority's certificates, or None, and the name in the device's certificate; empty if it is the address.
+    """Return (the authority's certificates or None, the name in the device's certificate).
 
-    Raises ``ReachError``.
+    The name is empty if the certificate is valid for the device's address. Raises ``ReachError`` if the device cannot
+    be reached or its certificate is not trusted.
     """
     if way.certificates is None:
         return None, ""

@@ -122,9 +122,10 @@ def _this_machine(address: str) -> bool:
 
 @cache
 def _of_this_machine() -> ssl.SSLContext:
-    """Return the context with the authorities that this machine trusts. They are read once, which takes 20 ms.
+    """Return the TLS context with the authorities that this machine trusts.
 
-    Connections without TLS are given it too, for httpx would read authorities for each.
+    They are read only once, because that takes 20 ms. Connections without TLS get the context too: without one, httpx
+    would read the authorities for each connection.
     """
     return ssl.create_default_context()
 

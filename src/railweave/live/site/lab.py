@@ -210,9 +210,10 @@ LAB_CHECKS = ("network", "link-carrier", "link-mtu")
 
 
 def fleet(fabric: Path, hosts: str | None) -> Fleet:
-    """Return the servers of a running lab, as far as its slice has them. Raises ``LabError`` if the lab is not running.
+    """Return the servers of a running lab as machines that ``railweave host`` can run on.
 
-    ``hosts``: the servers as a host list; None: all of the lab. Raises ``InputError`` for an unknown server or an invalid list.
+    ``hosts``: the servers as a host list; None means all servers that the lab has. Raises ``LabError`` if the lab is
+    not running, and ``InputError`` for an unknown server or an invalid list.
     """
     running = life.attach(fabric)[1]
 

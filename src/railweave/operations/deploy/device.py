@@ -141,7 +141,7 @@ class Device:
         return any(self._digest(file, texts.get(file, "")) != digest for file, digest in self.change.before.items())
 
     def changed_by_others(self, texts: Mapping[str, str]) -> list[str]:
-        """Return the statements in which a device differs from what the plan expects, either before or after its change.
+        """Return the statements in which a device differs from the plan's expectation, before or after its change.
 
         The sign of a line means that the device has the statement in addition (``+``), lacks it (``-``) or has a
         different value (``~``).

@@ -199,7 +199,7 @@ class PlanConfigs:
         return stated
 
     def _other_way(self, devices: Sequence[Sequence[str]]) -> tuple[bool, str]:
-        """Return (True if intermediate steps of the design avoid these cuts and risks, a sentence about them for the operator)."""
+        """Return (True if intermediate steps of the design avoid these cuts and risks, a sentence about the steps)."""
         networks = [self.before, *stages(self.before, self.after), self.after]
         pairs = [(number, old, new) for number, (old, new) in enumerate(pairwise(networks), 1)]
         for _, old, new in pairs:

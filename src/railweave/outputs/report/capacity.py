@@ -138,10 +138,11 @@ def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
 def _uplinks_used(
     network: Network, routes: Routes, leaves: list[Switch], others: list[Switch]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return three sorted lists: numbers of uplinks in use from a leaf to another, numbers of their spines, sizes of groups.
+    """Return three sorted lists: numbers of uplinks from a leaf to another, of their spines, and of a group's members.
 
-    Each list has the different numbers that occur, and groups are next-hop groups. Leaves of other rails (if
-    ``others`` is not ``leaves``) count only if there is a route to them. With rail planes, there is none.
+    Each list has the different numbers that occur. Groups are next-hop groups, and only uplinks in use count. Leaves
+    of other rails (if ``others`` is not ``leaves``) count only if there is a route to them. With rail planes, there is
+    none.
     """
     used: set[int] = set()
     spines: set[int] = set()

@@ -205,7 +205,7 @@ def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
 
 
 def not_started(frr: Frr, config: DeviceConfig, daemon: str) -> str:
-    """Return a sentence if the switch's own system does not start a daemon; empty if it does."""
+    """Return a sentence if the switch's own system does not start a daemon; empty if it starts the daemon."""
     return "" if daemon in daemons_of(frr, config) else f"{config.name} runs no {daemon}: {config.nos} starts none"
 
 

@@ -1,4 +1,6 @@
-"""The VXLAN tunnels of tenants. Each VRF has a bridge with the VXLAN device of its VNI; outer packets use the switch's main space.
+"""The VXLAN tunnels of tenants.
+
+Each VRF has a bridge with the VXLAN device of its VNI. Outer packets use the switch's main namespace.
 
 The VNI of a layer-2 network also has a VXLAN device, which is a port of the VLAN's bridge and leads to the leaves with
 this VLAN.

@@ -428,7 +428,7 @@ def _has_value(word: Word, parent: str) -> bool:
 
 
 def _names_block(parent: str, word: str) -> bool:
-    """Return True if the word after ``word`` is the name of a block, and False if it is a value, as in the ``set`` form."""
+    """Return True if ``word`` is followed by the name of a block, and False if by a value, as in the ``set`` form."""
     if (parent, word) in _VALUES or word == "routing-instance":
         return False
     if (parent, word) in _BLOCKS_BY_NAME or word in _MORE_NAMED:
