@@ -171,7 +171,9 @@ def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
 
 
 def _free_priorities(left: Iterable[Entry]) -> dict[int, int]:
-    """Return, by family, the priority below which the kernel puts a new rule that has no priority: that of the second rule.
+    """Return, by family, the priority of the second rule.
+
+    The kernel puts a new rule without a priority just before this rule.
 
     See fib_default_rule_pref in the kernel's net/core/fib_rules.c. Railweave chooses the priority itself so that the
     journal can name the rule.

@@ -223,7 +223,10 @@ class _Sockets:
 
 
 def _rounds(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
-    """Send probes up to ``TRIES`` times, until they are answered. ``size``: the bytes of each packet; None: those of the probe."""
+    """Send probes up to ``TRIES`` times, until they are answered.
+
+    ``size``: the bytes of each packet. None means the size in the probe.
+    """
     for _ in range(TRIES):
         open_ones = {LOST, SIZE} if size else {LOST}
         left = [probe for probe in probes if probe.outcome.outcome in open_ones and probe.outcome.ms is None]

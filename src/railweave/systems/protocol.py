@@ -54,7 +54,10 @@ class Reader(Protocol):
         ...
 
     def parsed(self, file: str, text: str) -> ConfigTree:
-        """Return a text as a tree comparable to that of ``systems.loader.System.trees`` for the same file. Each node has its line in the text."""
+        """Return a text as a tree, in the form of ``systems.loader.System.trees``, so that both can be compared.
+
+        Each node has its line in the text.
+        """
         ...
 
     def printed(self, file: str, nodes: Sequence[Node]) -> str:

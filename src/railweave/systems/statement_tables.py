@@ -34,7 +34,10 @@ def undefined(root: list[Section], tables: Iterable[Statements[Any]], references
 
 
 def tables(nos: str) -> dict[str, Statements[Any]]:
-    """Return a system's tables for the top level of its configuration, by module and name: those of its ``statements``, and of its folder itself."""
+    """Return a system's statement tables for the top level of its configuration, by module and name.
+
+    They are in the system's package ``statements``, or in the folder of the system itself.
+    """
     package = f"{systems.__name__}.{nos}"
     modules = {"": package}
     if find_spec(f"{package}.statements") is not None:

@@ -24,7 +24,7 @@ _USUAL = (
 
 
 def _folders(server: Server) -> list[str]:
-    """Return the folders in which the loader searches libraries: those of the job's environment, then the default ones."""
+    """Return the folders in which the loader searches libraries: first the job's environment, then the default folders."""
     job_folders = [word for word in server.environment.get("LD_LIBRARY_PATH", "").split(":") if word.startswith("/")]
     return list(dict.fromkeys([*job_folders, *_USUAL]))
 

@@ -232,7 +232,7 @@ def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _flash_alike(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare all settings in a NIC's flash with those of the NICs of its kind. This is the check without a design."""
+    """Compare all settings in a NIC's flash with the other NICs of its kind. This is the check without a design."""
     settings = _mlx5_flash(server, outcome.pci_of(server.machine, nic.netdev))
     if not settings:
         raise CannotTellError("mlxconfig shows no settings")

@@ -78,7 +78,7 @@ def _texts(machine: Machine, files: dict[str, str]) -> Iterator[tuple[str, str, 
 
 
 def _present(machine: Machine, *paths: str) -> dict[str, str]:
-    """Return those of the files that exist, and those that cannot be read without root."""
+    """Return the files that exist, and the files that cannot be read without root."""
     return {path: path for path in paths if machine.readable(path) is not None or path in machine.denied}
 
 
@@ -116,7 +116,7 @@ def _flow(place: tuple[str, ...], value: str, line: int) -> Iterator[_Value]:
 
 
 def _settings(text: str) -> list[_Value]:
-    """Return the settings of a file with sections, such as those of systemd and NetworkManager."""
+    """Return the settings of a file with sections, as systemd and NetworkManager use them."""
     section = ""
     values: list[_Value] = []
     for number, raw in enumerate(text.splitlines(), 1):

@@ -408,7 +408,7 @@ def check(
 
 
 def _check_subjects(names: Sequence[str]) -> None:
-    """Raise ``InputError`` for a name that is not that of a subject."""
+    """Raise ``InputError`` if a name is not the name of a subject."""
     fix = f"subjects: {', '.join(SUBJECTS)}"
     problems = [
         Problem(Option("--allow-unseen", name), "there is no such subject", fix)

@@ -253,9 +253,10 @@ def deviations(living: NetworkStates) -> list[Deviation]:
 
 
 def _configured(living: NetworkStates, deviation: Deviation) -> Deviation:
-    """Return a deviation that also names the configurations it depends on: its port's, and that of policies, routes or tenants.
+    """Return a deviation that also depends on configurations.
 
-    A deviation of a route depends on the policies only if the running configurations and the design give the prefix
+    It then depends on the configuration of its port, and on the configuration of policies, routes or tenants. A
+    deviation of a route depends on the policies only if the running configurations and the design give the prefix
     different routes.
     """
     kinds: tuple[Kind, ...] = _CONFIGURED.get(deviation.rule.id, ())

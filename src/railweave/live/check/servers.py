@@ -423,7 +423,10 @@ def _designed(path: PathAddress) -> str:
 
 
 def _is(path: PathAddress, reported: str) -> bool:
-    """Return whether a reported address is that of a path. If the path has no planned address, its prefix must contain it."""
+    """Return True if a reported address is the address of a path.
+
+    If the path has no planned address, its prefix must contain the reported address.
+    """
     try:
         address = ipaddress.ip_address(reported)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Checks of BGP sessions, their BFD sessions, and the path colors of what they bring."""
+"""Checks of BGP sessions, their BFD sessions, and the path colors of the routes that they carry."""
 
 from __future__ import annotations
 
@@ -400,9 +400,10 @@ def _words(marks: Iterable[str]) -> str:
 
 
 def color_table(living: NetworkStates) -> Table:
-    """Return the marks of the example prefixes on each spine: the table "Community and AIGP per spine, per prefix" of deterministic path forwarding.
+    """Return the marks of the example prefixes on each spine, with a row for each prefix and a column for each spine.
 
-    A row is a prefix, a column a spine. Cells are those of the path from the leaf that has the prefix.
+    This is the table "Community and AIGP per spine, per prefix" of deterministic path forwarding. A cell shows the
+    marks of the path that the spine learns from the leaf with the prefix.
     """
     cells: dict[tuple[str, str], dict[str, Cell]] = {}
     spines: dict[str, None] = {}

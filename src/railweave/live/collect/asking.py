@@ -142,7 +142,7 @@ async def _answer(transport: Transport, question: Question, probes: Mapping[str,
 async def _frozen(transport: Transport, probes: Mapping[str, str]) -> str:
     """Return the first daemon that hangs while other daemons answer; empty if there is none.
 
-    A daemon that does not run is no such daemon: its connection is refused at once.
+    A daemon that does not run does not hang: its connection is refused at once.
     """
 
     async def answers(daemon: str, command: str) -> bool:

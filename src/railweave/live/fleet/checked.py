@@ -473,7 +473,8 @@ def check_servers(
 ) -> FleetCheckResult:
     """Run ``railweave host check`` on servers, and summarize the results. Raises ``InputError`` for wrong input.
 
-    ``only``: the checks; empty: all. ``allow_unseen``: the checks and subjects that need not see what they check.
+    ``only``: the checks to run; empty runs all. ``allow_unseen``: the checks and subjects that may fail to read their
+    values.
     """
     network, only = fleet.network, only or fleet.checks
     subjects = _subjects(only, allow_unseen)

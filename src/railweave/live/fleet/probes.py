@@ -239,7 +239,10 @@ class LeafPaths:
         return self._known[key]
 
     def _next(self, device: str, color: int | None) -> frozenset[str]:
-        """Return the switches that a device's links of a color lead to, or those of all its links if paths have no colors."""
+        """Return the switches at the other ends of a device's links of a color.
+
+        If paths have no colors, all links count.
+        """
         key = (device, color)
         if key not in self._up:
             self._up[key] = frozenset(

@@ -36,7 +36,7 @@ SERVER = Image(kind="linux", port="", image="ghcr.io/srl-labs/network-multitool:
 
 @dataclass(frozen=True)
 class ExportedLab:
-    """The files of a topology for containerlab, by path. ``name`` is that of the network."""
+    """The files of a topology for containerlab, by path. ``name``: the name of the network."""
 
     name: str
     files: dict[str, str]

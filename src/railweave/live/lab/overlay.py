@@ -28,9 +28,9 @@ The underlay then has time to switch over first.
 class Overlay(JsonObject):
     """Timers of a lab.
 
-    Lifetimes are those of router advertisements (RFC 4861): of the router, and the valid and the preferred lifetime of
-    its prefixes. Each is several intervals long, so that addresses survive if a busy machine sends an advertisement
-    late.
+    The lifetimes are sent in router advertisements (RFC 4861): the lifetime of the router, and the valid and the
+    preferred lifetime of its prefixes. Each is several intervals long, so that addresses survive if a busy machine
+    sends an advertisement late.
     """
 
     bfd_interval_ms: int = 100

@@ -70,7 +70,7 @@ class Plan:
         return [*self.configs, *self.hosts]
 
     def spaces(self) -> list[str]:
-        """Return the network namespaces: those of every device, and those of switches' VRFs."""
+        """Return the network namespaces of all devices and of the switches' VRFs."""
         return [*(space for config in self.configs.values() for space in spaces_of(config)), *self.hosts]
 
     def space(self, device: str, interface: str) -> str:

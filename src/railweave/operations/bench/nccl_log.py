@@ -377,7 +377,10 @@ class NcclLog:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The hosts, in the order of their lowest ranks. If the log has no ranks, the order is that of the bootstrap lines."""
+        """The hosts, in the order of their lowest ranks.
+
+        If the log has no ranks, they are in the order of the bootstrap lines.
+        """
         by_rank = [rank.host for rank in sorted(self.ranks, key=lambda rank: rank.rank)]
         return tuple(
             dict.fromkeys(host for host in (by_rank or [interface.host for interface in self.bootstrap]) if host)

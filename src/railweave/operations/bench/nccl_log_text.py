@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Parts:
-    """The values read so far, under the names of ``NcclLog``. ``line`` and ``host`` are those of the message being read."""
+    """The values read so far, under the names of ``NcclLog``. ``line`` and ``host`` belong to the message being read."""
 
     line: int = 0
     host: str = ""

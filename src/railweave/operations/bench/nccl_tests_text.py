@@ -21,7 +21,12 @@ _TAIL = ("algo", "proto", "nchannels", "timestamp")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of a table's columns: those before the times (``lead``), those of each place such as ``in-place`` (``group``), and those after (``tail``)."""
+    """The names of a table's columns.
+
+    - ``lead``: the columns before the times.
+    - ``group``: the columns that each place, such as ``in-place``, has.
+    - ``tail``: the columns after the times.
+    """
 
     lead: tuple[str, ...]
     group: tuple[str, ...]

@@ -335,7 +335,7 @@ def _together(tests: Sequence[NcclTests]) -> tuple[NcclTests, ...]:
 
 
 def _owner(text: str, now: list[Line], tests: list[Line], perftests: list[Line]) -> list[Line]:
-    """Return the list to which a line belongs: ``now`` (that of the last heading), ``tests`` or ``perftests``.
+    """Return the list to which a line belongs: ``now`` (the list of the last heading), ``tests`` or ``perftests``.
 
     A line that is itself a heading belongs to the list of its kind.
     """

@@ -403,9 +403,10 @@ class HardwareEvaluator:
     def _trial(
         self, network: Network, plan: BenchPlan, seeds: Sequence[int], words: str
     ) -> list[Sample] | list[FailedCombination]:
-        """Run benchmarks while a trial's values are in force. Raises ``GuardrailError``, and ``StoppedError`` as ``held`` does.
+        """Run benchmarks while a trial's values are in force. If no device needs a change, only run the benchmarks.
 
-        ``words``: the values as text. Without changes of devices, only the benchmarks run.
+        ``words``: the values as text. Raises ``GuardrailError``, and ``StoppedError`` as
+        ``operations.deploy.trial.held`` does.
         """
         site = self._way.site(network)
         change = self._change(site, words)

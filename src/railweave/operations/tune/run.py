@@ -440,8 +440,8 @@ def _batch(
 ) -> list[Trial]:
     """Measure a batch of trials. If trials may be pruned, measure seed by seed.
 
-    Whether a trial is pruned depends only on earlier batches (``told``). ``measured``: results so far by combination
-    and seed, which are not measured again.
+    The decision to prune a trial depends only on earlier batches (``told``). ``measured``: the results so far by
+    combination and seed; these are not measured again.
     """
     simulated = study.evaluator != "bench"  # on hardware all runs of a combination are made while it is in force
     pruning = (

@@ -178,7 +178,7 @@ class Store:
         self._db.execute("INSERT INTO block VALUES (?, ?, ?, ?)", (tier, device, at, data))
 
     def _fold(self, tier: int, now: float) -> None:
-        """Write the blocks of a tier from those of the next finer tier, for all of its time steps that have ended."""
+        """Combine the blocks of the next finer tier into blocks of this tier, for all time steps of the tier that have ended."""
         step = TIERS[tier].step_s
         row = self._db.execute("SELECT until FROM folded WHERE tier = ?", (tier,)).fetchone()
         if row is None:

@@ -59,7 +59,9 @@ def content_of(folder: Path, name: str) -> bytes | None:
 
 
 def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[str]) -> Iterator[Finding]:
-    """Yield findings about the manifest and the files for people: missing files, and files whose digest is not that of the manifest.
+    """Yield findings about the manifest and the files for people.
+
+    They are about missing files, and about files with another digest than in the manifest.
 
     ``wrong`` holds the names of files that are as designed but have a different digest in the manifest.
     """
@@ -151,7 +153,7 @@ MOST_TOLD = 40
 
 
 class FolderState(NamedTuple):
-    """The files of a folder: the texts of those that can be read, by path, and the findings about all of them."""
+    """The files of a folder: the text of each readable file, by path, and the findings about all files."""
 
     texts: dict[str, str]
     findings: list[Finding]
@@ -252,7 +254,10 @@ def _told(where: str, name: str, made: list[Difference]) -> Iterator[Finding]:
 
 
 def of_device(network: Network, name: str, designed: str, actual: str) -> Iterator[Finding]:
-    """Yield a finding if a switch's configuration file differs from the design. Values in place of secrets are not a difference."""
+    """Yield a finding if a switch's configuration file differs from the design.
+
+    A value in place of a secret's reference is not a difference.
+    """
     _, device, file = name.split("/")
     line = _first_difference(designed, actual)
     if not line:

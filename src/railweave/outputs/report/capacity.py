@@ -100,9 +100,11 @@ def _range(values: list[int]) -> tuple[int, int] | None:
 
 
 def _without_a_spine(cables: list[Cable]) -> float | None:
-    """Return a leaf's oversubscription after the loss of the spine to which it has the most bandwidth. None if no uplink is left.
+    """Return a leaf's oversubscription after the loss of the spine to which it has the most bandwidth.
 
-    ``cables`` are those of the leaf.
+    None if no uplink is left.
+
+    ``cables``: the cables of the leaf.
     """
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     up: Counter[str] = Counter()

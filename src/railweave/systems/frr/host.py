@@ -81,7 +81,7 @@ _USUAL_MTU = 1500
 
 
 def _mtu(config: DeviceConfig, vrf: Vrf) -> int:
-    """Return the largest MTU of a VRF's gateways; without gateways, that of Linux interfaces."""
+    """Return the largest MTU of a VRF's gateways. Without gateways, return the usual MTU of Linux interfaces."""
     return max((gateway.mtu for gateway in config.gateways if gateway.vrf == vrf.name), default=_USUAL_MTU)
 
 
@@ -379,7 +379,7 @@ def parsed(file: str, text: str) -> HostTree:
 def _shown(name: str, link: Mapping[str, Any], vrf: str) -> Iterator[tuple[str, str, str]]:
     """Yield (link, key, value) for a link as zebra shows it. A link that is only configured has no MTU.
 
-    ``vrf``: the VRF of the link, which is that of its bridge if it is a port of one.
+    ``vrf``: the VRF of the link. A port of a bridge is in the bridge's VRF.
     """
     if _LEFT_ALONE.fullmatch(name) or link.get("pseudoInterface") or not link.get("mtu") or vrf == "mgmt":
         return

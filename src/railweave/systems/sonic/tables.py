@@ -85,7 +85,7 @@ def of_sections(sections: Iterable[Section]) -> Tables:
 
 
 def _ordered(rows: dict[str, Row]) -> dict[str, Row]:
-    """Return rows in order, those of addresses behind the row of their interface."""
+    """Return rows in order. The rows of addresses follow the row of their interface."""
     places = {key: place for place, key in enumerate(rows)}
     return {key: rows[key] for key in sorted(rows, key=lambda key: places.get(key.partition("|")[0], places[key]))}
 

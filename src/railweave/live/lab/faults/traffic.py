@@ -320,7 +320,7 @@ class Traffic:
 
 
 def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_bytes: int | None = 0) -> list[QueuePair]:
-    """Return the queue pairs of which no packet arrived in ``tries`` attempts. ``ip_bytes`` is that of ``Traffic.deliver``."""
+    """Return the queue pairs of which no packet arrived in ``tries`` attempts. ``ip_bytes``: see ``Traffic.deliver``."""
     left = list(pairs)
     traffic.flush()
     for _ in range(tries):

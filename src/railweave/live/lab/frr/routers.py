@@ -199,7 +199,7 @@ def add_vrfs(place: Place, config: DeviceConfig) -> None:
 
 
 def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
-    """Return the daemons of a router: those of the lab's routers, without those that the switch's own system would not start."""
+    """Return the daemons of a router: the daemons of all routers of the lab that the switch's own system would start too."""
     started = system(config.nos).daemons(config)
     return tuple(daemon for daemon in frr.daemons if started is None or daemon in started)
 

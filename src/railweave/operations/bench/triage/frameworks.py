@@ -531,7 +531,7 @@ def _late(
 
 
 def _slower(progress: Mapping[int, Progress], hosts: Mapping[int, str]) -> Iterator[FindingPlace]:
-    """Yield ranks whose last completed operation is two or more before that of the others (Inspector)."""
+    """Yield ranks whose last completed operation is at least two operations behind the other ranks (Inspector)."""
     last = max((step.completed or 0 for step in progress.values()), default=0)
     for step in progress.values():
         if step.completed is not None and last - step.completed > 1:

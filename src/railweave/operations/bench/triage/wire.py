@@ -72,7 +72,7 @@ class Case:
         return {line.number: line.host for line in self.lines}
 
     def host_of(self, line: int) -> str:
-        """Return the host that printed a line: that of NCCL's message, else that of the line's prefix; empty if neither names it."""
+        """Return the host that printed a line, from NCCL's message or else from the line's prefix; empty if neither names a host."""
         return (self.log.host_of(line) if self.log else "") or self._host_of_line.get(line, "")
 
     def warnings_of(self, kind: str) -> Iterator[tuple[LogMessage, str]]:

@@ -99,7 +99,7 @@ def _form(console: Console, src: str, dst: str, qps: int) -> str:
 
 
 def _first(console: Console) -> tuple[str, str]:
-    """Return two NICs of one rail, as ``SERVER:NIC``: that of the first server with the rail and that of the last."""
+    """Return two NICs of one rail, as ``SERVER:NIC``: one of the first server with the rail, and one of the last."""
     network = console.network
     first = next((server for server in network.servers if server.nics), None)
     if first is None:

@@ -215,7 +215,7 @@ def qos_config_of(
 def _bound(
     qos: Qos, ports: Sequence[Interface], at_ports: Sequence[PortQos], marked: Mapping[int, Marking]
 ) -> tuple[str, ...]:
-    """Return the ports whose maps, scheduler and marking are complete and equal to those of the device.
+    """Return the ports with the complete QoS of the device: its maps, its scheduler and its marking.
 
     A port that names an undefined object is left out. ``marked`` holds the marking of each queue, merged over all
     ports.
@@ -256,7 +256,10 @@ def _default_queue(qos: Qos, at_ports: Sequence[PortQos]) -> int:
 
 
 def _names(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, str]:
-    """Return the names of classes by queue: those in the names of their WRED policies, or those that a fabric file usually has."""
+    """Return the names of classes by queue.
+
+    A name is the end of the name of the class's WRED policy, or else a usual name in fabric files.
+    """
     policy = _policy(qos, at_ports)
     queues = sorted(policy or set(qos.targets("tc-queue", ()).values()))
     pausing = set(_lossless(qos, at_ports).values())
@@ -280,7 +283,10 @@ def _policy(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, Queue]:
 
 
 def _lossless(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, int]:
-    """Return the queues of lossless classes, by PFC priority: those with a priority group of their own, and those that ports pause."""
+    """Return the queues of lossless classes, by PFC priority.
+
+    A queue is lossless if its priority has a separate priority group, or if ports pause its priority.
+    """
     groups = _targets(qos, at_ports, "tc-pg")
     queues = _targets(qos, at_ports, "pfc-priority-queue")
     classes = _targets(qos, at_ports, "tc-queue")

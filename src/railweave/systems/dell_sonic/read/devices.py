@@ -36,7 +36,7 @@ WHOLE_PORT = 2
 
 
 class Sessions(NamedTuple):
-    """The interfaces on which BGP sessions run: those on links of the fabric, and those to external routers."""
+    """The interfaces on which BGP sessions run: on links of the fabric, and to external routers."""
 
     fabric: Collection[str]
     outside: Collection[str]
@@ -144,7 +144,10 @@ def _kind(port: Lines, part: Lines | None, sessions: Sessions) -> Literal["serve
 def gateways(
     interfaces: Interfaces, ports: Iterable[Interface], transit: set[int], shared: Shared
 ) -> tuple[Gateway, ...]:
-    """Return the gateways of VLANs, then those of ports. An empty interface of a VLAN creates the VLAN, and is no gateway."""
+    """Return the gateways of VLANs, then the gateways of ports.
+
+    The interface of a VLAN without any settings only creates the VLAN, and is not a gateway.
+    """
     vlans = {vlan.number[0]: vlan for vlan in interfaces.vlans.values() if not vlan.shut and vlan != Lines(vlan.name)}
     routed = {port.name for port in ports if port.kind == "server" and port.vlan is None}
     at_ports = [port for name, port in interfaces.ports.items() if name in routed and (port.addresses or port.anycast)]

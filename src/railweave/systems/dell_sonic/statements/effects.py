@@ -1,4 +1,7 @@
-"""The disruptions that changed statements of Enterprise SONiC cause, in addition to those of FRR. They have not been tried on a switch."""
+"""The disruptions that changed statements of Enterprise SONiC cause, in addition to the disruptions of FRR's statements.
+
+They have not been tried on a switch.
+"""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ SHUT = line("shutdown", "guide", sets={"shut": True}, disrupts=effects.SHUT)
 
 
 def _is_whole(port: Lines) -> bool:
-    """Return whether a name is that of a whole port, and not of a tagged sub-interface."""
+    """Return True for a whole port, and False for a tagged sub-interface."""
     return "." not in port.name
 
 

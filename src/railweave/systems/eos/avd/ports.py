@@ -122,7 +122,7 @@ def tunnel_source(config: DeviceConfig) -> str | None:
 def _addresses(config: DeviceConfig) -> dict[str, list[Prefix]]:
     """Return the prefixes of the loopback interfaces, by name.
 
-    Tunnels have a loopback of their own only if their addresses differ from the router's.
+    Tunnels have a separate loopback only if their addresses differ from the router's.
     """
     router = [config.loopback]
     tunnels: list[Prefix] = []

@@ -212,7 +212,7 @@ def _queue(traffic_class: TrafficClass, marking: Marking | None) -> dict[str, An
 
 
 def _buffers(config: DeviceConfig, settings: QosConfig) -> dict[str, Any]:
-    """Return thresholds and headroom. All ports have the same headroom: that of the port with the greatest need."""
+    """Return thresholds and headroom. All ports get the headroom of the port with the greatest need."""
     queues = [
         {"id": traffic_class.queue, "threshold": _alpha(traffic_class.dynamic_threshold)}
         for traffic_class in sorted(settings.classes.values(), key=lambda entry: entry.queue)

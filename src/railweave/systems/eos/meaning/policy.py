@@ -40,7 +40,7 @@ def _filters(bgp: Bgp) -> dict[str, PeerFilter]:
 
 
 def _listed(policies: Entries, filters: dict[str, PeerFilter] | None = None) -> Policies:
-    """Return policies with their prefix lists in sections, those of IPv4 first."""
+    """Return policies with their prefix lists in sections. IPv4 lists come first."""
     lists: dict[tuple[Family, str], list[ListEntry]] = {}
     for entry in sorted(policies.prefixes, key=lambda entry: FAMILIES.index(entry.family)):
         entries = lists.setdefault((entry.family, entry.name), [])

@@ -82,7 +82,10 @@ class Sessions(frr.Sessions):
         return Authentication(profile.key, peer.algorithm, profile.key_id)
 
     def underlay(self) -> list[AnyPeer]:
-        """Return the neighbors of the underlay: those that carry IPv4 or IPv6 and are not overlay neighbors between loopbacks."""
+        """Return the neighbors of the underlay.
+
+        They carry IPv4 or IPv6, and are not overlay neighbors between loopbacks.
+        """
         routed = (peer for peer in self.peers if self.unicast(peer))
         return [peer for peer in routed if self.links[peer.name].interface or not self.evpn(peer)]
 

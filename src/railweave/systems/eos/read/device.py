@@ -350,10 +350,11 @@ _MARKS = re.compile(r"\b(?:tag|name|metric) \S+")
 
 
 def _management_port(taking: SectionReader, interfaces: Mapping[str, Port]) -> tuple[Port | None, Address]:
-    """Return (the management port, its gateway). In the default VRF, the gateway is the next hop of a default route through this port.
+    """Return (the management port, its gateway).
 
-    No other static route is understood. If the management port has no address, the gateway is that of a VRF with a
-    usual name and no interfaces.
+    In the default VRF, the gateway is the next hop of a default route through this port. No other static route is
+    understood. If the management port has no address, the gateway comes from a VRF that has a usual name for
+    management and no interfaces.
     """
     port = next((port for port in interfaces.values() if port.name.startswith("Management") and port.addresses), None)
     used = {each.vrf for each in interfaces.values()}
@@ -400,7 +401,7 @@ def _pair(taking: SectionReader, interfaces: dict[str, Port]) -> None:
 
 
 def _fabric(stanzas: Stanzas, interfaces: Mapping[str, Port], speaker: Process | None) -> set[str]:
-    """Return the interfaces towards other switches: those on which the underlay's routing protocol runs."""
+    """Return the interfaces towards other switches, on which the underlay's routing protocol runs."""
     names = {name for name in running(stanzas)[0] if name in interfaces}
     return names | speaker.found_on | {*speaker.sessions.fabric_ports()} if speaker else names
 
@@ -439,7 +440,7 @@ def _interfaces(
     known: QosProfiles,
     names: Mapping[int, str],
 ) -> tuple[Interface, ...]:
-    """Return the cabled ports: first those to servers, then those to switches, then those to external routers."""
+    """Return the cabled ports: first ports to servers, then to switches, then to external routers."""
     kinds: dict[str, Kind] = {}
     tagged: dict[str, list[Port]] = {}
     for port in interfaces.values():

@@ -256,7 +256,11 @@ def maps_of(process: Process) -> set[str]:
 
 
 def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tuple[model.TunnelEndpoint, ...]:
-    """Return the addresses at which tunnels end: those of the tunnels' loopback, or only the overlay's address if it is one of them."""
+    """Return the addresses at which tunnels end.
+
+    They are the addresses of the tunnels' loopback. If the overlay's address is among them, only this address is
+    returned.
+    """
     if ends.source not in ports or ports[ends.source].vrf:
         return ()
     addresses = [

@@ -215,7 +215,7 @@ def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None
 
 
 def _default(dscps: Mapping[int, tuple[int, ...]], main: _Profile) -> int:
-    """Return the traffic class of unmarked packets: that of DSCP 0, or else the first lossy class."""
+    """Return the traffic class of unmarked packets: the class of DSCP 0, or else the first lossy class."""
     zero = next((group for group, values in dscps.items() if 0 in values), None)
     lossy = next((queue for queue in sorted(main.queues) if queue not in main.lossless), -1)
     return lossy if zero is None else zero

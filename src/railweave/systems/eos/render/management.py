@@ -88,7 +88,7 @@ _HOP_LIMIT: dict[Family, str] = {"ipv4": "ttl", "ipv6": "hop-limit"}
 
 
 def control_plane(config: DeviceConfig) -> Iterator[Section]:
-    """Yield the access lists, and the statements that apply those of the control plane."""
+    """Yield the access lists, and the statements that apply access lists to the control plane."""
     wanted = config.protection
     if wanted is None:
         return

@@ -123,7 +123,10 @@ class Router(frr.Router):
     evpn: Evpn | None = None
 
     def within(self, peer: frr.Peer, name: frr.AddressFamily) -> list[frr.PeerFamily]:
-        """Return the statements of a neighbor in a family: its own, those of its group, and those for all unicast families."""
+        """Return the statements of a neighbor in a family.
+
+        Its own statements come first, then its group's, then the statements for all unicast families.
+        """
         levels = super().within(peer, name)
         if name != "evpn" and isinstance(peer, Peer):
             levels.append(PeerFamily(imports=peer.imports, exports=peer.exports))

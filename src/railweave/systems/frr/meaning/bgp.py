@@ -94,7 +94,7 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Peer]:
 def _kept(peer: Peer, bgp: Bgp, profile: str | None) -> Peer:
     """Return a group with its BFD profile and its key. FRR supports only TCP MD5 keys.
 
-    With graceful restart, BFD still ends a session, except that of a restarting neighbor (RFC 5882, 4.3.2).
+    With graceful restart, BFD still ends a session, unless the neighbor is restarting (RFC 5882, 4.3.2).
     """
     key = bgp.authentication
     return replace(

@@ -138,7 +138,10 @@ def ospf(
 
 
 def _on_ospf(router: RouterOspf, port: Port) -> OnOspf:
-    """Return the OSPF area of an interface: that of its own statement, or else that of the first network that contains its address."""
+    """Return the OSPF settings of an interface, with its area.
+
+    The area is from the interface's own statement, or else from the first network that contains its address.
+    """
     here = port.ospf or OnOspf()
     areas = [each.area for each in router.networks if any(each.prefix.holds(held.address) for held in port.addresses)]
     return here if here.area or not areas else replace(here, area=areas[0])

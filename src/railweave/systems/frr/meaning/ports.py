@@ -102,7 +102,8 @@ def advertisements(port: Port) -> RouterAdvertisements | None:
 def sent(given: Advertised) -> RouterAdvertisements:
     """Return router advertisements in the form of the model. A time or limit without a statement has FRR's default.
 
-    The model has one set of prefix options. If the options of prefixes differ, those that the fewest prefixes have are returned.
+    The model has one set of prefix options for all prefixes. If prefixes have different options, the least frequent
+    values are returned.
     """
     each = [replace(told, prefix=None) for told in {told.prefix: told for told in given.prefixes}.values()]
     option = min(each, key=each.count, default=Told())

@@ -75,7 +75,10 @@ def overlay(
 
 
 def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.TunnelEndpoint, ...]:
-    """Return the tunnel endpoints: the loopback addresses other than the device's and that of the sessions, or else the latter."""
+    """Return the tunnel endpoints: all loopback addresses except the device's first one and the address of the sessions.
+
+    If there are no others, tunnels end at the address of the sessions (``loopback``).
+    """
     others = [address for address in loopbacks[1:] if address != loopback]
     return tuple(model.TunnelEndpoint(address, None) for address in others or [loopback])
 

@@ -97,7 +97,7 @@ class Sessions:
 
     @cached_property
     def peers(self) -> tuple[Peer, ...]:
-        """The neighbors that are not shut, without those on an interface of a different VRF. Empty if the instance is shut."""
+        """The neighbors that are not shut and not on an interface of a different VRF; empty if the instance is shut."""
         if self.here.shut:
             return ()
         vrf = self.here.vrf
@@ -280,7 +280,7 @@ def _groups(
 ) -> tuple[list[model.BgpGroup], list[Bfd | None]]:
     """Return peer groups with their sessions, in the order of the text, and the BFD timers of each group.
 
-    A session whose policies differ from those of its group becomes a group by itself.
+    A session with other policies than its group becomes a separate group.
     """
     here = sessions.here
     order = {name: place for place, name in enumerate(here.neighbors)}

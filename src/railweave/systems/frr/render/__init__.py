@@ -118,7 +118,10 @@ def tree(config: DeviceConfig) -> list[Section]:
 
 
 def routing(config: DeviceConfig) -> list[Section]:
-    """Return BFD, lists, route-maps and BGP, in the default VRF and in those of tenants; or IS-IS."""
+    """Return BFD, lists, route-maps and BGP, in the default VRF and in VRFs of tenants.
+
+    For a device without BGP, return BFD and IS-IS.
+    """
     bgp = config.bgp
     if bgp is None:
         watched = Policies(detection=detection({BFD_PROFILE: config.isis.bfd if config.isis else None}))

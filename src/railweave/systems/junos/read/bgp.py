@@ -74,7 +74,7 @@ class Group:
 def groups(bgp: Word, top: Word) -> list[Group]:
     """Return the groups of ``protocols bgp``. Settings at the top of ``protocols bgp`` apply to every group.
 
-    Neighbors whose settings differ from those of their group become a separate group, ``NAME 2``.
+    Neighbors with other settings than their group become a separate group, ``NAME 2``.
     """
     return [group for word in bgp.entries("group") for group in _groups(word, bgp, top)]
 

@@ -99,7 +99,7 @@ def _wide(unit: Unit) -> bool:
 
 
 def in_order(kind: Mapping[str, Kind]) -> list[str]:
-    """Return the names of ports in the order of a configuration: those to servers first, then by their numbers."""
+    """Return the names of ports in the order of a configuration: ports to servers first, then by their numbers."""
     return sorted(kind, key=lambda name: (_RANK[kind[name]], port_order(name)))
 
 
@@ -185,7 +185,7 @@ def _leave_unheld(port: Port, kind: Kind, *, gateway: bool) -> None:
 
 
 def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
-    """Return the MTU of frames: that of the port, or of the packets of a family if those are shorter."""
+    """Return the MTU of frames: the MTU of the port, or a smaller packet MTU of an address family."""
     size = unprinted("interfaces.mtu") if port.mtu is None else port.mtu
     sizes = [] if gateway or unit is None else [family.number("mtu") for family in unit.word.entries("family")]
     least = min((each + ETHERNET_HEADER for each in sizes if each is not None), default=size)
@@ -195,7 +195,7 @@ def _frame(port: Port, unit: Unit | None, *, gateway: bool) -> int:
 
 
 def _used(port: Port, kind: Kind) -> list[Unit | None]:
-    """Return the relevant units of a port: those with addresses to an external router, or else the first."""
+    """Return the relevant units of a port: the units with addresses on a port to an external router, else the first unit."""
     units = list(port.units.values())
     if kind == "external":
         return [unit for unit in units if unit.addresses] or [None]

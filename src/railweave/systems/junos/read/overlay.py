@@ -66,9 +66,10 @@ def vlans(top: Word, instances: Mapping[str, Instance]) -> dict[str, tuple[str, 
 def gateways(
     top: Word, ports: Mapping[str, Port], instances: Mapping[str, Instance], routed: Iterable[str]
 ) -> tuple[Gateway, ...]:
-    """Return the gateways, in the order in which router advertisements list them, followed by those that only VRFs list, and the rest.
+    """Return the gateways of servers.
 
-    ``routed``: the ports to servers without a VLAN.
+    Gateways come in the order in which router advertisements list them. Gateways that only VRFs list follow, and then
+    all others. ``routed``: the ports to servers without a VLAN.
     """
     advertised = {
         interface.text: interface for interface in top.entries("protocols", "router-advertisement", "interface")
@@ -115,7 +116,10 @@ def _gateway(port: Port, unit: Unit, vlan: tuple[str, int] | None, word: Word | 
 
 
 def _advertisements(word: Word, addresses: Iterable[InterfaceAddress]) -> RouterAdvertisements:
-    """Return the router advertisements of an interface with these addresses. Lifetimes are those of the first prefix and the first route."""
+    """Return the router advertisements of an interface with these addresses.
+
+    Lifetimes are taken from the first prefix and the first route.
+    """
     held = {str(network(address)) for address in addresses}
     plain = _defaults()
     given: dict[str, int | bool] = {}

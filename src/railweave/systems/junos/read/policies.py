@@ -30,10 +30,12 @@ _ENDS = {"accept": True, "reject": False}
 
 @dataclass
 class PolicyOptions:
-    """The objects of ``policy-options`` by name. ``own_lists``: the lists inside terms (``route-filter``), by policy and term.
+    """The objects of ``policy-options`` by name.
 
-    ``entry_lists``: those of ``own_lists`` whose filters are separate entries. ``networks``: the prefixes of units.
-    ``more``: the policies of VRFs and of the overlay that contain more than these fields express.
+    - ``own_lists``: the lists inside terms (``route-filter``), by policy and term.
+    - ``entry_lists``: the names in ``own_lists`` whose filters are separate entries.
+    - ``networks``: the prefixes of units.
+    - ``more``: the policies of VRFs and of the overlay that contain more than these fields express.
     """
 
     word: Word

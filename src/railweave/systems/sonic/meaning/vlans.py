@@ -132,7 +132,7 @@ def designed_names(vlans: Vlans, vxlan: Tunnels, reader: TableReader) -> dict[st
 def gateways(
     vlans: Vlans, tables: Rows, reader: TableReader, ports: Mapping[str, Port], vxlan: Tunnels, routed: Collection[str]
 ) -> Iterator[DeviceGateway]:
-    """Yield the gateways of VLANs, then those of ports that are routed to servers."""
+    """Yield the gateways of VLANs, then the gateways of ports that are routed to servers."""
     for name, vlan in vlans.vlans.items():
         gateway = vlans.gateways.get(name)
         if vlan.up is False and (name in vxlan.transit or gateway is None):

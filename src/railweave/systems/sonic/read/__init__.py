@@ -127,7 +127,10 @@ def _at(line: int, blocks: list[Section]) -> list[Section]:
 def _config(
     tables: Rows, lines: Sequence[Section], *, files: bool
 ) -> tuple[DeviceConfig, SectionReader, bgp_tables.Lines | None]:
-    """Return the configuration in tables and lines. ``files``: the lines are those of a file, not of the running daemons."""
+    """Return the configuration in tables and lines.
+
+    ``files``: True if the lines are from a file, False if they are from the running daemons.
+    """
     of_lines = SectionReader(lines)
     known = INTERFACES.read(lines, of_lines).ports
     addressed(tables, known)

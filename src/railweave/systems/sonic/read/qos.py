@@ -298,7 +298,10 @@ _PRIORITIES = frozenset(map(str, range(8)))
 
 
 def _priorities(bound: dict[str, Row], maps: dict[str, dict[int, int]], buffers: Buffering) -> dict[int, int]:
-    """Return the PFC priorities by queue: those that ports pause, and those of queues with lossless buffers."""
+    """Return the PFC priorities by queue.
+
+    They are the priorities that ports pause, and the priorities of queues with lossless buffers.
+    """
     listed = {name: frozenset(row.words("pfc_enable")) for name, row in bound.items()}
     usual = max(
         (words for words in listed.values() if words), key=list(listed.values()).count, default=frozenset[str]()

@@ -1,4 +1,4 @@
-"""Parts of the configuration, among them tenants, that not every release has, and findings about those that a device's release lacks."""
+"""Parts of the configuration that not every release supports, among them tenants, and findings about the missing ones."""
 
 from __future__ import annotations
 
