@@ -240,8 +240,8 @@ def deploy_plan(options: DeployPlan) -> Plan:
         )
     network = load(Path(options.fabric), device=options.device, hardware=options.hardware)
     if options.servers:
-        fix = "--live or --lab asks them"
-        raise InputError([Problem(Option("--servers"), "a capture does not say what servers run", fix)])
+        fix = "read the servers with --live or --lab"
+        raise InputError([Problem(Option("--servers"), "a capture does not hold the state of servers", fix)])
     return plan_from_capture(
         Path(options.fabric),
         network,

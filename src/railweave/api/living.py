@@ -73,8 +73,10 @@ def collect(options: Collect) -> CollectResult:
         from railweave.live.lab.asking import ask as ask_lab
 
         if isinstance(options.source, Network) or options.access is not None:
-            fix = "give the file that `railweave lab up` was given, and no access.yaml"
-            raise InputError([Problem(Argument("--lab"), "a lab is known by its fabric file, and reached here", fix)])
+            fix = "give the fabric file that the lab was started from (`railweave lab up`), and no access.yaml"
+            raise InputError(
+                [Problem(Argument("--lab"), "a lab is found by its fabric file, and runs on this machine", fix)]
+            )
         return ask_lab(
             Path(options.source),
             Path(options.folder),
@@ -150,7 +152,7 @@ def check(options: Check) -> CheckResult:
 
         if options.since is not None or isinstance(options.source, Network) or options.device:
             fix = "collect twice from the lab (`railweave collect --lab`), or leave --since and --device out"
-            raise InputError([Problem(Argument("--lab"), "a lab is asked once, as it was brought up", fix)])
+            raise InputError([Problem(Argument("--lab"), "a lab is read once, as it was started", fix)])
         return of_lab(Path(options.source), criteria, servers=options.servers, progress=options.progress)
     network = options.network()
     if options.since is not None:
@@ -254,7 +256,9 @@ def _fleet_of(options: FleetCheck | FleetMesh) -> Fleet:
 
     if isinstance(options.source, Network) or options.access is not None or options.device:
         fix = "give the file that `railweave lab up` was given, without --access and --device"
-        raise InputError([Problem(Argument("--lab"), "a lab is known by its fabric file, and reached here", fix)])
+        raise InputError(
+            [Problem(Argument("--lab"), "a lab is found by its fabric file, and runs on this machine", fix)]
+        )
     fabric = Path(options.source)
     life.need_root(f"fleet {'check' if isinstance(options, FleetCheck) else 'mesh'} --lab", fabric)
     return fleet(fabric, options.hosts)

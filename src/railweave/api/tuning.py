@@ -242,6 +242,6 @@ def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
     )
     if options.apply and result.recommended:
         if source.path.read_text(encoding="utf-8") != text:
-            raise OutputError(f"{source.path} was changed meanwhile; nothing was written to it")
+            raise OutputError(f"{source.path} has changed since it was read; nothing was written to it")
         write_file(source.path, result.amended)
     return result

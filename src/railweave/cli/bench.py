@@ -62,10 +62,10 @@ def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
         other = f"; runner-up {second.part.to_text()}" if second else ""
         typer.echo(f"slow: {suspect.part.to_text()}: {suspect.to_text()}{other}")
     if result.predicted.rows:
-        typer.echo(f"beside the prediction: {result.predicted.verdict()}")
+        typer.echo(f"compared with the prediction: {result.predicted.verdict()}")
     if result.regressions:
         worse = sum(row.bad for row in result.regressions)
-        typer.echo(f"beside the baseline: {worse} of {counted(len(result.regressions), 'row')} worse")
+        typer.echo(f"compared with the baseline: {worse} of {counted(len(result.regressions), 'row')} worse")
     for note in result.notes:
         typer.echo(f"note: {note}")
     typer.echo(f"wrote {options.html}: {counted(len(result.runs), 'run')}")
@@ -242,7 +242,7 @@ def _imported(imported: ImportResult) -> None:
         for note in output.notes:
             typer.echo(f"note: {note}")
     for file, rows in imported.beside.items():
-        typer.echo(f"{file}: what NCCL did, and what predictions assume:")
+        typer.echo(f"{file}: settings that NCCL used, and settings that predictions assume:")
         for row in rows:
             typer.echo(
                 f"  {'  ' if row.same else '! '}{row.what}: {row.logged}"
@@ -360,7 +360,7 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
     else:
         _print_triaged(outputs)
         for sentence in advice:
-            typer.echo(f"No messages of NCCL to judge: {sentence}")
+            typer.echo(f"no message from NCCL was found: {sentence}")
         if len(unjudged) < len(outputs):
             typer.echo(tally(findings))
     if unknown:

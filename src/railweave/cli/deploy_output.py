@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 HOW_TO_END = (
-    "it was interrupted: `deploy resume` brings its last wave back and goes on; `deploy resume --back` only brings it back",
-    "the upgrade was interrupted: `deploy resume` looks at its switches and goes on; `deploy resume --back` ends the wave that was begun, and stops",
+    "it was interrupted: `deploy resume` rolls its last wave back and continues; `deploy resume --back` only rolls it back",
+    "the upgrade was interrupted: `deploy resume` reads the state of its switches and continues; `deploy resume --back` ends the unfinished wave and stops",
 )
 """The next steps after an interrupted apply and after an interrupted upgrade."""
 
@@ -83,7 +83,7 @@ def confirmed(path: Path | str, digest: str, *, agreed: bool, as_json: bool) -> 
         return
     if not digest and as_json:
         fix = "give the digest that the plan shows, or --yes"
-        raise InputError([Problem(Option("--digest"), f"nothing says that {path} was read", fix)])
+        raise InputError([Problem(Option("--digest"), f"{path} is applied only after its digest is confirmed", fix)])
     if not digest:
         for plan_line in plan.lines():
             typer.echo(plan_line)

@@ -170,12 +170,12 @@ def test_another_version_is_refused(where: str) -> None:
         path.unlink()
         with sqlite3.connect(path) as other:
             other.execute("CREATE TABLE store (version BIGINT)")
-        with pytest.raises(SpecError, match="a database of something else"), opened(where, make=True):
+        with pytest.raises(SpecError, match="another kind of database"), opened(where, make=True):
             pass
         with sqlite3.connect(path) as other:
             other.execute("PRAGMA application_id = 0x72775354")
             other.execute("INSERT INTO store VALUES (2)")
-        with pytest.raises(SpecError, match="a store of version 2"), opened(where, make=True):
+        with pytest.raises(SpecError, match="the store has format version 2"), opened(where, make=True):
             pass
 
 

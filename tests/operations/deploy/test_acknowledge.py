@@ -179,7 +179,7 @@ CASES: dict[str, tuple[Mapping[str, Callable[[DeviceState], DeviceState]], tuple
             "spine1": hears(green=None),
             "spine2": hears(green=None),
         },
-        (f"{LEAF} stands in the place of {OTHER}", f"exchange {LEAF} and {OTHER}, or their serial numbers"),
+        (f"{LEAF} is cabled in the place of {OTHER}", f"exchange {LEAF} and {OTHER}, or their serial numbers"),
     ),
 }
 

@@ -245,7 +245,7 @@ def test_a_plan_that_was_edited_is_refused(fabric: Path) -> None:
     with changing(fabric, other(fabric.parent)) as network:
         path = planned(fabric, network.access)
         path.write_text(path.read_text().replace("fc00:", "fc01:", 1))
-        with pytest.raises(InputError, match="it was changed after it was made"):
+        with pytest.raises(InputError, match="it was modified after it was made"):
             deploy_apply(path, access=network.access, settle=0)
 
 

@@ -211,7 +211,7 @@ def test_an_image_that_is_another_since_the_plan_is_not_installed(fabric: Path, 
     with junos(fabric) as one:
         plan = one.plan(("spine1",), str(image))
         image.write_bytes(b"another")
-        with pytest.raises(StoppedError, match="is another file than when the plan was made"):
+        with pytest.raises(StoppedError, match="has changed since the plan was made"):
             one.apply(plan)
         assert one.fleet["spine1"].images == []
 

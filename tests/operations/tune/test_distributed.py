@@ -38,5 +38,7 @@ def test_a_cluster_that_is_not_there_is_told_at_once(
     with socket.socket() as taken:  # bound and not listening: nobody else listens there either
         taken.bind(("127.0.0.1", 0))
         given = address.format(port=taken.getsockname()[1])
-        with pytest.raises(InputError, match="nobody listens there" if "{" in address else "no address of a cluster"):
+        with pytest.raises(
+            InputError, match="no cluster answers there" if "{" in address else "not the address of a cluster"
+        ):
             tune_run(study(tmp_path), ray=given)

@@ -107,8 +107,8 @@ def test_what_a_killed_study_left_is_brought_back_first(network: Bed) -> None:
     (network.folder / "hold").unlink()
     said: list[str] = []
     found = tune_run(study, access=network.network.access, progress=said.append)
-    assert "revision 1, a trial, was interrupted: it is taken back" in said
-    assert said.index("revision 1, a trial, was interrupted: it is taken back") < said.index(
+    assert "revision 1, a trial, was interrupted: it is rolled back" in said
+    assert said.index("revision 1, a trial, was interrupted: it is rolled back") < said.index(
         "measuring the file's own values"
     )
     assert found.verdict == "better"

@@ -278,15 +278,15 @@ def test_who_is_subscribed_to_and_who_is_asked() -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        (["--listen", "8484"], "no address with a port"),
-        (["--listen", "127.0.0.1:99999"], "no address with a port"),
+        (["--listen", "8484"], "not an address with a port"),
+        (["--listen", "127.0.0.1:99999"], "not an address with a port"),
         (["--listen", "0.0.0.0:8484"], "others could read it without a password"),
-        (["--password", "geheim"], "does not say where the password is"),
+        (["--password", "geheim"], "is neither env:NAME nor file:PATH"),
         (["--only", "leaf-of-nobody", "--listen", "none"], "the network has no such device"),
-        (["--syslog", "514"], "no address with a port"),
-        (["--webhook", "notaurl", "--listen", "none"], "--webhook notaurl: it is no address to send to"),
-        (["--webhook", "ftp://x/", "--listen", "none"], "it is no address to send to"),
-        (["--alertmanager", "http://x:70000", "--listen", "none"], "--alertmanager http://x:70000: it is no address"),
+        (["--syslog", "514"], "not an address with a port"),
+        (["--webhook", "notaurl", "--listen", "none"], "--webhook notaurl: it is not a URL to send to"),
+        (["--webhook", "ftp://x/", "--listen", "none"], "it is not a URL to send to"),
+        (["--alertmanager", "http://x:70000", "--listen", "none"], "--alertmanager http://x:70000: it is not a URL"),
         (["--interval", "0"], "greater than or equal to 1"),
     ],
 )

@@ -168,7 +168,7 @@ def test_a_kill_loses_no_step_that_was_written(tmp_path: Path) -> None:
 def test_another_file_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     sqlite3.connect(other).execute("CREATE TABLE mine (x)").connection.close()
-    with pytest.raises(OutputError, match="database of something else"):
+    with pytest.raises(OutputError, match="not a store of samples but another database"):
         Store(other)
     (tmp_path / "text").write_text("not a database at all, but long enough to be taken for one" * 20)
     with pytest.raises(OutputError, match="cannot be used"):

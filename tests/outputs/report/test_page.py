@@ -120,7 +120,7 @@ def test_the_first_screen_says_what_comes_next(h100: Network, report: Report) ->
     assert "This page describes a GPU network as it was designed" in report(h100, [])
     assert 'Next: bring the switches up in the order under <a href="#switches">' in report(h100, [])
     assert "Next: read 1 warning under" in report(h100, [doubtful])
-    assert "Next: 1 error. Mend it before" in report(h100, [wrong, doubtful])
+    assert "Next: 1 error. Fix it before" in report(h100, [wrong, doubtful])
 
 
 def test_terms_lead_to_what_they_mean(h100: Network, report: Report) -> None:

@@ -86,7 +86,7 @@ def _about_map(kind: str, left_out: int) -> str:
     rest = f" The {left_out} leaves that are best are left out." if left_out else ""
     return (
         f"Each cell is the slowest of the pairs between two {'leaves' if kind == 'leaf' else kind + 's'}, of all colors and in both directions. "
-        f"The stronger it is, the slower that pair is beside what it should have.{rest}"
+        f"The stronger the color, the slower the pair is relative to its expected rate.{rest}"
     )
 
 
@@ -237,9 +237,7 @@ MOST_ROWS = 300
 MOST_CURVES = 24
 MOST_DATA = 500
 """Maximum number of rows of each kind in the page's JSON data."""
-PURPOSE = (
-    "This page shows what was measured on a network, beside what was predicted of it and what was measured before."
-)
+PURPOSE = "This page compares measurements of a network with its predictions and with earlier measurements."
 
 
 def bench_html(report: StoreReport) -> str:
@@ -270,7 +268,7 @@ def bench_html(report: StoreReport) -> str:
     if report.curves:
         sections.append(("sizes", "Bandwidth by size", _curves(report)))
     if report.predicted.rows:
-        about = "A number is worse where it is below the band of its prediction by more than the tolerance, better where it is above it."
+        about = "A number is worse if it is below the range of its prediction by more than the tolerance, and better if it is above the range."
         sections.append(("predicted", "Beside the prediction", _about(about) + _long(report.predicted.table)))
     if report.regressions is not None:
         sections.append(
@@ -321,10 +319,10 @@ def _next(report: StoreReport) -> str:
     if any(row.verdict == "failed" for row in report.predicted.rows):
         return "Next: find out why runs failed, with railweave bench triage on their output."
     if not report.compared:
-        return "Next: lay these runs beside others (--baseline), or beside a prediction (--fabric); `railweave bench check` needs neither."
+        return "Next: compare these runs with earlier ones (--baseline) or with a prediction (--fabric); `railweave bench check` needs neither."
     if not report.good:
-        return "Next: read what is likely to hold back the rows that are worse."
-    return "Next: keep the store as the baseline that later runs are laid beside."
+        return "Next: read the likely causes given for the rows that are worse."
+    return "Next: keep the store as the baseline for later runs."
 
 
 def _long(table: Table) -> str:
@@ -340,7 +338,7 @@ def _baseline(report: StoreReport) -> str:
     rows = report.regressions or ()
     few = sum(row.verdict == "too few repeats" for row in rows)
     explanation = (
-        "A row is worse where its median is worse by more than the tolerance, and repeated runs say that this is no chance "
+        "A row is worse if its median is worse by more than the tolerance, and repeated runs show that this is not chance "
         "(a t-test over all rows together). "
     )
     return explanation + (
@@ -368,8 +366,8 @@ def _pairs(report: StoreReport) -> str:
 
 
 SLOWEST = (
-    "The median of all pairs that cross a part, as a part of what they should have. A part may be slow here because of another that "
-    "its pairs cross too: what is to blame is named above."
+    "The median of all pairs that cross a part, as a fraction of their expected rate. A part may be slow here because its pairs also "
+    "cross another part that is slow: the likely cause is named above."
 )
 
 

@@ -203,7 +203,7 @@ class _Comparison:
             yield Unseen(HOST_NAME, "host name", "the device does not report it")
         elif short(host_name) != short(name):
             fix = f"find out which device answers at {self._site.asked[name].target.way.address}, and boot it again as {name}"
-            yield Difference(HOST_NAME, f"{name} calls itself {host_name}, the design has {name}", fix)
+            yield Difference(HOST_NAME, f"{name} reports the host name {host_name}, the design has {name}", fix)
         else:
             yield HOST_NAME
         if not model:
@@ -240,7 +240,7 @@ class _Comparison:
         if other := self._place_of(ports_here, elsewhere, right):
             first = next(iter(elsewhere))
             place = (
-                f"{name} stands in the place of {other}: each of the {len(elsewhere)} cables that LLDP shows is one of "
+                f"{name} is cabled in the place of {other}: each of the {len(elsewhere)} cables that LLDP shows belongs to "
                 f"{other}, for example {first[1]} to {' '.join(elsewhere[first])}, the design has {_far(ports_here[first])}"
             )
             fix = f"exchange {name} and {other}, or their serial numbers in the inventory, and boot both again"

@@ -70,7 +70,7 @@ def check(change: FileChange, later: str = "") -> None:
     """Raise ``InputError`` if the file's text is neither ``before`` nor ``after``. ``later``: a clause on revisions since then."""
     if text_of(change.path) not in {change.before, change.after}:
         description = f"{change.called} has changed since the plan was made{later}"
-        raise InputError([Problem(FileLine(str(change.path)), description, "make another plan")])
+        raise InputError([Problem(FileLine(str(change.path)), description, "make a new plan")])
 
 
 def network_of_plan(fabric: RunningFabric, plan: Plan | None) -> Network:
@@ -163,7 +163,7 @@ def check_not_refused(plan: Plan) -> None:
     """Raise ``InputError`` if a plan is refused. This is called before the operator is asked for the digest."""
     if plan.refused:
         description = f"the plan is refused: {'; '.join(plan.refused[:3])}"
-        raise InputError([Problem(Argument("plan"), description, "mend that, and make another plan")])
+        raise InputError([Problem(Argument("plan"), description, "fix this, and make a new plan")])
 
 
 def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
@@ -179,7 +179,7 @@ def interrupted(rows: Journal, revision: Revision, place: Argument | Option) -> 
 
     ``place``: the argument or option that the error names.
     """
-    fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
+    fix = "see its state with railweave deploy status FABRIC, and end it with railweave deploy resume FABRIC"
     return InputError([Problem(place, f"revision {revision.number} was interrupted: {described(rows, revision)}", fix)])
 
 
@@ -203,11 +203,11 @@ def apply(
         if last.number != part_of:
             raise interrupted(rows, last, Argument("plan"))
     if plan.upgrade is not None and dry_run:
-        description = "an upgrade cannot be tried without carrying it out"
-        raise InputError([Problem(Option("--dry-run"), description, "the plan says what each switch is told")])
+        description = "an upgrade has no dry run"
+        raise InputError([Problem(Option("--dry-run"), description, "read the commands for each switch in the plan")])
     if plan.back_to is None and hashlib.sha256(site.network.to_json()).hexdigest() != plan.design:
         description = f"the fabric file has changed since the plan was made{since(rows, plan)}"
-        raise InputError([Problem(Argument("plan"), description, "make another plan")])
+        raise InputError([Problem(Argument("plan"), description, "make a new plan")])
     revision = rows.begin(plan, f"railweave-{network.name}-{{number}}-{plan.digest[:6]}")
     if plan.upgrade is not None:
         return _upgraded(rows, revision, site, how)
@@ -229,7 +229,7 @@ def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, 
     """
     newest = next(iter(rows.under_way()), None)
     if newest is None:
-        fix = "railweave deploy status FABRIC says how things are"
+        fix = "see the state of all revisions with railweave deploy status FABRIC"
         raise InputError([Problem(Argument("resume"), "no apply was interrupted", fix)])
     if newest.label.startswith(FAULT_LABEL.partition("{")[0]):
         back = True  # what a campaign broke is never broken again, nor kept
@@ -417,7 +417,7 @@ async def _wait_until_idle(rollout: Rollout, site: Site, how: ApplySettings) -> 
     if busy:
         why = f"routing has left {', '.join(drain.names)}, and traffic has not: {'; '.join(busy[:5])}"
         raise StoppedError(
-            f"{why}; the drain stays in force: drain it again to measure again, or `deploy undrain`",
+            f"{why}; the drain stays in force: repeat `deploy drain` to measure again, or end it with `deploy undrain`",
             len(rollout.plan.waves),
             back=True,
         )

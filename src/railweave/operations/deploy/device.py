@@ -117,13 +117,15 @@ class Device:
             changed_by, label = self.transaction, self.given.label
             waiting = await changed_by.pending(session)
             if waiting is not None and waiting.label != label:
-                raise RefusedError("a change of somebody else waits there to be confirmed: nothing was done")
+                raise RefusedError("a change by another user waits there for confirmation: nothing was done")
             if waiting is not None:
                 await changed_by.revert(session, label)
             running = await changed_by.running(session)
             if not self.as_before(running):
                 if changed_by.ATOMIC and not self.same(running, self.given.target):
-                    raise RefusedError("it runs neither what it ran before nor the change: somebody else was there")
+                    raise RefusedError(
+                        "its configuration is neither the one before the change nor the one after it: another user has changed it"
+                    )
                 await changed_by.restore(session, self.given)
             await changed_by.clear(session, label)
 

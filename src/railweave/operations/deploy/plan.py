@@ -261,9 +261,7 @@ class Plan:
         if not self.devices and self.drain is None and self.upgrade is None and self.replacement is None:
             reasons.append("no switch answered")
         if not self.live and (self.changed or not self.devices):  # where nothing changes there is nothing to refuse
-            reasons.append(
-                "it was made from a capture without secrets: make it from the devices themselves (--live, --lab)"
-            )
+            reasons.append("it was made from a capture, which has no secrets: make it from the devices (--live, --lab)")
         return reasons
 
     @property
@@ -405,13 +403,13 @@ def read_plan(path: Path) -> Plan:
     try:
         document: Any = parse_json(path.read_text(encoding="utf-8"))
         if document["form"] != FORM:
-            raise wrong(f"it is a plan of form {document['form']}, and this railweave knows form {FORM}")
+            raise wrong(f"the plan has format {document['form']}, and this railweave reads format {FORM}")
         plan = plan_of(document)
         given = document["digest"]
     except OSError as error:
         raise wrong(f"it cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise wrong("it is no plan") from None
+        raise wrong("it is not a plan") from None
     if plan.digest != given:
-        raise wrong("it was changed after it was made")
+        raise wrong("it was modified after it was made")
     return plan

@@ -46,7 +46,7 @@ def held(
     may_be_applied(plan, secrets)
     digest = hashlib.sha256(site.network.to_json()).hexdigest()
     if plan.design != digest:
-        raise InputError([Problem(Argument("plan"), "the plan is of another design", "make another plan")])
+        raise InputError([Problem(Argument("plan"), "the plan belongs to another design", "make a new plan")])
     revision = rows.begin(plan, f"railweave-{site.network.name}-{{number}}-{plan.digest[:6]}")
     rollout = rollout_of(rows, revision, site, how, secrets)
     began = monotonic()

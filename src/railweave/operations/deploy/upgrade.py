@@ -50,7 +50,9 @@ def image_of(given: str, release: str, nos: str) -> Image:
             plain_word(text)
         except RenderError as error:
             message = f"{text!r} is not one word: {error.what}"
-            raise InputError([Problem(Option(option), message, "a switch is told it in a command line")]) from None
+            raise InputError(
+                [Problem(Option(option), message, "give one word: it becomes part of a command on the switch")]
+            ) from None
     if not given:
         if installation is not None and not installation.BY_RELEASE:
             message = f"{nos} installs an image, and none is given"
@@ -108,7 +110,7 @@ def rendered_otherwise(network: Network, names: Collection[str], release: str) -
         yield f"release {release} renders every configuration as before"
         return
     yield (
-        f"designed for release {release}, these would run another configuration; the upgrade leaves configurations as they are: "
+        f"designed for release {release}, these switches would get another configuration; the upgrade does not change configurations: "
         f"afterwards write `release: {release}` into the fabric file and make a plan"
     )
     for lines, devices in sorted(devices_by_lines.items(), key=lambda pair: pair[1]):
@@ -165,10 +167,12 @@ def plan_upgrade(
         refused += [f"{name} did not answer: {why}" for name, why in silent_ones.items()]
         commands, by_hand = _commands(image, nos, given, root=root)
         refused += by_hand
-        lines += [f"each is told: {line}" for line in commands] if names else []
+        lines += [f"command for each switch: {line}" for line in commands] if names else []
         if "://" in image.source:
-            lines.append("the switches fetch the image themselves: its checksum is compared only where a file is given")
-        fabric.say("comparing what is rendered for that release")
+            lines.append(
+                "the switches fetch the image themselves: its checksum is not compared; it is compared only for --image FILE"
+            )
+        fabric.say("comparing the configurations rendered for that release")
         lines += [*lost, *(rendered_otherwise(network, names, release) if names and not root else ())]
     upgrade = Upgrade(
         image,

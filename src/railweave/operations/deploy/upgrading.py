@@ -72,7 +72,7 @@ class Switch:
             from railweave.operations.deploy.upgrade import digests
 
             if digests(Path(image.file)) != (image.sha256, image.sha512):
-                raise RefusedError(f"{image.file} is another file than when the plan was made")
+                raise RefusedError(f"{image.file} has changed since the plan was made")
             await copied(replace(self.target, answer_s=self.seconds), Path(image.file), image.source)
         await self._with(lambda session: self.installation.install(session, image), self.seconds)
 
@@ -363,7 +363,7 @@ class Upgrading:
             now = await self._now(name)
             if now is not None and same_release(now.version, self.upgrade.image.release):
                 return  # somebody has done it by hand
-            raise RefusedError("it was restarted meanwhile, by somebody else or by itself")
+            raise RefusedError("it has restarted since the upgrade began, and this upgrade did not restart it")
         self.say(f"{name}: installing {self.upgrade.image.name or self.upgrade.image.release}")
         await machine.install(self.upgrade.image)
 

@@ -169,7 +169,7 @@ class Sqlite:
 
     def _refused(self, error: Exception) -> RailweaveError:
         if isinstance(error, sqlite3.DatabaseError) and error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
-            return self._none("it is no store of benchmarks")
+            return self._none("it is not a store of benchmarks")
         reason = error.strerror if isinstance(error, OSError) else None
         return OutputError(f"{self.where} cannot be used as a store: {reason or error}")
 
@@ -184,7 +184,7 @@ class Sqlite:
             if not tables:
                 return None
             if mark != APPLICATION:
-                raise self._none("it is a database of something else; nothing was changed")
+                raise self._none("it is another kind of database; nothing was changed")
             ((version,),) = self._opened.execute("SELECT version FROM store").fetchall() or [(0,)]
             return int(version)
 

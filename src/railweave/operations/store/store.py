@@ -38,7 +38,7 @@ def opened(where: Path | str, *, make: bool = False) -> Generator[Store]:
         elif version is None:
             raise SpecError([Problem(FileLine(database.where), "there is no store here", _FIX)])
         elif version != SCHEMA:
-            message = f"a store of version {version}; this railweave reads and writes version {SCHEMA}"
+            message = f"the store has format version {version}; this railweave reads and writes version {SCHEMA}"
             raise SpecError(
                 [Problem(FileLine(database.where), message, "use the version that wrote it, and its export")]
             )

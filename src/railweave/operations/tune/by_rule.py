@@ -361,6 +361,6 @@ def by_rule(network: Network, fabric: Path, rule: Callable[[Network], list[Deriv
     result = ruled(source, read_plain(text, str(source)), text, rule(network))
     if apply and result.patch:
         if source.read_text(encoding="utf-8") != text:
-            raise OutputError(f"{source} was changed meanwhile; nothing was written to it")
+            raise OutputError(f"{source} has changed since it was read; nothing was written to it")
         write_file(source, result.amended)
     return result

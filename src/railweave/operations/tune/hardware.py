@@ -118,7 +118,7 @@ class Counters:
             silent = {outcome.device: outcome.error or "no answer" for outcome in outcomes if not outcome.answered}
             systems = {device.target.name: device.system for device in chosen if device.target.name not in silent}
             states = read_states(read_capture(folder), systems) if systems else {}
-        missing = {name: "no answer that is understood" for name in systems if name not in states}
+        missing = {name: "its answer could not be read" for name in systems if name not in states}
         return StateReading(states, {**silent, **missing})
 
     def rises(self, then: StateReading, now: StateReading) -> list[CounterRise]:
@@ -137,7 +137,7 @@ class Counters:
         """
         if now.silent:
             name, why = next(iter(now.silent.items()))
-            return f"{name} does not say its counters any more: {why}"
+            return f"{name} no longer reports its counters: {why}"
         counter_rises = self.rises(then, now)
         for kind, most in self._limits().items():
             count, evidence = total(counter_rises, kind), worst(counter_rises, kind)
@@ -157,7 +157,9 @@ class Counters:
         at = ("bench", "guardrails")
         if reading.silent:
             name, why = next(iter(reading.silent.items()))
-            raise InputError([file.document.problem(at, f"{name} does not say its counters: {why}", "mend that first")])
+            raise InputError(
+                [file.document.problem(at, f"{name} does not report its counters: {why}", "fix this first")]
+            )
         counter_rises = self.rises(reading, reading)
         for kind in self._limits():
             whole = {rise.device for rise in counter_rises if rise.kind == kind}
@@ -241,7 +243,7 @@ def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | Non
     """Return the job of a collective; None if its servers do not form exactly one job."""
     tenants = {tenant.name for fabric in network.fabrics for tenant in fabric.tenants}
     if tenants and asked.tenant not in tenants:
-        message = f"there is no tenant {asked.tenant!r}" if asked.tenant else "it is not said which tenant's job it is"
+        message = f"there is no tenant {asked.tenant!r}" if asked.tenant else "the tenant of the job is missing"
         raise InputError([file.document.problem(("goal",), message, f"tenants are {', '.join(sorted(tenants))}")])
     if not tenants and asked.tenant:
         raise InputError(
@@ -436,7 +438,7 @@ class HardwareEvaluator:
         self._way.say("measuring the file's own values")
         answers = self._runs(network, plan, seeds, guarded=False)
         if bad := next((answer for answer in answers if isinstance(answer, FailedCombination)), None):
-            fix = "mend that first: a study compares with these"
+            fix = "fix this first: a study compares its results with these values"
             message = f"a benchmark fails with the fabric file's own values: {bad.why}"
             raise InputError([self._task.study.document.problem(("goal",), message, fix)])
         return answers
@@ -451,7 +453,7 @@ class HardwareEvaluator:
         before = asyncio.run(self._counters.read())
         if guarded and before.silent:
             name, why = next(iter(before.silent.items()))
-            raise GuardrailError(f"{name} does not say its counters any more: {why}")
+            raise GuardrailError(f"{name} no longer reports its counters: {why}")
         watch = (lambda: self._counters.watch(before)) if guarded else None
         runs = self._way.runs(network, plan, watch)
         after = asyncio.run(self._counters.read())
@@ -512,9 +514,9 @@ class HardwareEvaluator:
             return
         if not self._rows.plan(last.number).trial:
             message = f"revision {last.number} of this fabric file was interrupted"
-            fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
+            fix = "see its state with railweave deploy status FABRIC, and end it with railweave deploy resume FABRIC"
             raise InputError([self._task.study.document.problem(("fabric",), message, fix)])
-        self._way.say(f"revision {last.number}, a trial, was interrupted: it is taken back")
+        self._way.say(f"revision {last.number}, a trial, was interrupted: it is rolled back")
         how = ApplySettings(DEPLOY_S, self._study.bench.settle, self._way.say)
         resume(self._rows, self._site, how, self._way.secrets, back=True)
 

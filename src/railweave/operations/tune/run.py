@@ -265,7 +265,7 @@ class StoppedError(KeyboardInterrupt):
     """An interrupted study. Its measurements are kept in a folder; ``trials`` is the number of trials kept."""
 
     def __init__(self, trials: int, folder: Path) -> None:
-        super().__init__(f"stopped: {trials} trials are kept in {folder}; the same command goes on")
+        super().__init__(f"stopped: {trials} trials are kept in {folder}; run the same command to continue")
         self.trials = trials
 
 

@@ -88,7 +88,7 @@ class Searcher:
         if known is None:
             self._own.set_user_attr("digest", digest)
         elif known != digest:
-            message = f"{path} has trials of another study: its knobs, goal, seeds or fabric file were others"
+            message = f"{path} has trials of another study: its knobs, goal, seeds or fabric file were different"
             fix = "give another folder with -o, or --fresh to begin again in this one"
             raise InputError([Problem(Option("--output", str(path.parent)), message, fix)])
 

@@ -132,7 +132,9 @@ def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
     if isinstance(given, str):
         match = _RANGE.fullmatch(given)
         if match is None:
-            raise _WrongError(f"{given!r} is no range", "write 20..80, 20..80 step 5, 64us..512us step 64us, or a list")
+            raise _WrongError(
+                f"{given!r} is not a range", "write 20..80, 20..80 step 5, 64us..512us step 64us, or a list"
+            )
         units = {unit for unit in match.group(2, 4, 6) if unit}
         if len(units) > 1:
             raise _WrongError(f"{given!r} has several units", "write all in one unit, as 64us..512us step 64us")
@@ -181,7 +183,7 @@ def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
                 place = tuple(str(part) for part in detail["loc"] if not str(part).startswith(("function-", "tagged-")))
                 if place[: len(knob.path)] == knob.path:
                     raise _WrongError(
-                        f"{value} cannot stand there: {detail['msg']}", "docs/fabric-file.md has its limits"
+                        f"{value} is not allowed there: {detail['msg']}", "docs/fabric-file.md has its limits"
                     ) from None
     written = at_path(fabric.value, knob.path)
     if isinstance(written, str | int | float | bool):
@@ -249,7 +251,9 @@ def _mapped(annotation: Any) -> Any:  # noqa: ANN401 - typing objects
 
 def _known_to_engine(name: str, knob: Knob) -> None:
     if re.fullmatch(r"[a-z]+(\.[a-z0-9-]+)*", name) is None:
-        raise _WrongError(f"{name!r} is no parameter of the simulator", "docs/sim.md lists them, as dcqcn.additive")
+        raise _WrongError(
+            f"{name!r} is not a parameter of the simulator", "choose one from docs/sim.md, for example dcqcn.additive"
+        )
     if not knob.values:
         raise _WrongError("it has no values")
 

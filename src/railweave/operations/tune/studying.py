@@ -98,11 +98,11 @@ def _answers(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     fix = "auto, HOST:PORT, ray://HOST:PORT, or local"
     if not host or not port.isdecimal():
-        raise InputError([Problem(Option("--ray", address), "this is no address of a cluster", fix)])
+        raise InputError([Problem(Option("--ray", address), "this is not the address of a cluster", fix)])
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
     except (OSError, OverflowError) as error:
-        message = f"nobody listens there: {error}"
+        message = f"no cluster answers there: {error}"
         raise InputError(
             [Problem(Option("--ray", address), message, "`ray status` on its head says whether it is up")]
         ) from None
@@ -242,7 +242,7 @@ def study_in(
         if apply and result.patch:
             if fabric.read_text(encoding="utf-8") != text:
                 raise OutputError(
-                    f"{fabric} was changed meanwhile; nothing was written to it, {folder / PATCH} has the patch"
+                    f"{fabric} has changed since the study began, so nothing was written to it; the patch is in {folder / PATCH}"
                 )
             write_file(fabric, result.amended)
     return result

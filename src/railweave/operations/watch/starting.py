@@ -128,7 +128,7 @@ def proxy_of(given: str) -> Proxy:
         proxy_address = ""
     if not proxy_address or not _HEADER.fullmatch(header):
         fix = "write the proxy's address and the header in which it says who asks, as 10.0.0.5=X-Remote-User"
-        raise InputError([Problem(Option("--proxy", given), "it names no proxy", fix)])
+        raise InputError([Problem(Option("--proxy", given), "it does not have the form ADDRESS=HEADER", fix)])
     return Proxy(proxy_address, header)
 
 
@@ -141,7 +141,7 @@ def password_of(given: str) -> str:
     kind, _, name = given.partition(":")
     if kind not in {"env", "file"} or not name:
         fix = "write env:NAME or file:PATH"
-        raise InputError([Problem(Option("--password"), "it does not say where the password is", fix)])
+        raise InputError([Problem(Option("--password"), "it is neither env:NAME nor file:PATH", fix)])
     return Password(kind, name).value()
 
 
@@ -189,7 +189,7 @@ def check_urls(given: Mapping[str, str | None]) -> None:
             good = False
         if not good:
             problems.append(
-                Problem(Option(option, str(address)), "it is no address to send to", "write http://HOST:PORT/PATH")
+                Problem(Option(option, str(address)), "it is not a URL to send to", "write http://HOST:PORT/PATH")
             )
     if problems:
         raise InputError(problems)
@@ -205,7 +205,7 @@ def address_of(option: str, given: str, more: str = "") -> tuple[str, int]:
         address, number = None, 0
     if address is None or not 0 < number < 1 << 16:
         fix = f"write an address and a port, as 127.0.0.1:8484 or [::1]:8484{more}"
-        raise InputError([Problem(Option(option, given), "it is no address with a port", fix)])
+        raise InputError([Problem(Option(option, given), "it is not an address with a port", fix)])
     return str(address), number
 
 

@@ -121,14 +121,16 @@ class Store:
         (mark,) = self._db.execute("PRAGMA application_id").fetchone()
         tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if tables and mark != APPLICATION:
-            raise OutputError(f"{self.path} is a database of something else; nothing was changed")
+            raise OutputError(f"{self.path} is not a store of samples but another database; nothing was changed")
         if not tables:
             self._db.execute(f"PRAGMA application_id={APPLICATION}")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.executescript(f"BEGIN;{_TABLES}PRAGMA user_version={VERSION};COMMIT;")
         ((version,),) = self._db.execute("PRAGMA user_version").fetchall()
         if version != VERSION:
-            raise OutputError(f"{self.path} is of another version of railweave; give another file, or delete it")
+            raise OutputError(
+                f"{self.path} was written by another version of railweave; give another file, or delete this one"
+            )
         self._db.execute(
             "PRAGMA synchronous=NORMAL"
         )  # a process that is killed loses nothing by it, only a machine that is

@@ -207,7 +207,7 @@ class Validator:
         try:
             self._compared(NetworkSnapshot(now.time, states, {}, {}, {}, {}, hosts), ())
         except Exception as error:  # noqa: BLE001 - that is what is asked
-            return f"what it says cannot be compared: {cause(error)}"
+            return f"its state cannot be compared with the design: {cause(error)}"
         finally:
             self._earlier.clear()
         return ""

@@ -83,7 +83,7 @@ def check_reserved(source: Source) -> None:
     problems = [
         Problem(
             FileLine(str(source.path), source.document.line(("servers", index, "names"))),
-            f"a server cannot be called {name!r}: a file that all servers share is called so, beside their folders",
+            f"a server cannot have the name {name!r}: a file that all servers share has this name",
             "rename the server",
         )
         for index, group in enumerate(source.spec.servers)

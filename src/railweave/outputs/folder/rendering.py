@@ -279,7 +279,7 @@ def with_secrets(path: str, text: str, secrets: Mapping[str, str], nos: str) -> 
             return system(nos).quoted(file, secrets[name])
         except RenderError as error:
             place = secrets.lines[name] if isinstance(secrets, Secrets) else Option("--secrets", name)
-            message = f"secret {name!r} cannot stand in {file}: {error.what}"
+            message = f"secret {name!r} cannot be written into {file}: {error.what}"
             raise InputError([Problem(place, message, "choose another value, and set it where it is used")]) from None
 
     return REFERENCE.sub(shown, text) if secrets else text

@@ -81,7 +81,7 @@ def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[s
             wrong.append(name)
         elif noted != digest(content):
             rule = located.DESIGN_EDITED if name == DESIGN else located.FILE_EDITED
-            yield rule.finding(where, f"{name} is not as the build wrote it", file=name)
+            yield rule.finding(where, f"{name} was changed after the build wrote it", file=name)
     if manifest.files and wrong:
         more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         message = f"{MANIFEST} does not have the digest of {wrong[0]}{more}"
@@ -204,7 +204,7 @@ def _text(content: bytes | None) -> str | RenderError:
         return RenderError("it is empty", 1)
     control = CONTROL.search(text)
     if control is not None:
-        return RenderError("a control character stands here", text.count("\n", 0, control.start()) + 1)
+        return RenderError("there is a control character here", text.count("\n", 0, control.start()) + 1)
     return text
 
 
@@ -235,9 +235,9 @@ def _of_file(network: Network, name: str, designed: str, actual: str) -> Iterato
     if made is None:
         yield _edited(where, name, _first_difference(designed, actual), FIXES.get(kind))
     elif not made:
-        message = f"{name} differs from the designed file in comments, blanks or order only"
+        message = f"{name} differs from the designed file only in comments, blanks or order"
         line = _first_difference(designed, actual)
-        why = "its values are the designed ones; the next build overwrites the file"
+        why = "its values are as designed; the next build overwrites the file"
         yield located.FILE_EDITED.finding(where, message, severity="info", why=why, file=name, line=line)
     else:
         yield from _told(where, name, made)
@@ -395,7 +395,9 @@ def beyond_statements(
             continue
         line, words = _odd_line(designed[path], present[path])
         if line:
-            message = f"`{words}, though it is no statement: what follows may be loaded otherwise, or not at all"
+            message = (
+                f"`{words}: it is not a statement, and the lines after it may be loaded differently, or not at all"
+            )
             yield located.FILE_EDITED.finding(device, message, file=path, line=line)
 
 

@@ -226,7 +226,7 @@ def _next(counts: Counter[str]) -> str:
     findings = element("a", "Findings", href="#findings")
     if counts["error"]:
         mend = "it" if counts["error"] == 1 else "them"
-        return f"Next: {counted(counts['error'], 'error')}. Mend {mend} before anything is loaded onto a switch: {findings} says how."
+        return f"Next: {counted(counts['error'], 'error')}. Fix {mend} before anything is loaded onto a switch: {findings} says how."
     if counts["warning"]:
         return f"No errors. Next: read {counted(counts['warning'], 'warning')} under {findings}; each says what to do."
     return f"No errors. Next: bring the switches up in the order under {element('a', 'Switches', href='#switches')}, each by its runbook."

@@ -213,7 +213,7 @@ def _collective(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
         place = f"{of}, {sample.place}".removesuffix(", ")
         predicted = next(((told, why) for key, (told, why) in rows if key.place == sample.place), None)
         if predicted is None:
-            reason = notes[0].partition(": ")[2] if notes else "nothing is predicted of it"
+            reason = notes[0].partition(": ")[2] if notes else "there is no prediction for it"
             yield _unseen(place, f"{reason[:1].upper()}{reason[1:]}.", sample, GBYTES)
             continue
         told, why = predicted
@@ -225,7 +225,7 @@ def _collective(run: Run, assumed: AssumedServers) -> Iterator[CheckedNumber]:
         if wrong:
             why = (f"{wrong:g} values were wrong.", *why)
         if told.low == told.high:
-            yield _unseen(place, "The prediction has no band: nothing like it was published.", sample, GBYTES)
+            yield _unseen(place, "The prediction has no range: no similar measurement was published.", sample, GBYTES)
         else:
             yield _judged(place, sample.value, GBYTES, (told.value, told.low, told.high), why, wrong=bool(wrong))
 
@@ -235,16 +235,19 @@ def _servers(run: Run, assumed: AssumedServers, operation: str, size: int) -> tu
     hosts = len(set(run.hosts))
     if operation not in COLLECTIVES:
         named = operation or "The operation is not named: give it by --operation"
-        return f"{named}: nothing is predicted of it." if operation else f"{named}.", hosts
+        return f"{named}: there is no prediction for it." if operation else f"{named}.", hosts
     if size < SMALLEST:
         return f"Messages of {written(size)} measure latency: run up to {written(1 << 30)}.", hosts
     if not run.ranks:
         return "The number of GPUs is not in the output.", hosts
     servers = hosts or max(1, -(-run.ranks // assumed.gpus))
     if run.ranks == 1:
-        return "One GPU alone sends nothing.", servers
+        return "A single GPU sends nothing.", servers
     if run.ranks > servers * assumed.gpus:
-        return f"{run.ranks} ranks on {servers} servers are more than {assumed.gpus} GPUs each (--gpus).", servers
+        return (
+            f"{run.ranks} ranks on {servers} servers need more than {assumed.gpus} GPUs per server (--gpus).",
+            servers,
+        )
     return "", servers
 
 
@@ -297,10 +300,10 @@ def _judged(
     outcome: Outcome = "wrong" if wrong or measured < low else "right" if measured <= high else "not-seen"
     sentences = list(why)
     if measured < low:
-        sentences.insert(0, f"It gets {measured / value:.0%} of what such servers should.")
+        sentences.insert(0, f"It reaches {measured / value:.0%} of the value predicted for such servers.")
     elif measured > high:
         sentences.insert(
             0,
-            "It is above what such servers can get: the servers are others than said (--gpus, --nic, --nvlink), or it counts something else.",
+            "It is above the predicted range: the servers differ from the assumed ones (--gpus, --nic, --nvlink), or the number counts something else.",
         )
     return CheckedNumber(of, measured, unit, value, low, high, outcome, tuple(sentences))

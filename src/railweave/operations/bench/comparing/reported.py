@@ -360,11 +360,11 @@ def reported(
     )
     remarks = list(notes)
     if before is not None and not later:
-        remarks.append("nothing is compared: all runs of the store are those of the baseline")
+        remarks.append("nothing is compared: the store has no runs besides the runs of the baseline")
     elif before is None and not predicted.rows and len(now) < 2:
         remarks.append(
-            "nothing is compared: there is one run, and nothing was predicted of it; give --baseline, --fabric, or more runs, "
-            "or ask `railweave bench check`"
+            "nothing is compared: there is only one run, without a prediction; give --baseline, --fabric, or more runs, "
+            "or use `railweave bench check`"
         )
     return StoreReport(
         store,
@@ -382,8 +382,8 @@ def reported(
 def check_tolerance(tolerance: float | None) -> None:
     """Raise ``InputError`` if a tolerance is not a fraction of at least 0 and below 1."""
     if tolerance is not None and not 0 <= tolerance < 1:
-        message = f"a tolerance of {tolerance:g}"
-        raise InputError([Problem(Argument("tolerance"), message, "give a part from 0 to below 1, as 0.05")])
+        message = f"the tolerance {tolerance:g} is out of range"
+        raise InputError([Problem(Argument("tolerance"), message, "give a fraction from 0 to below 1, such as 0.05")])
 
 
 def of_network(

@@ -484,7 +484,7 @@ def plan(
             f"addresses of {counted(guessed, 'NIC')} follow from placeholders of MAC addresses: plan again once the inventory has them"
         )
     if not of:
-        notes.append("collectives: left out, for no server has GPUs beside its NICs on this fabric")
+        notes.append("collectives: left out, because no server has both GPUs and NICs on this fabric")
     runs = _chosen(runs, parts, suite)
     expected: Sequence[tuple[Prediction, ...]] = [()] * len(runs)
     if predict:
@@ -516,7 +516,7 @@ def _unpredicted(runs: Sequence[RunRequest], expected: Sequence[tuple[Prediction
     reasons: list[str] = []
     if any(run.part == "loops" for run in runs):
         reasons.append(
-            "loops: without predictions: how fast a NIC writes to itself the simulator does not know; compare them with each other"
+            "loops: no predictions: the simulator does not know how fast a NIC writes to itself; compare the loops with each other"
         )
     both = list(zip(runs, expected, strict=True))
     swept = [
@@ -531,7 +531,7 @@ def _unpredicted(runs: Sequence[RunRequest], expected: Sequence[tuple[Prediction
     none = sum(isinstance(run.test, NcclTests) and not run_predictions for run, run_predictions in both)
     if none:
         reasons.append(
-            f"collectives: {counted(none, 'run')} without a prediction: in the simulator it does not come to its end"
+            f"collectives: {counted(none, 'run')} without a prediction, because the simulated run does not end"
         )
     return reasons
 

@@ -110,7 +110,7 @@ class Pairs:
             RunRequest(
                 f"loops/{place.name.replace(':', '/')}",
                 "loops",
-                f"what {place.name} reaches without the network: its slot, its GPU, its settings",
+                f"the rate of {place.name} without the network: limited by its slot, its GPU and its settings",
                 _test(place, place, (0, 0), PINNED_QPS, where, method, ""),
                 at,
                 ("loop", place.model),
@@ -156,7 +156,7 @@ class Pairs:
         given, made = Rounds(), list[RunRequest]()
         for number, (place, other, at) in enumerate(pairs):
             if number and number % TOLD_EVERY == 0:
-                self.progress(f"planning: ways of {number:,} of {len(pairs):,} pairs of {part}")
+                self.progress(f"planning: paths found for {number:,} of {len(pairs):,} pairs of {part}")
             led = way(self.routed, place, other, at)
             if led is not None:
                 turn = given.first({place.name, other.name, *led.possible})

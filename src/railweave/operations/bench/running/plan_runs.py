@@ -267,7 +267,7 @@ def planned_network(
     network = network_of(source, device, hardware)
     if hashlib.sha256(network.to_json()).hexdigest() != plan.design_digest:
         name = network.name if isinstance(source, Network) else str(source)
-        message = "it is designed otherwise than when the plan was made"
+        message = "its design has changed since the plan was made"
         raise InputError([Problem(FileLine(name), message, "plan again: `railweave bench plan`")])
     return network
 

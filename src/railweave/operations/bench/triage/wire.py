@@ -320,7 +320,7 @@ def of_gpu_memory(text: str) -> bool:
 
 
 _NO_WAY = (
-    "the NIC finds no way to the GID of the other end: compare GIDs, addresses and source routes of both servers (`railweave host check "
+    "the NIC finds no path to the GID of the other end: compare GIDs, addresses and source routes of both servers (`railweave host check "
     "--only rdma`, `railweave host gids`), and ping one from the other; if NICs of different rails have no path, set NCCL_CROSS_NIC=0"
 )
 

@@ -104,7 +104,7 @@ def run_campaign(fabric: RunningFabric, campaign: Campaign, limits: Limits) -> l
     """
     if campaign.refused:
         message = f"the campaign is refused: {'; '.join(campaign.refused[:3])}"
-        raise InputError([Problem(Option("campaign"), message, "mend that, or say what may be gone with --force")])
+        raise InputError([Problem(Option("campaign"), message, "fix this, or name what may be lost with --force")])
     network = fabric.network()
     results: list[Result] = []
     with in_force(network.catalog), journal.at_work(fabric.path) as rows, ExitStack() as stack:

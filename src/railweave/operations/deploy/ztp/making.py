@@ -320,10 +320,10 @@ def images(given: Sequence[str], url: str) -> dict[str, tuple[Image, Path]]:
             )
         if not _SERIAL.fullmatch(path.name):
             fix = "give the file a name of letters, digits, dots, dashes and underscores"
-            raise InputError([Problem(Option("--image"), f"{path.name!r} cannot stand in an address", fix)])
+            raise InputError([Problem(Option("--image"), f"the file name {path.name!r} cannot be part of a URL", fix)])
         boot = system(nos).first_boot
         if boot is None or not boot.TAKES_IMAGE:
-            fix = "bring the image onto it by the means of its Linux"
+            fix = "install the image with the tools of its Linux system"
             raise InputError([Problem(Option("--image"), f"{nos} installs no image at its first boot", fix)])
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -412,7 +412,7 @@ def _check(serials: Mapping[str, str]) -> None:
     seen: dict[str, str] = {}
     for name, serial in serials.items():
         if not _SERIAL.fullmatch(serial):
-            message = f"the serial number {serial!r} of {name} is none"
+            message = f"{serial!r} is not a valid serial number for {name}"
             problems.append(Problem(Argument("fabric"), message, "correct NAME.inventory.csv"))
         if serial in seen:
             message = f"{seen[serial]} and {name} have the same serial number {serial}"

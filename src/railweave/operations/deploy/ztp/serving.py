@@ -93,7 +93,7 @@ class Server(ThreadingHTTPServer):
         root = re.sub(r"^https?://[^/]*", "", str(self.record["url"]))
         parts = path.removeprefix(root).split("/")[1:] if path.startswith(f"{root}/") else []
         if len(parts) != 2:
-            return None, "there is nothing such"
+            return None, "unknown path"
         first, name = parts
         if first == "images":
             image = self.record["images"].get(name)
@@ -116,7 +116,7 @@ class Server(ThreadingHTTPServer):
             if self._good.get(name) != (stat.st_mtime_ns, stat.st_size):
                 with path.open("rb") as file:
                     if hashlib.file_digest(file, "sha256").hexdigest() != image["sha256"]:
-                        self.note(f"image {name} has another checksum than when `deploy ztp` was run: it is not given")
+                        self.note(f"image {name} is not served: its checksum has changed since `deploy ztp` was run")
                         return None
                 self._good[name] = (stat.st_mtime_ns, stat.st_size)
         except OSError:

@@ -63,7 +63,7 @@ class Guard:
 
     def __post_init__(self) -> None:
         if self.password is not None and not self.password.strip():
-            raise ValueError("an empty password would let anybody in")
+            raise ValueError("the password is empty, so anyone could log in")
 
     def refusal(self, scope: Scope) -> PlainTextResponse | None:
         """Return the response that refuses a request, or None if the request is allowed."""
@@ -72,12 +72,12 @@ class Guard:
             return PlainTextResponse("nothing can be changed here\n", 405, {"Allow": "GET, HEAD"})
         if self.password is None and self.proxy is None:
             host = headers.get(b"host", b"").decode("latin-1")
-            message = "this name does not stand for this machine: use 127.0.0.1 or localhost\n"
+            message = "this host name is not accepted: use 127.0.0.1 or localhost\n"
             return None if _is_here(host) else PlainTextResponse(message, 421)
         if self.proxy is not None and _by_proxy(scope, headers, self.proxy):
             return None
         if self.password is None:
-            return PlainTextResponse("only a proxy may ask, which says who somebody is\n", 403)
+            return PlainTextResponse("only requests through the proxy are accepted, which names the user\n", 403)
         known = _known(headers.get(b"authorization", b""), self.password)
         return None if known else PlainTextResponse("a password is needed\n", 401, ASK)
 
