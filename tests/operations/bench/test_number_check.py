@@ -61,7 +61,7 @@ def _file(folder: Path, text: str) -> Path:
 def test_what_cannot_be_told_is_not_good(tmp_path: Path) -> None:
     above, why = check(tmp_path, output(["a", "b"], 180.0))
     assert above == ["not-seen", "not-seen"]
-    assert "above what such servers can get" in why
+    assert "above the predicted range" in why
     small, why = check(tmp_path, output(["a", "b"], 90.0).replace("1073741824", "4096").replace("67108864", "2048"))
     assert set(small) == {"not-seen"}
     assert "measure latency" in why
@@ -70,7 +70,7 @@ def test_what_cannot_be_told_is_not_good(tmp_path: Path) -> None:
     assert "--gpus" in why
     hypercube, why = check(tmp_path, output(["a", "b"], 90.0).replace("all_reduce_perf", "hypercube_perf"))
     assert set(hypercube) == {"not-seen"}
-    assert "nothing is predicted" in why
+    assert "there is no prediction" in why
 
 
 def test_the_links_of_gpus_bind_one_server(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_a_report_of_one_run_compares_nothing() -> None:
     runs = runs_of(read(output(["a", "b"], 90.0), "all_reduce.txt"), "", "")
     report = reported("runs.db", runs)
     assert not report.good
-    assert "nothing is compared: there is one run" in report.notes[0]
+    assert "nothing is compared: there is only one run" in report.notes[0]
     assert "nothing is compared" in report.to_html()
     beside = reported("runs.db", runs, runs)
     assert beside.regressions == ()
-    assert "all runs of the store are those of the baseline" in beside.notes[0]
+    assert "no runs besides the runs of the baseline" in beside.notes[0]

@@ -103,7 +103,7 @@ def test_perftest_gets_what_the_simulator_says() -> None:
         assert (expected.operation, expected.place, expected.quantity) in kept_words()
     assert len({run.predictions for run in runs}) == 1, "pairs of leaves are alike"
     assert not any(run.predictions for run in plan.runs if run.part == "loops")
-    assert any(note.startswith("loops: without predictions") for note in plan.notes)
+    assert any(note.startswith("loops: no predictions") for note in plan.notes)
 
 
 def test_perftest_goes_between_the_addresses_that_it_is_given() -> None:

@@ -141,7 +141,10 @@ def test_the_neighbor_of_a_cable_is_enough_to_see_it(network: Changing) -> None:
 
 
 CASES: dict[str, tuple[Mapping[str, Callable[[DeviceState], DeviceState]], tuple[str, ...]]] = {
-    "another name": ({LEAF: identified(host_name="leaf9")}, ("calls itself leaf9", "boot it again as stripe1-leaf1")),
+    "another name": (
+        {LEAF: identified(host_name="leaf9")},
+        ("reports the host name leaf9", "boot it again as stripe1-leaf1"),
+    ),
     "another model": (
         {LEAF: identified(model="qfx5130-32cd")},
         ("is a qfx5130-32cd, the design has a qfx5240-64od", "swap the device"),

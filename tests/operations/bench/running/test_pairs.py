@@ -220,7 +220,7 @@ def test_another_design_is_refused(network: Network, cluster: Cluster, tmp_path:
     line[line.index(str(FABRIC))] = str(FABRIC.with_name("h100-rlb-8up.yaml"))
     refused = CliRunner().invoke(app, line)
     assert isinstance(refused.exception, InputError)
-    assert "designed otherwise" in str(refused.exception)
+    assert "its design has changed" in str(refused.exception)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
