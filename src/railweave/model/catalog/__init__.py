@@ -31,13 +31,16 @@ _IN_FORCE: ContextVar[Catalog | None] = ContextVar("railweave_catalog", default=
 
 
 def catalog() -> Catalog:
-    """Return the current catalog: the one that ``in_force`` has set, else the package's own."""
+    """Return the current catalog: the catalog set by ``in_force``, or the package's own if none is set."""
     return _IN_FORCE.get() or packaged()
 
 
 @contextmanager
 def in_force(replacement: Catalog) -> Generator[Catalog]:
-    """Make ``replacement`` the current catalog, which ``catalog()`` returns, inside a ``with`` block. Then restore the previous one."""
+    """Make ``replacement`` the catalog that ``catalog()`` returns inside a ``with`` block.
+
+    Restore the previous catalog afterwards.
+    """
     token = _IN_FORCE.set(replacement)
     try:
         yield replacement
@@ -47,7 +50,7 @@ def in_force(replacement: Catalog) -> Generator[Catalog]:
 
 @lru_cache(maxsize=1)
 def packaged() -> Catalog:
-    """Return the package's own catalog. The files are read once."""
+    """Return the package's own catalog. Its files are read only once."""
     from railweave.model.catalog.definitions import system_files, vendor_files
     from railweave.model.catalog.models import Catalog
     from railweave.reading import packaged_yaml
@@ -69,7 +72,10 @@ def packaged() -> Catalog:
 
 
 def _add(known: dict[str, Any], more: dict[str, Any], path: Path) -> None:
-    """Add the models of a file to ``known``. Raises ``ValueError`` with the path of the file if a name already exists."""
+    """Add the models of a file to ``known``.
+
+    Raises ``ValueError`` with the path of the file if ``known`` already has a model of the same name.
+    """
     twice = sorted(known.keys() & more.keys())
     if twice:
         raise ValueError(f"{path}: {', '.join(twice)}: the catalog already has a model of this name")

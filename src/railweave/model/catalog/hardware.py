@@ -1,7 +1,7 @@
 """The data models of hardware: switches, NICs, servers and optics, each value with its source.
 
-A ``source`` that begins with ``assumed:`` is not documented; findings that depend on it say so. Users' own hardware files have
-the same form (docs/hardware.md).
+A ``source`` that begins with ``assumed:`` means that no document gives the value. Findings that depend on such a value
+say so. Users' own hardware files have the same form (docs/hardware.md).
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ class PortGroup(Model):
 
 
 def _number(key: object) -> object:
-    """Return a key of digits as an integer, because JSON and ``hardware show`` have only string keys. Return other keys unchanged."""
+    """Return a key of digits as an integer. Return other keys unchanged.
+
+    JSON and ``hardware show`` have only string keys.
+    """
     return int(key) if isinstance(key, str) and key.isdecimal() else key
 
 
@@ -103,9 +106,10 @@ class Buffer(Model):
 
 
 class DedicatedBuffer(Model):
-    """A switch's default division of its packet buffer: the part dedicated to ports, and the shared part.
+    """A switch's default division of its packet buffer into a part dedicated to ports and a shared part.
 
-    Sizes are in KB of 1,024 bytes. They apply to both ingress and egress of a switch that has one shared pool for both.
+    Sizes are in KB of 1,024 bytes. A switch with one shared pool for ingress and egress has the same sizes for both
+    directions.
     """
 
     shared_kb: int
@@ -114,7 +118,10 @@ class DedicatedBuffer(Model):
     source: str
 
     def shared_bytes(self, ingress_percent: int | None, egress_percent: int | None) -> int:
-        """Return the size of the shared part in bytes if dedicated buffers are set to a percentage of their default (None: unchanged)."""
+        """Return the size of the shared part in bytes, after the dedicated buffers are set to a percentage of their default.
+
+        None leaves the dedicated buffers of that direction unchanged.
+        """
         freed = [
             kb * (100 - percent) / 100
             for kb, percent in ((self.ingress_kb, ingress_percent), (self.egress_kb, egress_percent))
@@ -170,10 +177,10 @@ Ability = Literal["random-spray", "payload-filter", "macsec"]
 
 
 class Platform(Model):
-    """The differences between a Junos switch model and the usual QFX switch, which the rest of the catalog assumes.
+    """The differences between a Junos switch model and the usual QFX switch. The rest of the catalog assumes the usual switch.
 
     - ``ecn_min_fill``: the queue fill level, in percent, above which the model marks packets with ECN if the fabric
-      file gives none.
+      file sets no fill level.
     - ``dscp_ipv6_since``: the first release with documented IPv6 classifiers; empty if every release has them.
     """
 
@@ -185,7 +192,7 @@ class Platform(Model):
 
 
 Need = Literal["equal-lossless-shares", "tunnel-dscp"]
-"""Requirements that some models have for their configuration.
+"""Requirements of some models on their configuration.
 
 - ``equal-lossless-shares``: ingress and egress have the same share of lossless buffers.
 - ``tunnel-dscp``: the configuration needs statements that copy the inner packet's DSCP to the tunnel header.
@@ -323,7 +330,10 @@ class NicGroup(Model):
         return len(self.names) // self.ports
 
     def gpu_of(self, rail: int, gpus: int) -> int:
-        """Return the index, from 0, of the GPU that uses the NIC with a port on this rail. ``gpus`` is the number of GPUs in the server."""
+        """Return the index, from 0, of the GPU that uses the NIC on this rail.
+
+        ``rail`` counts from 1. ``gpus`` is the number of GPUs in the server.
+        """
         return (rail - 1) % self.adapters * gpus // self.adapters
 
 
@@ -338,7 +348,10 @@ class BiosSetting(Model):
 
 
 class GpuLinks(Model):
-    """The links between the GPUs of a server; ``gbps`` is the payload that one GPU sends to the others, in 10^9 bit/s."""
+    """The links between the GPUs of a server.
+
+    ``gbps`` is the payload rate from one GPU to all others together, in 10^9 bit/s.
+    """
 
     name: str
     gbps: float
@@ -378,7 +391,10 @@ class ServerModel(Model):
         return group.further_ports_of or kind, (rail - 1) % group.adapters
 
     def own_ports(self, kind: str) -> range | None:
-        """Return the port numbers, from 1, that NIC set ``kind`` uses on its cards, or None if all ports of the cards belong to the set."""
+        """Return the port numbers, from 1, that NIC set ``kind`` uses on its cards.
+
+        Return None if all ports of the cards belong to this set.
+        """
         group = self.nics[kind]
         before = self.nics[group.further_ports_of].ports if group.further_ports_of else 0
         if not before and all(nic.further_ports_of != kind for nic in self.nics.values()):
@@ -411,7 +427,10 @@ class Optic(Model):
 
     @property
     def copper(self) -> bool:
-        """True for a copper cable, over which both ends train the link (IEEE 802.3, clauses 136 and 162: PMD control function)."""
+        """True for a copper cable.
+
+        The two ends of a copper cable train the link (IEEE 802.3, clauses 136 and 162: PMD control function).
+        """
         return self.kind == "dac" or "copper" in self.media.lower()
 
 
@@ -429,7 +448,10 @@ class Hardware(Model):
         return not (self.switches or self.nics or self.servers or self.optics)
 
     def with_more(self, other: Hardware) -> Hardware:
-        """Return the models of this value and of ``other``. If both have a model of the same name, the one of ``other`` is used."""
+        """Return the models of this value and of ``other``.
+
+        If both have a model of the same name, ``other`` has precedence.
+        """
         return Hardware.model_construct(
             switches={**self.switches, **other.switches},
             nics={**self.nics, **other.nics},

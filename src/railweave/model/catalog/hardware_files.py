@@ -1,8 +1,10 @@
-"""Hardware files: users' own models in the catalog's form. Reports every error with file and line, and gives the JSON Schema.
+"""Hardware files: users' own models in the catalog's form.
 
 A hardware file has the sections ``switches``, ``nics``, ``servers`` and ``optics``, each with models by name. The
 section ``hardware:`` of a fabric file has the same form. A model with a known name replaces the known model. A model
-with ``extends: MODEL`` takes the fields that it does not state from that model.
+with ``extends: MODEL`` takes the fields that it does not set from that model.
+
+This module reads the files, reports every error with file and line, and makes their JSON Schema.
 """
 
 from __future__ import annotations
@@ -110,9 +112,9 @@ def _of_nics(at: tuple[str | int, ...], group: NicGroup, known: Catalog) -> Iter
 
 
 def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str) -> Iterator[Contradiction]:
-    """Yield the contradictions in a NIC set with ``further_ports_of``, whose NICs are the remaining ports of a different set's cards.
+    """Yield the contradictions in a NIC set that has ``further_ports_of``.
 
-    ``at`` is the place to report.
+    Such a set consists of the remaining ports on the cards of another set. ``at`` is the place to report.
     """
     group = server.nics[kind]
     first = server.nics.get(group.further_ports_of)
@@ -169,7 +171,7 @@ MODELS: dict[str, type[Model]] = {
 
 @dataclass(frozen=True)
 class OwnHardware:
-    """A user's own models, and the file and line of each model, by (section, name)."""
+    """A user's own models. ``places`` gives the file and line of each model by (section, name)."""
 
     hardware: Hardware = field(default_factory=Hardware)
     places: dict[tuple[str, str], FileLine] = field(default_factory=dict[tuple[str, str], FileLine])
@@ -185,7 +187,7 @@ class Layer:
 
 @dataclass
 class _Entry:
-    """A model as it is written in a file, before the fields of the model in ``extends`` are added."""
+    """A model as written in a file, before the fields of the model named in ``extends`` are added."""
 
     document: Document
     at: tuple[Key, ...]
@@ -271,7 +273,7 @@ def _collect(
 ) -> None:
     """Add the models of a file to ``entries``, by section and name. ``at`` is the key path to the sections.
 
-    Adds to ``problems`` each unknown section, and each model that another file of the layer also has.
+    Each unknown section, and each model that another file of the layer also defines, is added to ``problems``.
     """
     value: Any = document.value
     for key in at:
@@ -321,10 +323,10 @@ def _whole(
     problems: list[Problem],
     around: tuple[str, ...] = (),
 ) -> dict[str, Any] | None:
-    """Return the fields of an entry, with missing fields taken from the model that it extends. None if that model does not exist.
+    """Return the fields of an entry. Missing fields are taken from the model that the entry extends.
 
-    ``named`` holds the other entries of the section. ``around`` lists the entries that are already being resolved, to detect a
-    cycle.
+    Return None if that model does not exist. ``named`` holds the other entries of the section. ``around`` lists the
+    entries that are already being resolved; it serves to detect a cycle.
     """
     entry = named[name]
     parent = entry.given.get("extends")
@@ -352,7 +354,10 @@ def _nearest(word: str, known: list[str]) -> str:
 
 
 def _model(section: str, entry: _Entry, whole: dict[str, Any], problems: list[Problem]) -> Model | None:
-    """Return the validated model of an entry, or None if it is not valid. Each error goes to ``problems`` with its line."""
+    """Return the validated model of an entry, or None if the entry is not valid.
+
+    Each error is added to ``problems`` with its line.
+    """
     kind = MODELS[section]
     try:
         return kind.model_validate(whole)

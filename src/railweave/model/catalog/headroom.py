@@ -1,14 +1,15 @@
-"""PFC headroom of one port, from the physics of its link and the cell size of its switch.
+"""PFC headroom of one port, calculated from the physics of its link and the cell size of its switch.
 
-The arithmetic is that of SONiC's buffer manager (sonic-net/sonic-swss, ``cfgmgr/buffer_headroom_mellanox.lua``). It adds:
+The arithmetic is that of SONiC's buffer manager (sonic-net/sonic-swss, ``cfgmgr/buffer_headroom_mellanox.lua``). It
+adds:
 
 - the bytes on the cable, in both directions;
 - the bytes that the peer sends until it stops (IEEE 802.3, 31B.3.7);
 - the bytes in the switch's own pipeline;
 - one packet at each end whose transmission has just started.
 
-The sum is rounded up to whole cells. With 64-byte packets, the result grows with cable length exactly as Broadcom's tables for SONiC
-do: each cell of 254 bytes holds 84 bytes of wire.
+The sum is rounded up to whole cells. With 64-byte packets, the result grows with cable length exactly as in Broadcom's
+tables for SONiC: a 64-byte packet takes 84 bytes on the wire and occupies one cell of 254 bytes.
 """
 
 from __future__ import annotations
@@ -22,14 +23,17 @@ if TYPE_CHECKING:
     from railweave.model.catalog.models import Catalog
 
 GAP_BYTES = 20
-"""Bytes of preamble and inter-packet gap (IEEE 802.3, 4.2.3.2 and 4.4.2). They are on the wire but never in a buffer."""
+"""Bytes of preamble and inter-packet gap per packet (IEEE 802.3, 4.2.3.2 and 4.4.2).
+
+They are on the wire but never in a buffer.
+"""
 SMALLEST_BYTES = 64
-"""The smallest Ethernet frame (IEEE 802.3, 4.2.3.3)."""
+"""The size of the smallest Ethernet frame in bytes (IEEE 802.3, 4.2.3.3)."""
 
 
 @dataclass(frozen=True)
 class PortHeadroom:
-    """Headroom that one port needs for one priority after it sends PFC XOFF.
+    """The headroom that one port needs for one priority after the port sends PFC XOFF.
 
     - ``response_bytes`` and ``pipeline_bytes``: bytes on the wire, arriving at line rate.
     - ``table_bytes``: the value of the platform's own table for this speed and length; None if no table is public.
@@ -52,7 +56,10 @@ class PortHeadroom:
 
     @property
     def wire_bytes(self) -> float:
-        """Bytes that arrive at line rate between XOFF and silence: the bytes on the cable, of the peer's response and of the pipeline."""
+        """Bytes that arrive at line rate after XOFF is sent, until the peer is silent.
+
+        The sum of the bytes on the cable, those of the peer's response and those of the pipeline.
+        """
         return self.flight_bytes + self.response_bytes + self.pipeline_bytes
 
     @property
@@ -67,16 +74,19 @@ class PortHeadroom:
 
     @cached_property
     def need_bytes(self) -> int:
-        """Bytes of buffer needed if all arriving packets have the size of the MTU. A headroom pool must hold this for all ports at once."""
+        """Bytes of buffer needed if all arriving packets have the size of the MTU.
+
+        A headroom pool must hold the sum of this value over all its ports.
+        """
         filled = self.wire_bytes * self.packet_bytes / (self.mtu_bytes + GAP_BYTES)
         return round(filled) + 2 * self.packet_bytes
 
     @property
     def smallest_bytes(self) -> int:
-        """Bytes of buffer needed if only 64-byte packets arrive, each of which occupies whole cells.
+        """Bytes of buffer needed if only 64-byte packets arrive. Each packet occupies whole cells.
 
-        This includes two delays. The switch may have to finish an MTU-sized packet before it can send XOFF, and small packets
-        arrive meanwhile. The peer finishes the packet that it is sending.
+        Two delays are included. The switch may have to finish sending an MTU-sized packet before it can send XOFF;
+        small packets arrive meanwhile. The peer finishes the packet that it is sending.
         """
         wire = self.wire_bytes + self.mtu_bytes + GAP_BYTES
         cells = -(-self.cells_of_smallest * wire // (SMALLEST_BYTES + GAP_BYTES))
@@ -97,7 +107,7 @@ class PortHeadroom:
 
     @property
     def words(self) -> str:
-        """The calculation in words, for reports."""
+        """The calculation as a sentence, for reports."""
         cells = self.packet_bytes // self.cell_bytes
         table = "" if self.table_bytes is None else f", {self.table_bytes:,} by the platform's table"
         return (
@@ -110,7 +120,11 @@ class PortHeadroom:
 def port_headroom(
     catalog: Catalog, model: SwitchModel, length_m: float, speed_gbps: int, mtu_bytes: int
 ) -> PortHeadroom:
-    """Return the headroom of a port, calculated from speed, cable length and MTU, and from the chip's cell size, pipeline delay and public table."""
+    """Return the headroom of a port.
+
+    It is calculated from the speed, cable length and MTU, and from the chip's cell size, pipeline delay and public
+    table.
+    """
     physics, buffer = catalog.physics, model.buffer
     per_s = speed_gbps * 1e9 / 8
     metre = 2 * per_s / (physics.velocity_factor * physics.light_m_per_s)

@@ -54,7 +54,10 @@ class Physics(Model):
 
 
 class Catalog(Model):
-    """The whole catalog, by name. ``own_hardware`` holds the models that users describe in their own files."""
+    """The whole catalog.
+
+    Each field maps names to models. ``own_hardware`` holds the models that users describe in their own files.
+    """
 
     switches: dict[str, SwitchModel]
     systems: dict[str, System]
@@ -68,7 +71,8 @@ class Catalog(Model):
     def release_of(self, nos: str, model: str) -> str:
         """Return the default release of an operating system on a switch model.
 
-        The default is the system's own default release, or the model's first supported release if that is newer.
+        The default is the system's default release, or the first release that supports the model if that release is
+        newer.
         """
         system, switch = self.systems[nos], self.switches.get(model)
         first = switch.first_releases.get(nos) if switch else None
@@ -91,7 +95,7 @@ class Catalog(Model):
 
     @model_validator(mode="after")
     def _runs_on(self) -> Catalog:
-        """Add to each switch model the operating systems that list it in ``runs_on``."""
+        """Add each operating system to the switch models that it lists in ``runs_on``."""
         for name, model in self.switches.items():
             more = [nos for nos, system in self.systems.items() if name in system.runs_on and nos not in model.systems]
             if more:

@@ -1,4 +1,8 @@
-"""Choice of optics that fit a port, both ends of a link, or a shared module; and of the breakout that gives a port speed."""
+"""Functions that choose optics and breakouts.
+
+An optic must fit a port, both ends of a link, or a module that several links share. A breakout must give the wanted
+port speed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ def parse_breakout(text: str) -> tuple[int, int] | None:
 
 
 def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """Return the breakout with which the ports of a range have a speed, or None if there is none.
+    """Return the breakout that gives the ports of a range a speed, or None if no breakout does.
 
     If the range names a breakout, only that breakout is considered. Otherwise the mode with the fewest channels is
     returned.
@@ -34,11 +38,10 @@ def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breako
 
 
 def link_breakout(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """Return the breakout for links of a speed.
+    """Return the breakout for links of a speed, or None.
 
-    If no breakout gives this speed, return the breakout for the next lower speed of the port, else None.
-
-    If the range names a breakout, no lower speed is tried: a named breakout that does not give the speed is an error.
+    If no breakout gives this speed, the breakout for the port's next lower speed is returned. If the range names a
+    breakout, no lower speed is tried: it is an error if the named breakout does not give the speed.
     """
     mode = breakout_of(model, ports, speed_gbps)
     if mode is not None or ports.breakout is not None:
@@ -49,11 +52,11 @@ def link_breakout(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Brea
 
 
 Module = tuple[str, str | int]
-"""A pluggable, named by its device and the physical port or the NIC that it is plugged into."""
+"""A pluggable module, identified by its device and by the physical port or NIC that it is plugged into."""
 
 
 class OpticRequirement(NamedTuple):
-    """The optic requirements of one end of a link. ``asked`` is the optic that the fabric file names, or None."""
+    """The requirements on the optic at one end of a link. ``asked`` is the optic that the fabric file names, or None."""
 
     cage: str
     channels: int
@@ -81,16 +84,19 @@ def _fits(optic: Optic, cage: str, channels: int, speed_gbps: int) -> bool:
 
 
 def joins(optic: Optic | None, other: Optic | None) -> bool:
-    """Return True if a link can have these optics at its two ends, or if an optic is None (not in the catalog)."""
+    """Return True if a link can have these optics at its two ends.
+
+    Return True also if an optic is None, that is, not in the catalog.
+    """
     if optic is None or other is None:
         return True
     return _kind(optic) == _kind(other) if optic.pmd and other.pmd else optic.media == other.media
 
 
 def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, OpticRequirement]]) -> dict[Module, str]:
-    """Return an optic for each module, such that all have the same kind (PMD or media). The result is empty if no kind fits all modules.
+    """Return one optic for each module, all of the same kind (PMD or media). The result is empty if no kind fits all modules.
 
-    Of several possible kinds, the one with the shortest total reach is used.
+    If several kinds fit, the kind whose optics have the smallest sum of reaches is used.
     """
     known = catalog.optics
     by_module: dict[Module, dict[str, list[tuple[float, str]]]] = {}

@@ -1,4 +1,4 @@
-"""RDMA messages: the cost of splitting them over queue pairs, and the MTU that fits into IP packets."""
+"""RDMA messages: the cost of splitting messages over queue pairs, and the RDMA MTU that fits into IP packets."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ QUEUE_PAIRS, SPLIT = "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"
 POST_COST_PS = 670_000
 """Picoseconds that NCCL's network proxy takes, per NIC, to post a message.
 
-A message is a part of the data on one queue pair, or the message by which a receiver grants a free buffer. The value is
-fitted: docs/validation.md, "What was fitted".
+A message carries data on one queue pair, or grants the sender a free buffer of the receiver. The value is fitted:
+docs/validation.md, "What was fitted".
 """
 
 POINT_TO_POINT_BYTES = 128 << 10
 """The size in bytes of a network message of an all-to-all (NCCL 2.23 ``init.cc``, P2pNetChunkSize)."""
 
 COSTLY = 0.1
-"""The relative slowdown of a collective above which a finding names the setting that causes it."""
+"""The relative slowdown of a collective above which a finding names the setting that causes the slowdown."""
 
 
 def split_cost(port_gbps: float, ports: int, queue_pairs: int) -> float:
     """Return an upper bound of the relative slowdown of an all-to-all if each message is split over all queue pairs. 0 means none.
 
-    ``queue_pairs`` is the number per connection on each port. With and without splitting, the time is limited either by the wire
-    or by the posting of messages. A prediction is more precise, because it includes other costs
+    ``queue_pairs`` is the number per connection on each port. With and without splitting, the time is limited either by
+    the wire or by the posting of messages. Predictions include further costs, so they are more precise
     (``tests/prediction/simulation/test_splitting.py`` compares the two).
     """
     wire_ps = POINT_TO_POINT_BYTES * 8e3 / (port_gbps * ports)
@@ -40,13 +40,20 @@ RDMA_MTUS = (256, 512, 1024, 2048, 4096)
 ADAPTIVE_WINDOW = 512
 """Packets that a queue pair may have outstanding on a NIC with adaptive routing.
 
-Source: long-haul article. 32 Gb/s over 490 us are 467 packets of 4194 bytes; 512 is the next power of two.
+Source: long-haul article. At 32 Gb/s and 490 us, 467 packets of 4194 bytes are outstanding; 512 is the next power of
+two.
 """
 
 LONGEST_HEADER = {"ipv4": 20 + 8 + 12 + 28 + 4, "ipv6": 40 + 8 + 12 + 28 + 4}
-"""The longest headers of an RDMA packet in bytes: IP, UDP, base transport, longest extended transport (atomic), and invariant CRC."""
+"""The longest headers of an RDMA packet in bytes, by address family.
+
+The sum covers IP, UDP, the base transport header, the longest extended header (atomic) and the invariant CRC.
+"""
 
 
 def rdma_mtu(ip_mtu: int, family: Literal["ipv4", "ipv6"]) -> int:
-    """Return the largest RDMA MTU that fits with its headers into IP packets of ``ip_mtu`` bytes; the smallest MTU if none fits."""
+    """Return the largest RDMA MTU whose packets, with headers, fit into IP packets of ``ip_mtu`` bytes.
+
+    Return the smallest RDMA MTU if none fits.
+    """
     return max((size for size in RDMA_MTUS if size + LONGEST_HEADER[family] <= ip_mtu), default=RDMA_MTUS[0])

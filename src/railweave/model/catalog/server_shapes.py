@@ -15,23 +15,24 @@ if TYPE_CHECKING:
 
 
 DOMAIN = 72
-"""The number of GPUs in a rack that is one NVLink domain, unless the rack's name gives the number, for example NVL36."""
+"""The number of GPUs in a rack that is one NVLink domain. It applies if the rack's name has no number (NVL36 has one)."""
 
 _RACKS = re.compile(r"(?<![a-z0-9])(gb200|gb300|vr200|rubin)(?![0-9])", re.IGNORECASE)
 _NUMBER = re.compile(r"nvl[ -]?(\d+)", re.IGNORECASE)
 _DIES = re.compile(r"(?<![a-z0-9])(hgx|dgx)[ -]?b300", re.IGNORECASE)
-"""A pattern of HGX and DGX B300 names. HGX B300 NVL16 is one board: 16 counts dies, two per GPU."""
+"""A pattern of HGX and DGX B300 names. An HGX B300 NVL16 is one board with 8 GPUs: the 16 counts dies."""
 
 BOARDS = {"B200": 8, "B300": 8}
-"""The number of GPUs per board, by GPU model. These GPUs are also sold in trays of a rack."""
+"""The number of GPUs per board, by GPU model. The same GPUs are also sold in the trays of a rack."""
 
 NOT_MODELLED = "NVLink between servers is not modeled: its traffic is predicted to go over NICs"
 
 
 def wider_domain(name: str, model: ServerModel) -> str:
-    """Return the reason why the NVLink domain of a server's GPUs is, or may be, wider than the server. Empty if it is not wider.
+    """Return the reason why the NVLink domain of a server's GPUs is, or may be, wider than the server. Return "" if it is not wider.
 
-    ``name`` is the model's name. The answer comes from names and the description, because hardware files have no field for it.
+    ``name`` is the model's name. Hardware files have no field for the NVLink domain, so the name and the description
+    decide.
     """
     if model.gpu_vendor == "AMD" or not model.gpus:
         return ""
@@ -53,7 +54,10 @@ def wider_domain(name: str, model: ServerModel) -> str:
 
 
 def wider_domains(known: Catalog, servers: Iterable[str]) -> dict[str, str]:
-    """Return the reason why the NVLink domain is, or may be, wider than the server, by server model. Other models are left out."""
+    """Return, by server model, the reason why the NVLink domain is or may be wider than the server.
+
+    Other models are left out.
+    """
     models = {name: known.servers[name] for name in dict.fromkeys(servers) if name in known.servers}
     return {name: why for name, model in models.items() if (why := wider_domain(name, model))}
 
@@ -85,9 +89,9 @@ def shaped(spec: FabricFile, known: Catalog) -> tuple[FabricFile, Hardware]:
 
 
 def with_shape(name: str, model: ServerModel, gpus: int | None, nics: int | None) -> tuple[str, ServerModel]:
-    """Return a model with the given numbers of GPUs and GPU NICs, and its name, for example ``dgx-h200-8x4``.
+    """Return (name, model): the model with the given numbers of GPUs and GPU NICs, and a name such as ``dgx-h200-8x4``.
 
-    Raises ``KeyError`` if the model has no GPU NICs.
+    None keeps the number of ``model``. Raises ``KeyError`` if the model has no GPU NICs.
     """
     group = model.nics[GROUP]
     count = group.adapters if nics is None else nics
@@ -107,7 +111,7 @@ def with_shape(name: str, model: ServerModel, gpus: int | None, nics: int | None
 
 
 def _next(first: str, taken: list[str]) -> str:
-    """Return a name like ``first``, with a number that is not taken."""
+    """Return the name ``first`` with its last number increased until the name is not in ``taken``."""
     number = re.search(r"\d+(?=\D*$)", first)
     head, tail = (first[: number.start()], first[number.end() :]) if number else (first, "")
     place = int(number[0]) if number else 0

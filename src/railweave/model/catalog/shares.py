@@ -1,4 +1,7 @@
-"""Shares of a switch's packet buffer: the share of one port, and the share that the queues or ports with a dynamic threshold occupy together."""
+"""Shares of a switch's packet buffer.
+
+One is the share of a port. The other is the share that queues or ports with dynamic thresholds can occupy together.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +21,18 @@ MOST_THRESHOLD = 10
 def alpha(index: int) -> float:
     """Return alpha of a dynamic threshold, 2^(index-7): 1/128 to 8 for an index of 0 to 10 (Broadcom).
 
-    A configuration may have an index outside this range, which no chip supports. The nearest valid index is then used, and
-    the check ``incomplete-config`` reports it.
+    A configuration may contain an index outside this range, which no chip supports. The nearest valid index is then
+    used, and the check ``incomplete-config`` reports the invalid index.
     """
     return 2.0 ** (min(max(index, LEAST_THRESHOLD), MOST_THRESHOLD) - 7)
 
 
 def port_share_bytes(model: SwitchModel, percent: int, speed_gbps: int) -> int:
-    """Return the bytes of one port's part of an egress pool, which correspond to a fill level of 100 percent.
+    """Return the size in bytes of one port's part of an egress pool. It corresponds to a fill level of 100 percent.
 
-    The pool is ``percent`` of the buffer, divided equally among all ports at ``speed_gbps``, the speed of the switch's fastest
-    cables. No vendor documents the base of the fill level. This one matches a published measurement (docs/validation.md).
+    The pool is ``percent`` of the buffer, divided equally among all ports at ``speed_gbps``, the speed of the switch's
+    fastest cables. No vendor documents the base of the fill-level percentage. This base matches a published measurement
+    (docs/validation.md).
     """
     return round(model.buffer.shared_mb * 1e6 * percent / 100 / ports_at(model, speed_gbps))
 
@@ -39,8 +43,8 @@ def ports_at(model: SwitchModel, speed_gbps: int) -> int:
 
 
 def held_share(index: int, users: int = 1) -> float:
-    """Return the share (0 to 1) of a pool that ``users`` equal users (queues or ports) occupy together when each has reached its dynamic threshold.
+    """Return the share (0 to 1) of a pool that ``users`` queues or ports occupy together when each has reached its dynamic threshold.
 
-    A threshold is ``alpha`` times the free part of the pool.
+    Each threshold is ``alpha`` times the free part of the pool.
     """
     return 1 / (1 + 1 / alpha(index) / users)

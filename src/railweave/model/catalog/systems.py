@@ -58,14 +58,14 @@ class Range(Model):
 
 
 class UnprintedBehavior(Model):
-    """The default behavior of a system for a ``DeviceConfig`` field that the configuration text does not show."""
+    """A system's default for a ``DeviceConfig`` field whose default the configuration text does not show."""
 
     value: str | int | float | bool | None
     source: str
 
 
 class ReadingTrial(Model):
-    """The result of reading configurations written by others, in percent of all their statements."""
+    """The result of reading configurations written by other people, in percent of all their statements."""
 
     where: str = Field(description="the repository, and its commit")
     files: int
@@ -77,7 +77,7 @@ class ReadingTrial(Model):
 
 
 class TakenBack(Model):
-    """Statements that were understood or irrelevant to earlier readers, and are unknown now."""
+    """Statements that earlier readers understood or passed over as irrelevant, and that are unknown now."""
 
     form: str
     number: int = Field(description="statements of the configurations that were tried")
@@ -139,21 +139,24 @@ class NotRendered(Model):
     but: tuple[str | int | bool, ...] = ()
 
     def concerns(self, value: object) -> bool:
-        """Return whether the entry applies to this value of the field, so that the configuration cannot express the value."""
+        """Return True if the entry applies to this value of the field: the system's configuration cannot express the value."""
         return (not self.only or value in self.only) and value not in self.but
 
 
 class Login(Model):
-    """The login state of a system whose configuration defines no logins: locked, or open with a well-known account."""
+    """The login state of a system whose configuration defines no login.
+
+    Either no login works, or a well-known account is open.
+    """
 
     without_root: str = Field(default="", description="empty where root does not log in, or is not configured")
     without_user: str
 
 
 class Lint(Model):
-    """The finding of a system's own configuration lint: its id, the condition that must hold, and whether only ``verify`` runs it.
+    """A finding of a system's own configuration lint: its id, and the condition that must hold.
 
-    ``slow`` is True if only ``verify`` runs the lint, because it takes long.
+    ``slow`` is True if only ``verify`` runs the lint, because the lint takes long.
     """
 
     id: str

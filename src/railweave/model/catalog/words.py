@@ -1,4 +1,4 @@
-"""Words by which the fabric file and the command line find hardware models; and the catalog as readable text."""
+"""Search of hardware models by words of the fabric file and the command line, and catalog models as text."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _in_a_line(catalog: Catalog, section: str, model: object) -> str:
 
 @dataclass(frozen=True)
 class ShownModel:
-    """A model in the form of a hardware file: as values without those that are the default, and as YAML."""
+    """A model in the form of a hardware file: as values, without fields that have their default value, and as YAML text."""
 
     section: str
     values: dict[str, Any]
@@ -93,7 +93,7 @@ def to_json(catalog: Catalog, section: str, name: str) -> dict[str, Any]:
 
 
 def text(catalog: Catalog, section: str, name: str, places: Mapping[tuple[str, str], FileLine]) -> str:
-    """Return a model as YAML of a hardware file, with a header that gives its origin and the values that are assumed."""
+    """Return a model as YAML of a hardware file. A header gives the model's origin and its assumed values."""
     value = to_json(catalog, section, name)
     assumed = list(_assumed(value))
     lines = [f"# {name}: {_origin(section, name, places)}"]
@@ -103,7 +103,7 @@ def text(catalog: Catalog, section: str, name: str, places: Mapping[tuple[str, s
 
 
 def _assumed(value: object, at: str = "") -> Iterator[str]:
-    """Yield each value whose source says that it is assumed, with that source."""
+    """Yield ``PATH: SOURCE`` for each value whose source is marked as assumed."""
     if isinstance(value, dict):
         for key, inner in cast("dict[str, object]", value).items():
             yield from _assumed(inner, f"{at}.{key}" if at else key)
@@ -123,8 +123,9 @@ HOW_TO_ADD = (
 def servers_named(catalog: Catalog, word: str) -> list[str]:
     """Return the server models that match a word.
 
-    An exact match with the name of a server or of its GPU NIC comes first. Otherwise, the word may be any part of either name. Case,
-    spaces, hyphens and underscores do not matter: "ConnectX7" is ``connectx-7``.
+    An exact match with the name of a server or of its GPU NIC comes first. Without an exact match, the word may be any
+    part of a server's or GPU NIC's name. Case, spaces, hyphens and underscores are ignored: "ConnectX7" matches
+    ``connectx-7``.
     """
     nics = {name: model.nics["gpu"].nic for name, model in catalog.servers.items() if "gpu" in model.nics}
     plain = _plain(word)
@@ -133,10 +134,12 @@ def servers_named(catalog: Catalog, word: str) -> list[str]:
 
 
 def switches_named(catalog: Catalog, word: str) -> list[str]:
-    """Return the switch models that match a word.
+    """Return the switch models that match a word. The first of these searches that finds a model decides:
 
-    These are the model with exactly this name, else the models whose names begin with the word, else all models of the vendor with
-    this name, else the models whose names contain the word: ``7060x6`` is ``arista-7060x6-64pe``.
+    - the model with exactly this name;
+    - models whose names begin with the word;
+    - models of the vendor with this name;
+    - models whose names contain the word: ``7060x6`` matches ``arista-7060x6-64pe``.
     """
     word = word.lower()
     if word in catalog.switches:
@@ -151,7 +154,7 @@ def switches_named(catalog: Catalog, word: str) -> list[str]:
 
 
 def _plain(word: str) -> str:
-    """Return a word without case, spaces, hyphens and underscores."""
+    """Return a word in lower case, without spaces, hyphens and underscores."""
     return re.sub(r"[\s_-]", "", word.casefold())
 
 
@@ -167,6 +170,9 @@ def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
 
 
 def _instead(word: str, names: Collection[str], known: Collection[str]) -> str:
-    """Return the fix for an unknown model: the most similar of the names that may stand there, if there is one, then all known models."""
+    """Return the fix for an unknown model.
+
+    It suggests the most similar of ``names``, if any is close, and lists all known models.
+    """
     close = difflib.get_close_matches(word.lower(), sorted(names), 1, cutoff=0.8)
     return f"{f'did you mean {close[0]!r}? ' if close else ''}known models: {', '.join(sorted(known))}; {HOW_TO_ADD}"

@@ -1,1 +1,1 @@
-"""Configuration as trees for every operating system: how trees are compared, and how a change is represented."""
+"""Configuration trees of every operating system: their comparison, and the representation of a change."""

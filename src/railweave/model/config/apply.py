@@ -1,4 +1,4 @@
-"""Functions that apply a change to a configuration tree, extract single statements from a tree, and merge such statements into a tree."""
+"""Functions on configuration trees: apply a change, extract single statements, and merge such statements into a tree."""
 
 from __future__ import annotations
 

@@ -90,10 +90,13 @@ NUMBER = Codec(r"-?\d+", whole, says="number")
 
 
 def defines(kind: str, codec: Codec = NAME) -> Codec:
-    """Return the codec of a name that the statement defines. ``kind`` is the kind of object, such as a policy."""
+    """Return a codec for a name that the statement defines. ``kind`` is the kind of the named object, such as a policy."""
     return Codec(codec.accepts, codec.read, codec.write, codec.word, defines=kind, says="name")
 
 
 def refers(kind: str, codec: Codec = NAME) -> Codec:
-    """Return the codec of a name that another statement must define. ``kind`` is the kind of object, such as a policy."""
+    """Return a codec for a name that another statement must define.
+
+    ``kind`` is the kind of the named object, such as a policy.
+    """
     return Codec(codec.accepts, codec.read, codec.write, codec.word, refers=kind, says="name")

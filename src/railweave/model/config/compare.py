@@ -44,15 +44,18 @@ class Change:
 
     @property
     def refused(self) -> Sequence[Refusal]:
-        """The steps that the system would reject as commands, each with the alternative.
+        """The steps that the system would reject as commands, each with an alternative.
 
-        The system's rules are those of the tree before the change.
+        The rules that apply are those of the system before the change.
         """
         return (self.before or self.tree).refused(self.steps)
 
     @property
     def disrupts(self) -> list[tuple[Step, Disruption]]:
-        """Each step that disrupts something, with the disruption. A refused step disrupts everything, because it requires a restart."""
+        """Each step that disrupts something, with its disruption.
+
+        A refused step disrupts everything, because it requires a restart.
+        """
         before = self.before.nodes if self.before else ()
         disruptions = [(step, row) for step in self.steps for row in disrupted(step, self.tree.disruptions, before)]
         rows = [
@@ -93,10 +96,10 @@ class _Walk:
         above: tuple[Name, ...] = (),
         places: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()),
     ) -> bool:
-        """Compare the statements below one parent. Return whether any of them must move.
+        """Compare the statements below one parent. Return True if any of them must move.
 
-        ``above`` names the parents from the top down. ``places`` holds the parent's indexes from the top, in the old tree and in
-        the new one.
+        ``above`` names the parents from the top down. ``places`` holds the parent's indexes from the top, in the old
+        tree and in the new tree.
         """
         before = {node.name: (at, node) for at, node in enumerate(old)}
         after = {node.name: (at, node) for at, node in enumerate(new)}
@@ -177,7 +180,7 @@ def _unknown(name: Name, other: Name) -> bool:
 def _moves(old: Sequence[Node], new: Sequence[Node], anew: set[Name]) -> list[tuple[Name, Name]]:
     """Return the moves as (statement to move, sibling that it must precede), in order.
 
-    When the moves start, the statements of ``anew`` and new siblings are at the end, because they have just been set.
+    At that time, new siblings and the statements in ``anew`` have just been set, so they are at the end.
     """
     wanted = [node.name for node in new if node.ordered]
     if not wanted:

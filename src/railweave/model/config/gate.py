@@ -1,9 +1,9 @@
 """The gate that replaces secrets in device text. All text from devices passes this gate before it enters a file that is shared.
 
-A device's text is a JSON or XML document, statements in braces, or plain lines. ``secret_words`` finds the secret words of a
-statement. Each secret is replaced by ``<hidden>``, or by ``<hidden:NAME>``, where equal secrets get equal names. No reader
-accepts either form as a value. ``named`` turns ``<hidden:NAME>`` into a reference when a statement enters the fabric file. All
-other text stays unchanged and on its line.
+A device's text is a JSON or XML document, statements in braces, or plain lines. ``secret_words`` finds the secret words
+of a statement. Each secret is replaced by ``<hidden>`` or ``<hidden:NAME>``; equal secrets get equal names. No reader
+accepts either form as a value. ``named`` turns ``<hidden:NAME>`` into a reference when a statement enters the fabric
+file. All other text stays unchanged and on its line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _HIDDEN_NAME = re.compile(r"<hidden:([^<>\s]+)>")
 _STANDS_FOR = re.compile(r'"?(?:<secret:[^<>]*>|<hidden(?:[-:][^<>\s]*)?>|&lt;(?:secret|hidden)[^<>]*&gt;)"?')
-"""A pattern of the placeholders that have already replaced a secret."""
+"""A pattern of the placeholders that replace secrets. Text with a placeholder has passed the gate before."""
 _UNNAMED = re.compile(r'"?<hidden(?:-\d+)?>"?')
 _KEY_MATERIAL = re.compile(
     r"(?:-----BEGIN (?!(?:[A-Z0-9]+ )*PUBLIC KEY)[A-Z0-9 ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z0-9 ]{1,40}-----(?:\s|\\n)*|\Z))+"
@@ -118,8 +118,8 @@ def hidden(statement: str) -> str:
 class Gate:
     """The gate for the devices of one network. Equal secrets in the same place of their configurations get the same name on all devices.
 
-    A secret that a capture has already hidden is assumed to have the same value on every device. The operator sees its
-    name and supplies the value.
+    A capture may already have hidden a secret. Such a secret is assumed to have the same value on every device. The
+    operator sees its name and supplies its value.
     """
 
     _names: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
@@ -140,7 +140,10 @@ class Gate:
         return gated(text, replace)
 
     def _new(self, where: str, device: str) -> str:
-        """Return an unused name for a secret: its place, or device and place if that name already belongs to a different value."""
+        """Return an unused name for a secret, formed from its place in the configuration.
+
+        If that name belongs to a different value, the device name is added.
+        """
         name = where
         if name in self._taken:
             name = base = f"{_slug((device,))}/{where}"[:120]
@@ -164,7 +167,10 @@ def _slug(place: Sequence[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _secrets(text: str, find: Find) -> tuple[_Secret, ...]:
-    """Return the secrets of a text. A change reads the texts of its devices again after each step, and most have not changed."""
+    """Return the secrets of a text.
+
+    The result is cached: a change reads the texts of its devices again after each step, and most texts are unchanged.
+    """
     return tuple(find(text))
 
 
@@ -239,10 +245,11 @@ def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
 
 
 def _place(shown: Sequence[str], base: int, first: int) -> list[str]:
-    """Return up to five words before a secret, to name it; words that are secrets themselves are left out.
+    """Return up to five words before a secret, from which its name is made. Words that are secrets themselves are left out.
 
-    ``shown`` holds the words of parent lines and then, from index ``base``, those of the statement. ``first`` is the index of the
-    secret. If fewer than three words of the statement precede the secret, words of the parent lines are included.
+    ``shown`` holds the words of parent lines and then, from index ``base``, those of the statement. ``first`` is the
+    index of the secret. If fewer than three words of the statement precede the secret, words of the parent lines are
+    included.
     """
     before = [word for word in shown[base:first] if word]
     if len(before) < 3:
@@ -289,7 +296,10 @@ def _shapes(text: str, at: int) -> Iterator[_Secret]:
 
 
 def _marked(spans: Sequence[tuple[str, int, int]], above: Sequence[str], *, lines: bool = False) -> Iterator[_Secret]:
-    """Yield the secrets of a statement that the system itself marks as secret: the last word, if none is recognized."""
+    """Yield the secrets of a statement that the system itself marks as secret.
+
+    If no secret is recognized, yield the last word.
+    """
     secrets = list(_words(spans, above, lines=lines))
     if not secrets and spans:
         words = [*above, *(token for token, _, _ in spans)]
@@ -299,7 +309,10 @@ def _marked(spans: Sequence[tuple[str, int, int]], above: Sequence[str], *, line
 
 
 def _braces(text: str) -> Iterator[_Secret]:
-    """Yield the secrets of statements in braces. Only a statement that has a word of ``STEMS``, or whose parent has one, can have any."""
+    """Yield the secrets of statements in braces.
+
+    Only statements with a word of ``STEMS``, or with a parent that has such a word, are searched.
+    """
     above: list[list[str]] = []
     stems: list[bool] = [False]
     statement: list[tuple[str, int, int]] = []
@@ -344,7 +357,10 @@ def _braces(text: str) -> Iterator[_Secret]:
 
 
 def _xml(text: str) -> Iterator[_Secret]:
-    """Yield the XML elements whose text is a secret. The names of the element and its parents decide whether it is one."""
+    """Yield the secrets in the text of XML elements.
+
+    The names of an element and its parents decide if its text is a secret.
+    """
     above: list[str] = []
     for tag in _TAG.finditer(text):
         if tag[2] is not None:

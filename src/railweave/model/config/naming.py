@@ -1,4 +1,4 @@
-"""Names from patterns with fields in braces, and sums of numeric fields."""
+"""Names made from patterns with fields in braces, where a field can also be a sum."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SUM = re.compile(rf"-?{_TERM}(?:[+-]{_TERM})*")
 
 
 def named(pattern: str, **fields: str | int) -> str:
-    """Return the name that a pattern gives with the values of its fields.
+    """Return the name that a pattern gives when its fields have these values.
 
     Braces contain a field or a sum, for example ``leaf{stripe_number*2+leaf-2:02d}``.
 

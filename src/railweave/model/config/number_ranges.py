@@ -16,9 +16,9 @@ Lengths = tuple[int, int]
 
 
 def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
-    """Return the prefix lengths that a prefix-list entry matches, from the words ``ge``, ``le`` and ``eq`` after its prefix.
+    """Return the range of prefix lengths that a prefix-list entry matches. ``words`` are ``ge``, ``le`` and ``eq`` with their numbers.
 
-    Without words, the entry matches only the length of its prefix. Returns None if a word is unknown.
+    Without words, the entry matches only the length of its prefix. Return None if a word is unknown.
     """
     given = dict(zip(words[::2], words[1::2], strict=False))
     numbers = {word: int(text) for word, text in given.items() if text.isascii() and text.isdigit() and len(text) < 4}
@@ -31,10 +31,11 @@ def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
 
 
 def of_list(entries: Iterable[tuple[Prefix, Lengths, bool]]) -> tuple[bool, Lengths | None] | None:
-    """Return the matching rule that all entries of a prefix list share: (True if longer prefixes match, their lengths or None for any length).
+    """Return the matching rule that all entries of a prefix list share, or None if the rules differ.
 
-    Each entry is (prefix, its lengths, True if words such as ``ge`` follow the prefix). A host prefix without such
-    words is compatible with any other entry. Returns None if the entries have different rules.
+    The rule is (True if longer prefixes match, their lengths or None for any length). Each entry is (prefix, its
+    lengths, True if words such as ``ge`` follow the prefix). A host prefix without such words is compatible with any
+    other entry.
     """
     known = list(entries)
     told = {
@@ -54,9 +55,9 @@ _EXACT = (-1, -1)
 
 
 def _shape(prefix: Prefix, each: Lengths, *, has_words: bool) -> Lengths:
-    """Return the lengths of an entry in a form that is equal for equivalent entries.
+    """Return the lengths of an entry in a normal form: equivalent entries get equal lengths.
 
-    A minimum of 0 stands for the prefix's own length, and a maximum of 0 for the longest possible prefix.
+    A minimum of 0 means the prefix's own length. A maximum of 0 means the longest possible prefix.
     """
     low, high = each
     if each == (prefix.length, prefix.length) and not (has_words and prefix.length == BITS[prefix.family]):

@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 N = TypeVar("N", int, float)
 
 ETHERNET_HEADER = 14
-"""The bytes of an Ethernet header without tags (IEEE 802.3, clause 3). The MTU of a port includes it, that of IP does not."""
+"""The bytes of an Ethernet header without tags (IEEE 802.3, clause 3).
+
+The MTU of a port includes them; the IP MTU does not.
+"""
 
 _FORM = re.compile(r"\s{0,9}(-?)(\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\s{0,9}([A-Za-z]{0,9}|%)\s{0,9}")
 _NEARLY = 1e-6
-"""A product this close to a whole number counts as whole, because 1.1 x 10^6 is not exact in binary."""
+"""The tolerance for whole numbers: a product within this distance of a whole number counts as whole.
+
+For example, 1.1 x 10^6 is not exact in binary.
+"""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The rules of how lines change, derived from the rows of statement tables: lines that a new line replaces, and the disruptions of changes."""
+"""Rules for changing lines, derived from the rows of statement tables: which lines a new line replaces, and what a change disrupts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import Disruption
 
 PORT = "port"
-"""The kind of the names of ports. A changed line below the header of a port disrupts only this port."""
+"""The codec kind of port names. A changed line below a port's header disrupts only this port."""
 
 
 def with_rows(rules: LineRules, tables: Sequence[Statements[Any]]) -> LineRules:
@@ -34,7 +34,7 @@ def with_disruptions(rules: LineRules, tables: Iterable[Statements[Any]]) -> Lin
 
 
 def _patterns(table: Statements[Any]) -> Iterator[tuple[str, Changed]]:
-    """Yield a pattern of ``LineRules`` for each statement of one value, and the way in which it changes."""
+    """Yield (pattern of ``LineRules``, way to change it) for each statement that has one value."""
     for row, forms, inner in table.statements():
         if inner is not None:
             yield from _patterns(inner)
@@ -63,7 +63,10 @@ def _disruptions(
 
 
 def _names(form: Form, row: Row, rules: LineRules) -> Iterator[str]:
-    """Yield the patterns by which a tree identifies the lines of a form: the line without its value if the tree names it so, and the whole line."""
+    """Yield the patterns by which a tree identifies the lines of a form.
+
+    These are the whole line and, if the tree identifies the line by fewer words, the line without its value.
+    """
     marks = {slot: f"<{slot}>" for slot in form.slots}
     line = form.filled(marks)
     name = " ".join(filter(None, name_of_line(line, rules)))

@@ -1,14 +1,16 @@
-"""Secrets in configuration: the reference that replaces a value, and the words of command languages that announce a secret.
+"""Secrets in configuration: the reference that replaces a value, and the words of command languages that precede a secret.
 
 Sources:
 
-- Junos CLI reference (``authentication-key``, ``secret``, ``pre-shared-key``, ``snmp community``, and ``trap-group``, whose name is
-  the community of traps).
-- Arista EOS user manual (``username``, ``snmp-server``, ``tacacs-server``, ``ntp authentication-key``, MACsec, shared-secret profiles).
+- Junos CLI reference (``authentication-key``, ``secret``, ``pre-shared-key``, ``snmp community``, and ``trap-group``,
+  whose name is the community of traps).
+- Arista EOS user manual (``username``, ``snmp-server``, ``tacacs-server``, ``ntp authentication-key``, MACsec,
+  shared-secret profiles).
 - FRRouting documentation (BGP, OSPF, IS-IS, key chains, NHRP, VRRP, vty).
 - Enterprise SONiC user guide.
 
-This module is a vocabulary and not a grammar: a statement unknown to every reader announces its secret by the same words.
+This module knows words, not the syntax of statements. So it finds secrets also in statements that no reader
+understands.
 """
 
 from __future__ import annotations
@@ -23,11 +25,14 @@ if TYPE_CHECKING:
 
 
 REFERENCE = re.compile(r"<secret:([^>]*)>")
-"""The pattern of a secret's reference in configuration. Its group is the secret's name."""
+"""The pattern of a secret's reference in a configuration. Its group is the secret's name."""
 UNKNOWN_SECRET = "secret:?"  # noqa: S105 - stands for a secret
-"""The reference that replaces a secret whose value is in a text, in clear text, as a hash or obfuscated. The value itself is never kept."""
+"""The reference for a secret whose value a text contains in clear text, hashed or obfuscated.
+
+The value itself is never kept.
+"""
 HIDDEN = "<hidden>"
-"""The text that replaces a secret that was taken out (``gate``)."""
+"""The text that replaces a secret that the gate has removed."""
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 """A pattern of text in quotation marks; a backslash escapes the next character."""
 _INSIDE = r'(?:[^"\\]|\\.)*'
@@ -49,7 +54,10 @@ class Secret:
 
 
 def reference(text: str) -> str:
-    """Return the reference ``secret:NAME`` that a text is, in angle brackets. For any other text, return ``UNKNOWN_SECRET``."""
+    """Return ``secret:NAME`` if the text is the reference ``<secret:NAME>``.
+
+    For any other text, return ``UNKNOWN_SECRET``.
+    """
     match = REFERENCE.fullmatch(text)
     return f"secret:{match[1]}" if match else UNKNOWN_SECRET
 
@@ -60,9 +68,9 @@ def secrets(text: str) -> tuple[Secret, ...]:
 
 
 def alike(text: str, other: str) -> bool | None:
-    """Return True if two texts are equal, and None if their only difference is that one has a reference where the other has a value.
+    """Return True if two texts are equal, None if one has a value where the other has a reference, and False otherwise.
 
-    Else return False.
+    None requires that the texts have no other difference.
     """
     if text == other:
         return True
@@ -119,7 +127,7 @@ _FORM = re.compile(
     r"\d{1,5}|8a|md5|sha[-\d]*|hmac-[\w-]+|aes[-\w]*|3?des\w*|cmac[-\w]*|clear(?:-?text)?|plain(?:-?text)?|encrypted|hash(?:ed)?|ascii-text|hexadecimal"
     r"|text|string|type|value|key-id|keyid|ietf-md5|algorithm|[xy]"
 )
-"""A pattern of words between an announcement and its secret: an encryption type, an algorithm, or a key number."""
+"""A pattern of words between an announcing word and its secret: an encryption type, an algorithm, or a key number."""
 _TYPE = re.compile(r"[05789]|8a|clear(?:text)?|encrypted|plain(?:text)?|hash(?:ed)?|md5|sha[-\d]+")
 _ALGORITHM = re.compile(r"md5|sha[-\d]*|aes[-\w]*|3?des\w*|hmac-[\w-]+")
 _AFTER = frozenset(
@@ -139,7 +147,7 @@ _NO_VALUE = frozenset(
     history expire recovery complexity aging common reversible chain server timeout retry-options
     """.split()  # noqa: SIM905 - one word a line would hide the rest
 )
-"""Words that, after an announcement, mean that no secret follows."""
+"""Words that, after an announcing word, mean that no secret follows."""
 _IN_A_CHAIN = frozenset(
     [
         "secret",
@@ -154,9 +162,9 @@ _IN_A_CHAIN = frozenset(
 )
 _NO_KEY_BEFORE = frozenset(["hash", "ssh", "public", "sort", "ssl", "certificate", "host", "primary"])
 _FREE = frozenset(["description", "remark", "banner", "contact", "location", "message", "announcement", "motd"])
-"""Words that start free text. Announcing words in free text are coincidence."""
+"""Words that start free text. Announcing words inside free text are ignored."""
 _FAR = 8
-"""The number of parent words, before a statement, that may announce its secret: ``secret { VALUE { … } }``."""
+"""The number of parent words, before a statement, among which an announcing word counts: ``secret { VALUE { … } }``."""
 _COMMUNITY = re.compile(r"(?:[a-z]+[-_])*community(?:[-_](?:name|string))?")
 _TRAP_PAIRS = frozenset(["vrf", "version", "udp-port", "source-interface", "interface", "use-vrf"])
 _TRAP_WORDS = _TRAP_PAIRS | {"traps", "informs", "trap", "inform"}
@@ -167,7 +175,7 @@ SHAPE = re.compile(
     r"\$(?:\d{1,2}|2[aby]|y|gy|8[aA]|sha\d*|md5|apr1)\$[^\s;\"'<>]+"  # crypt(3) and Junos
     r"|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"  # a JSON web token
 )
-"""A pattern of texts that are secrets wherever they occur."""
+"""A pattern of texts that are secrets wherever they occur, for example password hashes."""
 INSIDE = re.compile(
     r"(?i)(?:(?<![a-z0-9])(?:[a-z0-9]+[-_.])*(?:password|passwd|pwd|secret|token|apikey|api[-_]key|access[-_]key|[a-z]*auth)=(?:(?:key|token|token-secure),)?+"
     r"|[a-z][a-z0-9+.-]*://[^\s:/@\"]*:|\bbearer\s+|\bauthorization:\s*\w+\s+)(?P<value>(?!<)[^\s,;\"'&@<>]+)"
@@ -204,7 +212,7 @@ def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -
 
 
 def _announced(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return (index of the secret that the word at ``at`` announces, whether the secret may have several words), or None.
+    """Return (index of the secret that the word at ``at`` announces, True if the secret may have several words), or None.
 
     ``low`` holds the words in lower case, and ``end`` is the index after the last word of the statement.
     """
@@ -244,7 +252,10 @@ def _past_form(low: list[str], at: int, end: int) -> int:
 
 
 def _is_no_value(low: list[str], at: int, end: int) -> bool:
-    """Return whether the word after an announcement is not the secret: it qualifies the next word, or announces a secret itself."""
+    """Return True if the word after an announcing word is not the secret itself.
+
+    Such a word qualifies the next word, or announces a secret.
+    """
     if low[at] in _NO_VALUE:
         return True
     more = at + 1 < end and low[at + 1] not in _AFTER
@@ -252,7 +263,7 @@ def _is_no_value(low: list[str], at: int, end: int) -> bool:
 
 
 def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the index of the secret in ``key SECRET``, ``key 7 SECRET`` or ``key NAME 7 SECRET``. The result is as in ``_announced``.
+    """Return the secret of ``key SECRET``, ``key 7 SECRET`` or ``key NAME 7 SECRET``, in the form that ``_announced`` returns.
 
     The number of a key in a chain and the path of a key file are not secrets.
     """
@@ -279,7 +290,10 @@ def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
 
 
 def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the index of the secret in ``authentication text SECRET``. For VRRP and NHRP, the word ``text`` is optional."""
+    """Return the secret of ``authentication text SECRET``, in the form that ``_announced`` returns.
+
+    For VRRP and NHRP, the word ``text`` is optional.
+    """
     first = at + 1
     if low[first] in {"text", "string", "plain", "simple", "plaintext", "cleartext"} and first + 1 < end:
         return first + 1, True
@@ -291,7 +305,7 @@ def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | 
 
 
 def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the index of the community that a word of an SNMP statement announces. The result is as in ``_announced``."""
+    """Return the community that a word of an SNMP statement announces, in the form that ``_announced`` returns."""
     word, after = low[at], at + 1
     if word == "snmp_community":  # a table of SONiC, whose keys are communities
         return after, False
@@ -305,9 +319,10 @@ def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
 
 
 def _of_trap_target(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the index of the community in an ``snmp-server host`` line. Returns None for version 3, which has a user in that place.
+    """Return the community in an ``snmp-server host`` line, in the form that ``_announced`` returns.
 
-    The form of the line is ``snmp-server host ADDRESS [vrf VRF] [traps] [version 2c] COMMUNITY``.
+    The form of the line is ``snmp-server host ADDRESS [vrf VRF] [traps] [version 2c] COMMUNITY``. Return None for
+    version 3, which has a user in place of the community.
     """
     rest = low[at:end]
     if {"community", "user"} & set(rest) or ("version" in rest and rest[rest.index("version") + 1 :][:1] == ["3"]):

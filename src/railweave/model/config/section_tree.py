@@ -1,7 +1,7 @@
 """Lines and sections as a tree that can be compared, and the commands of a change with their ``no`` forms.
 
-``LineRules`` describes the lines of a system: those that hold one value, those that ``no`` removes without their value, and those
-that cannot be removed. Each system's own folder defines its rules. Patterns consist of words:
+``LineRules`` describes how lines of a system change: which lines hold one value, which lines ``no`` removes without
+their value, and which lines cannot be removed. Each system's own folder defines its rules. Patterns consist of words:
 
 - ``*`` is one word that belongs to the name.
 - ``=`` is one word of the value.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LineRules:
-    """The rules of a system's lines. A line without a rule is changed by ``no LINE`` and then the new line."""
+    """The rules of a system's lines. Without a rule, a line is changed by ``no LINE`` followed by the new line."""
 
     replaced: tuple[str, ...]
     """Patterns of lines that a new line replaces without ``no``."""
@@ -36,9 +36,15 @@ class LineRules:
     emptied: tuple[str, ...]
     """First words of section headers that cannot be removed. Instead, every line in the section is removed."""
     defined: tuple[str, ...]
-    """Patterns of the first words of definitions to which other lines refer. Definitions are removed after everything else is set."""
+    """Patterns of the first words of definitions that other lines use.
+
+    A definition is removed after all other lines are set.
+    """
     defined_inside: tuple[str, ...] = ()
-    """Patterns of whole lines in a section that define a name for other lines of that section. They too are removed last."""
+    """Patterns of whole lines in a section that define a name for other lines of that section.
+
+    Such lines are removed last.
+    """
     taken_with: tuple[tuple[str, str], ...] = ()
     """Pairs of patterns of lines in a section.
 
@@ -50,11 +56,14 @@ class LineRules:
     When the first line is removed, the system also removes the second line, which therefore needs no command.
     """
     released: tuple[str, ...] = ()
-    """First words of sections whose lines are removed before all others, because they hold what other sections define."""
+    """First words of sections whose lines are removed first, because these lines use resources that other sections define."""
     anew_with: tuple[str, ...] = ()
     """First words of lines whose change empties their section. The section is removed and set again with the new lines."""
     removed_as: tuple[tuple[str, str], ...] = ()
-    """Pairs of the pattern of a line and the words that must follow ``no``, because ``no`` with the line itself would leave a different line in effect."""
+    """Pairs of a line's pattern and the words that must follow ``no``.
+
+    They are for lines whose plain ``no`` form would leave a different line in effect.
+    """
     removed_by: tuple[tuple[str, str], ...] = ()
     """First words of lines, each with the word that removes them, for example ``default`` instead of ``no``."""
     narrowing: tuple[str, ...] = ("match ",)
@@ -71,7 +80,10 @@ class LineRules:
     disruptions: tuple[Disruption, ...] = ()
 
     def definition(self, name: Name) -> Name | None:
-        """Return the words by which other lines refer to this top-level definition, or None if the line is not a definition."""
+        """Return the words by which other lines refer to this top-level definition.
+
+        Return None if the line is not a definition.
+        """
         words = tuple(name[0].split())
         for pattern in self.defined:
             wanted = pattern.split()
@@ -110,12 +122,13 @@ class SectionTree:
         return self.rules.disruptions
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the lines to type, with the line that ends each section.
+        """Return the lines to type, including the line that ends each section.
 
-        - Removals come first, from the end of the file upwards, so that a definition is removed after the lines that name it.
+        - Removals come first, from the end of the file upwards, so that a definition is removed after the lines that
+          use it.
         - New lines follow, in the order of the file.
-        - Definitions, and lines that restrict an entry, are removed last. Until then other lines may name the definitions, and without the
-          restriction the entry would let too much through.
+        - Definitions, and lines that restrict an entry, are removed last. Other lines may use a definition until then.
+          An entry without its restriction would match too much.
         """
         rules = self.rules
         removed = sorted(
@@ -177,7 +190,7 @@ class SectionTree:
     def _taken(self, removed: Sequence[Step], put: Sequence[Step]) -> list[Step]:
         """Return steps that set again the lines that the system removes together with a removed line (``taken_with``).
 
-        Lines that are in ``put`` are left out, because they are set anyway.
+        Lines in ``put`` are left out, because the change sets them anyway.
         """
         gone = {
             (step.above[0], " ".join(words))
@@ -195,14 +208,17 @@ class SectionTree:
 
 
 def _fitting(pattern: str, wanted: str, line: str) -> list[str] | None:
-    """Return the first words of a line that matches ``pattern``, as many as ``wanted`` has. Returns None if the line does not match."""
+    """Return the first words of a line that matches ``pattern``: as many words as ``wanted`` has.
+
+    Return None if the line does not match.
+    """
     parts, words = pattern.split(), line.split()
     fits = len(parts) == len(words) and all(part in {"*", word} for part, word in zip(parts, words, strict=True))
     return words[: len(wanted.split())] if fits else None
 
 
 def _lines_below(nodes: Sequence[Node], top: Name, beginning: str) -> Iterator[Step]:
-    """Yield a step for each line that starts with ``beginning`` in a top-level section; the step sets that line."""
+    """Yield a step for each line that starts with ``beginning`` in the section ``top``. The step sets that line."""
     for at, section in enumerate(nodes):
         if section.name == top:
             yield from _lines(section, (top,), (at,), f"{beginning} ")
@@ -245,7 +261,7 @@ def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
 
 
 def _reopened(sections: Iterable[Section]) -> list[Section]:
-    """Return the sections, with all sections of the same header joined at the place of the first one."""
+    """Return the sections, with sections of equal headers joined. A joined section takes the place of the first of them."""
     joined: list[Section] = []
     first: dict[str, Section] = {}
     for section in sections:
@@ -274,7 +290,7 @@ def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Secti
 
 
 def _header(section: Section, rules: LineRules) -> Name:
-    """Return the name of a section: its header, and the lines inside whose change rebuilds the section."""
+    """Return the name of a section: its header, and the inner lines whose change rebuilds the section."""
     inner = [
         child.line for child in section.body or () if child.body is None and child.line.startswith(rules.anew_with)
     ]
@@ -299,9 +315,9 @@ def name_of_line(line: str, rules: LineRules) -> Name:
 
 
 def _matched(pattern: list[str], words: list[str]) -> Name | None:
-    """Return the name of a line that matches the pattern, or None. The name leaves out the words of the value.
+    """Return the words that identify a line that matches the pattern, without the words of its value. Return None if it does not match.
 
-    The empty word at the end of the result distinguishes it from the name of a line without a pattern.
+    An empty word at the end distinguishes this name from the name of a line that has no pattern.
     """
     if "..." in pattern[:-1]:
         at = pattern.index("...")

@@ -1,7 +1,7 @@
 """Configuration as lines and indented sections, as in FRR, EOS and systems with a similar syntax.
 
-The module ``tree`` of a system's folder prints its configuration. ``select`` finds lines by a pattern, called their
-form.
+The module ``tree`` of a system's folder prints the configuration. ``select`` finds lines by a pattern, which is called
+a form.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ class SelectedLine:
 
 
 def select(sections: Iterable[Section], *forms: str) -> Iterator[SelectedLine]:
-    """Yield every line that matches the forms, in configuration order. Each form is for one level of the tree, from the top down."""
+    """Yield every line that matches the forms, in configuration order.
+
+    There is one form for each level of the tree, from the top down.
+    """
     return _select(sections, forms, "", {}, ())
 
 
@@ -76,13 +79,13 @@ def _select(
 
 
 def has(sections: Iterable[Section], *forms: str) -> bool:
-    """Return whether any line matches these forms, one form per level as in ``select``."""
+    """Return True if any line matches these forms. There is one form per level, as in ``select``."""
     return any(True for _ in select(sections, *forms))
 
 
 @lru_cache(maxsize=1 << 10)
 def _compiled(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    """Return the possible first words of a line of this form, for a quick check, and the regular expression for the whole line."""
+    """Return (possible first words, regular expression) for lines of this form. The first words allow a quick check."""
     words = form.split()
     pattern = ""
     for place, word in enumerate(words):
@@ -136,7 +139,7 @@ def line(text: str) -> Section:
 
 
 def section(header: str, *parts: str | Section | Iterable[str | Section] | None) -> Section:
-    """Return a section with a body, in order. Parts that are None are left out."""
+    """Return a section whose body has these parts, in order. Parts that are None are left out."""
     body: list[Section] = []
     for part in parts:
         if part is None:
@@ -147,7 +150,10 @@ def section(header: str, *parts: str | Section | Iterable[str | Section] | None)
 
 
 def parse(text: str) -> list[Section]:
-    """Return the sections of a text, nested by indentation. Raises ``RenderError`` with the line number."""
+    """Return the sections of a text, nested by indentation.
+
+    Raises ``RenderError`` with the line number if the indentation is invalid.
+    """
     top = Section("", [])
     stack: list[tuple[int, Section]] = [(-1, top)]
     for number, raw in enumerate(text.splitlines(), 1):
@@ -184,9 +190,9 @@ def merge(into: list[Section], extra: Iterable[Section]) -> None:
 
 
 def printed(sections: Iterable[Section], closer: Callable[[str], str]) -> list[str]:
-    """Return the lines of sections, indented by one space per level. ``closer`` gives the line that ends a section from its first word.
+    """Return the lines of sections, indented by one space per level. Top-level sections are separated by ``!``.
 
-    Top-level sections are separated by ``!``.
+    ``closer`` takes the first word of a section and returns the line that ends the section.
     """
     lines: list[str] = []
 
@@ -217,11 +223,14 @@ def flat(sections: Iterable[Section], above: str = "") -> list[str]:
 
 
 Known = Literal["understood", "irrelevant", ""]
-"""The reader's knowledge of a line: the line was read, it has no effect, or (empty string) it was not understood."""
+"""The result of reading a line: understood, irrelevant (no effect), or "" for not understood."""
 
 
 class SectionReader:
-    """A reader of sections that records the understood lines. Taking a line marks it and its parent headers as understood."""
+    """A reader of sections that records which lines are understood.
+
+    Taking a line marks it and its parent headers as understood.
+    """
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self.sections = sections
@@ -229,13 +238,19 @@ class SectionReader:
         self._passed: set[int] = set()
 
     def each(self, *forms: str, below: SelectedLine | None = None) -> Iterator[SelectedLine]:
-        """Mark as understood and yield every line that matches these forms (see ``select``), at the top level or below the line ``below``."""
+        """Mark as understood and yield every line that matches these forms (see ``select``).
+
+        The search starts at the top level, or below the line ``below``.
+        """
         for selected in select(self.sections if below is None else below.below, *forms):
             self._understood.update(id(section) for section in selected.chain)
             yield selected
 
     def last(self, *forms: str, below: SelectedLine | None = None) -> SelectedLine | None:
-        """Mark every line that matches these forms as understood. Return the last, which overrides earlier ones, or None if no line matches."""
+        """Mark every line that matches these forms as understood, and return the last of them. Return None if no line matches.
+
+        A later line overrides earlier lines.
+        """
         lines = list(self.each(*forms, below=below))
         return lines[-1] if lines else None
 
@@ -249,7 +264,7 @@ class SectionReader:
         self._passed.add(id(section))
 
     def give_back(self, section: Section) -> None:
-        """Mark a line as not understood, because its meaning is different from that of the form that it matched."""
+        """Mark a line as not understood although it matched a form, because its meaning differs from that of the form."""
         self._understood.discard(id(section))
 
     def leave(self, selected: SelectedLine) -> None:
@@ -268,7 +283,7 @@ class SectionReader:
         )
 
     def lines(self) -> Iterator[tuple[Section, str, Known]]:
-        """Yield every line with its path of parent lines, joined by `` / ``, and the reader's knowledge of the line."""
+        """Yield (line, path of its parent lines joined by `` / ``, result of reading the line) for every line."""
         return self._lines(self.sections, "")
 
     def _lines(self, sections: Sequence[Section], above: str) -> Iterator[tuple[Section, str, Known]]:
@@ -279,7 +294,7 @@ class SectionReader:
                 yield from self._lines(block.body, f"{here} / ")
 
     def known(self, section: Section) -> Known:
-        """Return the reader's knowledge of a line: read, without effect, or (empty string) not understood."""
+        """Return the result of reading a line: understood, irrelevant, or "" for not understood."""
         if id(section) not in self._understood:
             return ""
         return "irrelevant" if id(section) in self._passed else "understood"

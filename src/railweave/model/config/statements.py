@@ -1,16 +1,17 @@
 """Statements of a command line as rows of a table. One row prints, reads, checks and explains a statement.
 
-A row has the form of a statement, for example ``username <name> role <role>``, and a codec for each slot. The slots are fields of the
-value that the statements describe. A table (``Statements``) provides:
+A row has the form of a statement, for example ``username <name> role <role>``, and a codec for each slot. The slots are
+fields of the value that the statements describe. A table (``Statements``) provides:
 
 - ``printed``: the lines of a value, in the order of the rows.
-- ``read``: the value of lines. Lines that match no row stay unknown.
+- ``read``: the value that lines describe. Lines that match no row stay unknown.
 - ``commands``: the grammar of the command line, each form with its row.
 - ``names``: the names that lines define and use.
-- ``statements``: every row with its forms, from which follows what a changed line disrupts (``model.config.row_changes``).
-- ``since``: the lines that came with a release.
+- ``statements``: every row with its forms. The disruptions of a changed line are derived from them
+  (``model.config.row_changes``).
+- ``since``: the lines whose statements a given release introduced.
 
-A statement that does not affect the network has a row too (``passed``), with the reason. A statement that can shut,
+A statement that does not affect the network also has a row (``passed``), with the reason. A statement that can shut,
 drain, filter, reorder or disable something must never have such a row.
 """
 
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REST = "rest_"
-"""The slot for the part of a flat statement that follows the form of its element."""
+"""The slot for the rest of a flat statement, after the form of its element."""
 IT = "it"
-"""The slot of an element that is itself the value, for example an address in a list of addresses."""
+"""The slot whose value is the list element itself, for example an address in a list of addresses."""
 KEPT = 4096
-"""The number of lines for which a table caches the row and the values."""
+"""The number of lines for which a table caches the matching row and the slot values."""
 SECTION = "section"
-"""The field of an element that holds the section that it was read from, in classes that have such a field.
+"""The field of an element that holds the configuration section from which the element was read. Only some classes have this field.
 
 If ``DeviceConfig`` cannot hold an element, a reader can mark its section as not understood
 (``SectionReader.give_back``).
@@ -49,10 +50,11 @@ If ``DeviceConfig`` cannot hold an element, a reader can mark its section as not
 
 @dataclass(frozen=True)
 class Codec:
-    """The conversion between a value and its words.
+    """The conversion between a value and the words that represent it in a configuration line.
 
     - ``accepts``: a regular expression for the words that the device accepts.
-    - ``word``: a regular expression by which the reader finds a slot. It may match more words than the device accepts.
+    - ``word``: a regular expression with which the reader finds a slot. It may match more words than the device
+      accepts.
     - ``read``: a function that returns the value of words; it raises ``ValueError`` or ``KeyError`` for invalid words.
     - ``write``: a function that returns the words of a value.
     - ``defines`` and ``refers``: the kind of object whose name the words define or use.
@@ -67,13 +69,14 @@ class Codec:
     says: str = ""
     """The words or limits to show to people, such as ``1-60``. If empty, the name of the slot is shown."""
     spreads: bool = False
-    """True if the words are several elements of a list, all of which ``read`` returns."""
+    """True if the words are several elements of a list. ``read`` then returns all elements."""
 
 
 class Name(NamedTuple):
-    """A name in a line. ``kind`` is the kind of the named object; ``refers`` is True if the line uses the name, False if the line defines the name.
+    """A name in a line. ``kind`` is the kind of the named object.
 
-    ``path`` is the line after the lines above it, joined by `` / ``.
+    - ``refers``: True if the line uses the name, False if the line defines the name.
+    - ``path``: the lines above and the line itself, joined by `` / ``.
     """
 
     kind: str
@@ -93,7 +96,10 @@ Changed = Literal["cut", "replaced", "removed"]
 
 @dataclass(frozen=True)
 class Row:
-    """A statement. Use ``line``, ``each``, ``part``, ``under``, ``fixed`` or ``passed`` to create rows; they document the fields."""
+    """A row of a statement table. Create rows with ``line``, ``each``, ``part``, ``under``, ``fixed`` or ``passed``.
+
+    The docstrings of these functions explain the fields.
+    """
 
     forms: tuple[str, ...]
     also: tuple[str, ...] = ()
@@ -132,10 +138,11 @@ def line(
     changed: Changed = "cut",
     **codecs: Codec,
 ) -> Row:
-    """Return a statement about fields of the value: the fields of its slots, and the fields that it ``sets`` to a constant.
+    """Return a row for a statement about fields of the value.
 
-    ``source`` is the public document that describes the statement. If empty, the statement is only read; ``prints`` overrides this. The
-    statement is printed if all of these hold:
+    The statement describes the fields of its slots, and the fields that it ``sets`` to a constant. ``source`` is the
+    public document that describes the statement. Without a source, the statement is only read; ``prints`` overrides
+    this. The statement is printed if all of these hold:
 
     - Every slot outside brackets has a value other than None and ``usual``.
     - Every field of ``sets`` has the given constant.
@@ -224,12 +231,15 @@ def under(
 def fixed(
     form: str, source: str, when: Callable[[Any], bool] | None = None, disrupts: tuple[Disruption, ...] | None = None
 ) -> Row:
-    """Return a row for a constant statement that sets no field. It is printed with the value if ``when`` returns true."""
+    """Return a row for a constant statement that sets no field.
+
+    The statement is printed if ``when`` returns true for the value.
+    """
     return Row((form,), source=source, when=when, disrupts=disrupts)
 
 
 def passed(form: str, reason: str, source: str = "", **codecs: Codec) -> Row:
-    """Return a row for a statement that is only read, because it does not affect the network, with the ``reason``."""
+    """Return a row for a statement that is only read, because it does not affect the network. ``reason`` explains why."""
     return Row((form,), codecs=codecs, source=source, reason=reason, prints=False)
 
 
@@ -241,12 +251,12 @@ _PIECES = re.compile(r"(<\w+>|[\[\]{}|])")
 
 
 _FIRST_WORD = re.compile(r"[^\s<>\[\]{}|]+(?=\s|$|[\[{] )")
-"""The first word of a form, if all its lines begin with that word."""
+"""A pattern of the first word of a form. It matches if all lines of the form begin with that word."""
 _GROUPS = {"[": "(?:", "]": ")?", "{": "(?:", "|": "|", "}": ")*"}
 
 
 def _told(piece: str, codecs: Mapping[str, Codec]) -> str:
-    """Return a piece of a form for display. A slot is shown as its limits or words."""
+    """Return a piece of a form for display. A slot appears as its limits or words, for example ``<1-60>``."""
     says = codecs[piece[1:-1]].says if piece.startswith("<") else ""
     return f"<{says}>" if says else piece
 
@@ -327,7 +337,7 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """A form of a row in a table. ``path`` holds the fields of the header-less parts that contain the row."""
+    """One form of a row in a table. ``path`` lists the fields of the header-less parts that contain the row."""
 
     pattern: str
     row: Row
@@ -336,7 +346,7 @@ class _Entry:
 
     @cached_property
     def needed(self) -> frozenset[str]:
-        """The fields that the element must get from the line, because they have no default. A line without one of them is unknown."""
+        """The fields without a default, which a line must therefore give. A line that lacks one of them is unknown."""
         made = self.row.made
         if made is None or not dataclasses.is_dataclass(made):
             return frozenset()
@@ -352,8 +362,8 @@ class _Entry:
 class Statements(Generic[T]):
     """A table of rows that describe values of the class ``made``.
 
-    ``disrupts`` are the disruptions of changes of those rows that state no disruptions themselves. None means that
-    their disruptions are unknown.
+    ``disrupts`` lists the disruptions of a change, for rows without their own list. None means that the disruptions of
+    these rows are unknown.
     """
 
     def __init__(
@@ -387,7 +397,10 @@ class Statements(Generic[T]):
             self._entries.setdefault(form.begins, []).append(_Entry(pattern, row, inner))
 
     def _below(self, row: Row) -> Statements[Any] | None:
-        """Return the table of the statements below a row, or after its form if the row is flat. Return None if the row has no further statements."""
+        """Return the table of the statements below a row or, for a flat row, after its form.
+
+        Return None if the row has no such statements.
+        """
         return None if row.rows is None else self._tables[id(row)]
 
     @cached_property
@@ -406,7 +419,7 @@ class Statements(Generic[T]):
 
     @cached_property
     def _writers(self) -> list[Callable[[Any, list[Section]], None]]:
-        """A function for each printed row, compiled once. It appends the row's statements about a value."""
+        """One function for each printed row, compiled once. It appends the row's statements about a value."""
         return [self._writer(row) for row in self.rows if row.prints]
 
     def _writer(self, row: Row) -> Callable[[Any, list[Section]], None]:
@@ -448,7 +461,10 @@ class Statements(Generic[T]):
     def _line(
         self, row: Row, inner: Statements[Any] | None, of_member: frozenset[str] | None
     ) -> Callable[[Any, object, Any, list[Section]], None]:
-        """Return the function that appends the line of a value, or of an element with its key, in the first form that fits."""
+        """Return the function that appends the line of a value, or of an element with its key.
+
+        It uses the first form that fits.
+        """
         usual, constants = row.usual, tuple(row.sets.items())
         forms = [
             (form, [(slot, self._origin(row, slot, of_member), slot not in form.optional) for slot in form.slots])
@@ -490,7 +506,14 @@ class Statements(Generic[T]):
         return write
 
     def _origin(self, row: Row, slot: str, of_member: frozenset[str] | None) -> str:
-        """Return the origin of a slot's value: the element itself, a field of the element, its key, a field of the containing value, or none."""
+        """Return the origin of a slot's value.
+
+        - ``it``: the element itself;
+        - ``member``: a field of the element;
+        - ``key``: the element's key;
+        - ``value``: a field of the containing value;
+        - ``none``: no value.
+        """
         if slot == IT:
             return IT
         if slot.startswith("_"):
@@ -502,7 +525,7 @@ class Statements(Generic[T]):
     # Reading
 
     def read(self, sections: Iterable[Section], reader: SectionReader) -> T:
-        """Return the value that sections describe. ``reader`` records the understood lines."""
+        """Return the value that sections describe. ``reader`` records which lines are understood."""
         return self.build(self.collect(sections, reader))
 
     def collect(
@@ -510,7 +533,7 @@ class Statements(Generic[T]):
     ) -> dict[str, Any]:
         """Return the fields that sections describe, by name, in the form that ``build`` takes.
 
-        ``into`` holds the fields of sections that were read before.
+        ``into`` holds fields of sections that were read before; the new fields are added to it.
         """
         collected: dict[str, Any] = {} if into is None else into
         for section in sections:
@@ -518,7 +541,7 @@ class Statements(Generic[T]):
         return collected
 
     def _take(self, section: Section, reader: SectionReader, collected: dict[str, Any]) -> None:
-        """Store the values of a line in ``collected`` if a row understands the line, and mark the line as understood."""
+        """If a row matches a line, store the values of the line in ``collected`` and mark the line as understood."""
         entry, values = self._entry(section.line)
         last, words = entry, values
         while REST in words:
@@ -578,7 +601,10 @@ class Statements(Generic[T]):
 
     @cached_property
     def _entry(self) -> Callable[[str], tuple[_Entry | None, dict[str, Any]]]:
-        """The function that finds the row of a line. It keeps the latest results, because ports and devices repeat their lines."""
+        """The function that finds the row of a line.
+
+        It caches its latest results, because ports and devices repeat their lines.
+        """
         return lru_cache(maxsize=KEPT)(self._parsed)
 
     def _parsed(self, text: str) -> tuple[_Entry | None, dict[str, Any]]:
@@ -640,7 +666,7 @@ class Statements(Generic[T]):
     # Checking
 
     def statements(self, *, also: bool = False) -> Iterator[tuple[Row, list[Form], Statements[Any] | None]]:
-        """Yield each row with its forms, and the table for the lines below (None if no lines can be below).
+        """Yield (row, its forms, table for the lines below). The table is None if no lines can be below.
 
         The forms of a flat element are followed by the forms of its rows.
 
@@ -662,7 +688,7 @@ class Statements(Generic[T]):
                 yield below, list(map(Form, joined, codecs)), deeper
 
     def commands(self) -> Iterator[tuple[Row, Form, Statements[Any] | None]]:
-        """Yield the grammar of the command line: the forms that the device accepts, each with its row and the table for the lines below.
+        """Yield the grammar of the command line: (row, form that the device accepts, table for the lines below or None).
 
         Rows without a source, and forms that are only read, are left out.
         """

@@ -1,7 +1,7 @@
-"""Configuration as a tree of named statements for any syntax, and the steps from one tree to another.
+"""Configuration of any syntax as a tree of named statements, and the steps from one tree to another.
 
-A system's own folder turns its syntax (Junos statements, sections of lines, tables) into such a tree. The folder knows which
-words name a statement, which statements are lists, and where order matters. ``compare`` sees only the tree.
+A system's own folder turns its syntax (Junos statements, sections of lines, tables) into such a tree. Only the folder
+knows which words name a statement, which statements are lists, and where order matters. ``compare`` sees only the tree.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _applies(row: Disruption, below: str, step: Step, before: Sequence[Node]) ->
 
 
 def ports_of(row: Disruption, step: Step) -> tuple[str, ...]:
-    """Return the ports that a step disrupts according to a row. Empty if the step disrupts anything other than ports."""
+    """Return the ports that a step disrupts according to a row. Return an empty tuple if the step disrupts anything else."""
     matches = [match for path in paths(step.node, step.above) if (match := _compiled(row.statement).match(path))]
     ports = [matched.groupdict().get("port") or "" for matched in matches]
     return tuple(dict.fromkeys(ports)) if all(ports) else ()

@@ -1,1 +1,1 @@
-"""The conversion of a ``Network`` to one typed configuration per device, adapted to the device's operating system."""
+"""Conversion of a ``Network`` to one typed configuration per device, adapted to the device's operating system."""

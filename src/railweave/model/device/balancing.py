@@ -1,4 +1,4 @@
-"""Load balancing of a device: how it distributes traffic over its next-hop groups.
+"""Load balancing of a device over the members of its next-hop groups.
 
 docs/fabric-file.md (``load_balancing``) explains each parameter, with its source.
 """

@@ -192,9 +192,10 @@ def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, col
 
 
 def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
-    """Return the maximum number of ECMP paths to configure: the value of the fabric file, else the smallest value of at least ``width`` that the system accepts.
+    """Return the maximum number of ECMP paths to configure.
 
-    If no accepted value is large enough, return the largest accepted value.
+    This is the value in the fabric file, or else the smallest value of at least ``width`` that the system accepts. If
+    no accepted value is large enough, it is the largest accepted value.
     """
     asked = fabric.underlay.maximum_ecmp
     if asked is not None:
@@ -218,7 +219,10 @@ def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int 
 
 
 def routed_families(network: Network, switch: Switch) -> tuple[Family, ...]:
-    """Return the address families that a switch's underlay routes: with an overlay, the family of the tunnels; else the families of the servers."""
+    """Return the address families that a switch's underlay routes.
+
+    With an overlay, this is the family of the tunnels; otherwise the families of the servers.
+    """
     overlay = network.fabric(switch.fabric).overlay
     if overlay is not None:
         return (overlay.vtep,)

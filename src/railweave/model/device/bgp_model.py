@@ -68,7 +68,7 @@ class BgpGroup:
 
 
 def with_bfd(groups: Iterable[BgpGroup], watched: Sequence[Bfd | None]) -> tuple[tuple[BgpGroup, ...], Bfd | None]:
-    """Return (the groups, the most frequent BFD settings). A group with other settings has these in its ``bfd``.
+    """Return (the groups, the most frequent BFD settings). Each group with different settings gets them in its ``bfd`` field.
 
     ``watched`` holds the settings of each group, in the same order; None means no BFD.
     """
@@ -203,7 +203,7 @@ class Bgp:
     entry_lists: Annotated[tuple[EntryList, ...], Rare] = ()
 
     def found_neighbors(self) -> bool:
-        """True if any session has no peer address, because the neighbor is discovered on the link."""
+        """True if any session has no peer address because its neighbor is discovered on the link."""
         return any(session.peer_address is None for group in self.groups for session in group.sessions)
 
     def values(self, names: Iterable[str]) -> dict[str, str]:
@@ -212,7 +212,7 @@ class Bgp:
         return {name: by_name[name] for name in names if name in by_name}
 
     def family_of(self, match: Match) -> Family:
-        """Return the address family of a condition: its own, else the first family that the device routes.
+        """Return the address family of a condition: its own family, or else the first family that the device routes.
 
         If the configuration lacks address families, return the family of the first prefix in the condition's list.
         """
@@ -221,7 +221,10 @@ class Bgp:
         return match.family or known[0]
 
     def entries(self, match: Match) -> tuple[PrefixEntry, ...]:
-        """Return the entries of a condition's prefix list if the list is evaluated in order (``EntryList``); empty for other lists."""
+        """Return the entries of a condition's prefix list if the list is evaluated in order (``EntryList``).
+
+        Return () for other lists.
+        """
         families = (match.family,) if match.family else self.families
         return tuple(
             entry
@@ -232,7 +235,10 @@ class Bgp:
 
 
 def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tuple[Policy, ...]:
-    """Return the policies as route-maps need them: each condition has one family. With two families, a term is split into one for each."""
+    """Return the policies in the form that route-maps need: each condition has one address family.
+
+    With two families, a term is split into one term per family.
+    """
     if len(families) < 2:
         return policies
 
@@ -253,13 +259,13 @@ WELL_KNOWN = frozenset({*range(10), 666, *range(65281, 65285)})
 
 
 def is_well_known(community: str) -> bool:
-    """Return True if routers act on a standard community without a policy (RFC 1997)."""
+    """Return True if a standard community is well-known: routers act on it without a policy (RFC 1997)."""
     first, _, second = community.partition(":")
     return first == "65535" and second.isdigit() and int(second) in WELL_KNOWN
 
 
 def ways_to_one_as(groups: Iterable[BgpGroup], width: int) -> int:
-    """Return how many paths can share load, at most ``width``, if only paths with the same AS path may be combined.
+    """Return the number of paths that can share load, at most ``width``, if all combined paths must have the same AS path.
 
     If neighbors have several AS numbers, the result is the largest number of sessions to one AS.
     """
@@ -268,9 +274,9 @@ def ways_to_one_as(groups: Iterable[BgpGroup], width: int) -> int:
 
 
 def of_one_family(bgp: Bgp) -> Bgp:
-    """Return the BGP configuration without the address family in conditions, if the switch routes only one family.
+    """Return the BGP configuration without address families in conditions, if the switch routes only one family.
 
-    A condition on a different family keeps its family, so that no route matches.
+    A condition on a different family keeps its family, so that it matches no route.
     """
     if len(bgp.families) > 1:
         return bgp
@@ -290,11 +296,11 @@ def _without_family(term: Term, routed: tuple[Family, ...]) -> Term:
 def of_families(
     names: Mapping[Family, str | None], policies: Iterable[Policy]
 ) -> tuple[str | None, tuple[Policy, ...]]:
-    """Return (the name of the policy that replaces one policy per address family, policies to add).
+    """Return (name of the policy that replaces one policy per address family, policies to add).
 
-    ``names`` maps each family to the name of its policy; None lets no route of the family pass. If all families use the same
-    policy, its name is returned, and no policy is added. Otherwise a new policy joins the terms of ``policies``, each limited to
-    its family.
+    ``names`` maps each family to the name of its policy; None blocks all routes of the family. If all families use the
+    same policy, its name is returned, and no policy is added. Otherwise a new policy joins the terms of ``policies``,
+    each limited to its family.
     """
     if len(set(names.values())) <= 1:
         return next(iter(names.values()), None), ()
@@ -332,7 +338,7 @@ class JointPolicies:
 
 
 def by_policy(bgp: Bgp) -> Bgp:
-    """Return the BGP configuration with groups split so that all sessions of a group have the same policies, as route computation needs."""
+    """Return the BGP configuration with its groups split: all sessions of a group have the same policies, which route computation requires."""
     if not any(session.import_policy or session.export_policy for group in bgp.groups for session in group.sessions):
         return bgp
     groups: list[BgpGroup] = []

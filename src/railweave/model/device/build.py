@@ -64,7 +64,7 @@ def isis_config(
 
 
 def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list[str]]:
-    """Return the QoS configuration without features that the platform lacks, and descriptions of the features left out."""
+    """Return (QoS configuration without features that the platform lacks, descriptions of the features left out)."""
     out: list[str] = []
     if "shared-buffer" in lacks:
         out.append("shared-buffer partitions and dedicated buffers")
@@ -89,7 +89,7 @@ def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list
 def lowered_balancing(
     balancing: BalancingConfig, platform: Platform, entering: Sequence[str]
 ) -> tuple[BalancingConfig, list[str]]:
-    """Return load balancing adapted to the platform, and descriptions of the features left out.
+    """Return (load balancing adapted to the platform, descriptions of the features left out).
 
     ``entering`` holds the names of the ports where traffic enters the fabric. If only some opcodes are to be sprayed
     and the platform cannot match packet contents, nothing is sprayed.
@@ -110,8 +110,8 @@ def lowered_balancing(
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
     """Return the configuration of one switch for its own operating system, or for ``nos`` as if every switch ran that system.
 
-    If any switch of the fabric runs FRR, the policies have a form that all of the fabric's switches read, because the lab runs
-    FRR's configuration unchanged. Raises ``KeyError`` if there is no such switch.
+    If any switch of the fabric runs FRR, the policies have a form that all switches of the fabric can read, because the
+    lab runs FRR's configuration unchanged. Raises ``KeyError`` if there is no such switch.
     """
     with in_force(network.catalog):
         return _device_config(network, network.switch(name), nos)
@@ -231,7 +231,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
 
 
 def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
-    """Return the names, on the system, of the ports that the file exempts from all QoS bindings."""
+    """Return the names, on the system, of the ports that the fabric file excludes from all QoS settings."""
     ports = {f"{switch.name}:{port_qos.port}" for port_qos in switch.port_qos if not port_qos.bound}
     return (
         {interface.name for interface in interfaces if not ports.isdisjoint(interface.link.split("--"))}
@@ -241,7 +241,7 @@ def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
 
 
 def _pauses(port_qos: PortQos | None, *, usual: bool) -> bool:
-    """Return whether PFC is on for a port: ``usual``, unless the file makes an exception for this port."""
+    """Return True if PFC is on for a port. The default is ``usual``; the fabric file can make an exception for the port."""
     if port_qos is None or (port_qos.bound and port_qos.pauses is None):
         return usual
     return port_qos.bound and bool(port_qos.pauses)
@@ -264,7 +264,7 @@ def _in_order(
 
 
 def _protected(network: Network, config: DeviceConfig, system: System) -> DeviceConfig:
-    """Return the configuration with control-plane protection (rules for traffic to the switch itself), if the file asks for it."""
+    """Return the configuration with control-plane protection (rules for traffic to the switch itself), if the fabric file enables it."""
     security = network.management.security
     if security is None or security.control_plane is None:
         return config
@@ -281,7 +281,7 @@ def _protected(network: Network, config: DeviceConfig, system: System) -> Device
 
 @lru_cache(maxsize=65536)
 def _port_name(nos: str, physical: int, channel: int | None, used: str, lanes: int, cards: int | None) -> str:
-    """Return an operating system's name for a port that has the lanes ``used`` of the physical port's ``lanes``.
+    """Return an operating system's name for a port. The port uses the lanes ``used`` of the physical port, which has ``lanes`` lanes.
 
     The result is cached, because thousands of switches have the same ports.
     """
@@ -345,7 +345,7 @@ def _interface(
 
 
 def _shut(interfaces: tuple[Interface, ...], gateways: Sequence[Gateway]) -> tuple[Interface, ...]:
-    """Return the ports, with server ports that wait for a tenant shut down."""
+    """Return the ports, with server ports shut down if they have no tenant yet."""
     routed = {gateway.port for gateway in gateways}
     waiting = {
         interface.name
@@ -395,7 +395,7 @@ def _purpose(segment: Segment) -> str:
 def _used_ports(
     fabric: Fabric, switch: Switch, ends: Sequence[tuple[End, End, Cable]]
 ) -> tuple[tuple[int, int | None, int], ...]:
-    """Return the ports used by cables, links to external routers and edge ports: physical port, channel and speed."""
+    """Return (physical port, channel, speed) of the ports used by cables, links to external routers and edge ports."""
     links = [link for tenant in fabric.tenants for router in tenant.external for link in router.links]
     used = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
     used += [(link.physical, link.channel, link.speed_gbps) for link in links if link.leaf == switch.name]

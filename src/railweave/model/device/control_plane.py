@@ -11,7 +11,7 @@ from typing import Literal
 from railweave.model.config.addresses import Family, Prefix
 
 PortRange = tuple[int, int]
-"""The first and the last TCP or UDP port."""
+"""The first and the last TCP or UDP port number of a range."""
 
 
 @dataclass(frozen=True, slots=True)

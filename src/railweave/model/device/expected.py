@@ -1,4 +1,4 @@
-"""Expectations. Each is a state that one object of one switch must have, with the part of the fabric file that requires it."""
+"""Expectations: each is a state that one object of one switch must have, with the part of the fabric file that requires the state."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Port(Expectation):
 
     @property
     def said_as(self) -> str:
-        """The device's own name for the port."""
+        """The name by which the device reports the port."""
         return self.name
 
 
@@ -117,9 +117,9 @@ class Adjacency(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route(Expectation):
-    """The expectation of a route to a prefix of a different switch, ``leaf``. ``ports`` are the local ports toward this switch.
+    """The expectation of a route to a prefix of another switch, ``leaf``. ``ports`` are the local ports on the paths to that switch.
 
-    ``color`` is the path color of the prefix; empty if it has none.
+    ``color`` is the path color of the prefix; empty if the prefix has none.
     """
 
     prefix: Prefix
@@ -174,7 +174,10 @@ class Tenant(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedPrefix(Expectation):
-    """A prefix of a VRF that other leaves announce and that has no gateway on this switch. ``leaves`` are the leaves that announce the prefix."""
+    """A prefix of a VRF that other leaves announce and that has no gateway on this switch.
+
+    ``leaves`` are the announcing leaves.
+    """
 
     vrf: str
     prefix: Prefix

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 CLASS_NAMES, VLAN_NAMES = NAMES = ("qos.classes.name", "gateways.vlan_name")
-"""The two fields of names that some systems cannot express (``Reading.unsaid``): names of traffic classes and of VLANs."""
+"""The two kinds of names that some systems cannot express (``Reading.unsaid``): names of traffic classes and of VLANs."""
 
 
 def rename(document: dict[str, Any], like: dict[str, Any], unsaid: Collection[str]) -> None:
@@ -80,15 +80,18 @@ def _unique(new: dict[str, str]) -> dict[str, str]:
 
 
 _NAMES = ("name", "interface", "port", "peer_address", "prefix", "address", "router", "vlan", "host", "dscp")
-"""Fields that can identify a list entry. The first of them that all entries have, with distinct values, is used."""
+"""Fields that can identify a list entry. The first field that all entries have, with distinct values, is used."""
 
 ORDER = "order"
-"""The last element of a place if the entries are equal but in a different order."""
+"""The last element of a place if two lists have equal entries in a different order."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """A field that differs between two configurations: its place, and both values. A value is None if its configuration lacks the field."""
+    """A field that differs between two configurations: its place, and both values.
+
+    None means that a configuration lacks the field.
+    """
 
     place: tuple[str, ...]
     field: str
@@ -117,7 +120,7 @@ class _Without:
         return any(name in self.fields for name in names)
 
     def of_entry(self, names: tuple[str, ...], *records: object) -> tuple[str, ...]:
-        """Return ``names``, plus each name with a condition that any of the records meets, for example ``interfaces[kind=server]``."""
+        """Return ``names``, and for each name also its forms with a condition that any of the records meets: ``interfaces[kind=server]``."""
         more = [
             name + selector
             for name in names
@@ -193,7 +196,7 @@ def _different(
 
 
 def _says(record: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without) -> bool:
-    """Return whether a record has any field that the comparison does not ignore."""
+    """Return True if a record has any field that the comparison considers."""
     return any(
         True
         for name, value in record.items()
@@ -230,10 +233,10 @@ def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
 
 
 def entries(value: object) -> dict[str, Any] | None:
-    """Return the entries of a list as a mapping from the name that stands for an entry in ``FieldDifference.place``.
+    """Return the entries of a list as a mapping. The keys are the entry names that ``FieldDifference.place`` uses.
 
-    The name is the value of the first identifying field that all entries have with distinct values, or else the position. Return None
-    if the value is not a list of mappings, or is empty.
+    An entry's name is the value of the first identifying field that all entries have with distinct values, or else its
+    position. Return None if the value is not a list of mappings, or is empty.
     """
     keyed = _keyed(value, value)
     return keyed[0] if keyed else None
@@ -267,8 +270,8 @@ def amended(
 ) -> DeviceConfig:
     """Return ``designed`` with the changes between ``before`` and ``after`` applied.
 
-    ``before`` is read from the designed text, ``after`` from the actual text. ``unsaid`` holds the fields that the system's text
-    cannot express; class and VLAN names among them are taken from the design.
+    ``before`` is read from the designed text, ``after`` from the actual text. ``unsaid`` holds the fields that the
+    system's text cannot express. Names of classes and VLANs among these fields are taken from the design.
     """
     wanted, base, other = to_document(designed), to_document(before), to_document(after)
     rename(base, wanted, unsaid)
@@ -295,7 +298,7 @@ def _amended(designed: Any, before: Any, after: Any) -> Any:  # noqa: ANN401 - v
 
 
 def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return the designed entries, by name, with the changes of the text: removed entries are left out, and added ones included."""
+    """Return the designed entries, by name, with the changes of the text: without removed entries, and with added entries."""
     made: dict[str, Any] = {}
     for name in dict.fromkeys([*designed, *after]):
         if name not in after:
@@ -309,9 +312,9 @@ def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, 
 
 
 def _order(names: list[Any], designed: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
-    """Return the entry names in the order of the text if the text's order was changed, else in the designed order.
+    """Return the entry names in the text's order if the text changed the order, else in the designed order.
 
-    A name that exists only in the text follows the name that precedes it there.
+    A name that exists only in the text follows the name that precedes it in the text.
     """
     both = [member for member in before if member in after]
     if both != [member for member in after if member in before]:

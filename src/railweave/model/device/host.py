@@ -1,4 +1,4 @@
-"""The ``HostConfig`` of one server from its ``HostScope``, with its kernel parameters and NIC settings."""
+"""Construction of one server's ``HostConfig`` from its ``HostScope``, with kernel parameters and NIC settings."""
 
 from __future__ import annotations
 
@@ -123,7 +123,8 @@ def _neighbors(family: int, count: int) -> Iterator[tuple[str, str]]:
 def _neighbor_count(scope: HostScope, nics: Sequence[HostNic], family: int) -> int:
     """Return the number of neighbors that a server can learn on all its NICs, for the IP version ``family`` (4 or 6).
 
-    They are every address of every other server on a NIC's segment, every gateway, and the link-local address of each.
+    The count includes every address of every other server on a NIC's segment, every gateway, and the link-local address
+    of each.
     """
     total = 0
     for nic in nics:
@@ -147,7 +148,7 @@ CNP_DSCP = 48
 """DSCP of congestion notification packets if they have no class of their own (Thor2 guide, section 2.2.1.3)."""
 
 CNP_PRIORITIES = range(7, 0, -1)
-"""Priorities for congestion notification packets, in order, if PFC pauses the NIC's default priority."""
+"""Priorities for congestion notification packets, best first, for use if PFC pauses the NIC's default priority."""
 
 NIC_SHARE = 50
 """Default share, in percent, of RDMA data that is not lossless in a NIC's scheduler (Thor2 guide, section 2.2.1.3: ROCE_BW=50)."""
@@ -295,12 +296,15 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
 
 
 def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
-    """Return whether a NIC has a routed link to its leaf, not shared with other NICs."""
+    """Return True if a NIC has a routed link to its leaf that it shares with no other NIC."""
     return not nic.network and fabric.link_of(scope.segments[nic.name].vlan) == "routed"
 
 
 def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
-    """Return the routes of a NIC: in every table a default route through the leaf, and a direct route if servers share the prefix."""
+    """Return the routes of a NIC. Every table has a default route through the leaf.
+
+    If servers share the prefix, every table also has a direct route to the prefix.
+    """
     routing = fabric.host_routing
     routes: list[HostRoute] = []
     reach = "global" if _routed(scope, fabric, nic) else None
@@ -313,11 +317,12 @@ def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
 
 
 def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
-    """Return the routing rule of every address. The source that a rule matches depends on the part of the address that is known in advance.
+    """Return one routing rule for each address. The part of the address that is known in advance determines the source that a rule matches.
 
     - SLAAC: the prefix, so that an address that arrives late or changes is routed the same way.
-    - Fixed address in a shared prefix: the address itself, even if the leaf answers for the other addresses (proxy ARP).
-    - Routed link: the prefix, and an extra rule that sends traffic without a bound source address into the fabric (Thor2 guide,
+    - Fixed address in a shared prefix: the address itself, even if the leaf answers for the other addresses (proxy
+      ARP).
+    - Routed link: the prefix. An extra rule sends traffic without a bound source address into the fabric (Thor2 guide,
       section 2.4.2.1).
     """
     priority = fabric.host_routing.rule_priority

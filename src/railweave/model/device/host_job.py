@@ -1,8 +1,8 @@
 """The environment variables of a collective job on a server.
 
-Sources: for path colors, the RDMA load-balancing document, "Running the NCCL Job" and Table 11. For AMD GPUs, the Thor2 guide,
-section 8.7.2. Neither document sets a traffic class, so data would leave with DSCP 0 and miss the lossless queue. Both give the
-GID index as a number, which is not stable; here it is looked up when a job starts.
+Sources: for path colors, the RDMA load-balancing document, "Running the NCCL Job" and Table 11. For AMD GPUs, the Thor2
+guide, section 8.7.2. Neither document sets a traffic class, so data would leave with DSCP 0 and miss the lossless
+queue. Both give the GID index as a fixed number, which can change. Here the index is looked up when a job starts.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def address_range(pools: Iterable[str], addresses: Iterable[HostAddress]) -> str:
-    """Return the first pool that contains all addresses, or else the longest prefix that contains them.
+    """Return the first pool that contains all addresses. If no pool does, return the longest prefix that contains them.
 
-    The longest prefix is needed for layer-2 networks, and for servers with a different link type.
+    The second case occurs in layer-2 networks and for servers with a different link type.
     """
     prefixes = list(dict.fromkeys(str(address.prefix) for address in addresses))
     networks = [_network(prefix) for prefix in prefixes]
@@ -64,7 +64,7 @@ AMD_MPI_FOLDER = "/opt/AMD/install/mpi"
 """The folder of Open MPI on servers with AMD GPUs (Thor2 guide, section 8.7.2)."""
 
 TUNER_FILE = "/etc/railweave/tuner.json"
-"""The path on every server to which the build's ``hosts/tuner.json`` is copied."""
+"""The path on every server to which the file ``hosts/tuner.json`` of the build is copied."""
 
 LD = "LD_LIBRARY_PATH"
 
@@ -107,7 +107,10 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
 def tenant_jobs(
     scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]
 ) -> tuple[tuple[str, tuple[Variable, ...]], ...]:
-    """Return the variables of each tenant's jobs if the server's GPUs belong to several tenants. Each job sees its own NICs and GPUs."""
+    """Return (tenant, variables of its jobs) for each tenant, if the server's GPUs belong to several tenants.
+
+    Each job sees only its tenant's NICs and GPUs.
+    """
     used = [nic for nic in rdma_nics(nics) if nic.addresses] if nics else []
     tenants = list(dict.fromkeys(nic.tenant for nic in used))
     if len(tenants) < 2:
@@ -141,7 +144,7 @@ def used_addresses(nic: HostNic, family: Family | None) -> list[HostAddress]:
 
 
 def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:
-    """Return True if jobs load railweave's NCCL net plugin and its tuner: if the library is NCCL and the design has path colors."""
+    """Return True if jobs load railweave's NCCL net plugin and tuner: the library is NCCL and the design has path colors."""
     return _colored(nics) and scope.library == "NCCL" and scope.hosts.job.net_plugin in {None, PLUGIN}
 
 
@@ -151,7 +154,7 @@ def _colored(nics: Sequence[HostNic]) -> bool:
 
 
 def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
-    """Return the folder of Open MPI on the servers, or None if Open MPI is found by PATH."""
+    """Return the folder of Open MPI on the servers. Return None if Open MPI is found through PATH."""
     return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
 
 
@@ -161,7 +164,10 @@ def _plugin(wanted: Job) -> Variable:
 
 
 def _tuner(wanted: Job) -> list[Variable]:
-    """Return the variables of the tuner table. Its file is always named, so that the log shows the choices, but used only on request."""
+    """Return the variables of the tuner table.
+
+    The file is always named, so that the log shows its choices, but used only on request.
+    """
     variables = [
         Variable("RAILWEAVE_NET_TUNER_FILE", TUNER_FILE, "the plug-in's table of algorithms, the same on all servers")
     ]
@@ -311,7 +317,10 @@ def _library_path(wanted: Job, library: str, *, colored: bool) -> list[Variable]
 
 
 def _changed(variables: Iterable[Variable], changes: dict[str, str | int | None]) -> Iterable[Variable]:
-    """Yield the variables with the fabric file's changes: values are replaced in place, None removes a variable, new ones come last."""
+    """Yield the variables with the fabric file's changes.
+
+    Values are replaced in place, None removes a variable, and new ones come last.
+    """
     given = {name: str(value) for name, value in changes.items() if value is not None}
     why = "the fabric file says so (hosts.job.environment)"
     for variable in variables:

@@ -13,11 +13,11 @@ from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 
 @dataclass(frozen=True, slots=True)
 class HostAddress:
-    """An address of a NIC with its routing: the leaf's address in the same prefix (``gateway``), and the address's routing table.
+    """An address of a NIC with its routing: the leaf's address in the same prefix (``gateway``), and the routing table of the address.
 
     - ``path``: the number of the address on its NIC, from 1.
     - ``color``: the number N of the path color ``color:0:N``; None if paths are not colored.
-    - ``traffic_class`` and ``service_level``: the values for this color; None means those of the NIC.
+    - ``traffic_class`` and ``service_level``: the values for this color; None means the values of the NIC.
     """
 
     address: Address
@@ -50,7 +50,10 @@ class FirmwareOption:
 
 @dataclass(frozen=True, slots=True)
 class BiosOption:
-    """A setting in the server's firmware menu. ``verify`` explains how to check the setting from Linux; empty if no method is known."""
+    """A setting in the server's firmware menu.
+
+    ``verify`` explains how to check the setting from Linux; it is empty if no method is known.
+    """
 
     area: str
     setting: str
@@ -99,7 +102,10 @@ class HostNic:
 
 @dataclass(frozen=True, slots=True)
 class HostRoute:
-    """A route of a routing table: to ``default`` or a prefix through the gateway ``via``, or to a prefix on the link if ``via`` is None."""
+    """A route in a routing table to a prefix, or to ``default``.
+
+    ``via`` is the gateway's address; None if the prefix is on the link.
+    """
 
     table: int
     to: Prefix | Literal["default"]

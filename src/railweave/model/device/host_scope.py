@@ -1,6 +1,6 @@
 """The inputs for the configuration of one server, and the settings that long links require of a job.
 
-``host_config`` uses only a ``HostScope``, so a server with an unchanged scope has an unchanged configuration.
+``host_config`` uses only a ``HostScope``. So the configuration of a server changes only if its scope changes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ BESIDE_THE_WAY = 0.03
 """The maximum delay that routers and NICs add to a long link, as a fraction of the propagation delay (long-haul article, Delay Impact)."""
 
 CHANNELS_PER_NIC = 2
-"""Channels per NIC between sites. In the article, NCCL used four channels with two NICs."""
+"""Channels per NIC between sites. NCCL used four channels with two NICs in the long-haul article."""
 
 BUFFER_FACTOR = 8
-"""The factor by which the buffer that is set exceeds the buffer that the bandwidth-delay product requires.
+"""The ratio of the configured buffer to the buffer that the bandwidth-delay product requires.
 
-The value is fitted: the article found near-maximum throughput with 128 MB, although the calculation gives 12.6 MB per channel.
+The value is fitted: the article found near-maximum throughput with 128 MB, although the calculation gives 12.6 MB per
+channel.
 """
 
 

@@ -33,14 +33,17 @@ class LoginServer:
 
 @dataclass(frozen=True, slots=True)
 class Aaa:
-    """Authentication servers, in query order. ``role`` is the role of users that exist only on these servers."""
+    """The authentication servers, in the order in which they are asked.
+
+    ``role`` is the role of users that exist only on these servers.
+    """
 
     tacacs: tuple[LoginServer, ...] = ()
     radius: tuple[LoginServer, ...] = ()
     role: Literal["super-user", "operator", "read-only"] = "read-only"
 
     def groups(self) -> tuple[str, ...]:
-        """Return the protocols that have servers, in query order: ``tacacs+`` and ``radius``."""
+        """Return the protocols that have servers (``tacacs+``, ``radius``), in the order in which they are asked."""
         return tuple(name for name, servers in (("tacacs+", self.tacacs), ("radius", self.radius)) if servers)
 
 
@@ -60,7 +63,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class EdgePorts:
-    """Protection against unwanted traffic from layer-2 server ports. ``storm_control`` is a percentage of a port's speed."""
+    """Protection against unwanted traffic from layer-2 server ports. ``storm_control`` is in percent of a port's speed."""
 
     bpdu_guard: bool = True
     storm_control: int | None = 1
@@ -120,7 +123,10 @@ class Snmp:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Enabled services: NETCONF over SSH (RFC 6242), Arista's eAPI, and gRPC if ``grpc_certificate`` refers to a certificate."""
+    """The enabled services: NETCONF over SSH (RFC 6242), Arista's eAPI, and gRPC.
+
+    gRPC is enabled if ``grpc_certificate`` refers to a certificate.
+    """
 
     netconf: bool = True
     netconf_rfc_compliant: bool = False
@@ -163,7 +169,7 @@ class Management:
         return {name: getattr(value, name) for name in LLDP}
 
     def login(self) -> Login | None:
-        """Return the limits of logins, or None if none are set."""
+        """Return the limits on logins, or None if none are set."""
         return self.security.login if self.security else None
 
     def aaa(self) -> Aaa | None:

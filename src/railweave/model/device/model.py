@@ -1,7 +1,8 @@
 """``DeviceConfig``: the typed, vendor-neutral configuration of one switch, resolved per port.
 
-Renderers print it, ``routes`` computes its effect, ``verify`` checks it. A renderer makes no decisions. For example,
-path colors already have the form of the device's operating system (``fabric_color`` or policies).
+Renderers print the configuration, ``routes`` computes its effect, and ``verify`` checks it. A renderer makes no
+decisions. For example, path colors already have the form of the device's operating system (``fabric_color`` or
+policies).
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 NO_LOOPBACK = Prefix("0.0.0.0/0")
-"""The loopback of a device whose loopback interface has no address."""
+"""The value that stands for the loopback of a device whose loopback interface has no address."""
 
 
 def loopback_among(addresses: Iterable[Prefix], router_id: Address) -> Prefix:
     """Return the main address of a loopback interface that has these addresses.
 
-    The main address is the router ID's address if the interface has this address, otherwise the first address. Return
+    This is the router ID if the interface has that address, and otherwise the interface's first address. Return
     ``NO_LOOPBACK`` if the interface has no address.
     """
     present = list(addresses)
@@ -89,9 +90,10 @@ class OspfPort:
 
 @dataclass(frozen=True, slots=True)
 class Ospf:
-    """OSPF version 2 of the default VRF (RFC 2328). OSPF is only read from configurations: no design uses it, and nothing renders it.
+    """OSPF version 2 in the default VRF (RFC 2328).
 
-    ``passive`` are interfaces whose prefixes are advertised.
+    The value is only read from configurations: no design uses OSPF, and nothing renders it. ``passive`` lists the
+    interfaces whose prefixes are advertised.
     """
 
     router_id: Address
@@ -146,7 +148,10 @@ class Vrf:
 
 @dataclass(frozen=True, slots=True)
 class BridgedVlan:
-    """A VLAN that EVPN extends to other leaves, by MAC and IP routes (type 2) with the VNI and route target of the VLAN."""
+    """A VLAN that EVPN extends to other leaves.
+
+    EVPN announces it by MAC and IP routes (type 2) with the VNI and the route target of the VLAN.
+    """
 
     vlan: int
     name: str
@@ -156,7 +161,10 @@ class BridgedVlan:
 
 @dataclass(frozen=True, slots=True)
 class MacVrf:
-    """The bridging instance of a leaf (RFC 7432, section 6.3: VLAN-aware bundle). ``ports`` are the members of its VLANs."""
+    """The bridging instance of a leaf (RFC 7432, section 6.3: VLAN-aware bundle).
+
+    ``ports`` are the member ports of its VLANs.
+    """
 
     name: str
     route_distinguisher: str
@@ -175,10 +183,10 @@ class TunnelEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class OverlayConfig:
-    """The EVPN overlay on one device: sessions from ``loopback`` to the loopbacks of ``neighbors``.
+    """The EVPN overlay on one device, with sessions from ``loopback`` to the loopbacks of ``neighbors``.
 
     - ``endpoints``: the tunnel endpoints of a leaf.
-    - ``reflects``: True on spines, which pass routes on with the next hop unchanged.
+    - ``reflects``: True on spines, which forward routes with an unchanged next hop.
     - ``from_spine``: the community that spines add, so that leaves do not send these routes back.
     - ``tunnel_dscp``: True if the switch model needs statements that copy the inner packet's DSCP to the tunnel header.
     - ``links``: ports whose underlay sessions also carry EVPN routes. The field is only read from configurations: no
@@ -239,9 +247,9 @@ __all__ = [
 class DeviceConfig:
     """The whole configuration of one switch.
 
-    - ``left_out``: features that the design wants but the platform lacks.
+    - ``left_out``: features that the design needs but the platform lacks.
     - ``protection``: the rules for traffic to the switch itself; None means no restriction.
-    - ``schema``: the version of the file form (``config_file``), raised when its meaning changes.
+    - ``schema``: the version of the file form (``config_file``). It increases when the meaning of the file changes.
     """
 
     schema: Literal[1] = field(default=1, kw_only=True)
@@ -296,7 +304,7 @@ class DeviceConfig:
         )
 
     def bpdu_guard(self) -> bool:
-        """Return True if a layer-2 server port is shut down when it receives a bridge's BPDU."""
+        """Return True if a layer-2 server port is shut down when it receives a BPDU from a bridge."""
         wanted = self.management.security.edge_ports if self.management.security else None
         return wanted is not None and wanted.bpdu_guard and bool(self.edge_ports())
 
@@ -306,10 +314,10 @@ class DeviceConfig:
         return wanted.storm_control if wanted and self.edge_ports() else None
 
     def maximum_ecmp(self) -> int | None:
-        """Return the maximum width of a next-hop group, or None without a routing protocol.
+        """Return the maximum width of a next-hop group, or None if no routing protocol runs.
 
-        The value is that of the underlay's protocol. BGP without groups is ignored if IS-IS or OSPF runs, because it serves only
-        the overlay.
+        The value is that of the underlay's protocol. If IS-IS or OSPF runs, BGP without groups serves only the overlay
+        and is ignored.
         """
         underlay = self.bgp if self.bgp and self.bgp.groups else None
         running = underlay or self.isis or self.ospf or self.bgp

@@ -44,7 +44,10 @@ def all_large(fabric: Fabric) -> bool:
 
 
 def in_form(communities: Iterable[Community], *, large: bool) -> tuple[Community, ...]:
-    """Return the communities unchanged if ``large`` is True, else with large communities converted to standard communities (RFC 1997)."""
+    """Return the communities.
+
+    Unless ``large`` is True, large communities are converted to standard communities (RFC 1997).
+    """
     if large:
         return tuple(communities)
     return tuple(
@@ -56,7 +59,7 @@ def in_form(communities: Iterable[Community], *, large: bool) -> tuple[Community
 def standard(value: str) -> str:
     """Return railweave's large community ``A:B:C`` as the 32-bit community ``A:(1000*B+C)``.
 
-    If ``A`` needs more than 16 bits, a private AS number replaces it.
+    If ``A`` needs more than 16 bits, it is replaced by a private AS number.
     """
     administrator, kind, number = (int(part) for part in value.split(":"))
     return f"{administrator if administrator <= MOST_STANDARD_AS else PRIVATE_AS}:{1000 * kind + number}"
@@ -68,7 +71,7 @@ MAC_VRF_NUMBER = 65534
 
 
 def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: bool = True) -> OverlayConfig | None:
-    """Return the overlay of a switch, with loopback sessions to all neighboring switches. None if the fabric has no overlay.
+    """Return the overlay of a switch, with loopback sessions to all neighboring switches. Return None if the fabric has no overlay.
 
     ``large`` is True if every switch of the fabric supports large communities.
     """
@@ -170,7 +173,10 @@ def _external_name(system: System, model: SwitchModel, link: ExternalLink | Edge
 
 
 def external_ports(fabric: Fabric, switch: Switch, system: System, model: SwitchModel) -> tuple[Interface, ...]:
-    """Return the ports of a leaf to external routers. Tenants that share a port have one tag each."""
+    """Return the ports of a leaf to external routers.
+
+    If tenants share a port, each tenant has its own VLAN tag on the port.
+    """
     ports = with_parts(
         Interface(
             name=_external_name(system, model, link),
@@ -206,8 +212,8 @@ def edge_interfaces(
 ) -> tuple[Interface, ...]:
     """Return the edge ports of a leaf.
 
-    They are configured like server ports, but the attached device is not a server of the fabric file. ``pauses`` is
-    True if PFC is on.
+    An edge port is configured like a server port, but the attached device is not a server of the fabric file.
+    ``pauses`` is True if PFC is on.
     """
     return tuple(
         Interface(
@@ -229,9 +235,10 @@ def edge_interfaces(
 
 
 def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence[Interface]) -> MacVrf | None:
-    """Return the bridging instance of a leaf for the layer-2 networks of all tenants. None if the leaf has no members of such networks.
+    """Return the bridging instance of a leaf for the layer-2 networks of all tenants.
 
-    One instance has all networks, distinguished by VNI and route target, as in Juniper's validated configurations.
+    Return None if the leaf has no members of such networks. One instance holds all networks, distinguished by VNI and
+    route target, as in Juniper's validated configurations.
     """
     here = {interface.vlan for interface in interfaces if interface.kind == "server"}
     networks = [network for tenant in fabric.tenants for network in tenant.networks]
@@ -255,8 +262,8 @@ def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence
 def forwards_leaks(config: DeviceConfig) -> bool:
     """Return True if a device can forward along routes that a VRF imports from another VRF (route leaking).
 
-    FRR, and systems that run FRR, do not install a route in the kernel if its VNI is not the VRF's own. They also import no
-    routes from VRFs on the same device.
+    FRR, and systems that run FRR, cannot: they install a route in the kernel only if its VNI is the VRF's own, and they
+    import no routes from VRFs on the same device.
     """
     return catalog().systems[config.nos].has("leaks")
 

@@ -1,18 +1,19 @@
 """Path colors as routing policy, in the form that an operating system supports; and policies of drained switches and links.
 
-There are three forms. All prefer the uplink of a prefix's color and keep the other uplinks as backup:
+There are three forms. In each form, a prefix is reached through the uplink of its color, and the other uplinks are
+backups:
 
 - ``dpf``: BGP deterministic path forwarding, with ``fabric-color`` on groups and ``fabric-advertise`` on leaves
   (docs/load-balancing.md).
 - ``local-preference``: the origin leaf tags each prefix with a large community of its color. A spine or leaf that
   receives the prefix on the session of that color raises local preference.
-- ``aigp``: the origin leaf tags prefixes likewise. The receiver sets AIGP 1 on the session of that color and 100 on
-  others (FRR, RFC 7311).
+- ``aigp``: the origin leaf tags prefixes in the same way. The receiver sets AIGP 1 on the session of that color and 100
+  on others (FRR, RFC 7311).
 
 In every form, leaves do not re-advertise learned routes. Spines add the community ``local`` to routes that they send to
-leaves, and reject routes that carry it, in case a leaf re-advertises them anyway. Super-spines do the same with routes
-to spines. A spine sends no route with that community to super-spines, so that routes from super-spines do not return
-there. Super-spines ignore colors: they pass on prefixes with unchanged color community and AIGP.
+leaves. If a leaf re-advertises such a route anyway, spines reject it by this community. Super-spines treat routes to
+spines in the same way. A spine sends no route with that community to super-spines, so that routes from super-spines do
+not return to them. Super-spines ignore colors: they forward prefixes with unchanged color community and AIGP.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> R
 
 
 def with_super_spines(policy: RoutingPolicy) -> RoutingPolicy:
-    """Return a spine's policy, extended by its policies for super-spines: ``to-super-spines`` and ``from-super-spines``."""
+    """Return a spine's policy, extended by the policies ``to-super-spines`` and ``from-super-spines``."""
     listed = Match(prefix_list=LOCAL, orlonger=True)
     down = Term("no-transit", Match(community=LOCAL), Action(accept=False))
     up = Policy("to-super-spines", (down, Term("forward", listed, Action(accept=True)), _reject_rest()))
@@ -155,7 +156,7 @@ def with_super_spines(policy: RoutingPolicy) -> RoutingPolicy:
 
 
 def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
-    """Return a spine's policy, extended by its policies for the routers of its site's interconnect: ``to-dci`` and ``from-dci``."""
+    """Return a spine's policy, extended by ``to-dci`` and ``from-dci``, the policies for its site's interconnect routers."""
     listed = Match(prefix_list=LOCAL, orlonger=True)
     down = Term("no-transit", Match(community=LOCAL), Action(accept=False))
     up = Policy("to-dci", (down, Term("forward", listed, Action(accept=True)), _reject_rest()))
@@ -164,10 +165,10 @@ def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
 
 
 def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
-    """Return the policy of an interconnect router: the routes that it advertises and accepts, independent of colors.
+    """Return the policy of an interconnect router: the routes that it advertises and accepts. The policy does not depend on colors.
 
-    The router marks the routes of its own spines with ``local`` and passes them to other sites. Routes from other sites
-    go only down to the spines. So no site carries traffic between two other sites.
+    The router marks the routes of its own spines with ``local`` and advertises them to other sites. It advertises
+    routes from other sites only to its spines. So no site carries traffic between two other sites.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
@@ -188,14 +189,17 @@ def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
 
 
 def with_sites(policy: RoutingPolicy) -> RoutingPolicy:
-    """Return a leaf's policy for a fabric whose leaves are connected between sites. Leaves treat other sites like spines."""
+    """Return a leaf's policy for a fabric in which leaves of different sites are linked directly.
+
+    Leaves treat other sites like spines.
+    """
     names = {"to-spines": "to-sites", "from-spines": "from-sites"}
     policies = tuple(replace(member, name=names.get(member.name, member.name)) for member in policy.policies)
     return replace(policy, policies=policies)
 
 
 def super_spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> RoutingPolicy:
-    """Return the policy of a super-spine: the routes that it advertises and accepts, independent of colors.
+    """Return the policy of a super-spine: the routes that it advertises and accepts. The policy does not depend on colors.
 
     ``redistribute`` is True if the super-spine originates its loopback by redistribution.
     """
@@ -218,7 +222,10 @@ def super_spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False
 
 
 def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
-    """Return terms for the session of a color: prefer prefixes with its tag, accept the fabric's other prefixes, reject the rest."""
+    """Return the terms for the session of a color.
+
+    They prefer prefixes with the color's tag, accept the fabric's other prefixes, and reject all other routes.
+    """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     if form == "aigp":
         preferred, other = Action(accept=True, aigp=PREFERRED_AIGP), Action(accept=True, aigp=OTHER_AIGP)
@@ -233,9 +240,9 @@ def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
 
 
 def _connected(redistribute: bool) -> tuple[Policy, ...]:
-    """Return the redistribution policy, which admits only the switch's own prefixes that are in the fabric's prefix list.
+    """Return the redistribution policy. It admits only those prefixes of the switch that are in the fabric's prefix list.
 
-    Returns an empty tuple without redistribution.
+    Return an empty tuple without redistribution.
     """
     local_term = Term("own", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True))
     return (Policy("connected", (local_term, _reject_rest())),) if redistribute else ()
@@ -263,11 +270,12 @@ def _local(fabric: Fabric) -> dict[str, tuple[Prefix, ...]]:
 def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
     """Return the form of path colors that works on all of these systems and releases.
 
-    - Deterministic path forwarding, if every system supports it in its release, or in any release if the file asks for it.
-    - AIGP, if every system supports it and the file asks for it.
+    - Deterministic path forwarding, if every system supports it in its release. If the fabric file asks for it, any
+      release counts.
+    - AIGP, if every system supports it and the fabric file asks for it.
     - Otherwise local preference, which needs only large communities.
 
-    A fabric has one form, because leaves tag their prefixes in the form that spines read.
+    A fabric has one form, because spines must be able to read the tags that leaves set.
     """
     if not fabric.colors:
         return "none"
@@ -284,14 +292,18 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
 
 
 TIMES = 4
-"""The number of times that a drained device prepends its AS number. This number exceeds the extra AS path length of any detour.
+"""The number of times that a drained device prepends its AS number.
 
-A detour up to a super-spine and down again is two AS numbers longer.
+The number exceeds the extra AS path length of any detour. A detour up to a super-spine and down again adds two AS
+numbers.
 """
 BESIDE = "-drained"
 """The suffix for the name of a changed copy of a policy. Only the sessions on drained links use the copy."""
 MARK = "drained"
-"""The name of the community that a drained device adds to learned routes in place of a color, if the term adds no other community."""
+"""The name of the community that a drained device adds to learned routes in place of a color.
+
+It is used if the term adds no other community.
+"""
 PASSES_ON = "forward"
 """The prefix of the names of terms by which spines, super-spines and interconnect routers forward learned routes."""
 _TAGGED = frozenset(("local-preference", "aigp"))
@@ -299,9 +311,9 @@ _TAGGED = frozenset(("local-preference", "aigp"))
 
 
 def drained_links(network: Network, device: str) -> frozenset[str]:
-    """Return the links on which a device must advertise routes as the last choice.
+    """Return the links of a device on which it must advertise routes as a last resort.
 
-    For a drained device, these are all its fabric links; for any other device, its drained links.
+    These are all its fabric links if the device is drained, and otherwise its drained links.
     """
     if not network.drained:
         return frozenset()
@@ -312,12 +324,14 @@ def drained_links(network: Network, device: str) -> frozenset[str]:
 def drained(
     network: Network, fabric: Fabric, config: DeviceConfig, form: Form, *, by_port: bool, large: bool
 ) -> DeviceConfig:
-    """Return the configuration of a device with policies for its drained links. Unchanged if nothing is drained.
+    """Return the configuration of a device with policies for its drained links. If nothing is drained, it is unchanged.
 
     - ``large``: True if its fabric supports large communities.
-    - ``by_port``: True if its system can assign a policy to a session by port name. Other systems need the neighbor's address.
+    - ``by_port``: True if its system can assign a policy to a session by port name. Other systems need the neighbor's
+      address.
 
-    A session that cannot be separated from its group stays unchanged, and the computed routes show that.
+    A session that cannot be separated from its group stays unchanged; the computed routes then show that it is not
+    drained.
     """
     if not network.drained or config.bgp is None:
         return config
@@ -390,8 +404,8 @@ def _changed(
 ) -> Bgp:
     """Return the BGP configuration with policies changed by ``how`` for the sessions on ``links``.
 
-    ``which`` selects the import or export policy. If no other session uses a policy, it is changed in place. Otherwise a changed
-    copy is added next to it.
+    ``which`` selects the import or export policy. A policy that no other session uses is changed in place. For other
+    policies, a changed copy is added.
     """
     sessions = [(group, session) for group in bgp.groups for session in group.sessions]
     there = {getattr(group, which) for group, member in sessions if member.link in links}
@@ -428,7 +442,7 @@ def _group(
 
 
 def _told(policy: Policy, asn: int, tags: Collection[str], *, strip: bool) -> Policy:
-    """Return the policy, changed to advertise routes such that neighbors use them only as a last resort.
+    """Return the policy, changed so that neighbors use the advertised routes only as a last resort.
 
     The arguments are those of ``_term``.
     """
@@ -440,7 +454,7 @@ def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
 
     - ``asn``: the AS number to prepend.
     - ``tags``: the color communities.
-    - ``strip``: True if learned routes must also lose the color communities that they already carry.
+    - ``strip``: True if learned routes must also lose the color communities that they already have.
     """
     action = term.action
     if not action.accept:

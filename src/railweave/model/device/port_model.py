@@ -34,15 +34,15 @@ def far_end(description: str) -> tuple[str, str]:
 
 
 def router_of(description: str) -> str:
-    """Return the router in the description of an external port (see ``external_ports``), or an empty string for other descriptions."""
+    """Return the router in the description of an external port (see ``external_ports``). Return "" for other descriptions."""
     match = _ROUTER.fullmatch(description)
     return match[1] if match else ""
 
 
 def neighbor_of(description: str) -> str:
-    """Return the device that a session's description names. The description is a device name, or has the form of ``described``.
+    """Return the device that a session's description names. Return "" for other descriptions.
 
-    Returns an empty string for other descriptions.
+    Such a description is a device name, or has the form of ``described``.
     """
     return description if re.fullmatch(_DEVICE, description, re.ASCII) else far_end(description)[0]
 
@@ -74,7 +74,10 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Macsec:
-    """MACsec with a pre-shared key (IEEE 802.1AE): the name of the connectivity association key, and a reference to the key."""
+    """MACsec with a pre-shared key (IEEE 802.1AE).
+
+    The value has the name of the connectivity association key, a reference to the key, and the cipher suite.
+    """
 
     key_name: str
     key: str
@@ -91,7 +94,7 @@ class TaggedUnit:
 
 
 Fec = Literal["", "none", "fc"]
-"""Forward error correction of a port: Reed-Solomon (empty), none, or Firecode (IEEE 802.3, clause 74)."""
+"""The forward error correction of a port: Reed-Solomon (""), none, or Firecode (IEEE 802.3, clause 74)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class Interface:
     fec: Annotated[Fec, Rare] = ""
 
     def parts(self) -> tuple[Interface, ...]:
-        """Return the port as a separate port for each tag: the port itself, then those in ``more``."""
+        """Return the port as one port per VLAN tag: the port itself, then the ports of the tags in ``more``."""
         others = (
             replace(
                 self,
@@ -155,12 +158,15 @@ class Interface:
 
     @property
     def outside(self) -> bool:
-        """True if no cable of the design is on the port: a port to an external router, or an edge port."""
+        """True if no cable of the design is on the port, that is, for a port to an external router and for an edge port."""
         return self.kind == "external" or self.peer_port == EDGE
 
 
 def with_parts(ports: Iterable[Interface]) -> tuple[Interface, ...]:
-    """Return the ports, with the entries of a port (one per VLAN tag) merged into one entry. Ports keep the order in which they first appear."""
+    """Return the ports, with the entries of a port (one per VLAN tag) merged into one entry.
+
+    Ports keep the order in which they first appear.
+    """
     by_name: dict[str, Interface] = {}
     for port in ports:
         first = by_name.get(port.name)

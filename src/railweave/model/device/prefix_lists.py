@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from railweave.model.device.bgp_model import Term
 
 _Entry = tuple[PrefixEntry, bool]
-"""An entry, and whether words such as ``ge`` or ``le`` follow its prefix in the text."""
+"""(entry, True if words such as ``ge`` or ``le`` follow its prefix in the text)."""
 
 
 @dataclass
 class PrefixLists:
     """The prefix lists of a device, by name and address family. An ``ip`` and an ``ipv6`` list of the same name are two lists.
 
-    ``strange`` holds the lists that have an entry that is not understood.
+    ``strange`` holds the lists with an entry that is not understood.
     """
 
     _entries: dict[tuple[str, Family], dict[int, _Entry]] = field(
@@ -34,8 +34,8 @@ class PrefixLists:
     def add(self, name: str, family: Family, sequence: int | None, prefix: Prefix | None, words: Sequence[str]) -> bool:
         """Add an entry to a list. Return False if the entry is not understood.
 
-        ``words`` are ``permit`` or ``deny``, then the words after the prefix. If ``sequence`` is None, the entry gets the next
-        multiple of five.
+        ``words`` are ``permit`` or ``deny``, followed by the words after the prefix. If ``sequence`` is None, the entry
+        gets the next multiple of five.
         """
         entries = self._entries.setdefault((name, family), {})
         between = lengths(prefix, words[1:]) if prefix is not None and prefix.family == family and words else None
@@ -61,14 +61,17 @@ class PrefixLists:
         return tuple(entry.prefix for entry in entries if entry.permit)
 
     def match(self, name: str, family: Family | None) -> Match:
-        """Return the condition of a term that refers to a list. ``family`` None means the lists of both families."""
+        """Return the condition of a term that refers to a list.
+
+        If ``family`` is None, the condition covers the lists of both families.
+        """
         shapes = [self._shape(name, each) for each in (FAMILIES if family is None else (family,))]
         told = {shape for shape in shapes if shape is not None}
         orlonger, between = told.pop() if len(told) == 1 else (False, None)
         return Match(prefix_list=name, orlonger=orlonger, lengths=between, family=family)
 
     def is_plain(self, name: str) -> bool:
-        """Return True if a list is fully described by the prefixes that it permits.
+        """Return True if the prefixes that a list permits describe the list fully.
 
         The result is False if an entry denies, matches different lengths than the other entries, or is not understood.
         """
@@ -85,7 +88,10 @@ class PrefixLists:
         return tuple(prefix for name in lists for prefix in self.prefixes(name))
 
     def connected(self, terms: Sequence[Term], prefixes: Iterable[Prefix]) -> tuple[Prefix, ...] | None:
-        """Return the connected prefixes that the terms of a route-map pass as they are; None if that is not known."""
+        """Return the connected prefixes that the terms of a route-map accept without changing them.
+
+        Return None if this is not known.
+        """
         lists = {term.match.prefix_list for term in terms if term.match.prefix_list}
         plain = all(
             not term.unknown and not term.match.community and term.action == Action(accept=term.action.accept)
@@ -99,7 +105,7 @@ class PrefixLists:
         return tuple(prefix for prefix, term in first if term is not None and term.action.accept)
 
     def _holds(self, match: Match, prefix: Prefix) -> bool:
-        """Return whether a connected prefix fulfills a condition on its list and family."""
+        """Return True if a connected prefix meets a condition on its prefix list and family."""
         if match.protocol == "bgp" or match.family not in {None, prefix.family}:
             return False
         if match.prefix_list is None:
@@ -111,7 +117,10 @@ class PrefixLists:
         return False
 
     def entry_lists(self, names: Collection[str | None]) -> tuple[EntryList, ...]:
-        """Return the named lists that must be evaluated entry by entry, because an entry denies or the entries match different lengths."""
+        """Return the named lists that must be evaluated entry by entry.
+
+        These are lists with an entry that denies, and lists whose entries match different lengths.
+        """
         return tuple(
             EntryList(name, family, tuple(entry for entry, _ in entries))
             for name in self.names()
@@ -121,7 +130,10 @@ class PrefixLists:
         )
 
     def _in_order(self, name: str, family: Family) -> list[_Entry]:
-        """Return the entries by sequence number. Final entries that deny are left out, because a list denies all other prefixes anyway."""
+        """Return the entries by sequence number.
+
+        Denying entries at the end are left out, because a list denies all other prefixes anyway.
+        """
         entries = [entry for _, entry in sorted(self._entries.get((name, family), {}).items())]
         while entries and not entries[-1][0].permit:
             entries.pop()

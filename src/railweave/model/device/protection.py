@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NUMBER: dict[Family, str] = {"ipv4": "v4", "ipv6": "v6"}
 LINK_LOCAL = Prefix("fe80::/10")
 DISCOVERED = "discovered-v6"
-"""The name of the BGP peers that are discovered by their router advertisements."""
+"""The name of the sources for BGP peers that are discovered by their router advertisements."""
 
 BGP = (179, 179)
 BFD = (3784, 3784)  # RFC 5881
@@ -50,14 +50,14 @@ POLICERS = (
 )
 """The policers for ICMP and for traceroute.
 
-BGP, BFD and discovery have no policer. All ports would share it, so one port could cut the sessions of the others.
-Management services have no policer either, because software is copied over these connections.
+BGP, BFD and discovery have no policer: all ports would share the policer, so traffic on one port could cut the sessions
+of the others. Management services have no policer either, because software is copied over these connections.
 """
 
 REPLIES = {"dns": (53, 53), "ntp": (123, 123), "radius": (1812, 1813)}
 """The UDP ports from which servers in the management network reply, by service.
 
-TCP needs no such list, because every TCP reply is accepted (TACACS+, for example).
+TCP services such as TACACS+ need no entry, because every TCP reply is accepted.
 """
 
 
@@ -78,8 +78,8 @@ def control_plane(
     - ``management``: the prefixes from which the device is managed.
     - ``sees_interfaces``: True if the system's rules can match the interface on which a packet arrived.
     - ``holds_sessions``: True if the system's rules can protect routing sessions at all.
-    - ``in_kernel``: True if the rules also see packets of VXLAN tunnels before decapsulation, so that separate rules
-      must accept these packets.
+    - ``in_kernel``: True if the rules also see packets of VXLAN tunnels before decapsulation. Separate rules must then
+      accept these packets.
     """
     peers = list(_peers(config))
     managers = list(_sources("management", management, ()))
@@ -103,7 +103,7 @@ def control_plane(
 
 
 def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...]) -> Iterator[Sources]:
-    """Yield the prefixes as permitted sources, one group for each address family. ``name`` is the start of the groups' names."""
+    """Yield the prefixes as permitted sources, one group for each address family. Group names begin with ``name``."""
     every = tuple(dict.fromkeys(prefixes))
     for family in FAMILIES:
         if matching := tuple(prefix for prefix in every if prefix.family == family):
@@ -159,7 +159,7 @@ def _neighbors(bgp: Bgp) -> Iterator[_Peers]:
 
 
 def _sessions(peers: _Peers) -> Iterator[ControlRule]:
-    """Yield the rules for sessions with peers: BGP, which either end may open, and BFD."""
+    """Yield the rules for sessions with peers: BFD, and BGP, whose connection either end may open."""
     name, family = peers.sources.name, peers.sources.family
     if peers.bgp:
         yield ControlRule(f"bgp-{name}", "network", family, "tcp", name, destination_ports=(BGP,))
@@ -175,7 +175,8 @@ def _sessions(peers: _Peers) -> Iterator[ControlRule]:
 def _discovery(peers: Sequence[_Peers]) -> Iterator[ControlRule]:
     """Yield the rules for neighbor discovery.
 
-    Neighbor discovery is accepted from any address. Router advertisements are accepted only from peers that BGP discovers by them.
+    Neighbor discovery is accepted from any address. Router advertisements are accepted only from peers that BGP
+    discovers by router advertisements.
     """
     here = ControlRule("discovery-v6", "network", "ipv6", "icmp", icmp_types=DISCOVERY, hop_limit=ONE_HOP)
     yield here

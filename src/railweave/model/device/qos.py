@@ -82,7 +82,11 @@ def qos_config(
 
 
 def _partition(buffers: Buffers, system: System) -> Buffers:
-    """Return the buffer partition. If ``egress`` is ``system`` and the system cannot divide the egress buffer, use default values there."""
+    """Return the buffer partition for a system.
+
+    If ``egress`` is ``system`` and the system cannot divide the egress buffer, the egress fields get their default
+    values.
+    """
     if buffers.egress != "system" or system.parts_egress:
         return buffers
     usual = Buffers()
@@ -96,7 +100,7 @@ def _partition(buffers: Buffers, system: System) -> Buffers:
 
 
 def _default_class(classes: Mapping[str, TrafficClass]) -> str:
-    """Return the class of DSCP 0, or else the first class that is not lossless, or else the first class."""
+    """Return the default class: the class of DSCP 0, or else the first lossy class, or else the first class."""
     zero = next((name for name, traffic_class in classes.items() if 0 in traffic_class.dscp), None)
     lossy = next((name for name, traffic_class in classes.items() if not traffic_class.lossless), None)
     return zero or lossy or next(iter(classes), "")
@@ -115,9 +119,10 @@ def marking_of(ecn: Ecn, default: SystemMarking) -> Marking:
 def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, TrafficClass]:
     """Return classes with queue numbers that the system can use.
 
-    Queue numbers are local to a switch. If the system applies PFC to queues, a lossless class gets the queue of its priority. The
-    other classes are then assigned, ``cnp`` first. A class whose queue is taken gets the next lower free queue, or else a higher
-    one. A strict class moves to the highest queues if it would be below a weighted class and the system does not allow that.
+    Queue numbers are local to a switch. If the system applies PFC to queues, a lossless class gets the queue of its
+    priority. The other classes are assigned next, ``cnp`` first. A class whose queue is taken gets the next lower free
+    queue, or else a higher one. Some systems do not allow a strict class below a weighted class; there, strict classes
+    move to the highest queues.
     """
     if not system.pfc_by_queue:
         return dict(classes)

@@ -86,7 +86,7 @@ class Watchdog:
 class PfcProfile:
     """The PFC settings of ports with the same cable length, MRU and speed.
 
-    ``headroom_bytes`` is the maximum headroom of one of these ports, in whole buffer cells.
+    ``headroom_bytes`` is the maximum headroom among these ports, in whole buffer cells.
     """
 
     name: str
@@ -99,8 +99,8 @@ class PfcProfile:
 def pfc_profiles(ports: Mapping[tuple[int, int, int], tuple[int, Sequence[str]]]) -> tuple[PfcProfile, ...]:
     """Return one profile for each combination of cable length, MRU and speed.
 
-    ``ports`` maps (length in metres, MRU in bytes, speed in Gb/s) to (headroom in bytes, port names). A profile's name includes
-    the MRU or the speed only if the names would otherwise be equal.
+    ``ports`` maps (length in metres, MRU in bytes, speed in Gb/s) to (headroom in bytes, port names). A profile's name
+    includes the MRU or the speed only if profile names would otherwise be equal.
     """
     mrus = {mru for _, mru, _ in ports}
     speeds = Counter((length, mru) for length, mru, _ in ports)
@@ -118,7 +118,10 @@ def pfc_profiles(ports: Mapping[tuple[int, int, int], tuple[int, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """The byte thresholds of ECN marking, which starts at the queue length ``first`` and reaches ``probability`` percent at ``last``."""
+    """The byte thresholds of ECN marking.
+
+    Marking starts at the queue length ``first`` and reaches ``probability`` percent at ``last``.
+    """
 
     first: int
     last: int
@@ -129,12 +132,12 @@ class Marking:
 class QosConfig:
     """The QoS configuration of a device.
 
-    - ``ports``: the ports that QoS is bound to. There is no wildcard, so unused ports reserve no headroom.
+    - ``ports``: the ports with QoS. They are listed one by one, so that unused ports reserve no headroom.
     - ``default_class``: the class of every DSCP that no class lists.
     - ``marking``: byte thresholds by class, on systems that use bytes. On other systems, the fill levels of each class
       apply.
-    - ``moved``: classes whose queue in the fabric file had to change, each with the file's queue and the system's
-      queue.
+    - ``moved``: classes whose queue differs from the fabric file, as (class, queue in the fabric file, queue on the
+      system).
     - ``shared_buffer``: False if the platform has no partitions to set. ``buffers`` then holds the fabric file's
       values, which only other platforms use.
     - ``ipv6_classifiers``: False if the IPv4 classifier applies to packets of both families.

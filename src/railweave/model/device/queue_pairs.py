@@ -1,7 +1,7 @@
-"""The number of queue pairs that NCCL uses per connection, and the choice whether NCCL splits each message over all of them.
+"""The number of queue pairs that NCCL uses per connection, and the decision to split messages over all of them or not.
 
 NCCL's proxy posts the parts of a split message one after the other, at 0.67 us each (``model.catalog.rdma``). Without
-splitting, successive messages use the queue pairs in rotation, so that several messages in flight also use all paths.
+splitting, successive messages use the queue pairs in rotation, so several messages in flight also use all paths.
 Splitting therefore helps only if one queue pair cannot send fast enough.
 ``tests/prediction/simulation/test_splitting.py`` compares this rule with predictions.
 """
@@ -57,9 +57,9 @@ def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str,
 
 
 def splits(network: Network, colors: int) -> bool:
-    """Return True if the design makes NCCL split each message over all queue pairs. Variables that the fabric file sets by name are ignored.
+    """Return True if the design makes NCCL split each message over all queue pairs.
 
-    ``colors`` is the number of path colors of a NIC.
+    Variables that the fabric file sets by name are ignored. ``colors`` is the number of path colors of a NIC.
     """
     return _decided(network, colors).get(SPLIT) == "1"
 

@@ -1,4 +1,4 @@
-"""The result of reading a device's configuration text: a ``DeviceConfig``, and how each statement was understood."""
+"""The result of reading a device's configuration text: a ``DeviceConfig``, and for each statement if it was understood."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 class _Same:
     """A wrapper that compares a part of the fabric file by identity, so that the part can be a cache key.
 
-    All switches of a fabric share the same objects, so each part is converted only once.
+    All switches of a fabric share the same objects. With the cache, each part is converted only once.
     """
 
     def __init__(self, given: BaseModel) -> None:
@@ -89,7 +89,7 @@ Kind = Literal["understood", "irrelevant", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class ReadStatement:
-    """One statement of a configuration text, and how it was understood.
+    """One statement of a configuration text, with ``kind``: understood, irrelevant or unknown.
 
     - ``path``: the statement, preceded by its parent statements.
     - ``line``: the line number, from 1.
@@ -122,8 +122,8 @@ class Share:
 class Reading:
     """A device's configuration, as read from its text.
 
-    ``unsaid`` names the fields that the system's configuration language cannot express. They are empty or guessed.
-    ``port_aliases`` holds the alternative port names that LLDP announces.
+    ``unsaid`` names the fields that the system's configuration language cannot express; their values are empty or
+    guessed. ``port_aliases`` holds the alternative port names that LLDP announces.
     """
 
     config: DeviceConfig
@@ -149,9 +149,8 @@ def classify_statements(
 ) -> Iterator[ReadStatement]:
     """Yield each statement, classified as understood, irrelevant or unknown.
 
-    ``lines`` holds tuples of (line number, hierarchy, path, knowledge). The knowledge is True or False for an
-    understood or unknown statement, or a ``Known``. The keys of ``irrelevant`` are patterns that match from the start
-    of a path.
+    ``lines`` holds tuples of (line number, hierarchy, path, knowledge). Knowledge is True (understood), False (unknown)
+    or a ``Known``. The keys of ``irrelevant`` are patterns that match from the start of a path.
     """
     patterns = tuple(irrelevant)
     for line, hierarchy, path, understood in lines:

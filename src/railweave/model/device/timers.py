@@ -10,7 +10,10 @@ from railweave.model.config.addresses import Prefix
 
 @dataclass(frozen=True, slots=True)
 class Bfd:
-    """The settings of bidirectional forwarding detection. ``minimum_interval`` is the time between hello packets, in milliseconds."""
+    """The settings of bidirectional forwarding detection.
+
+    ``minimum_interval`` is the time between BFD packets, in milliseconds.
+    """
 
     enabled: bool = True
     minimum_interval: int = 1000

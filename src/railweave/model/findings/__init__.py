@@ -1,4 +1,4 @@
-"""The findings about a network, whether designed, built or running, and the registry of the rules that report them."""
+"""The findings about a network (designed, built or running), and the registry of the rules that report them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Finding(JsonObject):
     - ``id``: a stable identifier, documented in docs/findings.md.
     - ``where``: a device, a server or a part of the design.
     - ``file`` and ``line``: the place of the cause in the user's input. Line 0 means no particular line.
-    - ``field``: the field of the file that requires what is wrong or missing, with its value or its default. Empty if unknown.
+    - ``field``: the field of the file that sets the requirement, with its value or its default. Empty if unknown.
     """
 
     JSON = ("id", "severity", "where", "file", "line", "*_field", "what", "why", "fix")

@@ -1,7 +1,7 @@
-"""The rules. A rule holds the common properties of all findings with one id, and the check that reports them, if there is one.
+"""Rules of findings. A rule has the common properties of all findings with one id, and usually the check that reports them.
 
-A module defines each of its rules as a constant, with ``Rule(...)`` or by decorating the check function with ``@check(...)``.
-Rules need no registration: ``rules_of`` walks the modules of a package and collects their rules.
+A module defines each of its rules as a constant, with ``Rule(...)`` or by decorating the check function with
+``@check(...)``. Rules need no registration: ``rules_of`` walks the modules of a package and collects their rules.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FindingPlace:
-    """A fault that a check found: its place, its description, and the values that differ from those of the rule.
+    """A fault that a check found: its place, its description, and any values that override those of the rule.
 
-    ``file`` and ``line`` are the place in the user's input. If ``severity``, ``why`` or ``fix`` is None, the rule's value
-    applies.
+    ``file`` and ``line`` are the place in the user's input. If ``severity``, ``why`` or ``fix`` is None, the rule's
+    value applies.
     """
 
     where: str
@@ -46,14 +46,14 @@ class FindingPlace:
 class Rule:
     """The common properties of all findings with one id.
 
-    - ``applies``: the subject of the rule: ``design``, ``rendering``, ``build``, ``network``, ``folder``, ``validator``,
-      ``report``, or an operating system whose configurations are read.
+    - ``applies``: the subject of the rule: ``design``, ``rendering``, ``build``, ``network``, ``folder``,
+      ``validator``, ``report``, or an operating system whose configurations are read.
     - ``says``: the fault, in general terms. A rule has either ``says`` or ``holds``.
     - ``holds``: the requirement that a finding violates.
-    - ``sometimes``: a second severity, used in some cases; the rule's text or its code names them.
+    - ``sometimes``: a second severity, used in the cases that the rule's text or code names.
     - ``slow``: True for a check that ``build`` skips.
-    - ``asked``: for rules about a running network, the fields of the fabric file that may require what the rule is about, the
-      more special ones first (``railweave.live.check.living.asked_by``).
+    - ``asked``: for rules about a running network, the fields of the fabric file that may set the requirement, most
+      specific first (``railweave.live.check.living.asked_by``).
     """
 
     id: str
@@ -86,8 +86,8 @@ class Rule:
     ) -> Finding:
         """Return a finding of this rule. Omitted values come from the rule.
 
-        Raises ``ValueError`` without ``message`` if the rule has only ``holds``, because a requirement is no description of a
-        fault.
+        ``message`` is required if the rule has only ``holds``, because a requirement does not describe a fault. Without
+        it, ``ValueError`` is raised.
         """
         if not (message or self.says):
             raise ValueError(f"a finding of {self.id} must say what was found")
@@ -104,7 +104,10 @@ class Rule:
         )
 
     def run(self, read: object, where: str = "", file: str = "") -> Iterator[Finding]:
-        """Yield the findings of the rule's check on ``read``. A fault without a place gets ``where`` and ``file``."""
+        """Yield the findings of the rule's check on ``read``.
+
+        A fault without a place gets the place ``where`` and ``file``.
+        """
         for fault in self.check(read) if self.check else ():
             if isinstance(fault, Finding):
                 yield fault
@@ -134,8 +137,8 @@ def check(
 ) -> Callable[[Look], Rule]:
     """Return a decorator that turns a check function into a rule. The arguments are the fields of ``Rule``.
 
-    The first paragraph of the function's docstring becomes ``holds``. ``applies`` defaults to the operating system in whose
-    folder the function is.
+    The first paragraph of the function's docstring becomes ``holds``. ``applies`` defaults to the operating system
+    whose folder contains the function.
     """
 
     def made(function: Look) -> Rule:
@@ -157,9 +160,9 @@ def check(
 
 @lru_cache(maxsize=32)
 def rules_of(package: str) -> dict[str, Rule]:
-    """Return the rules of a package by id, with modules in alphabetical order and each module from top to bottom.
+    """Return the rules of a package by id. Modules are in alphabetical order, and the rules of a module from top to bottom.
 
-    Imports every module of the package. Raises ``ValueError`` if two rules have the same id.
+    All modules of the package are imported. Raises ``ValueError`` if two rules have the same id.
     """
     rules: dict[str, Rule] = {}
     root = importlib.import_module(package)
@@ -174,7 +177,7 @@ def rules_of(package: str) -> dict[str, Rule]:
 
 
 def lint(package: str, read: object, device: str, file: str) -> list[Finding]:
-    """Return the faults that a package's checks find in a device's configuration, without duplicates."""
+    """Return the faults that the checks of a package find in a device's configuration, without duplicates."""
     file = f"devices/{device}/{file}"
     return list(
         dict.fromkeys(finding for rule in rules_of(package).values() for finding in rule.run(read, device, file))

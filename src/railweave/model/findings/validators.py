@@ -21,8 +21,8 @@ Item = TypeVar("Item")
 MOST_VALIDATED = 64
 """The largest number of files that are validated without sampling.
 
-If there are more files, a sample of this size is validated: one file of each structure, and an even selection of the
-others.
+If there are more files, a sample of this size is validated: one file of each structure, and a selection spread evenly
+over the others.
 """
 
 
@@ -57,7 +57,8 @@ if TYPE_CHECKING:
 class ValidatorReport:
     """The result of a validator: the number of ``validated`` files, and the ``findings`` about them.
 
-    ``reason`` explains why the validator did not run. If it ``ran``, ``reason`` gives the tool's version and what was left out.
+    ``reason`` explains why the validator did not run. If it ``ran``, ``reason`` gives the tool's version and the files
+    left out.
     """
 
     name: str
@@ -69,11 +70,13 @@ class ValidatorReport:
 
 @dataclass(frozen=True)
 class Validator:
-    """A validator: the ``file`` of a device that it reads, and the ``option`` that gives the location of the tool or its data.
+    """A validator of rendered files.
 
-    ``run`` takes four arguments: the files of all devices, the value of the option or None, the largest number of files to read
-    (None: all), and the releases of the devices. If ``always`` is False, the validator is left out of the report when no device
-    has its file.
+    - ``file``: the file of a device that the validator reads.
+    - ``option``: the option that gives the location of the tool or its data.
+    - ``run``: the function that validates. Its arguments are the files of all devices, the value of the option or None,
+      the largest number of files to read (None: all), and the releases of the devices.
+    - ``always``: False to leave the validator out of the report if no device has its file.
     """
 
     name: str

@@ -1,7 +1,8 @@
 """The base class of every model in the fabric file, and its field types: quantities, names and references to secrets.
 
-Each quantity is converted once, here, by the rules of ``model.config.quantities``. ``400G`` becomes 400 (Gb/s), and ``128us``
-becomes 128 (microseconds). After that, the field's type names the unit. A bare number has the unit of the type.
+Each quantity is converted once, in this module, by the rules of ``model.config.quantities``. ``400G`` becomes 400
+(Gb/s), and ``128us`` becomes 128 (microseconds). After that, the field's type names the unit. A bare number has the
+unit of the type.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class WrongValueError(ValueError):
     """An invalid value that a validator found. ``what`` is the fault, and ``fix`` is the correction.
 
     - ``parts``: the places inside the value that may hold the mistake, the likeliest first. The error points at the
-      first part that is present in the file, because the others may be defaults.
+      first of these parts that is present in the file, because absent parts have their defaults.
     - ``earlier``: the place of the same value earlier in the file, if the fault is a repetition.
     """
 
@@ -50,14 +51,14 @@ class WrongValueError(ValueError):
 
 
 _STRICT = {"int": {"strict": True}, "bool": {"strict": True}, "float": {"strict": True, "allow_inf_nan": False}}
-"""The pydantic options for values of these types, so that ``true`` is not accepted as 1, nor ``yes`` as true.
+"""The pydantic options that make a type strict: ``true`` is not accepted as 1, nor ``yes`` as true.
 
-Strict options for a whole model would also reject a list in place of a tuple, so they are set per type.
+The options are set per type, because strict options for a whole model would also reject a list in place of a tuple.
 """
 
 
 def _make_strict(schema: Any) -> None:  # noqa: ANN401 - pydantic's own tree
-    """Make the plain types of a pydantic schema strict, at every depth. Nested models are skipped, because they are already strict."""
+    """Make the plain types of a pydantic schema strict, at every depth. Nested models are already strict and are skipped."""
     below: list[Any] = [schema]
     while below:
         part = below.pop()
@@ -186,7 +187,7 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 LONGEST = 63
 """The greatest length of a name, and of each part of a name between dots (RFC 1123, section 2.1: host name labels)."""
 MOST_NAMES = 65_536
-"""The largest number of names that a host list may give: sixteen times the servers of the largest fabric that is tested."""
+"""The largest number of names that a host list may give. It is sixteen times the servers of the largest tested fabric."""
 
 _RANGE = re.compile(r"^(?P<head>[^\[\]]*)\[(?P<body>[0-9,\-]+)\](?P<tail>[^\[\]]*)$")
 _BOUNDS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
@@ -229,7 +230,7 @@ def count_of(pattern: str) -> int:
 
 
 def _parts(pattern: str) -> tuple[str, list[tuple[str, str]], str]:
-    """Split a pattern into the text before its numbers, its ranges, and the text after.
+    """Split a pattern into the text before its numbers, its ranges, and the text after them.
 
     Each range is a pair of first and last number as text. A pattern without a range gives one pair of empty strings.
     """

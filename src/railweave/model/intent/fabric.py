@@ -139,18 +139,24 @@ class Fabric(base.Model):
         return self.overlay or (Overlay() if self.tenants else None)
 
     def spine_role(self) -> Role:
-        """Return the role of the spines. Its default has the leaves' device, operating system and release, without their other settings."""
+        """Return the role of the spines.
+
+        By default, this is a role with only the leaves' device, operating system and release.
+        """
         return self.spine or Role(device=self.leaf.device, nos=self.leaf.nos, release=self.leaf.release)
 
     def super_spine_role(self) -> Role:
-        """Return the role of the super-spines. Its default has the spines' device, operating system and release, without their other settings."""
+        """Return the role of the super-spines.
+
+        By default, this is a role with only the spines' device, operating system and release.
+        """
         spine = self.spine_role()
         return self.super_spine or Role(device=spine.device, nos=spine.nos, release=spine.release)
 
     def dci_role(self) -> Role:
         """Return the role of the interconnect routers.
 
-        Its default has the spines' device, operating system and release, without their other settings.
+        By default, this is a role with only the spines' device, operating system and release.
         """
         spine = self.spine_role()
         return self.dci or Role(device=spine.device, nos=spine.nos, release=spine.release)
@@ -214,7 +220,7 @@ class FabricFile(base.Model):
     def _not_endless(cls, value: object) -> object:
         """Return the groups unchanged. Raise an error if they name more than ``MOST_NAMES`` servers in total.
 
-        This check comes before any host list is expanded, because a file may have thousands of groups.
+        The check precedes the expansion of host lists, because a file may have thousands of groups.
         """
         groups = cast("list[Any]", value) if isinstance(value, list) else []
         lists = [cast("dict[str, Any]", group).get("names") for group in groups if isinstance(group, dict)]

@@ -85,7 +85,7 @@ def check_formula(
 
 
 def host_formula(example: str, *fields: str) -> AfterValidator:
-    """Return a validator of a formula that gives single addresses, each written with its full prefix length."""
+    """Return a validator of a formula that gives single addresses, written as prefixes of full length (/32 or /128)."""
 
     def check(formula: str) -> str:
         def single(text: str) -> None:
@@ -142,7 +142,10 @@ def _target_formula(formula: str) -> str:
 
 
 def target_of(text: str) -> str:
-    """Return the canonical text of a route target with a 16-bit AS number (RFC 4360, section 3.1). Raise ``ValueError`` for other text."""
+    """Return the canonical text of a route target with a 16-bit AS number (RFC 4360, section 3.1).
+
+    Raise ``ValueError`` for other text.
+    """
     first, colon, second = text.partition(":")
     if colon and first.isdecimal() and second.isdecimal() and 1 <= int(first) <= MOST_SHORT and int(second) < 1 << 32:
         return f"{int(first)}:{int(second)}"
@@ -171,7 +174,7 @@ LoopbackFormula = Annotated[
 
 
 def pair_formula(example: str, *fields: str) -> AfterValidator:
-    """Return a validator of a formula that gives prefixes of two addresses (/31 or /127), or for IPv4 also of four (/30)."""
+    """Return a validator of a formula for link prefixes: /31 or /127 with two addresses, or an IPv4 /30 with four."""
 
     def check(formula: str) -> str:
         def pair(text: str) -> None:

@@ -1,4 +1,4 @@
-"""The requirements for servers: routing, the handler of router advertisements, and the start of jobs."""
+"""The settings of servers: routing, the handling of router advertisements, and the start of jobs."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ Software = Literal[
 
 
 class Versions(Model):
-    """The software versions that servers should run. `railweave host check` compares them and ignores versions left out here.
+    """The software versions that servers should run. `railweave host check` compares them and ignores versions that are not set here.
 
     `railweave host setup` installs them.
     """

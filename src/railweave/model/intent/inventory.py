@@ -1,7 +1,7 @@
 """The file NAME.inventory.csv, with facts that are known only after the hardware is delivered.
 
-Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. An empty cell means that the fact is not known
-yet. A row has one of these forms:
+Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. An empty cell means that the fact is not yet
+known. A row has one of these forms:
 
 - Without ``interface``, a row gives a device's serial number.
 - A row for a server's NIC gives its MAC address, Linux interface name and RDMA device name.
@@ -54,7 +54,10 @@ class Inventory:
     items: dict[tuple[str, str], Item] = field(default_factory=dict[tuple[str, str], Item])
 
     def get(self, device: str, interface: str = "") -> Item:
-        """Return the known facts about an interface, or a device if ``interface`` is empty. The item is empty if nothing is known."""
+        """Return the known facts about an interface, or about a device if ``interface`` is empty.
+
+        The item is empty if nothing is known.
+        """
         return self.items.get((device, interface), _NOTHING)
 
 
@@ -62,13 +65,13 @@ _NOTHING = Item()
 
 
 def template(ports: Iterable[tuple[str, str]]) -> str:
-    """Return an inventory to fill in: one row for each pair of device and interface, with all other cells empty."""
+    """Return an inventory to fill in. It has one row for each pair of device and interface, with all other cells empty."""
     empty = "," * (len(TO_FILL_IN) - 2)
     return "".join(f"{line}\n" for line in (",".join(TO_FILL_IN), *(f"{','.join(port)}{empty}" for port in ports)))
 
 
 def read_inventory(path: Path) -> Inventory:
-    """Read an inventory. A missing file gives an empty inventory. Raises ``SpecError`` that lists every faulty line."""
+    """Read an inventory. A missing file gives an empty inventory. Raises ``SpecError`` with every faulty line."""
     try:
         text = read_text(path)
     except FileNotFoundError:
@@ -133,7 +136,7 @@ def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]
 def _unique(key: tuple[str, str], item: Item) -> Iterator[str]:
     """Yield the values of a row that no other row may have.
 
-    They are the MAC address, the pair of device and interface, and the Linux and RDMA interface names on the device.
+    These are the MAC address, the pair of device and interface, and the Linux and RDMA interface names on the device.
     """
     if item.mac:
         yield f"MAC address {item.mac}"

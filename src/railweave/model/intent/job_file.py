@@ -59,7 +59,7 @@ class Storage(Model):
 
 
 class Checkpoint(Storage):
-    """A checkpoint: the state of a job, which all of its GPUs write to storage in equal parts."""
+    """A checkpoint: the state of a job, which all GPUs of the job write to storage in equal parts."""
 
     every: Line = Field(description="interval between checkpoints, in steps (100 steps) or as a time (30m)")
     bytes: Size | None = Field(
@@ -332,7 +332,7 @@ class JobFile(Model):
 
 @dataclass(frozen=True)
 class ReadJobs:
-    """The jobs of a job file, and the document that gives the line of each part."""
+    """The jobs of a job file, with the document that gives the line of each part."""
 
     jobs: tuple[TrainingJob, ...]
     document: Document

@@ -1,9 +1,9 @@
 """The file NAME.lock, which records all allocations.
 
-Every item with a number (a stripe, a spine, a server in a stripe, a path color of an uplink) has a slot, its number, in
-a named pool. A name keeps its slot as long as it is in the lock, even while it is absent from the fabric file. A new
-name takes the lowest slot that the lock has not assigned. So adding or removing any item never changes the slots of
-others.
+Every item with a number (a stripe, a spine, a server in a stripe, a path color of an uplink) has a slot in a named
+pool. The slot is the item's number. A name keeps its slot as long as it is in the lock, even while it is absent from
+the fabric file. A new name takes the lowest slot that the lock has not assigned. So adding or removing any item never
+changes the slots of others.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 VERSION = 1
 
 MOST_SLOTS = 1 << 24
-"""The highest slot in a lock. A limit is needed because addresses and other numbers follow from slots."""
+"""The highest slot in a lock. Addresses and other numbers are derived from slots, so slots need a limit."""
 
 
 @dataclass
 class Lock:
-    """The slots by pool and name. ``used`` collects the names that the current design requested.
+    """The slots by pool and name. ``used`` collects the names that the current design has requested.
 
-    With ``compacting``, a request for slots of a pool first removes the names that are not in the request.
+    With ``compacting``, a request for slots in a pool first removes the names that are not in the request.
     """
 
     pools: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])

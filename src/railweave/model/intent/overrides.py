@@ -106,11 +106,14 @@ class DeviceOverride(Model):
     )
 
     def own_equipment(self) -> frozenset[str]:
-        """Return the keys of this override that change the switch's hardware, software or settings, not its names, numbers or addresses."""
+        """Return the keys of this override that change the switch's hardware, software or settings.
+
+        Keys that change its names, numbers or addresses are left out.
+        """
         return frozenset(key for key in _EQUIPMENT if getattr(self, key) is not None)
 
     def only_release(self) -> DeviceOverride:
-        """Return an override with only the release, for a switch whose model is replaced and whose operating system stays the same."""
+        """Return an override that sets only the release, for a switch whose model is replaced and whose operating system stays the same."""
         return DeviceOverride(release=self.release)
 
     def applied(self, role: Role, qos: Qos) -> Role:
@@ -193,7 +196,7 @@ class Overrides(Model):
         return {name: key for key in self.devices for name in expand(key)}
 
     def of_device(self, name: str) -> tuple[str, DeviceOverride | None]:
-        """Return (the key in the file that includes a switch, the switch's override or None). The key is a switch name or a host list."""
+        """Return (key in the file for a switch, the switch's override or None). The key is a switch name or a host list."""
         key = self._key_of.get(name, name)
         return key, self.devices.get(key)
 

@@ -88,7 +88,7 @@ QOS: dict[str, Profile] = {
 
 
 def with_profile(known: dict[str, Profile], given: object) -> object:
-    """Return the profile's values, overridden by the values that ``given`` (the part of the fabric file) states itself.
+    """Return the profile's values, overridden by the values that ``given`` (the part of the fabric file) sets itself.
 
     Return ``given`` unchanged if it names no known profile.
     """
@@ -112,7 +112,7 @@ def _without_egress(values: dict[str, Any], given: dict[str, Any]) -> dict[str, 
 
 
 def known_profile(known: dict[str, Profile], name: str | None) -> str | None:
-    """Return the name unchanged; None stays None. Raise WrongValueError if no profile has this name."""
+    """Return the name unchanged, also if it is None. Raise ``WrongValueError`` if no profile has this name."""
     if name is not None and name not in known:
         raise WrongValueError(f"{name!r} is not a profile", f"known ones: {', '.join(known)}")
     return name

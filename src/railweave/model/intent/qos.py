@@ -29,7 +29,7 @@ Dscp = Annotated[int, Field(ge=0, le=63)]
 
 
 class Ecn(Model):
-    """The ECN marking (WRED) of one queue: linear between two fill levels of the queue's share of the buffer."""
+    """The ECN marking (WRED) of one queue: the marking probability rises linearly between two fill levels of the queue's buffer share."""
 
     min_fill: Percent = Field(default=55, ge=0, le=100, description="fill level at which marking starts, percent")
     max_fill: Percent = Field(
@@ -267,7 +267,7 @@ class Qos(Model):
     ) -> dict[str, object]:
         """Return the classes to write to a file, with removed default classes as None.
 
-        If they were left out, reading the file would add them again.
+        Without these entries, reading the file would add the removed classes again.
         """
         return {**handler(value), **{name: None for name in DEFAULT_CLASSES if name not in value}}
 
@@ -364,9 +364,9 @@ class Qos(Model):
     def nic_shares(self, data: int | None = None) -> dict[str, int]:
         """Return the percentage of bandwidth that a NIC's scheduler gives to each lossless class, by class name.
 
-        A class gets its ``nic_share``. The other lossless classes and the lossy traffic divide the rest evenly, with at
-        least 1 percent for each. ``data``, if given, replaces the share of the class of RDMA data, if that class is
-        lossless.
+        A class gets its ``nic_share``. The lossless classes without a share and the lossy traffic divide the rest
+        evenly, with at least 1 percent each. ``data``, if given, replaces the share of the class of RDMA data, if that
+        class is lossless.
         """
         given = {
             name: traffic_class.nic_share for name, traffic_class in self.classes.items() if traffic_class.lossless
@@ -381,7 +381,7 @@ class Qos(Model):
     def rdma_name(self) -> str | None:
         """Return the name of the class of RDMA data, or None if there is no such class.
 
-        The first class that exists is taken:
+        The first of these classes that exists is returned:
 
         - ``no-loss``, lossless or not, if it has a DSCP;
         - the first lossless class;

@@ -1,4 +1,4 @@
-"""The ``status:`` section (planned, drained or failed switches, servers and links), and edits to its lines."""
+"""The ``status:`` section (planned, drained or failed switches, servers and links), and functions that edit its lines."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ Pattern = Annotated[
 
 @lru_cache(maxsize=256)
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a name matches a pattern: a host list, or text in which ``*`` matches any characters."""
+    """Return a function that returns True for names that match a pattern.
+
+    The pattern is a host list, or text in which ``*`` matches any characters.
+    """
     parts = expand(pattern) if "[" in pattern else [pattern]
     if "*" not in pattern:
         return frozenset(parts).__contains__
@@ -84,7 +87,10 @@ def without_drained(text: str, patterns: Collection[str]) -> str:
 
 
 def with_active(text: str, patterns: Collection[str]) -> str:
-    """Return the fabric file's text with an ``active`` line for each pattern, which overrides earlier lines for whole groups."""
+    """Return the fabric file's text with an ``active`` line for each pattern.
+
+    This line overrides earlier lines for whole groups.
+    """
     for pattern in patterns:
         text = _with(text, pattern, "active")
     return text
@@ -113,7 +119,7 @@ def _key(pattern: str) -> str:
 
 
 def _as_block(text: str) -> str:
-    """Return the text with ``status:`` in block style, one entry per line, if it was a one-line map."""
+    """Return the text with ``status:`` in block style, one entry per line, if ``status:`` was a one-line map."""
     statement = _status(text)
     if statement is None or not (isinstance(statement[1], yaml.MappingNode) and statement[1].flow_style):
         return text

@@ -24,7 +24,7 @@ MOST_VALUES = 10_000
 
 
 class TunedCollective(Model):
-    """A collective that the goal measures."""
+    """A collective whose speed the goal measures."""
 
     collective: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-recv"] = Field(
         description="which collective"
@@ -46,7 +46,7 @@ class TunedCollective(Model):
 
 
 class Goal(Model):
-    """The measured quantity: the bus bandwidth of collectives, or the step time of the jobs of a job file."""
+    """The measured quantity: the bus bandwidth of collectives, or the step time of the jobs in a job file."""
 
     collectives: tuple[TunedCollective, ...] = Field(
         default=(),

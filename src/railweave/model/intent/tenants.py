@@ -182,10 +182,11 @@ Loopbacks = Annotated[tuple[LoopbackFormula, ...], AfterValidator(_one_of_each)]
 
 
 class Overlay(base.Model):
-    """EVPN-VXLAN with an IP-VRF per tenant on the leaves, and pure type-5 routes between them (RFC 9136, section 4.4.1).
+    """EVPN-VXLAN with an IP-VRF per tenant on the leaves, and pure type-5 routes between the leaves (RFC 9136, section 4.4.1).
 
-    Leaves and spines have EBGP sessions between their loopbacks. Spines leave the next hop of routes unchanged, so that tunnels
-    run from leaf to leaf. The source is the EVPN test report; the values are those of Juniper's validated configuration.
+    Leaves and spines have EBGP sessions between their loopbacks. Spines leave the next hop of routes unchanged, so that
+    tunnels run from leaf to leaf. The source is the EVPN test report; the values are those of Juniper's validated
+    configuration.
     """
 
     vtep: Literal["ipv4", "ipv6"] = Field(
@@ -321,7 +322,7 @@ class Tenant(base.Model):
 
 
 class TenantSlices(base.Model):
-    """Tenants that each own a part of every server. The first tenant has the NICs of each server's first GPUs, and so on."""
+    """Tenants that each own a part of every server. The first tenant has the NICs of the first GPUs of each server, and so on."""
 
     servers: Members = Field(description="servers of these tenants; NICs cannot be listed")
     gpus: int = Field(

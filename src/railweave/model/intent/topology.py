@@ -28,8 +28,9 @@ class Macsec(base.Model):
 class Interconnect(base.Model):
     """The stripes at each site, and the links between the sites.
 
-    Without ``routers``, the leaves of different sites are linked directly, and each site has one leaf. With ``routers``, each
-    spine of a site has links to every router of its site, and these routers have links to the routers of other sites.
+    Without ``routers``, the leaves of different sites are linked directly, and each site has one leaf. With
+    ``routers``, each spine of a site has links to every router of the site, and the routers have links to the routers
+    of other sites.
     """
 
     sites: dict[base.Name, tuple[str, ...]] = Field(min_length=2, description="stripes at each site")
@@ -343,8 +344,8 @@ class Mtu(base.Model):
 class Naming(base.Model):
     """The naming patterns of devices.
 
-    Braces hold fields: {fabric}, {stripe}, {plane} and {leaf} (a number) for a leaf, {spine} for a spine. They may also hold sums
-    of numbers, with a format for the digits: leaf{stripe_number*2+leaf-2:02d}.
+    Braces hold fields: {fabric}, {stripe}, {plane} and {leaf} (a number) for a leaf, {spine} for a spine. They may also
+    hold a sum of fields and numbers, with a format for the digits: leaf{stripe_number*2+leaf-2:02d}.
     """
 
     leaf: Annotated[

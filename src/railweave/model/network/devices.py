@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def alternating(stripes: Mapping[str, str]) -> list[str]:
-    """Return the servers in an order that alternates between the stripes. A stripe without further servers is skipped."""
+    """Return the servers in an order that alternates between the stripes. A stripe with no more servers is skipped."""
     by_stripe: dict[str, list[str]] = {}
     for name, stripe in stripes.items():
         by_stripe.setdefault(stripe, []).append(name)
@@ -39,8 +39,8 @@ def crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
 def fewest_crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
     """Return the smallest possible number of hops between stripes in a ring over these servers.
 
-    With several stripes, the result is their number: one hop leaves each stripe if its servers are adjacent in the
-    ring. With one stripe, the result is 0.
+    With several stripes, the result is the number of stripes: if the servers of a stripe are adjacent in the ring, one
+    hop leaves the stripe. With one stripe, the result is 0.
     """
     count = len({stripes[server] for server in order})
     return count if count > 1 else 0
@@ -118,7 +118,7 @@ class Fabric:
     edge_ports: Annotated[tuple[EdgePort, ...], Rare] = ()
 
     def link_of(self, vlan: int | None) -> str:
-        """Return the link type of a NIC with the VLAN ``vlan``. None means a routed port."""
+        """Return the link type of a NIC in the VLAN ``vlan``. None means that the NIC has a routed port."""
         if self.other_link and (self.server_link == "routed") != (vlan is None):
             return self.other_link
         return self.server_link
@@ -133,12 +133,18 @@ class Fabric:
         return (rail - 1) % self.adapters + 1 if self.adapters else rail
 
     def pools_of(self, tenant: str) -> tuple[str, ...]:
-        """Return the server pools of a tenant. Without pools of its own, or with an empty ``tenant``, these are the fabric's pools."""
+        """Return the server pools of a tenant.
+
+        These are the fabric's pools if the tenant has no pools of its own, or if ``tenant`` is empty.
+        """
         pools = next((candidate.server_pools for candidate in self.tenants if candidate.name == tenant), ())
         return pools or self.server_pools
 
     def apart(self, name: str, other: str) -> bool:
-        """Return True if traffic between two tenants must be blocked: if they differ, and the fabric file lets no prefixes leak between them."""
+        """Return True if traffic between two tenants must be blocked.
+
+        It is blocked between different tenants, unless the fabric file lets prefixes leak between them.
+        """
         first_tenant = next((tenant for tenant in self.tenants if tenant.name == name), None)
         return name != other and (first_tenant is None or other not in first_tenant.leaks)
 
@@ -148,7 +154,10 @@ class Fabric:
         return self.server_link in {"routed", "proxy-arp"}
 
     def role(self, name: RoleName) -> RoleIntent:
-        """Return the settings of one role. Super-spines and interconnect routers without settings have those of the spines."""
+        """Return the settings of one role.
+
+        Super-spines and interconnect routers without settings have the settings of the spines.
+        """
         if name == "super-spine":
             return self.super_spine or self.spine
         if name == "dci":
@@ -156,7 +165,7 @@ class Fabric:
         return self.leaf if name == "leaf" else self.spine
 
     def intent(self, switch: Switch) -> RoleIntent:
-        """Return the settings of one switch: those of its role, with the switch's own model, system, buffers and marking applied."""
+        """Return the settings of one switch: the settings of its role, with the switch's own model, system, buffers and marking."""
         role = self.role(switch.role)
         qos = role.qos if switch.buffers is None else role.qos.model_copy(update={"buffers": switch.buffers})
         if switch.marking:
@@ -179,7 +188,10 @@ class Fabric:
         return "default" if index is None else next(c.name for c in self.colors if c.index == index)
 
     def table_name(self, nic: str, rail: int, path: int, color: str) -> str:
-        """Return the name of a server's routing table for the ``path``-th address of a NIC. ``color`` is the name of the path color."""
+        """Return the name of the routing table on a server for the address number ``path`` of a NIC.
+
+        ``color`` is the name of the path color.
+        """
         default = "{nic}_subnet{path}" if self.adapters else TABLE_NAMES.get(self.nics, "{nic}_subnet{path}")
         pattern = self.host_routing.table_name or default
         return pattern.format(nic=nic, rail=rail, gpu=self.nic_number(rail) - 1, path=path, color=color)
@@ -193,8 +205,8 @@ class InactivePart:
     status: Status | Literal["draining"]
     """The status of the part.
 
-    ``draining`` is a drained device during a change of the network: the device is present, but its configuration
-    diverts traffic.
+    ``draining`` is the status of a drained device during a change of the network. Such a device is present, and its
+    configuration diverts traffic.
     """
 
 
@@ -217,12 +229,13 @@ class Switch:
 
     - ``rails``: the rails that a leaf serves. Empty on a spine.
     - ``pod``: the pod of a leaf or spine, in a fabric with super-spines.
-    - ``plane``: the plane of a leaf or spine. On a super-spine, the plane of spines that it connects.
+    - ``plane``: the plane of a leaf or spine. On a super-spine, the plane of the spines that it connects.
     - ``loopback``: the address of the overlay sessions, if the fabric has an overlay.
     - ``endpoints``: the tunnel endpoints of a leaf, if the fabric has an overlay.
     - ``extra``: the operator's own statements for this switch, by operating system. They replace those of the role.
     - ``buffers``: the partition of the packet buffer, if it differs from the role's.
     - ``marking``: the fill level at which marking starts, by class, for classes whose level differs from the role's.
+    - ``port_qos``: the ports whose QoS differs from that of other ports.
     """
 
     name: str
@@ -271,7 +284,7 @@ class Subnet:
 
     @property
     def routed_by(self) -> Prefix:
-        """The prefix in the routes to this leaf's servers: the host prefix of ``tunnel`` if it is set, or else the subnet's prefix."""
+        """The prefix that routes to this leaf's servers have: the host prefix of ``tunnel`` if it is set, or else the subnet's prefix."""
         return Address(self.tunnel).prefix if self.tunnel else Prefix(self.prefix)
 
 
@@ -321,7 +334,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class NicAddress:
-    """An address of a NIC. ``origin`` is the method of assignment: SLAAC, statically by the design, or statically by a user's override."""
+    """An address of a NIC.
+
+    ``origin`` is the way it was assigned: by SLAAC, statically by the design, or by a user's override.
+    """
 
     address: str
     prefix_length: int
@@ -424,7 +440,7 @@ class Cable:
 
     @property
     def name(self) -> str:
-        """The name of the link, used everywhere: ``leaf:port--spine:port``."""
+        """The name of the link in all files and reports: ``leaf:port--spine:port``."""
         return f"{self.a.device}:{self.a.port}--{self.b.device}:{self.b.port}"
 
     @property

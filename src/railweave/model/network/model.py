@@ -52,7 +52,10 @@ class Network:
     schema: int = SCHEMA
     not_active: Annotated[tuple[InactivePart, ...], Rare] = ()
     hardware: Annotated[Hardware, Field(exclude_if=lambda models: models.empty)] = field(default_factory=Hardware)
-    """The models of the network's devices that are not in the packaged catalog. With them, ``design.json`` can be read on any machine."""
+    """The models of the network's devices that are not in the packaged catalog.
+
+    They are part of the network so that any machine can read ``design.json``.
+    """
 
     def to_json(self) -> bytes:
         """Return the file form, which ends with a newline."""
@@ -158,7 +161,10 @@ class Network:
 
     @cached_property
     def absent(self) -> frozenset[str]:
-        """The names of absent switches, servers and cables: those that are planned, drained or failed, and every cable of such a device."""
+        """The names of absent switches, servers and cables.
+
+        A part is absent if it is planned, drained or failed. A cable is also absent if a device at one of its ends is.
+        """
         named = {inactive.name for inactive in self.not_active if inactive.status != "draining"}
         cables = (cable.name for cable in self.cables if cable.a.device in named or cable.b.device in named)
         return frozenset(named.union(cables)) if named else frozenset()
@@ -226,7 +232,7 @@ class Network:
                         yield fabric, tenant, router, link
 
     def dangling(self) -> str:
-        """Return a description of the first reference to a device or fabric that does not exist, or an empty string if there is none."""
+        """Return a description of the first reference to a missing device or fabric. Return "" if there is none."""
         devices = {device.name for device in (*self.switches, *self.servers)}
         leaves = {switch.name for switch in self.switches if switch.role == "leaf"}
         fabrics = {fabric.name for fabric in self.fabrics}
@@ -275,14 +281,17 @@ class Network:
     def job_family(self, fabric: str, tenant: str) -> Family | None:
         """Return the address family that jobs of a tenant use. None means that each NIC uses the family of its first address.
 
-        The family is the one that the fabric file requests. If the NICs of the tenant have only one family in common,
-        the result is that family.
+        This is the family that the fabric file requests. If the tenant's NICs have only one family in common, it is
+        that family.
         """
         wanted, every = self.hosts.job.address_family, self.families_of_tenant(fabric, tenant)
         return wanted if wanted in every or len(every) != 1 else next(iter(every))
 
     def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
-        """Return (operating system, release) of every switch of a fabric that uses path colors: of all switches except super-spines."""
+        """Return (operating system, release) of every switch of a fabric that uses path colors.
+
+        These are all switches except super-spines.
+        """
         return self._systems.get(fabric, frozenset())
 
     def cables_of(self, device: str) -> list[Cable]:

@@ -10,14 +10,14 @@ from pydantic import Field
 from railweave.model.intent.underlay import Bfd
 
 Rare = Field(exclude_if=lambda value: value in ("", None, ()))
-"""The options of a field that most networks leave empty. An empty value is left out of the file form."""
+"""The field options of a field that most networks leave empty. An empty value is left out of the file form."""
 RareFlag = Field(exclude_if=lambda value: value is False)
-"""The options of a flag that is False in most networks. False is left out of the file form."""
+"""The field options of a flag that is False in most networks. False is left out of the file form."""
 
 
 @dataclass(frozen=True, slots=True)
 class VirtualNetwork:
-    """A layer-2 network of a tenant: a VLAN on every leaf with a member, stretched between the leaves by EVPN."""
+    """A layer-2 network of a tenant: a VLAN on every leaf with a member. EVPN extends the VLAN between the leaves."""
 
     name: str
     slot: int
@@ -45,7 +45,7 @@ class ExternalLink:
 
 
 EDGE = "edge-port"
-"""The device name of the unknown equipment at the far end of an edge port."""
+"""The name that the unknown device at the far end of an edge port gets in place of a device name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class EdgePort:
 
     @property
     def link(self) -> str:
-        """The name of the edge port's link."""
+        """The name of the edge port's link, ``leaf:port--name``."""
         return f"{self.leaf}:{self.port}--{self.name}"
 
     @property
@@ -91,7 +91,10 @@ class ExternalRouter:
 
 @dataclass(frozen=True, slots=True)
 class TenantLeaf:
-    """The settings of a tenant's VRF on a leaf: the route distinguisher (empty: derived from the tenant's slot), and the loopbacks."""
+    """The settings of a tenant's VRF on a leaf: the route distinguisher and the loopbacks.
+
+    If the route distinguisher is empty, it is derived from the tenant's slot.
+    """
 
     leaf: str
     route_distinguisher: str = ""

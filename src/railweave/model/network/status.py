@@ -1,6 +1,6 @@
-"""The present part of a network: everything except the parts that ``status:`` in the fabric file marks planned, drained or failed.
+"""The present part of a network. Parts that ``status:`` in the fabric file marks planned, drained or failed are absent.
 
-Absent parts are designed and rendered too. Routes, and everything that depends on routes, ignore them.
+Absent parts are designed and rendered too. Routes, and everything computed from routes, ignore them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def present(network: Network) -> Network:
     """Return the network without absent switches, servers, NICs and cables. If nothing is absent, the same object is returned.
 
-    A NIC is removed with its cable or its leaf, and a server with its last NIC. Names, numbers and addresses stay the same.
+    A NIC is removed if its cable or its leaf is absent, and a server if all its NICs are. Names, numbers and addresses
+    stay the same.
     """
     gone = network.absent
     if not gone:
@@ -47,10 +48,9 @@ def present(network: Network) -> Network:
 def reachable(network: Network) -> Network:
     """Return the network with the status ``draining`` in place of ``drained``.
 
-    Devices with this status are present, and their configuration diverts traffic.
-
-    A change of the running network needs this view, because it also changes drained devices. If nothing is drained, the same
-    object is returned.
+    Devices with the status ``draining`` are present, and their configuration diverts traffic. A change of the running
+    network needs this view, because it also changes drained devices. If nothing is drained, the same object is
+    returned.
     """
     if not network.drained:
         return network

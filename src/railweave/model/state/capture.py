@@ -23,7 +23,7 @@ CONFIGURATION = "configuration"
 _ANSWERS = (".json", ".txt")
 _SAVED = (".txt", ".conf", ".cfg", ".set", ".json", ".xml")
 _MOST_BYTES = 64 << 20
-"""The largest size of an answer, in bytes. No switch has a longer configuration, so a larger file cannot be one."""
+"""The largest size of an answer, in bytes. A larger file is no answer, because no switch has so long a configuration."""
 
 
 class CaptureEntry(BaseModel):
@@ -35,7 +35,7 @@ class CaptureEntry(BaseModel):
     address: str = ""
     status: Literal["answered", "partly", "failed"] = "answered"
     error: str = ""
-    """The reason that the device was not reached, or that the connection was lost."""
+    """The reason why the device was not reached, or why the connection was lost."""
     kind: str = ""
     failed: dict[str, str] = {}
     """The questions that the device failed to answer, each with the reason."""
@@ -59,7 +59,7 @@ class Meta(BaseModel):
 
     schema_: Annotated[int, Field(alias="schema", ge=1, le=1)] = 1
     taken: datetime | None = None
-    """The time at which the first device was asked."""
+    """The time at which ``railweave collect`` asked the first device."""
     design: str = ""
     """The digest of the design (``design.json``) for which the capture was taken."""
     versions: dict[str, str] = {}
@@ -74,7 +74,7 @@ class Meta(BaseModel):
 
 @dataclass(frozen=True)
 class Capture:
-    """A folder of answers. ``answers`` holds files by device and question. ``saved`` holds files by device and file name."""
+    """A folder of answers. ``answers`` maps device and question to a file. ``saved`` maps device and file name to a file."""
 
     folder: Path
     meta: Meta
@@ -136,7 +136,7 @@ def read_capture(folder: Path) -> Capture:
 
 
 def is_collected(folder: Path) -> bool:
-    """Return True if ``railweave collect`` wrote this folder, and may therefore replace it."""
+    """Return True if ``railweave collect`` wrote this folder. It may then replace the folder."""
     try:
         return bool(_meta(folder / META).devices)
     except InputError:

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note about a part of an answer that could not be read: the device, the question, the place in the answer, and the fault."""
+    """A note about a part of an answer that could not be read.
+
+    It has the device, the question, the place in the answer, and the fault.
+    """
 
     device: str
     question: str
@@ -55,7 +58,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The device's clock at the time of the question. ``synchronized`` is true if the clock follows a time server."""
+    """The device's clock when the device answered. ``synchronized`` is true if the clock follows a time server."""
 
     time: float | None = None
     synchronized: bool | None = None
@@ -94,7 +97,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Watchdog:
-    """The PFC watchdog of one queue: the number of storms detected, the number that ended, and whether a storm is in progress."""
+    """The PFC watchdog of one queue: the number of storms detected and ended, and True if a storm is in progress."""
 
     detected: int | None = None
     recovered: int | None = None

@@ -1,4 +1,4 @@
-"""Field maps, which state where in an answer the fields of a state are.
+"""Field maps: texts that state where an answer has the fields of a state value.
 
 A field map is a text with one word for each field. ``field=place`` gives the field and its place in the answer;
 ``field`` alone means a place of the same name. A place has these forms:
@@ -47,7 +47,10 @@ def column(path: str) -> Reader:
 
 
 def digits(value: Value, most: int = 9) -> int | None:
-    """Return a number of at most ``most`` digits. A word instead of a number, for example for no limit, gives None without a note."""
+    """Return a number of at most ``most`` digits.
+
+    Return None, without a note, for any other text, for example a word for "no limit".
+    """
     text = value.text()
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) <= most else None
 
@@ -80,7 +83,7 @@ _OF_TYPE: dict[str, Reader] = {
 
 
 class Fields(Generic[T]):
-    """A class of state values, with the place of each of its fields in an answer."""
+    """A reader that builds state values of one class from rows. A field map gives the place of each field in a row."""
 
     def __init__(self, made: Callable[..., T], words: str = "", /, **readers: Reader) -> None:
         types = {field.name: str(field.type) for field in dataclasses.fields(made)}  # pyright: ignore[reportArgumentType]
@@ -106,12 +109,15 @@ class Fields(Generic[T]):
                 self._fields.append((name, False, _row_reader([[["."]]], read)))
 
     def __call__(self, row: Value, *keys: str, **given: Any) -> T:  # noqa: ANN401 - any field's
-        """Return the value that a row describes. ``given`` are fields that are known from elsewhere, and not read."""
+        """Return the value that a row describes. The fields in ``given`` are already known and are not read."""
         fields = {name: read(row, keys) for name, _, read in self._fields if name not in given}
         return self._made(**fields, **given)
 
     def maybe(self, row: Value, *keys: str, **given: Any) -> T | None:  # noqa: ANN401
-        """Return the state value of a row, or None if a required field is absent. ``keys``: the keys on the path to the row."""
+        """Return the state value of a row, or None if a required field is absent.
+
+        ``keys`` are the keys on the path to the row.
+        """
         for name, necessary, read in self._fields:
             if necessary and name not in given:
                 given[name] = read(row, keys)
@@ -126,7 +132,11 @@ class Fields(Generic[T]):
 
 
 def _row_reader(choices: list[list[list[str]]], read: Reader) -> _RowReader:
-    """Return the reader of a field of a row: the first choice that can be read, of the first place in it that is present."""
+    """Return a reader of a field of a row.
+
+    For each choice, the reader takes the first place that is present. The first choice that it can read gives the
+    value.
+    """
     if len(choices) == 1 and len(choices[0]) == 1 and choices[0][0][0][0] not in "$.":
         place = choices[0][0]
         return lambda row, _: read(row.get(*place))
@@ -187,7 +197,10 @@ def listed(path: str, fields: Fields[T]) -> Callable[[Value], tuple[T, ...]]:
 
 
 def keyed(path: str, fields: Fields[T], key: str = "name") -> Callable[[Value], dict[str, T]]:
-    """Return a reader that gives the state values of the rows under a path by key: a field of the value, or a key on the path to the row (``$0``)."""
+    """Return a reader that gives the state values of the rows under a path, by key.
+
+    ``key`` names a field of the value, or a key on the path to the row (``$0``).
+    """
 
     def read(answer: Value) -> dict[str, T]:
         states: dict[str, T] = {}
@@ -200,7 +213,7 @@ def keyed(path: str, fields: Fields[T], key: str = "name") -> Callable[[Value], 
 
 
 def numbered(path: str, fields: Fields[T], prefix: str = "") -> Callable[[Value], dict[str, dict[int, T]]]:
-    """Return a reader of the rows under a path that gives a map of maps of state values.
+    """Return a reader that gives the state values of the rows under a path, as a map of maps.
 
     The outer key is the first key on the path to a row. The inner key is the number in the last key, after ``prefix``.
     """

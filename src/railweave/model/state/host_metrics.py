@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 HOST_METRICS = Question("host-metrics", "json", {"ssh": "railweave-host metrics --json"})
-"""The question for a server's metrics, separate from ``HOST``.
+"""The question for a server's metrics. It is separate from the question ``HOST``.
 
 The program on the server takes the designed NICs, and the priority whose counters it reports, from ``host.json``.
 """

@@ -35,7 +35,10 @@ def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
 
 
 def _named(ports: Value) -> list[tuple[str, Value]]:
-    """Return the neighbor entries as (local port, entry). The port's name is a key in the form ``json`` and a field in ``json0``."""
+    """Return the neighbor entries as (local port, entry).
+
+    The port's name is a key in the format ``json`` and a field in ``json0``.
+    """
     name = ports.get("name").text() if {"name", "port"} <= ports.keys else None
     return [(name, ports)] if name else ports.entries()
 
@@ -71,13 +74,16 @@ def _word(value: Value) -> str | None:
 HOST = Question("host", "json", {"ssh": "railweave-host show --json"})
 """The question for a server's links, addresses, rules, GIDs and counters.
 
-The program that bring-up installs on the server answers the question (docs/howto/bring-up-a-gpu-server.md).
+The program that bring-up installs on the server answers it (docs/howto/bring-up-a-gpu-server.md).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class HostAddress:
-    """An address of an interface. ``doubts`` are the kernel's flags for an unusable address, such as ``tentative`` or ``dadfailed``."""
+    """An address of an interface.
+
+    ``doubts`` are the kernel's flags that make an address unusable, such as ``tentative`` or ``dadfailed``.
+    """
 
     interface: str
     address: str
@@ -144,7 +150,7 @@ class HostGid:
 
 @dataclass(frozen=True, slots=True)
 class RdmaPort:
-    """A port of an RDMA device: whether the port is active, and its counters by the driver's names."""
+    """A port of an RDMA device. ``active`` is the port's state, and ``counters`` has the counters by the driver's names."""
 
     device: str
     port: int | None
@@ -156,7 +162,8 @@ class RdmaPort:
 class HostState:
     """The answer of one server. Tables use the server's own names.
 
-    ``firewall``: the commands that delete the firewall rules which drop RoCE. ``notes``: the parts of the answer that could not be read.
+    ``firewall``: the commands that delete the firewall rules that drop RoCE. ``notes``: the parts of the answer that
+    could not be read.
     """
 
     device: str

@@ -37,10 +37,10 @@ class InterfaceState:
     """A port, or another interface with a state: its admin and operational state, its properties and its traffic.
 
     - ``mtu``: the device's own number. Some systems count the Ethernet frame, others the IP packet.
-    - ``reason``: the device's term for the reason that the interface is down.
-    - ``flaps``: the number of link changes. ``last_change`` is the time of the last one.
+    - ``reason``: the device's term for the reason why the interface is down.
+    - ``flaps``: the number of link changes. ``last_change`` is the time of the last change.
     - ``in_bytes``, ``out_bytes``: the bytes received and sent, as the device counts them.
-    - ``bridged``: whether it is a port of a bridge, and so of a VLAN.
+    - ``bridged``: True if the port is a bridge port, and so a member of a VLAN.
     """
 
     name: str
@@ -65,7 +65,7 @@ class InterfaceState:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One lane of an optic: sent and received light in dBm (minus infinity: none), and the laser's current in mA."""
+    """One lane of an optic: sent and received light in dBm (minus infinity: no light), and the laser's current in mA."""
 
     number: int
     tx_dbm: float | None = None

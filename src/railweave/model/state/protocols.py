@@ -1,4 +1,7 @@
-"""The protocol-related parts of a ``DeviceState``: neighbors, sessions, routes and overlay. None means that there is no value."""
+"""The protocol-related parts of a ``DeviceState``: neighbors, sessions, routes and overlay.
+
+None means that the device gave no value.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,10 @@ class LldpNeighbor:
 
 @dataclass(frozen=True, slots=True)
 class NeighborEntry:
-    """An entry of the neighbor cache (RFC 4861) or of the ARP table (RFC 826). ``mac`` is None if the address is not resolved. ``state`` is in lower case.
+    """An entry of the neighbor cache (RFC 4861) or of the ARP table (RFC 826).
 
-    ``stale`` is normal: nothing was sent to the neighbor for a while. If the system shows no state, ``state`` is None.
+    ``mac`` is None if the address is not resolved. ``state`` is in lower case; None if the system shows no state. The
+    state ``stale`` is normal: nothing was sent to the neighbor for a while.
     """
 
     address: str
@@ -49,7 +53,7 @@ class AdvertisedPrefix:
 class HeardAdvertisement:
     """The last router advertisement received from a neighbor.
 
-    ``conflicts`` are the fields that, according to the device, disagree with its own advertisement.
+    ``conflicts`` lists the fields that, according to the device, disagree with the device's own advertisement.
     """
 
     source: str
@@ -60,10 +64,11 @@ class HeardAdvertisement:
 
 @dataclass(frozen=True, slots=True)
 class RouterAdvertising:
-    """The router advertisements on an interface: the numbers sent and received, their contents, and the last advertisement of each neighbor.
+    """The router advertisements on an interface.
 
-    ``interval_s`` is the longest time between two advertisements, and ``lifetime_s`` is the router lifetime, both in seconds. The
-    other fields are those of RFC 4861, section 4.2.
+    The value has the numbers sent and received, the contents, and the last advertisement of each neighbor.
+    ``interval_s`` is the longest time between two advertisements, and ``lifetime_s`` is the router lifetime, both in
+    seconds. The other fields are those of RFC 4861, section 4.2.
     """
 
     sent: int | None = None

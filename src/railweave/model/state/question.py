@@ -53,7 +53,7 @@ class Question:
 
 
 NOT_RUNNING = "is not running"
-"""The text that ``vtysh`` prints after a daemon's name if the daemon that a command needs is not running (FRR's vtysh/vtysh.c)."""
+"""The text that ``vtysh`` prints after the name of a daemon that a command needs and that is not running (FRR's vtysh/vtysh.c)."""
 
 
 def about(kind: str, vrf: str, prefix: str) -> str:
@@ -73,14 +73,14 @@ def asked_about(name: str) -> tuple[str, str, str] | None:
 
 
 FROZEN = "is frozen"
-"""The text that follows the name of a daemon in an error message if the daemon runs and does not answer."""
+"""The text after a daemon's name in the error message for a daemon that runs but does not answer."""
 _NOT_RUNNING = re.compile(r"\b(\w+)(?: subsystem)? is (?:not running|frozen)\b")
 
 
 def not_running(why: str) -> str:
-    """Return the name of the daemon that, according to an error message, is not running or does not answer (``bgpd``, or Junos' ``routing``).
+    """Return the name of the daemon that, according to an error message, is not running or does not answer.
 
-    Empty if the message names none.
+    Examples are ``bgpd``, or ``routing`` on Junos. Return "" if the message names no daemon.
     """
     match = _NOT_RUNNING.search(why)
     return match[1] if match else ""
@@ -110,7 +110,7 @@ _READS: dict[Protocol, re.Pattern[str]] = {
 
 
 def reads_only(protocol: Protocol, words: str) -> bool:
-    """Return True if a request only reads: if it has a read-only form such as ``show``, and no second command or redirection.
+    """Return True if a request only reads: it has a read-only form such as ``show``, and no second command or redirection.
 
     Callers check this before they send any question, regardless of its source.
     """

@@ -19,7 +19,10 @@ Elements = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """A decoded path: the names of its elements, each with its keys."""
 Kind = Literal["counter", "gauge", "state"]
 Fold = Literal["mean", "max", "min"]
-"""The function that combines several values of a series into one for long-term storage, for example ``max`` for the highest peak."""
+"""The function that combines several values of a series into one for long-term storage.
+
+For example, ``max`` keeps the highest peak.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,16 @@ class Metric:
 
     @property
     def sparse(self) -> bool:
-        """True if series that have always been zero are left out. This applies to series by queue or priority, most of which are unused."""
+        """True if series that have always been zero are left out.
+
+        This applies to series by queue or priority, because most queues and priorities are unused.
+        """
         return self.index in {"queue", "priority"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Series:
-    """A series of one device. ``port`` is the device's name for the port (empty: none).
+    """A series of one device. ``port`` is the device's name for the port, or empty if the series has no port.
 
     ``index`` is the queue, priority, lane or neighbor.
     """
@@ -74,8 +80,8 @@ class Sample:
 class Subscription:
     """A telemetry path to subscribe to.
 
-    ``by`` is the mode: at each change, or at intervals (sampled). ``least_s`` is the system's shortest sample interval,
-    in seconds.
+    ``by`` is the mode: ``on_change`` sends each change, ``sample`` sends at intervals. ``least_s`` is the system's
+    shortest sample interval, in seconds.
     """
 
     path: str
@@ -112,7 +118,10 @@ PORTS_BY_SNMP = (
     Column("1.3.6.1.2.1.2.2.1.19", "out_discards", "IF-MIB"),
     Column("1.3.6.1.2.1.2.2.1.20", "out_errors", "IF-MIB"),
 )
-"""The port values that every system offers by SNMP (RFC 2863: `ifOperStatus`, `ifHCInOctets` …), for systems without streaming."""
+"""The port values that every system offers by SNMP (RFC 2863: `ifOperStatus`, `ifHCInOctets` …).
+
+They serve systems without streaming.
+"""
 
 
 def _of_port(name: str, exported: str, help_: str, kind: Kind = "counter", *, fold: Fold = "mean") -> Metric:
@@ -267,7 +276,7 @@ _MODULE = re.compile(r"[a-z][\w.-]*:")
 
 
 def schema(elements: Elements) -> tuple[str, dict[str, str]]:
-    """Return (the path without keys and module names, the first key of each of its elements by element name)."""
+    """Return (the path without keys and module names, the first key of each element that has one, by element name)."""
     names: list[str] = []
     keys: dict[str, str] = {}
     for name, values in elements:

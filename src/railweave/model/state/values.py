@@ -1,9 +1,9 @@
 """Safe reading of device answers: values of any type are converted to the expected type without raising exceptions.
 
-A device may answer with anything: the format of a different release, an error in place of a table, truncated text, garbage. A
-value that does not have the expected type becomes a ``Note`` with the question and the place, and then counts as absent. XML is
-converted to the same tree as Junos' own JSON (each element is a list, and text is under ``data``), so that one reader serves
-both.
+A device may answer with anything: the format of a different release, an error in place of a table, truncated text,
+garbage. A value that does not have the expected type becomes a ``Note`` with the question and the place, and then
+counts as absent. XML is converted to the same tree as Junos' own JSON (each element is a list, and text is under
+``data``), so that one reader serves both formats.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Answers:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """The notes on parts that could not be read, in the order of their discovery and without duplicates."""
+        """The notes on parts that could not be read, in the order in which they were made and without duplicates."""
         return tuple(self._notes)
 
     def note(self, question: str, place: str, reason: str) -> None:
@@ -111,7 +111,10 @@ class Answers:
         return self.texts.get(question)
 
     def tree(self, question: str) -> Value | None:
-        """Return an answer in JSON or XML as a value. Return None if there is no answer, or if it cannot be parsed, which is noted."""
+        """Return an answer in JSON or XML as a value.
+
+        Return None if there is no answer. If it cannot be parsed, also add a note.
+        """
         if question not in self._trees:
             self._trees[question] = self._parsed(question)
         return self._trees[question]
@@ -229,7 +232,7 @@ class Value:
         return [(str(key), self._below(str(key), value)) for key, value in self._map().items()]
 
     def find(self, tag: str) -> list[Value]:
-        """Return every value under this key at any depth, because the number of elements around an answer varies by release.
+        """Return every value under this key at any depth. The depth of an answer's elements varies by release.
 
         The search does not continue inside a value that was found.
         """
@@ -261,7 +264,7 @@ class Value:
         return None if text is None else text.lower()
 
     def mac(self) -> str | None:
-        """Return the value as a colon-separated MAC address in lower case. Words such as ``none`` give None."""
+        """Return the value as a colon-separated MAC address in lower case. Return None for words such as ``none``."""
         text = self.lower()
         if text is None or text in {"none", "incomplete", "unknown"}:
             return None
@@ -272,7 +275,10 @@ class Value:
         return None
 
     def integer(self) -> int | None:
-        """Return the value as a whole number, also if it is written as text. If it is missing, return None; if it is anything else, also add a note."""
+        """Return the value as a whole number, also if it is written as text.
+
+        Return None if the value is missing. If it is not a whole number, also add a note.
+        """
         raw = _leaf(self.raw)
         if isinstance(raw, str):
             raw = raw.strip().replace(",", "")
@@ -285,7 +291,10 @@ class Value:
         return None
 
     def number(self) -> float | None:
-        """Return the value as a finite number, also if it is written as text. If it is missing, return None; if it is anything else, also add a note."""
+        """Return the value as a finite number, also if it is written as text.
+
+        Return None if the value is missing. If it is not a number, also add a note.
+        """
         raw = _leaf(self.raw)
         if isinstance(raw, str):
             raw = raw.strip()
@@ -298,7 +307,10 @@ class Value:
         return None
 
     def flag(self) -> bool | None:
-        """Return the value as a truth value, from any of the words that devices use for yes and no. If it is missing, return None; if it is anything else, also add a note."""
+        """Return the value as a truth value, from any of the words that devices use for yes and no.
+
+        Return None if the value is missing. If it is no such word, also add a note.
+        """
         raw = _leaf(self.raw)
         if raw is None or isinstance(raw, bool):
             return raw

@@ -43,7 +43,7 @@ _KINDS = {
     "bool_type": "true or false",
     "bool_parsing": "true or false",
 }
-"""The expected kind of value, by the type of the pydantic error that reports a value of a different kind."""
+"""The expected kind of value in words, by the type of the pydantic error for a value of the wrong kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def mistakes(model: type[BaseModel], value: Any, errors: Iterable[ErrorDetails])
     """Return the mistakes in ``value``, from pydantic's errors for ``model``, in words for the file's author.
 
     If a value matches none of several permitted types, pydantic reports one error for each type. These errors become
-    one mistake. They are dropped if the value has one of these types and the real mistake is inside the value.
+    one mistake. If the value has one of these types and the real mistake is inside the value, they are dropped.
     """
     located = [(_present(value, detail["loc"]), detail) for detail in errors]
     inside = {path[:depth] for path, _ in located for depth in range(len(path))}
@@ -142,8 +142,8 @@ def _plain_words(detail: ErrorDetails) -> str:
 def wrong_value(detail: ErrorDetails) -> WrongValueError:
     """Return the error that a validator raised.
 
-    Any other pydantic error is converted to such an error, with a plain message if railweave has one, else with
-    pydantic's.
+    Any other pydantic error is converted to such an error, with railweave's plain message if there is one, or else with
+    pydantic's message.
     """
     error = detail.get("ctx", {}).get("error")
     if isinstance(error, WrongValueError):
@@ -220,7 +220,10 @@ def _at(value: Any, path: Location) -> Any:  # noqa: ANN401 - walks plain YAML
 
 
 def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walks plain YAML
-    """Return the part of a pydantic location that exists in the file, without names of union branches and of defaults."""
+    """Return the part of a pydantic location that exists in the file.
+
+    Names of union branches and absent parts are left out.
+    """
     path: list[Key] = []
     for part in location:
         if isinstance(value, dict) and part in value:
@@ -234,7 +237,10 @@ def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walk
 
 
 def models_at(model: type[BaseModel], path: Location) -> list[type[BaseModel]]:
-    """Return the models that a value at a path can have. Fields, lists, maps and unions are followed from ``model``."""
+    """Return the models that a value at a path can have.
+
+    Starting at ``model``, the path leads through fields, lists, maps and unions.
+    """
     frontier: list[Any] = [model]
     for part in path:
         step: list[Any] = []
@@ -370,7 +376,7 @@ def _construct(node: Any, path: Location, document: Document, around: tuple[int,
 
 
 def _names_in(text: str) -> int:
-    """Return the number of names in a host list. Return 1 for any other text, and for an invalid host list."""
+    """Return the number of names in a host list. Return 1 for any other text and for an invalid host list."""
     try:
         return prod(max(1, count_of(part)) for part in text.split(":", 1)) if "[" in text else 1
     except ValueError:

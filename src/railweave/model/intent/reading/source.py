@@ -1,4 +1,4 @@
-"""The three input files of a network, read together, with optional changes to fields of the fabric file.
+"""The three input files of a network, read together. Fields of the fabric file can be changed on reading.
 
 ``Fields`` finds the field of these files that requires a value, or the field's default.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def changed(value: Any, changes: Mapping[str, str]) -> None:  # noqa: ANN401 - what a file holds
     """Set fields in the plain value of a file. Keys of ``changes`` are paths such as ``topology.spines`` or ``servers.0.stripe``.
 
-    Values are YAML text. Missing maps on a path are created. If a path cannot be followed, its field is not changed, and
+    Values are YAML text. Missing maps on a path are created. If a path cannot be followed, nothing is changed, and
     validation reports the fault.
     """
     for path, text in changes.items():
@@ -61,7 +61,7 @@ class Source:
     inventory: Inventory
     lock: Lock
     as_written: Mapping[tuple[str, str], Role] = field(default_factory=dict[tuple[str, str], "Role"])
-    """The roles, by (fabric, role), as the fabric file defines them.
+    """The roles as the fabric file defines them, by (fabric, role).
 
     Only roles whose switches ``--device`` has replaced in this source are included.
     """
@@ -98,9 +98,10 @@ def read_source(
 class Field(NamedTuple):
     """A field of the fabric file that may require a value.
 
-    - ``keys``: the path of the field. A key that is a switch or a server also selects the host list that contains it, and
-      the entry of ``servers`` with this name. ``("inventory", COLUMN, DEVICE, INTERFACE)`` is a cell of the inventory.
-    - ``when``: the path that must be in the file. If it is not, the next field counts.
+    - ``keys``: the path of the field. A key that is a switch or a server also selects the host list that contains it,
+      and the entry of ``servers`` with this name. ``("inventory", COLUMN, DEVICE, INTERFACE)`` is a cell of the
+      inventory.
+    - ``when``: a path that must be in the file. If it is absent, the next field in the list is used.
     """
 
     keys: tuple[str, ...]
@@ -108,7 +109,10 @@ class Field(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The place that requires a value: the file, its line (0: the file does not have the field), and the field with its value."""
+    """The place that requires a value: the file, its line, and the field with its value.
+
+    Line 0 means that the file does not contain the field.
+    """
 
     file: str = ""
     line: int = 0
@@ -116,7 +120,7 @@ class Asked(NamedTuple):
 
 
 MOST_LETTERS = 48
-"""The longest value that is shown with its field, in letters."""
+"""The greatest length of a value that is shown with its field, in characters."""
 
 
 class Fields:
@@ -130,7 +134,10 @@ class Fields:
         return read_inventory(companion(self._path, "inventory.csv"))
 
     def __call__(self, fields: Sequence[Field]) -> Asked:
-        """Return the place of the first field whose ``when`` is in the file, or else of the last field. Without fields, return no place."""
+        """Return the place of the first field whose ``when`` is in the file, or else of the last field.
+
+        Without fields, return an empty place.
+        """
         for each in fields:
             if each is fields[-1] or self._found(each.when)[1] == len(each.when):
                 return self._cell(*each.keys[1:]) if each.keys[0] == "inventory" else self._asked(each.keys)
@@ -141,7 +148,7 @@ class Fields:
         return Asked(companion(self._path, "inventory.csv").name, item.line, f"{column}: {getattr(item, column)}")
 
     def _found(self, keys: Sequence[str]) -> tuple[tuple[str | int, ...], int]:
-        """Return the part of a path that the file has, as the file's own keys, and its length."""
+        """Return (the part of a path that the file has, as the file's own keys; its length)."""
         at, path = self._document.value, list[str | int]()
         for key in keys:
             part = _own_key(at, key)
@@ -174,7 +181,7 @@ def _at(value: Any, path: Sequence[str | int]) -> Any:  # noqa: ANN401 - what a 
 
 
 def _own_key(at: object, key: str) -> str | int | None:
-    """Return the key of a part of a file: ``key`` itself, the host list that contains it, or the place of its entry in a list."""
+    """Return the key of a part of a file: ``key`` itself, the host list that contains it, or the index of its entry in a list."""
     if isinstance(at, dict):
         names = cast("dict[str, object]", at)
         if key in names:
@@ -203,7 +210,7 @@ def _expanded(patterns: tuple[object, ...]) -> frozenset[str]:
 
 
 def _short(keys: tuple[str, ...]) -> str:
-    """Return a path without the name of its fabric: the line of the file already tells it."""
+    """Return a path without the name of its fabric, because the line of the file already shows the fabric."""
     return ".".join(keys[2:] if keys[0] == "fabrics" else keys[-1:])
 
 
@@ -213,7 +220,10 @@ def _text(value: object) -> str:
 
 
 def _default(path: tuple[str | int, ...], rest: tuple[str, ...]) -> str:
-    """Return the default of a field as a phrase. ``path`` is the part of its path that the file has, ``rest`` the other keys."""
+    """Return the default of a field as a phrase.
+
+    ``path`` is the part of its path that the file has; ``rest`` is the remaining keys.
+    """
     models, value, words = models_at(FabricFile, path), cast("object", None), ""
     for key in rest:
         if isinstance(value, BaseModel) and key in type(value).model_fields:
